@@ -1,0 +1,36 @@
+# Finds the LibTorch inside the `torch` package of a Python interpreter and links its libraries by path:
+# find_package(Torch) of a CUDA build aborts on machines without a CUDA toolkit.
+#
+# COHORT_PYTHON  the interpreter whose torch is used (tools/setup.sh chooses it)
+set(COHORT_PYTHON "python3" CACHE STRING "Python interpreter whose torch package is built against")
+execute_process(
+  COMMAND ${COHORT_PYTHON} ${CMAKE_SOURCE_DIR}/tools/find_torch.py
+  OUTPUT_VARIABLE torch_lines RESULT_VARIABLE torch_result ERROR_VARIABLE torch_error
+  OUTPUT_STRIP_TRAILING_WHITESPACE)
+if(NOT torch_result EQUAL 0)
+  message(FATAL_ERROR "${COHORT_PYTHON} has no usable torch: ${torch_error}\n"
+                      "Run `make build`, which finds or installs one, or set -DCOHORT_PYTHON=/path/to/python.")
+endif()
+string(REPLACE "\n" ";" torch_lines "${torch_lines}")
+list(GET torch_lines 0 TORCH_ROOT)
+list(GET torch_lines 1 TORCH_VERSION)
+list(GET torch_lines 2 torch_abi)
+message(STATUS "torch ${TORCH_VERSION} in ${TORCH_ROOT}")
+
+set(torch_library_dir ${TORCH_ROOT}/lib)
+# The OpenMP runtime inside the wheel is the one that torch's threads live in; a second one would double them.
+file(GLOB torch_openmp ${torch_library_dir}/libgomp*.so* ${TORCH_ROOT}/../torch.libs/libgomp*.so*)
+list(GET torch_openmp 0 torch_openmp)
+add_library(torch_libs INTERFACE)
+target_include_directories(torch_libs SYSTEM INTERFACE
+  ${TORCH_ROOT}/include ${TORCH_ROOT}/include/torch/csrc/api/include)
+target_compile_definitions(torch_libs INTERFACE _GLIBCXX_USE_CXX11_ABI=${torch_abi})
+target_compile_options(torch_libs INTERFACE -fopenmp)
+target_link_libraries(torch_libs INTERFACE
+  -Wl,--no-as-needed ${torch_library_dir}/libtorch.so ${torch_library_dir}/libtorch_cpu.so -Wl,--as-needed
+  ${torch_library_dir}/libc10.so ${torch_openmp})
+if(EXISTS ${torch_library_dir}/libtorch_cuda.so)
+  target_link_libraries(torch_libs INTERFACE
+    -Wl,--no-as-needed ${torch_library_dir}/libtorch_cuda.so ${torch_library_dir}/libc10_cuda.so -Wl,--as-needed)
+endif()
+target_link_options(torch_libs INTERFACE -Wl,-rpath,${torch_library_dir})

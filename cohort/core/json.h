@@ -1,0 +1,25 @@
+// JSON values that keep the order of their keys, and readers whose errors name file and line.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace cohort {
+
+using Json = nlohmann::ordered_json;
+
+/// Parses a whole file. Throws FormatError naming the file and, for malformed text, the byte offset.
+Json read_json(const std::filesystem::path& path);
+
+/// Writes `value` with two-space indentation and a final newline. Throws FormatError when the file can't be written.
+void write_json(const std::filesystem::path& path, const Json& value);
+
+/// Parses one line of a JSONL file; the error names `path` and `line_number` (from 1).
+Json parse_json_line(const std::string& line, const std::filesystem::path& path, int64_t line_number);
+
+/// All objects of a JSONL file; blank lines are skipped. Throws FormatError naming the line that is not an object.
+std::vector<Json> read_jsonl(const std::filesystem::path& path);
+
+}  // namespace cohort

@@ -1,0 +1,30 @@
+// Where prompts come from: stateful and resumable, so that shuffles, mixtures and curricula look alike to a trainer.
+#pragma once
+
+#include <vector>
+
+#include "cohort/rl/types.h"
+
+namespace cohort {
+
+class PromptSource {
+ public:
+  virtual ~PromptSource() = default;
+
+  /// The next `count` prompts; never runs dry (a new epoch begins).
+  virtual std::vector<Prompt> next(int64_t count) = 0;
+
+  /// What became of the prompts of a step, for sources that adapt. `rewards` runs beside `groups`.
+  virtual void feedback(const std::vector<RolloutGroup>& groups, const std::vector<RewardMatrix>& rewards) {
+    (void)groups, (void)rewards;
+  }
+
+  /// Epochs begun, with the fraction of the current one: what TRL logs as `epoch`.
+  virtual double epoch() const = 0;
+
+  /// Everything that `next` depends on, such that `load(save())` continues exactly.
+  virtual Json save() const = 0;
+  virtual void load(const Json& state) = 0;
+};
+
+}  // namespace cohort
