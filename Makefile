@@ -1,0 +1,46 @@
+# The daily commands. `make demo` and `make test` are all that a new machine needs.
+CPP_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.h' '*.cpp' '*.cu' '*.cuh')
+
+.PHONY: build demo test test-slow format format-check lint layers clean FORCE
+
+build: build/build.ninja  ## the program: build/cohort
+	cmake --build build --target cohort
+
+demo: build  ## the main job, end to end, on the embedded default
+	build/cohort demo
+
+test: build/build.ninja  ## everything, then the quick tests
+	tools/setup.sh --test
+	cmake --build build
+	ctest --test-dir build -LE slow --output-on-failure -j2
+
+test-slow: test  ## the tests that take minutes, too
+	ctest --test-dir build -L slow --output-on-failure
+
+format:  ## rewrite the sources in the project's style
+	@tools/setup.sh --tools
+	.venv-tools/bin/clang-format -i $(CPP_SOURCES)
+	.venv-tools/bin/ruff format --quiet .
+
+format-check:
+	@tools/setup.sh --tools
+	.venv-tools/bin/clang-format --dry-run -Werror $(CPP_SOURCES)
+	.venv-tools/bin/ruff format --check --quiet --diff .
+
+lint: build/build.ninja  ## clang-tidy and ruff; takes minutes
+	@tools/setup.sh --tools
+	tools/lint.sh
+
+layers:  ## which folder includes which
+	python3 tools/check_layers.py
+
+clean:
+	rm -rf build
+
+# Written anew only when another Python is chosen, so that a second run configures nothing.
+build/torch-python: FORCE
+	@tools/setup.sh $@
+
+build/build.ninja: build/torch-python CMakePresets.json
+	cmake --preset release -DCOHORT_PYTHON="$$(cat build/torch-python)"
+	@touch $@
