@@ -1,0 +1,13 @@
+// "Did you mean ...?": the candidate that is closest to a mistyped name.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace cohort {
+
+/// The candidate with the smallest edit distance (insert, delete, replace, swap neighbours), the first among equals;
+/// empty when there is no candidate.
+std::string nearest_name(const std::string& name, const std::vector<std::string>& candidates);
+
+}  // namespace cohort
