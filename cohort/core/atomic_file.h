@@ -1,5 +1,5 @@
-// Writing that is all or nothing, whenever the process or the machine stops: what has a final name is complete.
-// All functions throw FormatError naming the path when the system refuses.
+// Writing that is all or nothing, whenever the process or the machine stops: what has a final name is
+// complete. All functions throw FormatError naming the path when the system refuses.
 #pragma once
 
 #include <filesystem>
@@ -10,12 +10,12 @@ namespace cohort {
 /// Replaces `path` by `content`: a temporary file beside it, fsync, rename, fsync of the directory.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
-/// Makes the finished directory `temporary` appear as `final`, on the same file system: fsync of every file and
-/// directory in it, rename, fsync of the parent. `final` must not exist, or be empty.
+/// Makes the finished directory `temporary` appear as `final`, on the same file system: fsync of every file
+/// and directory in it, rename, fsync of the parent. `final` must not exist, or be empty.
 void publish_directory(const std::filesystem::path& temporary, const std::filesystem::path& final);
 
-/// Deletes a directory such that its name never stands for a half-deleted one: rename to ".trash-<name>", then delete.
-/// A leftover of that name is deleted too; a missing directory is no error.
+/// Deletes a directory such that its name never stands for a half-deleted one: rename to ".trash-<name>",
+/// then delete. A leftover of that name is deleted too; a missing directory is no error.
 void retire_directory(const std::filesystem::path& directory);
 
 }  // namespace cohort

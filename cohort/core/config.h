@@ -1,6 +1,7 @@
-// Settings that are declared once: a plain struct with defaults and one `describe(FieldVisitor&)` that names each
-// field with its meaning and limits. `settings_of` turns it into a tree that points into the struct; TOML files,
-// flags, the resolved dump, --help and docs/configuration.md are functions of that tree (config_io.h).
+// Settings that are declared once: a plain struct with defaults and one `describe(FieldVisitor&)` that names
+// each field with its meaning and limits. `settings_of` turns it into a tree that points into the struct;
+// TOML files, flags, the resolved dump, --help and docs/configuration.md are functions of that tree
+// (config_io.h).
 #pragma once
 
 #include <cstdint>
@@ -40,8 +41,8 @@ Limits at_least_below(double low, double high);
 Limits one_of(std::vector<std::string> choices);
 
 /// An optional is unset by default and then left out of the dump.
-using FieldRef = std::variant<bool*, int64_t*, double*, std::string*, std::optional<int64_t>*, std::optional<double>*,
-                              std::vector<std::string>*>;
+using FieldRef = std::variant<bool*, int64_t*, double*, std::string*, std::optional<int64_t>*,
+                              std::optional<double>*, std::vector<std::string>*>;
 
 struct Field {
   std::string name;
@@ -112,8 +113,8 @@ class FieldVisitor {
   Section& section_;
 };
 
-/// The tree of a struct that describes itself by a member `describe(FieldVisitor&)` or, in folders that don't include
-/// this header, by a free `describe(FieldVisitor&, Config&)` beside the struct that holds it.
+/// The tree of a struct that describes itself by a member `describe(FieldVisitor&)` or, in folders that don't
+/// include this header, by a free `describe(FieldVisitor&, Config&)` beside the struct that holds it.
 template <typename Config>
 Section settings_of(Config& config, const char* name, const char* meaning) {
   Section section{name, meaning, {}, {}, {}};

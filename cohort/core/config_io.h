@@ -1,5 +1,5 @@
-// What is done with declared settings (config.h): reading TOML files and flags, the resolved dump, --help and the
-// documentation page. Later sources win: defaults, then TOML files in order, then flags.
+// What is done with declared settings (config.h): reading TOML files and flags, the resolved dump, --help and
+// the documentation page. Later sources win: defaults, then TOML files in order, then flags.
 #pragma once
 
 #include <filesystem>
@@ -10,8 +10,9 @@
 
 namespace cohort {
 
-/// Sets what the file names. A `[[list]]` replaces the whole list of earlier sources. Throws ConfigError naming file,
-/// line and key for malformed TOML, an unknown key (with the nearest one), a wrong type or a value out of range.
+/// Sets what the file names. A `[[list]]` replaces the whole list of earlier sources. Throws ConfigError
+/// naming file, line and key for malformed TOML, an unknown key (with the nearest one), a wrong type or a
+/// value out of range.
 void apply_toml_file(const Section& settings, const std::filesystem::path& path);
 
 /// The same for TOML text; `source` stands for the file in errors.
@@ -19,9 +20,9 @@ void apply_toml_text(const Section& settings, const std::string& text, const std
 
 /// Sets what flags name and returns the arguments that are no flags, in order. A flag is the dotted key
 /// (`--optimizer.learning_rate 1e-5`), the key with underscores (`--run-dir`) or, when unique, its leaf
-/// (`--learning_rate`); `-` and `_` are the same, `--key=value` works too. A bool without `true` or `false` is true, a
-/// list of strings takes the flag once an element, `--reward.0.weight` is the first `[[reward]]` (one past the last
-/// appends). Throws ConfigError naming the flag.
+/// (`--learning_rate`); `-` and `_` are the same, `--key=value` works too. A bool without `true` or `false`
+/// is true, a list of strings takes the flag once an element, `--reward.0.weight` is the first `[[reward]]`
+/// (one past the last appends). Throws ConfigError naming the flag.
 std::vector<std::string> apply_flags(const Section& settings, const std::vector<std::string>& arguments);
 
 /// All settings as TOML; reading it back gives the same values bit for bit.

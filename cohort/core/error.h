@@ -1,5 +1,5 @@
-// The three kinds of failure that are thrown; expected outcomes (a reward that cannot parse, a completion that ran
-// out of length) are values instead. Only an app's outermost function catches.
+// The three kinds of failure that are thrown; expected outcomes (a reward that cannot parse, a completion
+// that ran out of length) are values instead. Only an app's outermost function catches.
 #pragma once
 
 #include <stdexcept>
@@ -45,5 +45,6 @@ template <typename... Args>
 /// Throws InternalError, in every build, when `condition` is false; further arguments explain.
 #define COHORT_CHECK(condition, ...)                                                               \
   do {                                                                                             \
-    if (!(condition)) ::cohort::detail::throw_internal(__FILE__, __LINE__, #condition __VA_OPT__(, ) __VA_ARGS__); \
+    if (!(condition))                                                                              \
+      ::cohort::detail::throw_internal(__FILE__, __LINE__, #condition __VA_OPT__(, ) __VA_ARGS__); \
   } while (false)

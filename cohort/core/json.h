@@ -10,16 +10,23 @@ namespace cohort {
 
 using Json = nlohmann::ordered_json;
 
-/// Parses a whole file. Throws FormatError naming the file and, for malformed text, the byte offset.
+/// Parses a whole file. Throws FormatError naming the file and, for malformed or too deeply nested text, line
+/// and byte.
 Json read_json(const std::filesystem::path& path);
 
-/// Writes `value` with two-space indentation and a final newline. Throws FormatError when the file can't be written.
+/// `value` as text, indented unless `indent` is -1. Numbers read back as the same bits; bytes that are not
+/// UTF-8 become U+FFFD. Throws InternalError for NaN and infinity, which JSON does not have.
+std::string to_json_text(const Json& value, int indent = -1);
+
+/// Replaces the file atomically: two-space indentation, a final newline. Throws FormatError when it can't be
+/// written.
 void write_json(const std::filesystem::path& path, const Json& value);
 
 /// Parses one line of a JSONL file; the error names `path` and `line_number` (from 1).
 Json parse_json_line(const std::string& line, const std::filesystem::path& path, int64_t line_number);
 
-/// All objects of a JSONL file; blank lines are skipped. Throws FormatError naming the line that is not an object.
+/// All objects of a JSONL file; blank lines are skipped. Throws FormatError naming the line that is not an
+/// object.
 std::vector<Json> read_jsonl(const std::filesystem::path& path);
 
 }  // namespace cohort

@@ -8,7 +8,8 @@
 
 namespace cohort {
 
-/// Not for use from several threads at once. All members throw FormatError naming the file when the system refuses.
+/// Not for use from several threads at once. All members throw FormatError naming the file when the system
+/// refuses.
 class JsonlWriter {
  public:
   /// Opens `path` for appending and makes it when missing.

@@ -7,7 +7,8 @@
 
 namespace cohort {
 
-/// Writes `prefix` and `message` as one line, whole even when several threads write. A progress line is cleared first.
+/// Writes `prefix` and `message` as one line, whole even when several threads write. A progress line is
+/// cleared first.
 void write_log_line(const char* prefix, const std::string& message);
 
 template <typename... Args>

@@ -6,8 +6,8 @@
 
 namespace cohort {
 
-/// The candidate with the smallest edit distance (insert, delete, replace, swap neighbours), the first among equals;
-/// empty when there is no candidate.
+/// The candidate with the smallest edit distance (insert, delete, replace, swap neighbours), the first among
+/// equals; empty when there is no candidate.
 std::string nearest_name(const std::string& name, const std::vector<std::string>& candidates);
 
 }  // namespace cohort

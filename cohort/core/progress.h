@@ -27,8 +27,8 @@ class ProgressLine {
   bool is_terminal_;
   double seconds_between_lines_;
   double last_line_s_;
-  std::string text_;          ///< the last one given
-  bool is_written_ = true;    ///< `text_` stands as a whole line
+  std::string text_;        ///< the last one given
+  bool is_written_ = true;  ///< `text_` stands as a whole line
 };
 
 /// "1 h 02 min", "3 min 20 s" or "12 s".

@@ -1,0 +1,60 @@
+#include "cohort/core/progress.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "cohort/core/str.h"
+
+namespace cohort {
+namespace {
+
+size_t terminal_width(std::FILE* stream) {
+  winsize size{};
+  const bool is_known = ::ioctl(::fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  return is_known ? size.ws_col : 80;
+}
+
+std::string two_digits(int64_t number) { return str(number < 10 ? "0" : "", number); }
+
+}  // namespace
+
+ProgressLine::ProgressLine(std::FILE* stream, double seconds_between_lines)
+    : stream_(stream),
+      is_terminal_(::isatty(::fileno(stream)) != 0),
+      seconds_between_lines_(seconds_between_lines),
+      last_line_s_(-std::numeric_limits<double>::infinity()) {}
+
+ProgressLine::~ProgressLine() { finish(); }
+
+void ProgressLine::show(const std::string& text, double now_s) {
+  text_ = text;
+  is_written_ = false;
+  if (is_terminal_) {
+    std::fprintf(stream_, "\r%s\033[K", text.substr(0, terminal_width(stream_) - 1).c_str());
+    std::fflush(stream_);
+  } else if (now_s - last_line_s_ >= seconds_between_lines_) {
+    last_line_s_ = now_s;
+    finish();
+  }
+}
+
+void ProgressLine::finish() {
+  if (is_written_) return;
+  std::fprintf(stream_, is_terminal_ ? "\r%s\033[K\n" : "%s\n", text_.c_str());
+  std::fflush(stream_);
+  is_written_ = true;
+}
+
+std::string format_duration(double seconds) {
+  const int64_t total = std::llround(std::max(seconds, 0.0));
+  if (total < 60) return str(total, " s");
+  if (total < 3600) return str(total / 60, " min ", two_digits(total % 60), " s");
+  return str(total / 3600, " h ", two_digits(total / 60 % 60), " min");
+}
+
+}  // namespace cohort

@@ -1,0 +1,126 @@
+// A recipe: every setting of `cohort train` and `cohort sft`, declared once. Names and defaults are
+// TRL 1.16's where TRL has one. docs/configuration.md is made from this file.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cohort/core/config.h"
+#include "cohort/objectives/objective_config.h"
+#include "cohort/rewards/reward.h"
+
+namespace cohort {
+
+void describe(FieldVisitor& f, RewardConfig& reward);
+
+struct ModelConfig {
+  std::string path;
+  std::string dtype = "bfloat16";
+  std::string device = "cpu";
+
+  void describe(FieldVisitor& f);
+};
+
+struct DataConfig {
+  std::string path;
+  std::string eval_path;
+  bool shuffle_dataset = true;
+
+  void describe(FieldVisitor& f);
+};
+
+struct RolloutConfig {
+  int64_t prompts_per_step = 8;
+  int64_t num_generations = 8;
+  int64_t max_completion_length = 512;
+  double temperature = 1.0;
+  int64_t top_k = 0;
+  double top_p = 1.0;
+  double min_p = 0.0;
+  std::vector<std::string> stop_strings;
+  bool ignore_eos = false;
+  int64_t cache_tokens = 0;
+
+  void describe(FieldVisitor& f);
+};
+
+struct OptimizerConfig {
+  double learning_rate = 1e-6;
+  std::string lr_scheduler_type = "linear";
+  int64_t warmup_steps = 0;
+  double weight_decay = 0.0;
+  double adam_beta1 = 0.9;
+  double adam_beta2 = 0.999;
+  double adam_epsilon = 1e-8;
+  double max_grad_norm = 1.0;
+
+  void describe(FieldVisitor& f);
+};
+
+struct GrpoLoopConfig {
+  std::optional<int64_t> max_steps;
+  std::optional<double> num_train_epochs;
+  int64_t steps_per_generation = 1;
+  int64_t tokens_per_microbatch = 8192;
+  bool recompute = false;
+  int64_t eval_steps = 0;
+  std::optional<int64_t> num_generations_eval;
+  int64_t save_steps = 100;
+  int64_t save_total_limit = 2;
+  int64_t max_nonfinite_steps = 5;
+
+  void describe(FieldVisitor& f);
+};
+
+struct RunConfig {
+  std::string dir;
+
+  void describe(FieldVisitor& f);
+};
+
+/// The recipe of `cohort train`.
+struct TrainConfig {
+  int64_t seed = 42;
+  ModelConfig model;
+  DataConfig data;
+  RolloutConfig rollout;
+  std::vector<RewardConfig> reward;
+  ObjectiveConfig objective;
+  OptimizerConfig optimizer;
+  GrpoLoopConfig train;
+  RunConfig run;
+
+  void describe(FieldVisitor& f);
+};
+
+struct SftLoopConfig {
+  std::optional<int64_t> max_steps;
+  std::optional<double> num_train_epochs;
+  int64_t sequences_per_step = 8;
+  int64_t tokens_per_microbatch = 8192;
+  bool recompute = false;
+  int64_t save_steps = 500;
+  int64_t save_total_limit = 2;
+  int64_t max_nonfinite_steps = 5;
+
+  void describe(FieldVisitor& f);
+};
+
+/// The recipe of `cohort sft`. TRL's learning rate for supervised training is 2e-5.
+struct SftConfig {
+  int64_t seed = 42;
+  ModelConfig model;
+  DataConfig data;
+  OptimizerConfig optimizer{.learning_rate = 2e-5};
+  SftLoopConfig train;
+  RunConfig run;
+
+  void describe(FieldVisitor& f);
+};
+
+/// Checks the rules that join several settings. Throws ConfigError naming the keys and what to do.
+void validate(const TrainConfig& config);
+void validate(const SftConfig& config);
+
+}  // namespace cohort
