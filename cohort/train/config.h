@@ -94,6 +94,13 @@ struct TrainConfig {
   void describe(FieldVisitor& f);
 };
 
+struct SftDataConfig {
+  std::string path;
+  bool shuffle_dataset = true;
+
+  void describe(FieldVisitor& f);
+};
+
 struct SftLoopConfig {
   std::optional<int64_t> max_steps;
   std::optional<double> num_train_epochs;
@@ -111,7 +118,7 @@ struct SftLoopConfig {
 struct SftConfig {
   int64_t seed = 42;
   ModelConfig model;
-  DataConfig data;
+  SftDataConfig data;
   OptimizerConfig optimizer{.learning_rate = 2e-5};
   SftLoopConfig train;
   RunConfig run;
@@ -122,5 +129,8 @@ struct SftConfig {
 /// Checks the rules that join several settings. Throws ConfigError naming the keys and what to do.
 void validate(const TrainConfig& config);
 void validate(const SftConfig& config);
+
+/// docs/configuration.md.
+std::string configuration_page();
 
 }  // namespace cohort

@@ -1,0 +1,71 @@
+// The documentation of settings: a Markdown page's tables and the text of --help.
+#include "cohort/core/config_io.h"
+#include "cohort/core/config_values.h"
+#include "cohort/core/str.h"
+
+namespace cohort {
+namespace {
+
+std::string default_text(const Field& field) {
+  const std::string text = value_text(field);
+  return text.empty() ? "unset" : text;
+}
+
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+void append_table(const Section& section, const std::string& title, std::string& out) {
+  if (!title.empty()) out += "\n### `" + title + "`\n\n" + section.meaning + "\n";
+  if (section.fields.empty()) return;
+  out += "\n| key | type | default | range | meaning |\n|---|---|---|---|---|\n";
+  for (const Field& field : section.fields) {
+    out += str("| `", field.name, "` | ", type_name(field), " | `", escaped(default_text(field)), "` | ",
+               escaped(field.limits.describe()), " | ", escaped(field.meaning), " |\n");
+  }
+}
+
+void append_markdown(const Section& section, const std::string& prefix, std::string& out) {
+  for (const Section& child : section.sections) {
+    append_table(child, "[" + prefix + child.name + "]", out);
+    append_markdown(child, prefix + child.name + ".", out);
+  }
+  for (const SectionList& list : section.lists) {
+    append_table(list.prototype(), "[[" + prefix + list.name + "]]", out);
+    append_markdown(list.prototype(), prefix + list.name + ".", out);
+  }
+}
+
+void append_help(const Section& section, const std::string& prefix, std::string& out) {
+  if (!section.meaning.empty()) out += "\n" + section.meaning + "\n";
+  for (const Field& field : section.fields) {
+    const std::string limits = field.limits.describe();
+    out += str("  --", prefix, field.name, "  (", type_name(field), limits.empty() ? "" : "; ", limits,
+               "; default ", default_text(field), ")\n      ", field.meaning, "\n");
+  }
+  for (const Section& child : section.sections) append_help(child, prefix + child.name + ".", out);
+  for (const SectionList& list : section.lists)
+    append_help(list.prototype(), prefix + list.name + ".0.", out);
+}
+
+}  // namespace
+
+std::string to_markdown(const Section& settings) {
+  std::string out;
+  append_table(settings, "", out);
+  append_markdown(settings, "", out);
+  return out;
+}
+
+std::string to_help(const Section& settings) {
+  std::string out;
+  append_help(settings, "", out);
+  return out;
+}
+
+}  // namespace cohort

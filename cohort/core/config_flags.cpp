@@ -1,0 +1,119 @@
+// Reading settings from the command line.
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "cohort/core/config_io.h"
+#include "cohort/core/config_values.h"
+#include "cohort/core/error.h"
+
+namespace cohort {
+namespace {
+
+std::string with_underscores(std::string name, char separator) {
+  std::replace(name.begin(), name.end(), separator, '_');
+  return name;
+}
+
+/// Appends to a list whose next index `name` speaks of, such as reward.2.weight when there are two rewards.
+void grow_list(const Section& section, const std::string& prefix, const std::string& name) {
+  for (const Section& child : section.sections) grow_list(child, prefix + child.name + ".", name);
+  for (const SectionList& list : section.lists) {
+    const size_t size = list.items().size();
+    if (name.starts_with(str(prefix, list.name, ".", size, "."))) list.resize(size + 1);
+  }
+}
+
+class FlagReader {
+ public:
+  FlagReader(const Section& settings, const std::vector<std::string>& arguments)
+      : settings_(settings), arguments_(arguments) {}
+
+  std::vector<std::string> read() {
+    std::vector<std::string> others;
+    while (next_ < arguments_.size()) {
+      const std::string& argument = arguments_[next_++];
+      if (argument.size() > 1 && argument[0] == '-') {
+        read_flag(argument);
+      } else {
+        others.push_back(argument);
+      }
+    }
+    return others;
+  }
+
+ private:
+  void read_flag(const std::string& argument) {
+    const size_t equals = argument.find('=');
+    const std::string flag = argument.substr(0, equals);
+    const KeyedField target = find(flag);
+    const std::string type = type_name(target.field);
+    std::string text;
+    if (equals != std::string::npos) {
+      text = argument.substr(equals + 1);
+    } else if (type == "bool" && !is_truth_value_next()) {
+      text = "true";
+    } else if (next_ < arguments_.size()) {
+      text = arguments_[next_++];
+    } else {
+      throw ConfigError(str(flag, " needs a value: a ", type));
+    }
+    assign(target, value_of(target, type, text), flag + ": ");
+  }
+
+  bool is_truth_value_next() const {
+    return next_ < arguments_.size() && (arguments_[next_] == "true" || arguments_[next_] == "false");
+  }
+
+  KeyedField find(const std::string& flag) const {
+    if (!flag.starts_with("--"))
+      throw ConfigError(str("unknown flag ", flag, "; flags begin with two dashes"));
+    const std::string name = with_underscores(flag.substr(2), '-');
+    grow_list(settings_, "", name);
+    std::vector<KeyedField> with_leaf;
+    for (const KeyedField& candidate : all_fields(settings_)) {
+      if (candidate.key == name || with_underscores(candidate.key, '.') == name) return candidate;
+      if (candidate.field.name == name && !candidate.is_in_list) with_leaf.push_back(candidate);
+    }
+    if (with_leaf.empty()) throw_unknown_key(settings_, name, flag + ": ");
+    if (with_leaf.size() == 1) return with_leaf[0];
+    std::string choices;
+    for (const KeyedField& candidate : with_leaf)
+      choices += (choices.empty() ? "--" : " or --") + candidate.key;
+    throw ConfigError(str(flag, " is ambiguous: write ", choices));
+  }
+
+  /// The text as the field's type, or as the string that it is when it doesn't read so; `assign` then refuses
+  /// it.
+  SettingValue value_of(const KeyedField& target, const std::string& type, const std::string& text) {
+    const char* end = text.data() + text.size();
+    if (type == "bool" && (text == "true" || text == "false")) return text == "true";
+    if (int64_t value = 0; type == "integer") {
+      const std::from_chars_result result = std::from_chars(text.data(), end, value);
+      if (result.ec == std::errc() && result.ptr == end) return value;
+    }
+    if (double value = 0; type == "number") {
+      const std::from_chars_result result = std::from_chars(text.data(), end, value);
+      if (result.ec == std::errc() && result.ptr == end) return value;
+    }
+    if (type == "list of strings") {
+      std::vector<std::string>& strings = given_lists_[target.key];
+      strings.push_back(text);
+      return strings;
+    }
+    return text;
+  }
+
+  const Section& settings_;
+  const std::vector<std::string>& arguments_;
+  size_t next_ = 0;
+  std::map<std::string, std::vector<std::string>> given_lists_;
+};
+
+}  // namespace
+
+std::vector<std::string> apply_flags(const Section& settings, const std::vector<std::string>& arguments) {
+  return FlagReader(settings, arguments).read();
+}
+
+}  // namespace cohort

@@ -1,0 +1,132 @@
+// Reading settings from TOML and writing them.
+#include <toml++/toml.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "cohort/core/config_io.h"
+#include "cohort/core/config_values.h"
+#include "cohort/core/error.h"
+
+namespace cohort {
+namespace {
+
+/// Sets what one TOML table names; `root` and `source` serve the errors.
+class TomlReader {
+ public:
+  TomlReader(const Section& root, const std::string& source) : root_(root), source_(source) {}
+
+  void read_table(const toml::table& table, const Section& section, const std::string& prefix) const {
+    for (const auto& [toml_key, node] : table) {
+      const std::string key = prefix + std::string(toml_key.str());
+      if (!read_node(node, section, std::string(toml_key.str()), key)) {
+        throw_unknown_key(root_, key, where(toml_key.source()));
+      }
+    }
+  }
+
+ private:
+  std::string where(const toml::source_region& region) const {
+    return str(source_, ":", region.begin.line, ": ");
+  }
+
+  /// Returns false when `section` has no such name.
+  bool read_node(const toml::node& node, const Section& section, const std::string& name,
+                 const std::string& key) const {
+    for (const Field& field : section.fields) {
+      if (field.name != name) continue;
+      assign({key, field}, value_of(node, key), where(node.source()));
+      return true;
+    }
+    for (const Section& child : section.sections) {
+      if (child.name != name) continue;
+      if (!node.is_table())
+        throw ConfigError(str(where(node.source()), key, " is a section: write [", key, "]"));
+      read_table(*node.as_table(), child, key + ".");
+      return true;
+    }
+    for (const SectionList& list : section.lists) {
+      if (list.name != name) continue;
+      read_list(node, list, key);
+      return true;
+    }
+    return false;
+  }
+
+  void read_list(const toml::node& node, const SectionList& list, const std::string& key) const {
+    if (!node.is_array_of_tables()) {
+      throw ConfigError(str(where(node.source()), key, " is a list of sections: write [[", key, "]]"));
+    }
+    const toml::array& tables = *node.as_array();
+    list.resize(0);
+    list.resize(tables.size());
+    const std::vector<Section> items = list.items();
+    for (size_t i = 0; i < items.size(); ++i)
+      read_table(*tables[i].as_table(), items[i], str(key, ".", i, "."));
+  }
+
+  SettingValue value_of(const toml::node& node, const std::string& key) const {
+    if (const auto* value = node.as_boolean()) return value->get();
+    if (const auto* value = node.as_integer()) return value->get();
+    if (const auto* value = node.as_floating_point()) return value->get();
+    if (const auto* value = node.as_string()) return value->get();
+    const toml::array* array = node.as_array();
+    const bool is_list_of_strings =
+        array != nullptr && (array->empty() || array->is_homogeneous<std::string>());
+    if (!is_list_of_strings) {
+      throw ConfigError(
+          str(where(node.source()), key, " must be true or false, a number, a string or a list of strings"));
+    }
+    std::vector<std::string> strings;
+    for (const toml::node& element : *array) strings.push_back(element.as_string()->get());
+    return strings;
+  }
+
+  const Section& root_;
+  const std::string& source_;
+};
+
+void append_toml(const Section& section, const std::string& prefix, std::string& out) {
+  for (const Field& field : section.fields) {
+    const std::string value = value_text(field);
+    if (!value.empty()) out += field.name + " = " + value + "\n";
+  }
+  for (const Section& child : section.sections) {
+    out += "\n[" + prefix + child.name + "]\n";
+    append_toml(child, prefix + child.name + ".", out);
+  }
+  for (const SectionList& list : section.lists) {
+    for (const Section& item : list.items()) {
+      out += "\n[[" + prefix + list.name + "]]\n";
+      append_toml(item, prefix + list.name + ".", out);
+    }
+  }
+}
+
+}  // namespace
+
+void apply_toml_text(const Section& settings, const std::string& text, const std::string& source) {
+  toml::table table;
+  try {
+    table = toml::parse(text, source);
+  } catch (const toml::parse_error& error) {
+    throw ConfigError(str(source, ":", error.source().begin.line, ": malformed TOML: ", error.description()));
+  }
+  TomlReader(settings, source).read_table(table, settings, "");
+}
+
+void apply_toml_file(const Section& settings, const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path)) {
+    throw ConfigError(str(path.string(), ": can't be read; does the file exist?"));
+  }
+  apply_toml_text(settings, {std::istreambuf_iterator<char>(file), {}}, path.string());
+}
+
+std::string to_toml(const Section& settings) {
+  std::string out;
+  append_toml(settings, "", out);
+  return out;
+}
+
+}  // namespace cohort

@@ -1,0 +1,169 @@
+#include "cohort/core/config_values.h"
+
+#include <charconv>
+#include <cstdio>
+#include <type_traits>
+
+#include "cohort/core/error.h"
+#include "cohort/core/nearest.h"
+
+namespace cohort {
+namespace {
+
+void append_fields(const Section& section, const std::string& prefix, bool is_in_list,
+                   std::vector<KeyedField>& out) {
+  for (const Field& field : section.fields) out.push_back({prefix + field.name, field, is_in_list});
+  for (const Section& child : section.sections)
+    append_fields(child, prefix + child.name + ".", is_in_list, out);
+  for (const SectionList& list : section.lists) {
+    const std::vector<Section> items = list.items();
+    for (size_t i = 0; i < items.size(); ++i) {
+      append_fields(items[i], str(prefix, list.name, ".", i, "."), true, out);
+    }
+  }
+}
+
+/// Keys as documentation has them: one item a list.
+void append_documented_keys(const Section& section, const std::string& prefix,
+                            std::vector<std::string>& out) {
+  for (const Field& field : section.fields) out.push_back(prefix + field.name);
+  for (const Section& child : section.sections) append_documented_keys(child, prefix + child.name + ".", out);
+  for (const SectionList& list : section.lists) {
+    append_documented_keys(list.prototype(), prefix + list.name + ".0.", out);
+  }
+}
+
+std::string leaf_of(const std::string& key) { return key.substr(key.rfind('.') + 1); }
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += {'\\', c};
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\t') {
+      out += "\\t";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\u%04X", byte);
+      out += escape;
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+std::string text_of(bool value) { return value ? "true" : "false"; }
+std::string text_of(int64_t value) { return std::to_string(value); }
+std::string text_of(const std::string& value) { return quoted(value); }
+std::string text_of(double value) {
+  const std::string text = number_text(value);
+  return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
+}
+std::string text_of(const std::vector<std::string>& values) {
+  std::string out = "[";
+  for (size_t i = 0; i < values.size(); ++i) out += (i == 0 ? "" : ", ") + quoted(values[i]);
+  return out + "]";
+}
+template <typename Value>
+std::string text_of(const std::optional<Value>& value) {
+  return value ? text_of(*value) : "";
+}
+
+// Each `convert` returns whether the source's type serves for the field's; out-of-range values are another
+// matter.
+template <typename Value>
+bool convert(const SettingValue& source, Value& out) {
+  const Value* value = std::get_if<Value>(&source);
+  if (value != nullptr) out = *value;
+  return value != nullptr;
+}
+bool convert(const SettingValue& source, double& out) {
+  if (const int64_t* integer = std::get_if<int64_t>(&source)) {
+    out = static_cast<double>(*integer);
+    return true;
+  }
+  const double* number = std::get_if<double>(&source);
+  if (number != nullptr) out = *number;
+  return number != nullptr;
+}
+template <typename Value>
+bool convert(const SettingValue& source, std::optional<Value>& out) {
+  return convert(source, out.emplace());
+}
+
+bool is_within(const Limits&, bool) { return true; }
+bool is_within(const Limits& limits, int64_t value) { return limits.contains(static_cast<double>(value)); }
+bool is_within(const Limits& limits, double value) { return limits.contains(value); }
+bool is_within(const Limits& limits, const std::string& value) { return limits.contains(value); }
+bool is_within(const Limits& limits, const std::vector<std::string>& values) {
+  for (const std::string& value : values) {
+    if (!limits.contains(value)) return false;
+  }
+  return true;
+}
+template <typename Value>
+bool is_within(const Limits& limits, const std::optional<Value>& value) {
+  return is_within(limits, *value);
+}
+
+/// "an integer, at least 2".
+std::string expectation(const Field& field) {
+  const std::string type = type_name(field);
+  const std::string limits = field.limits.describe();
+  return str(type == "integer" ? "an " : "a ", type, limits.empty() ? "" : ": ", limits);
+}
+
+}  // namespace
+
+std::vector<KeyedField> all_fields(const Section& settings) {
+  std::vector<KeyedField> fields;
+  append_fields(settings, "", false, fields);
+  return fields;
+}
+
+const char* type_name(const Field& field) {
+  constexpr const char* kNames[] = {"bool",    "integer", "number",         "string",
+                                    "integer", "number",  "list of strings"};
+  static_assert(std::size(kNames) == std::variant_size_v<FieldRef>);
+  return kNames[field.value.index()];
+}
+
+std::string number_text(double number) {
+  char buffer[32];
+  const std::to_chars_result end = std::to_chars(buffer, buffer + sizeof buffer, number);
+  return {buffer, end.ptr};
+}
+
+std::string value_text(const Field& field) {
+  return std::visit([](const auto* value) { return text_of(*value); }, field.value);
+}
+
+void assign(const KeyedField& target, const SettingValue& value, const std::string& where) {
+  const auto assign_typed = [&](auto* destination) {
+    std::remove_pointer_t<decltype(destination)> converted{};
+    if (convert(value, converted) && is_within(target.field.limits, converted)) {
+      *destination = std::move(converted);
+      return;
+    }
+    const std::string given = std::visit([](const auto& v) { return text_of(v); }, value);
+    throw ConfigError(str(where, target.key, " is ", given, ", but must be ", expectation(target.field)));
+  };
+  std::visit(assign_typed, target.field.value);
+}
+
+void throw_unknown_key(const Section& settings, const std::string& key, const std::string& where) {
+  std::vector<std::string> keys;
+  append_documented_keys(settings, "", keys);
+  std::vector<std::string> with_same_leaf;
+  for (const std::string& candidate : keys) {
+    if (leaf_of(candidate) == leaf_of(key)) with_same_leaf.push_back(candidate);
+  }
+  const std::string nearest = nearest_name(key, with_same_leaf.empty() ? keys : with_same_leaf);
+  throw ConfigError(str(where, "unknown key ", key, "; did you mean ", nearest, "?"));
+}
+
+}  // namespace cohort

@@ -1,0 +1,42 @@
+// The values of settings, apart from where they are written: types, text and checked assignment. Private to
+// core.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cohort/core/config.h"
+
+namespace cohort {
+
+/// What a source can hold; an integer serves for a number too.
+using SettingValue = std::variant<bool, int64_t, double, std::string, std::vector<std::string>>;
+
+/// A field with its dotted key; fields of lists have an index in it, such as `reward.0.weight`.
+struct KeyedField {
+  std::string key;
+  Field field;
+  bool is_in_list = false;
+};
+
+/// All fields in the order of declaration. The keys of a list are those of its present items.
+std::vector<KeyedField> all_fields(const Section& settings);
+
+/// "bool", "integer", "number", "string" or "list of strings".
+const char* type_name(const Field& field);
+
+/// The shortest decimal that reads back as the same double, such as "1e-06" or "0.2".
+std::string number_text(double number);
+
+/// The present value in TOML's notation; empty for an optional that is unset.
+std::string value_text(const Field& field);
+
+/// Throws ConfigError, beginning with `where`, for another type or a value outside the limits.
+void assign(const KeyedField& target, const SettingValue& value, const std::string& where);
+
+/// Throws ConfigError for `key`, which no setting has, naming the nearest one.
+[[noreturn]] void throw_unknown_key(const Section& settings, const std::string& key,
+                                    const std::string& where);
+
+}  // namespace cohort

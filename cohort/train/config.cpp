@@ -1,0 +1,228 @@
+#include "cohort/train/config.h"
+
+#include <set>
+
+#include "cohort/core/config_io.h"
+#include "cohort/core/error.h"
+
+namespace cohort {
+namespace {
+
+constexpr const char* kMaxStepsMeaning = "Steps to run; with `num_train_epochs` too, whichever ends first.";
+constexpr const char* kEpochsMeaning = "Passes over the data; with `max_steps` too, whichever ends first.";
+constexpr const char* kMicrobatchMeaning =
+    "Rows (tokens) forwarded and backpropagated at once: bounds memory, changes no result.";
+constexpr const char* kRecomputeMeaning =
+    "Keep only each layer's input and compute the rest again in the backward pass: less memory, more time.";
+constexpr const char* kSaveStepsMeaning = "Steps between checkpoints; 0 writes one at the end only.";
+constexpr const char* kSaveLimitMeaning = "Checkpoints kept, the newest ones; the best one is kept besides.";
+constexpr const char* kNonfiniteMeaning =
+    "Steps in a row with a non-finite loss or gradient, each skipped, that stop the run.";
+constexpr const char* kShuffleMeaning = "Draw a fresh order for every epoch; otherwise the file's order.";
+constexpr const char* kSeedMeaning = "Decides every random number: the same seed gives the same bytes.";
+
+void require(const std::string& value, const char* key, const char* what) {
+  if (value.empty()) throw ConfigError(str(key, " is not set: give ", what));
+}
+
+void check_model_data_run(const std::string& model_path, const std::string& data_path,
+                          const std::string& run_dir) {
+  require(model_path, "model.path", "the Hugging Face directory to start from");
+  require(data_path, "data.path", "the JSONL file to train on");
+  require(run_dir, "run.dir", "the directory for what the run writes (--run-dir)");
+}
+
+template <typename Loop>
+void check_length(const Loop& train) {
+  if (!train.max_steps && !train.num_train_epochs) {
+    throw ConfigError("the run has no end: set train.max_steps, train.num_train_epochs or both");
+  }
+}
+
+void check_reward(const RewardConfig& reward) {
+  require(reward.name, "reward.name", "every [[reward]] a name");
+  const bool is_command = (reward.type.empty() ? reward.name : reward.type) == "command";
+  const std::string who = str("reward \"", reward.name, "\": ");
+  if (is_command && reward.command.empty()) throw ConfigError(who + "type \"command\" needs `command`");
+  if (!is_command && !reward.command.empty()) {
+    throw ConfigError(who + "`command` has no effect: add type = \"command\" or drop it");
+  }
+  if (!is_command && reward.timeout_s != RewardConfig{}.timeout_s) {
+    throw ConfigError(who + "`timeout_s` has no effect: only type \"command\" has a deadline");
+  }
+}
+
+void check_rewards(const std::vector<RewardConfig>& rewards) {
+  if (rewards.empty()) throw ConfigError("no reward: add at least one [[reward]] with a name");
+  std::set<std::string> names;
+  for (const RewardConfig& reward : rewards) {
+    check_reward(reward);
+    if (!names.insert(reward.name).second) {
+      throw ConfigError(
+          str("two rewards are named \"", reward.name, "\": names must differ (use `type` for the kind)"));
+    }
+  }
+}
+
+void check_evaluation(const TrainConfig& config) {
+  const bool is_on = config.train.eval_steps > 0;
+  if (is_on && config.data.eval_path.empty()) {
+    throw ConfigError("train.eval_steps needs data.eval_path, the held-out JSONL file");
+  }
+  if (!is_on && !config.data.eval_path.empty()) {
+    throw ConfigError(
+        "data.eval_path has no effect while train.eval_steps is 0: set eval_steps or drop eval_path");
+  }
+  if (!is_on && config.train.num_generations_eval) {
+    throw ConfigError("train.num_generations_eval has no effect while train.eval_steps is 0");
+  }
+}
+
+}  // namespace
+
+void describe(FieldVisitor& f, RewardConfig& reward) {
+  f("name", reward.name, "Name in the metrics; the kind of reward too when `type` is empty.");
+  f("type", reward.type, "Kind of reward: one of those built in, or `command`.");
+  f("weight", reward.weight, "Factor in the weighted sum of a completion's rewards; 0 only logs it.");
+  f("command", reward.command,
+    "For `command`: a shell command that answers one JSON line with one JSON line.");
+  f("timeout_s", reward.timeout_s, "For `command`: seconds for one answer; later ones count as timeout.",
+    above(0.0));
+}
+
+void ModelConfig::describe(FieldVisitor& f) {
+  f("path", path, "Hugging Face directory of the model to start from; required.");
+  f("dtype", dtype, "Type to compute in; weights and optimizer state are kept in float32.",
+    one_of({"float32", "bfloat16"}));
+  f("device", device, "Where tensors live.", one_of({"cpu", "cuda"}));
+}
+
+void DataConfig::describe(FieldVisitor& f) {
+  f("path", path, "JSONL file with a string `prompt` per line; other columns reach the rewards; required.");
+  f("eval_path", eval_path, "Held-out JSONL file of the same form, evaluated every `train.eval_steps`.");
+  f("shuffle_dataset", shuffle_dataset, kShuffleMeaning);
+}
+
+void RolloutConfig::describe(FieldVisitor& f) {
+  f("prompts_per_step", prompts_per_step, "Prompts drawn for each step.", at_least(1));
+  f("num_generations", num_generations, "Completions of each prompt: the group's size.", at_least(2));
+  f("max_completion_length", max_completion_length, "Longest completion, in tokens.", at_least(1));
+  f("temperature", temperature, "Divides the logits, in sampling and in every log-probability.", above(0.0));
+  f("top_k", top_k, "Sample from the k likeliest tokens only; 0 is off.", at_least(0));
+  f("top_p", top_p, "Sample from the smallest set of likeliest tokens with this probability; 1 is off.",
+    above_up_to(0.0, 1.0));
+  f("min_p", min_p,
+    "Sample from tokens with at least this share of the likeliest one's probability; 0 is off.",
+    between(0.0, 1.0));
+  f("stop_strings", stop_strings, "Texts that end a completion; the flag is given once for each.");
+  f("ignore_eos", ignore_eos, "Sample on past stop tokens, up to max_completion_length (for measurements).");
+  f("cache_tokens", cache_tokens, "Size of the paged KV cache, in tokens; 0 chooses one that fits the step.",
+    at_least(0));
+}
+
+void OptimizerConfig::describe(FieldVisitor& f) {
+  f("learning_rate", learning_rate, "Peak learning rate of AdamW (arXiv:1711.05101).", at_least(0.0));
+  f("lr_scheduler_type", lr_scheduler_type,
+    "Course after the warm-up: to the last step it stays or falls to 0.",
+    one_of({"constant", "linear", "cosine"}));
+  f("warmup_steps", warmup_steps, "Updates in which the learning rate rises linearly from 0.", at_least(0));
+  f("weight_decay", weight_decay, "Decoupled weight decay, of matrices only.", at_least(0.0));
+  f("adam_beta1", adam_beta1, "Decay of the gradient's mean.", at_least_below(0.0, 1.0));
+  f("adam_beta2", adam_beta2, "Decay of the squared gradient's mean.", at_least_below(0.0, 1.0));
+  f("adam_epsilon", adam_epsilon, "Added to the root of the squared gradient's mean.", above(0.0));
+  f("max_grad_norm", max_grad_norm, "Gradients with a larger norm are scaled down to it; 0 is off.",
+    at_least(0.0));
+}
+
+void GrpoLoopConfig::describe(FieldVisitor& f) {
+  f("max_steps", max_steps, kMaxStepsMeaning, at_least(1));
+  f("num_train_epochs", num_train_epochs, kEpochsMeaning, above(0.0));
+  f("steps_per_generation", steps_per_generation,
+    "Mini-batches, each with its own update, that a step's prompts are cut into; divides prompts_per_step.",
+    at_least(1));
+  f("tokens_per_microbatch", tokens_per_microbatch, kMicrobatchMeaning, at_least(1));
+  f("recompute", recompute, kRecomputeMeaning);
+  f("eval_steps", eval_steps, "Steps between evaluations on `data.eval_path`; 0 never evaluates.",
+    at_least(0));
+  f("num_generations_eval", num_generations_eval,
+    "Completions of each evaluated prompt; `rollout.num_generations` when unset.", at_least(1));
+  f("save_steps", save_steps, kSaveStepsMeaning, at_least(0));
+  f("save_total_limit", save_total_limit, kSaveLimitMeaning, at_least(1));
+  f("max_nonfinite_steps", max_nonfinite_steps, kNonfiniteMeaning, at_least(1));
+}
+
+void RunConfig::describe(FieldVisitor& f) {
+  f("dir", dir, "Directory for everything the run writes; required.");
+}
+
+void TrainConfig::describe(FieldVisitor& f) {
+  f("seed", seed, kSeedMeaning, at_least(0));
+  f("model", model, "The model and how it computes.");
+  f("data", data, "What is trained and evaluated on.");
+  f("rollout", rollout, "How completions are drawn.");
+  f("reward", reward, "A reward function; the table is given once for each.");
+  f("objective", objective, "From rewards to the loss.");
+  f("optimizer", optimizer, "AdamW and its schedule.");
+  f("train", train, "The loop: its length, memory, evaluation and checkpoints.");
+  f("run", run, "Where results go.");
+}
+
+void SftDataConfig::describe(FieldVisitor& f) {
+  f("path", path, "JSONL file with strings `prompt` and `completion` per line; required.");
+  f("shuffle_dataset", shuffle_dataset, kShuffleMeaning);
+}
+
+void SftLoopConfig::describe(FieldVisitor& f) {
+  f("max_steps", max_steps, kMaxStepsMeaning, at_least(1));
+  f("num_train_epochs", num_train_epochs, kEpochsMeaning, above(0.0));
+  f("sequences_per_step", sequences_per_step, "Lines of data in each update.", at_least(1));
+  f("tokens_per_microbatch", tokens_per_microbatch, kMicrobatchMeaning, at_least(1));
+  f("recompute", recompute, kRecomputeMeaning);
+  f("save_steps", save_steps, kSaveStepsMeaning, at_least(0));
+  f("save_total_limit", save_total_limit, "Checkpoints kept, the newest ones.", at_least(1));
+  f("max_nonfinite_steps", max_nonfinite_steps, kNonfiniteMeaning, at_least(1));
+}
+
+void SftConfig::describe(FieldVisitor& f) {
+  f("seed", seed, kSeedMeaning, at_least(0));
+  f("model", model, "The model and how it computes.");
+  f("data", data, "What is trained on.");
+  f("optimizer", optimizer, "AdamW and its schedule.");
+  f("train", train, "The loop: its length, memory and checkpoints.");
+  f("run", run, "Where results go.");
+}
+
+void validate(const TrainConfig& config) {
+  check_model_data_run(config.model.path, config.data.path, config.run.dir);
+  check_length(config.train);
+  check_rewards(config.reward);
+  check_evaluation(config);
+  if (config.rollout.prompts_per_step % config.train.steps_per_generation != 0) {
+    throw ConfigError(str("rollout.prompts_per_step (", config.rollout.prompts_per_step,
+                          ") must be a multiple of train.steps_per_generation (",
+                          config.train.steps_per_generation, ")"));
+  }
+}
+
+void validate(const SftConfig& config) {
+  check_model_data_run(config.model.path, config.data.path, config.run.dir);
+  check_length(config.train);
+}
+
+std::string configuration_page() {
+  TrainConfig train;
+  SftConfig sft;
+  return "# Configuration\n\n"
+         "Made by `cohort docs configuration` from the declarations in `cohort/train/config.cpp`: change it "
+         "there.\n\n"
+         "Settings come from defaults, then TOML files in order, then flags. A flag is the dotted key\n"
+         "(`--optimizer.learning_rate 1e-5`), the key with underscores or dashes (`--run-dir DIR`) or, when "
+         "unique, its\n"
+         "last part (`--learning-rate 1e-5`). `--reward.0.weight 2` speaks of the first `[[reward]]`; a "
+         "`[[reward]]` in a\n"
+         "later file replaces all earlier ones.\n\n"
+         "## `cohort train`\n" +
+         to_markdown(settings_of(train)) + "\n## `cohort sft`\n" + to_markdown(settings_of(sft));
+}
+
+}  // namespace cohort
