@@ -26,6 +26,8 @@ function(cohort_torch_pch target)
     target_precompile_headers(cohort_torch_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/torch_pch.h)
   endif()
   target_precompile_headers(${target} REUSE_FROM cohort_torch_pch)
+  # Programs default to -fPIE, with which a header precompiled for libraries is refused.
+  target_compile_options(${target} PRIVATE -fPIC)
 endfunction()
 
 function(cohort_torch_library name)
