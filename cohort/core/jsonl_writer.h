@@ -1,43 +1,17 @@
-// An append-only file of JSON lines that a resumed run can cut back to what its checkpoint knows.
+// An append-only file of JSON lines.
 #pragma once
 
-#include <filesystem>
-#include <string>
-
+#include "cohort/core/append_file.h"
 #include "cohort/core/json.h"
 
 namespace cohort {
 
-/// Not for use from several threads at once. All members throw FormatError naming the file when the system
-/// refuses.
-class JsonlWriter {
+class JsonlWriter : public AppendFile {
  public:
-  /// Opens `path` for appending and makes it when missing.
-  explicit JsonlWriter(std::filesystem::path path);
-  ~JsonlWriter();
-  JsonlWriter(const JsonlWriter&) = delete;
-  JsonlWriter& operator=(const JsonlWriter&) = delete;
+  using AppendFile::AppendFile;
 
-  /// Appends one line; it reaches the file with the next `flush`.
-  void write(const Json& line);
-
-  /// Hands all lines to the operating system, so that they survive the end of this process.
-  void flush();
-
-  /// Flushes, then waits until the lines are on the disk.
-  void sync();
-
-  /// Bytes written so far, unflushed ones included.
-  int64_t size() const { return size_ + static_cast<int64_t>(buffer_.size()); }
-
-  /// Flushes, then cuts the file to its first `bytes` bytes; it must be at least as long.
-  void truncate_to(int64_t bytes);
-
- private:
-  std::filesystem::path path_;
-  int file_ = -1;
-  int64_t size_ = 0;  ///< bytes in the file
-  std::string buffer_;
+  /// Appends one line; it reaches the file with the next `flush`. Throws InternalError for NaN and infinity.
+  void write(const Json& line) { append(to_json_text(line) + "\n"); }
 };
 
 }  // namespace cohort

@@ -39,24 +39,11 @@ void check_length(const Loop& train) {
   }
 }
 
-void check_reward(const RewardConfig& reward) {
-  require(reward.name, "reward.name", "every [[reward]] a name");
-  const bool is_command = (reward.type.empty() ? reward.name : reward.type) == "command";
-  const std::string who = str("reward \"", reward.name, "\": ");
-  if (is_command && reward.command.empty()) throw ConfigError(who + "type \"command\" needs `command`");
-  if (!is_command && !reward.command.empty()) {
-    throw ConfigError(who + "`command` has no effect: add type = \"command\" or drop it");
-  }
-  if (!is_command && reward.timeout_s != RewardConfig{}.timeout_s) {
-    throw ConfigError(who + "`timeout_s` has no effect: only type \"command\" has a deadline");
-  }
-}
-
 void check_rewards(const std::vector<RewardConfig>& rewards) {
   if (rewards.empty()) throw ConfigError("no reward: add at least one [[reward]] with a name");
   std::set<std::string> names;
   for (const RewardConfig& reward : rewards) {
-    check_reward(reward);
+    require(reward.name, "reward.name", "every [[reward]] a name");
     if (!names.insert(reward.name).second) {
       throw ConfigError(
           str("two rewards are named \"", reward.name, "\": names must differ (use `type` for the kind)"));

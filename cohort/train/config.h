@@ -126,7 +126,8 @@ struct SftConfig {
   void describe(FieldVisitor& f);
 };
 
-/// Checks the rules that join several settings. Throws ConfigError naming the keys and what to do.
+/// Checks the rules that join several settings; those of one reward are checked by make_reward. Throws
+/// ConfigError naming the keys and what to do.
 void validate(const TrainConfig& config);
 void validate(const SftConfig& config);
 

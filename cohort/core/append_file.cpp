@@ -1,4 +1,4 @@
-#include "cohort/core/jsonl_writer.h"
+#include "cohort/core/append_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -17,24 +17,22 @@ namespace {
 
 }  // namespace
 
-JsonlWriter::JsonlWriter(std::filesystem::path path) : path_(std::move(path)) {
+AppendFile::AppendFile(std::filesystem::path path) : path_(std::move(path)) {
   file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
   if (file_ < 0) fail("open", path_);
   size_ = ::lseek(file_, 0, SEEK_END);
 }
 
-JsonlWriter::~JsonlWriter() {
+AppendFile::~AppendFile() {
   try {
     flush();
   } catch (const UserError&) {
-    // A destructor can't report; whoever needs the lines calls flush.
+    // A destructor can't report; whoever needs the bytes calls flush.
   }
   ::close(file_);
 }
 
-void JsonlWriter::write(const Json& line) { buffer_ += to_json_text(line) + "\n"; }
-
-void JsonlWriter::flush() {
+void AppendFile::flush() {
   size_t done = 0;
   while (done < buffer_.size()) {
     const ssize_t written = ::pwrite(file_, buffer_.data() + done, buffer_.size() - done, size_);
@@ -49,16 +47,16 @@ void JsonlWriter::flush() {
   buffer_.clear();
 }
 
-void JsonlWriter::sync() {
+void AppendFile::sync() {
   flush();
   if (::fsync(file_) != 0) fail("fsync", path_);
 }
 
-void JsonlWriter::truncate_to(int64_t bytes) {
+void AppendFile::truncate_to(int64_t bytes) {
   flush();
   if (bytes < 0 || bytes > size_) {
-    throw FormatError(str(path_.string(), ": has ", size_, " bytes, its checkpoint knows ", bytes,
-                          "; the file was changed since"));
+    throw FormatError(str(path_.string(), ": has ", size_, " bytes, but its checkpoint knows ", bytes,
+                          "; restore the file or start a new run"));
   }
   if (::ftruncate(file_, bytes) != 0) fail("truncate", path_);
   size_ = bytes;

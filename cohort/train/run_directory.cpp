@@ -1,0 +1,123 @@
+#include "cohort/train/run_directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "cohort/core/atomic_file.h"
+#include "cohort/core/error.h"
+
+namespace cohort {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kCheckpointPrefix = "step-";
+constexpr const char* kTemporaryPrefix = ".tmp-";
+constexpr const char* kTrashPrefix = ".trash-";  // as retire_directory names it
+
+std::string read_text(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw FormatError(str(path.string(), ": can't be read"));
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Throws for the first line that differs.
+void check_same_settings(const fs::path& path, const std::string& run_toml, const std::string& given_toml) {
+  std::istringstream run(run_toml), given(given_toml);
+  std::string run_line, given_line;
+  for (int64_t line = 1; run_toml != given_toml; ++line) {
+    run_line.clear();
+    given_line.clear();
+    std::getline(run, run_line);
+    std::getline(given, given_line);
+    if (run_line == given_line && (run || given)) continue;
+    throw ConfigError(str(path.string(), ":", line, ": the run was begun with `", run_line, "`, but `",
+                          given_line,
+                          "` is given: resume with the run's own settings or choose another run.dir"));
+  }
+}
+
+std::string step_name(int64_t step) {
+  char name[32];
+  std::snprintf(name, sizeof name, "%s%08lld", kCheckpointPrefix, static_cast<long long>(step));
+  return name;
+}
+
+}  // namespace
+
+RunDirectory::RunDirectory(const fs::path& root) : root_(root) {
+  std::error_code error;
+  fs::create_directories(root_ / "checkpoints", error);
+  if (error) throw ConfigError(str(root.string(), ": can't make the run's directory: ", error.message()));
+  const fs::path lock_file = root_ / ".lock";
+  lock_ = ::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (lock_ < 0) throw ConfigError(str(lock_file.string(), ": can't open: ", std::strerror(errno)));
+  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    ::close(lock_);
+    throw ConfigError(str(root.string(), ": another process is writing to this run; wait for it or stop it"));
+  }
+}
+
+RunDirectory::~RunDirectory() {
+  if (lock_ >= 0) ::close(lock_);
+}
+
+RunDirectory RunDirectory::create(const fs::path& root, const std::string& config_toml) {
+  if (holds_run(root)) {
+    throw ConfigError(
+        str(root.string(), ": holds a run already: continue it with --resume or choose another run.dir"));
+  }
+  RunDirectory run(root);
+  write_file_atomically(run.config_file(), config_toml);
+  return run;
+}
+
+RunDirectory RunDirectory::resume(const fs::path& root, const std::string& config_toml) {
+  if (!holds_run(root)) throw ConfigError(str(root.string(), ": holds no run to resume"));
+  RunDirectory run(root);
+  check_same_settings(run.config_file(), read_text(run.config_file()), config_toml);
+  return run;
+}
+
+bool RunDirectory::holds_run(const fs::path& root) { return fs::exists(root / "config.toml"); }
+
+fs::path RunDirectory::checkpoint(int64_t step) const { return root_ / "checkpoints" / step_name(step); }
+
+fs::path RunDirectory::temporary_checkpoint(int64_t step) const {
+  return root_ / "checkpoints" / (kTemporaryPrefix + step_name(step));
+}
+
+std::vector<int64_t> RunDirectory::checkpoint_steps() const {
+  std::vector<int64_t> steps;
+  for (const fs::directory_entry& entry : fs::directory_iterator(root_ / "checkpoints")) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kCheckpointPrefix)) continue;
+    steps.push_back(std::strtoll(name.c_str() + std::strlen(kCheckpointPrefix), nullptr, 10));
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+void RunDirectory::keep_newest_checkpoints(int64_t count) const {
+  const std::vector<int64_t> steps = checkpoint_steps();
+  for (int64_t i = 0; i + count < static_cast<int64_t>(steps.size()); ++i)
+    retire_directory(checkpoint(steps[i]));
+  std::vector<fs::path> leftovers;
+  for (const fs::directory_entry& entry : fs::directory_iterator(root_ / "checkpoints")) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(kTemporaryPrefix) || name.starts_with(kTrashPrefix))
+      leftovers.push_back(entry.path());
+  }
+  for (const fs::path& leftover : leftovers) fs::remove_all(leftover);
+}
+
+}  // namespace cohort

@@ -1,0 +1,63 @@
+// Where a run's files lie, who may write there, and which checkpoints it has.
+//
+//   config.toml  metrics.jsonl  timings.jsonl  completions.jsonl  events.out.tfevents.cohort
+//   checkpoints/step-00000100/ ...  best/  final/
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace cohort {
+
+/// Holds the run's lock: one process at a time writes to a run. Movable; the lock goes with the last owner.
+class RunDirectory {
+ public:
+  /// Begins a run: makes the directory and writes `config_toml`. Throws ConfigError when a run is there
+  /// already.
+  static RunDirectory create(const std::filesystem::path& root, const std::string& config_toml);
+
+  /// Continues a run. Throws ConfigError when there is none, or naming the first setting that is not the
+  /// run's own.
+  static RunDirectory resume(const std::filesystem::path& root, const std::string& config_toml);
+
+  /// Whether `create` got as far as a config.toml there.
+  static bool holds_run(const std::filesystem::path& root);
+
+  RunDirectory(RunDirectory&& other) noexcept : root_(std::move(other.root_)), lock_(other.lock_) {
+    other.lock_ = -1;
+  }
+  RunDirectory& operator=(RunDirectory&&) = delete;
+  ~RunDirectory();
+
+  const std::filesystem::path& root() const { return root_; }
+  std::filesystem::path config_file() const { return root_ / "config.toml"; }
+  std::filesystem::path metrics_file() const { return root_ / "metrics.jsonl"; }
+  std::filesystem::path timings_file() const { return root_ / "timings.jsonl"; }
+  std::filesystem::path completions_file() const { return root_ / "completions.jsonl"; }
+  std::filesystem::path events_file() const { return root_ / "events.out.tfevents.cohort"; }
+  std::filesystem::path best_model() const { return root_ / "best"; }
+  std::filesystem::path final_model() const { return root_ / "final"; }
+
+  /// checkpoints/step-<step in 8 digits>.
+  std::filesystem::path checkpoint(int64_t step) const;
+
+  /// Where `checkpoint(step)` is written before publish_directory gives it its name.
+  std::filesystem::path temporary_checkpoint(int64_t step) const;
+
+  /// The steps of all complete checkpoints, ascending.
+  std::vector<int64_t> checkpoint_steps() const;
+
+  /// Retires all checkpoints but the `count` newest, and what killed processes left half-written or
+  /// half-deleted.
+  void keep_newest_checkpoints(int64_t count) const;
+
+ private:
+  explicit RunDirectory(const std::filesystem::path& root);
+
+  std::filesystem::path root_;
+  int lock_ = -1;
+};
+
+}  // namespace cohort
