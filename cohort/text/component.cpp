@@ -1,0 +1,65 @@
+#include "cohort/text/component.h"
+
+#include "cohort/core/error.h"
+#include "cohort/core/str.h"
+
+namespace cohort {
+namespace {
+
+[[noreturn]] void throw_field(const std::string& where, const std::string& key, const char* expected) {
+  throw FormatError(str(where, ": \"", key, "\" must be ", expected));
+}
+
+}  // namespace
+
+const TokenizerJson& field(const TokenizerJson& component, const std::string& key, const std::string& where) {
+  static const TokenizerJson null;
+  if (!component.is_object()) throw FormatError(str(where, " must be a JSON object"));
+  const auto it = component.find(key);
+  return it == component.end() ? null : *it;
+}
+
+std::string string_field(const TokenizerJson& component, const std::string& key, const std::string& where) {
+  const TokenizerJson& value = field(component, key, where);
+  if (!value.is_string()) throw_field(where, key, "a string");
+  return value.get<std::string>();
+}
+
+bool bool_field(const TokenizerJson& component, const std::string& key, const std::string& where) {
+  const TokenizerJson& value = field(component, key, where);
+  if (!value.is_boolean()) throw_field(where, key, "true or false");
+  return value.get<bool>();
+}
+
+bool bool_field_or(const TokenizerJson& component, const std::string& key, const std::string& where,
+                   bool fallback) {
+  return field(component, key, where).is_null() ? fallback : bool_field(component, key, where);
+}
+
+int32_t id_field(const TokenizerJson& component, const std::string& key, const std::string& where) {
+  constexpr int64_t kMaxId = (1 << 24) - 1;
+  const TokenizerJson& value = field(component, key, where);
+  if (!value.is_number_unsigned() || value.get<uint64_t>() > kMaxId) {
+    throw_field(where, key, "a token id from 0 to 16777215");
+  }
+  return value.get<int32_t>();
+}
+
+std::vector<TokenizerJson> flatten_sequence(const TokenizerJson& component, const std::string& list_key,
+                                            const std::string& where) {
+  if (component.is_null()) return {};
+  if (string_field(component, "type", where) != "Sequence") return {component};
+  const TokenizerJson& members = field(component, list_key, where);
+  if (!members.is_array()) throw_field(where, list_key, "an array");
+  std::vector<TokenizerJson> steps;
+  for (const TokenizerJson& member : members) {
+    for (TokenizerJson& step : flatten_sequence(member, list_key, where)) steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+void throw_unsupported(const std::string& where, const std::string& type, const std::string& known) {
+  throw FormatError(str(where, ": type \"", type, "\" is not supported; supported: ", known));
+}
+
+}  // namespace cohort

@@ -1,0 +1,118 @@
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include "cohort/text/regex.h"
+
+#include <pcre2.h>
+
+#include <optional>
+
+#include "cohort/core/error.h"
+#include "cohort/core/str.h"
+
+namespace cohort {
+namespace {
+
+std::string error_text(int code) {
+  PCRE2_UCHAR message[256];
+  pcre2_get_error_message(code, message, sizeof message);
+  return reinterpret_cast<const char*>(message);
+}
+
+using MatchData = std::unique_ptr<pcre2_match_data, decltype(&pcre2_match_data_free)>;
+using MatchContext = std::unique_ptr<pcre2_match_context, decltype(&pcre2_match_context_free)>;
+using JitStack = std::unique_ptr<pcre2_jit_stack, decltype(&pcre2_jit_stack_free)>;
+
+/// One search through one text.
+class Search {
+ public:
+  Search(const pcre2_code* code, std::string_view text)
+      : code_(code),
+        text_(text),
+        match_(pcre2_match_data_create_from_pattern(code, nullptr), pcre2_match_data_free) {
+    COHORT_CHECK(match_ != nullptr, "Out of memory.");
+  }
+
+  /// The first match that begins at `from` or later.
+  std::optional<TextSpan> find(size_t from) {
+    int result = match(from);
+    if (result == PCRE2_ERROR_JIT_STACKLIMIT && stack_ == nullptr) {
+      enlarge_stack();
+      result = match(from);
+    }
+    if (result == PCRE2_ERROR_NOMATCH) return std::nullopt;
+    if (result < 0) {
+      throw UserError(str("the pre-tokenizer's regular expression gave up on a text of ", text_.size(),
+                          " bytes, at byte ", from, ": ", error_text(result)));
+    }
+    const size_t* bounds = pcre2_get_ovector_pointer(match_.get());
+    return TextSpan{bounds[0], bounds[1], true};
+  }
+
+ private:
+  int match(size_t from) {
+    return pcre2_match(code_, reinterpret_cast<PCRE2_SPTR>(text_.data()), text_.size(), from,
+                       PCRE2_NO_UTF_CHECK, match_.get(), context_.get());
+  }
+
+  void enlarge_stack() {
+    constexpr size_t kStartBytes = size_t{1} << 20;
+    constexpr size_t kMaxBytes = size_t{1} << 28;
+    stack_.reset(pcre2_jit_stack_create(kStartBytes, kMaxBytes, nullptr));
+    context_.reset(pcre2_match_context_create(nullptr));
+    COHORT_CHECK(stack_ != nullptr && context_ != nullptr, "Out of memory.");
+    pcre2_jit_stack_assign(context_.get(), nullptr, stack_.get());
+  }
+
+  const pcre2_code* code_;
+  std::string_view text_;
+  MatchData match_;
+  JitStack stack_{nullptr, pcre2_jit_stack_free};
+  MatchContext context_{nullptr, pcre2_match_context_free};
+};
+
+size_t next_boundary(std::string_view text, size_t pos) {
+  do ++pos;
+  while (pos < text.size() && (static_cast<unsigned char>(text[pos]) & 0xC0) == 0x80);
+  return pos;
+}
+
+}  // namespace
+
+Regex::Regex(const std::string& pattern) {
+  const std::unique_ptr<pcre2_compile_context, decltype(&pcre2_compile_context_free)> context(
+      pcre2_compile_context_create(nullptr), pcre2_compile_context_free);
+  COHORT_CHECK(context != nullptr, "Out of memory.");
+  pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);
+  int error = 0;
+  size_t offset = 0;
+  pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
+                                   PCRE2_UTF | PCRE2_MULTILINE, &error, &offset, context.get());
+  if (code == nullptr) throw FormatError(str("regular expression: ", error_text(error)));
+  code_ = std::shared_ptr<const pcre2_code>(code, [code](const pcre2_code*) { pcre2_code_free(code); });
+  // Where there is no just-in-time compiler, the same matches come from the interpreter.
+  pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
+}
+
+std::vector<TextSpan> Regex::find_all(std::string_view text) const {
+  std::vector<TextSpan> spans;
+  Search search(code_.get(), text);
+  size_t covered = 0;                  // spans reach to here
+  std::optional<size_t> previous_end;  // of the previous match
+  for (size_t from = 0; from <= text.size();) {
+    const std::optional<TextSpan> match = search.find(from);
+    if (!match) break;
+    // An empty match directly behind a match does not count.
+    if (match->begin == match->end && previous_end == match->end) {
+      from = next_boundary(text, from);
+      continue;
+    }
+    if (match->begin > covered) spans.push_back({covered, match->begin, false});
+    spans.push_back(*match);
+    covered = match->end;
+    previous_end = match->end;
+    from = match->end;
+  }
+  if (covered < text.size()) spans.push_back({covered, text.size(), false});
+  return spans;
+}
+
+}  // namespace cohort
