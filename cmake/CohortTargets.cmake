@@ -57,3 +57,10 @@ function(cohort_test name)
   endif()
   gtest_discover_tests(test_${name} TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
 endfunction()
+
+# The CPU kernels (*_cpu.cpp) have their own optimisation flags, which a shared precompiled header does not allow.
+function(cohort_kernel_flags name)
+  file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/cohort/${name}/*_cpu.cpp)
+  set_source_files_properties(${kernels} PROPERTIES SKIP_PRECOMPILE_HEADERS ON
+    COMPILE_OPTIONS "-O3;-ffp-contract=fast;-fno-math-errno;-Wno-psabi")
+endfunction()

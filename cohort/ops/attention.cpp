@@ -1,0 +1,122 @@
+#include "cohort/ops/attention.h"
+
+#include <torch/csrc/autograd/custom_function.h>
+
+#include "cohort/core/error.h"
+#include "cohort/ops/attention_kernel.h"
+#include "cohort/ops/dispatch.h"
+#include "cohort/tensor/check.h"
+
+namespace cohort {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+AttentionShape shape_of(const at::Tensor& q, const at::Tensor& k, double scale) {
+  return {q.size(1), k.size(1), q.size(2), static_cast<float>(scale)};
+}
+
+at::Tensor forward_rows(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionPlan& plan,
+                        double scale, at::Tensor* log_sum_exp) {
+  at::Tensor out = at::zeros_like(q);
+  float* lse = nullptr;
+  if (log_sum_exp != nullptr) {
+    *log_sum_exp = at::zeros({q.size(0), q.size(1)}, at::kFloat);
+    lse = log_sum_exp->mutable_data_ptr<float>();
+  }
+  dispatch_float(q, [&]<typename T>() {
+    attention_kernel(plan, shape_of(q, k, scale), q.const_data_ptr<T>(), k.const_data_ptr<T>(), v.const_data_ptr<T>(),
+                     out.mutable_data_ptr<T>(), lse);
+  });
+  return out;
+}
+
+class AttentionFunction : public torch::autograd::Function<AttentionFunction> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                            const AttentionPlan* plan, double scale) {
+    at::Tensor log_sum_exp;
+    at::Tensor out = forward_rows(q, k, v, *plan, scale, &log_sum_exp);
+    context->save_for_backward({q, k, v, out, log_sum_exp});
+    context->saved_data["plan"] = reinterpret_cast<int64_t>(plan);
+    context->saved_data["scale"] = scale;
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list grads) {
+    const auto saved = context->get_saved_variables();
+    const at::Tensor &q = saved[0], &k = saved[1], &v = saved[2], &out = saved[3];
+    const auto& plan = *reinterpret_cast<const AttentionPlan*>(context->saved_data["plan"].toInt());
+    const at::Tensor grad_out = grads[0].contiguous();
+    at::Tensor grad_q = at::zeros_like(q);
+    at::Tensor grad_k = at::zeros(k.sizes(), at::kFloat), grad_v = at::zeros(v.sizes(), at::kFloat);
+    dispatch_float(q, [&]<typename T>() {
+      attention_backward_kernel(plan, shape_of(q, k, context->saved_data["scale"].toDouble()), q.const_data_ptr<T>(),
+                                k.const_data_ptr<T>(), v.const_data_ptr<T>(), out.const_data_ptr<T>(),
+                                saved[4].const_data_ptr<float>(), grad_out.const_data_ptr<T>(),
+                                grad_q.mutable_data_ptr<T>(), grad_k.mutable_data_ptr<float>(),
+                                grad_v.mutable_data_ptr<float>());
+    });
+    return {grad_q, grad_k.to(k.scalar_type()), grad_v.to(v.scalar_type()), at::Tensor(), at::Tensor()};
+  }
+};
+
+at::Tensor key_rows(const AttentionPlan& plan, const AttentionSequence& sequence, const at::Tensor& rows) {
+  std::vector<at::Tensor> parts;
+  for (int64_t i = sequence.range_begin; i < sequence.range_end; ++i) {
+    parts.push_back(rows.slice(0, plan.ranges[i].begin, plan.ranges[i].end));
+  }
+  return at::cat(parts).slice(0, 0, sequence.first_position + sequence.num_queries);
+}
+
+/// The formula as it is written in papers, one sequence after the other.
+at::Tensor aten_attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionPlan& plan,
+                       double scale) {
+  const int64_t repeat = q.size(1) / k.size(1);
+  const at::ScalarType wide = q.scalar_type() == at::kBFloat16 ? at::kFloat : q.scalar_type();
+  at::Tensor out = at::zeros_like(q);
+  for (const AttentionSequence& sequence : plan.sequences) {
+    if (sequence.num_queries == 0) continue;
+    const int64_t begin = sequence.query_begin, count = sequence.num_queries;
+    const at::Tensor queries = q.slice(0, begin, begin + count).transpose(0, 1).to(wide);
+    const auto heads = [&](const at::Tensor& rows) {
+      return key_rows(plan, sequence, rows).repeat_interleave(repeat, 1).transpose(0, 1).to(wide);
+    };
+    at::Tensor scores = at::matmul(queries, heads(k).transpose(1, 2)) * scale;
+    const at::Tensor hidden = at::ones({count, scores.size(2)}, q.options().dtype(at::kBool))
+                                  .triu(sequence.first_position + 1);
+    scores = scores.masked_fill(hidden, -std::numeric_limits<double>::infinity());
+    const at::Tensor rows = at::matmul(scores.softmax(-1), heads(v)).transpose(0, 1).to(q.scalar_type());
+    out = out.slice_scatter(rows, 0, begin, begin + count);
+  }
+  return out;
+}
+
+}  // namespace
+
+void AttentionPlan::add_sequence(int64_t query_begin, int64_t num_queries, int64_t first_position,
+                                 const std::vector<RowRange>& key_ranges) {
+  if (group_begin.empty()) begin_group();
+  int64_t num_keys = 0;
+  for (const RowRange& range : key_ranges) num_keys += range.end - range.begin;
+  COHORT_CHECK(num_keys >= first_position + num_queries, num_keys, " key rows for ", first_position, " + ",
+               num_queries, " positions");
+  const auto range_begin = static_cast<int64_t>(ranges.size());
+  ranges.insert(ranges.end(), key_ranges.begin(), key_ranges.end());
+  sequences.push_back({query_begin, num_queries, first_position, range_begin, static_cast<int64_t>(ranges.size())});
+}
+
+at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionPlan& plan,
+                  double scale) {
+  check_shape(q, {-1, -1, -1}, "attend: q");
+  check_shape(k, {-1, -1, q.size(2)}, "attend: k");
+  check_shape(v, {k.size(0), k.size(1), k.size(2)}, "attend: v");
+  COHORT_CHECK(q.size(1) % k.size(1) == 0, q.size(1), " query heads over ", k.size(1), " key heads");
+  if (!has_cpu_kernel(q)) return aten_attend(q, k, v, plan, scale);
+  COHORT_CHECK(q.is_contiguous() && k.is_contiguous() && v.is_contiguous());
+  if (!at::GradMode::is_enabled()) return forward_rows(q, k, v, plan, scale, nullptr);
+  return AttentionFunction::apply(q, k, v, &plan, scale);
+}
+
+}  // namespace cohort

@@ -1,0 +1,55 @@
+// Causal attention over sequences whose keys lie in ranges of rows: one kernel for the trainer's packed rows and the
+// sampler's cache pages, so that sharing a prompt is a matter of naming its rows.
+//
+// Exactness: the keys of a query are taken in tiles of 64 by logical position, in order, with an online softmax
+// (arXiv:1805.02867); tiles ignore where ranges begin and end. A query's result therefore does not depend on the other
+// queries, on the layout of the rows or on the number of threads.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+namespace cohort {
+
+/// Rows [begin, end) of k and v.
+struct RowRange {
+  int64_t begin;
+  int64_t end;
+};
+
+/// Queries at rows [query_begin, query_begin + num_queries) of q, at logical positions first_position and up; the keys
+/// of positions 0 .. first_position + num_queries - 1 lie in ranges [range_begin, range_end) of the plan, in order.
+struct AttentionSequence {
+  int64_t query_begin;
+  int64_t num_queries;
+  int64_t first_position;
+  int64_t range_begin;
+  int64_t range_end;
+};
+
+/// Which rows attend to which. Sequences that share key rows must stand in one group: groups are the units of work of
+/// the backward.
+struct AttentionPlan {
+  std::vector<RowRange> ranges;
+  std::vector<AttentionSequence> sequences;
+  std::vector<int64_t> group_begin;  ///< index of each group's first sequence
+
+  void begin_group() { group_begin.push_back(static_cast<int64_t>(sequences.size())); }
+
+  /// Adds a sequence to the newest group. Throws InternalError when the ranges do not hold
+  /// first_position + num_queries rows.
+  void add_sequence(int64_t query_begin, int64_t num_queries, int64_t first_position,
+                    const std::vector<RowRange>& key_ranges);
+};
+
+/// softmax(q k^T * scale) v for every query of `plan`.
+/// `q` [N, num_heads, head_dim], `k` and `v` [R, num_kv_heads, head_dim], num_heads a multiple of num_kv_heads
+/// (grouped queries, arXiv:2305.13245); float32 or bfloat16, computed in float32 and rounded once. Rows of q that no
+/// sequence names come out as zero. Gradient to q, k and v; `plan` must stay alive until the backward is done.
+at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionPlan& plan,
+                  double scale);
+
+}  // namespace cohort

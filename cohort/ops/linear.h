@@ -1,0 +1,48 @@
+// y = x W^T + b, with a packed copy of W whose product gives each row the same bits for any number of rows and threads.
+#pragma once
+
+#include <ATen/ATen.h>
+
+namespace cohort {
+
+/// A float32 master weight, its gradient and the packed copy that the forward uses.
+///
+/// float32 goes through oneDNN's pre-packed product. So does bfloat16 where the CPU multiplies bfloat16; elsewhere its
+/// values are packed as float32 and the result is rounded to bfloat16, which is as exact and batch-invariant.
+/// float64 (tests) and other devices use at::linear.
+class Linear {
+ public:
+  Linear() = default;
+
+  /// `weight` [out, in] is the master (a leaf; its `.grad` is accumulated into by backward), `bias` [out] or undefined.
+  /// `compute` is the dtype of inputs and outputs.
+  Linear(at::Tensor weight, at::Tensor bias, at::ScalarType compute);
+
+  /// `x` [N, in] in the compute dtype -> [N, out] in the compute dtype. Carries gradient to x, weight and bias.
+  at::Tensor forward(const at::Tensor& x) const;
+
+  /// Brings the packed copy up to date after the master changed.
+  void repack();
+
+  const at::Tensor& weight() const { return weight_; }
+  int64_t out_features() const { return weight_.size(0); }
+
+  /// The product alone, outside autograd; see forward.
+  at::Tensor product(const at::Tensor& x) const;
+
+  /// `grad` [N, out] -> the gradient of x [N, in]; adds to the gradients of weight and bias where they want one.
+  at::Tensor backward(const at::Tensor& grad, const at::Tensor& x) const;
+
+ private:
+  at::Tensor weight_;
+  at::Tensor bias_;
+  at::ScalarType compute_ = at::kFloat;
+  at::Tensor packed_;          // undefined on the ATen path
+  at::Tensor rounded_bias_;    // bias in the dtype that the product adds it in
+  bool emulate_bfloat16_ = false;
+};
+
+/// Adds `update` [the shape of `parameter`] to the gradient of a leaf that requires one; else does nothing.
+void accumulate_grad(const at::Tensor& parameter, const at::Tensor& update);
+
+}  // namespace cohort

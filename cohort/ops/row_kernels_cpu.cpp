@@ -1,0 +1,195 @@
+#include "cohort/ops/row_kernels.h"
+
+#include <ATen/Parallel.h>
+
+#include <cmath>
+#include <vector>
+
+#include "cohort/ops/simd.h"
+
+namespace cohort::rows {
+namespace {
+
+using namespace simd;
+
+/// Calls f(column, count) for each block of 16 columns; count < 16 in the last, partial one.
+template <typename F>
+COHORT_INLINE void for_blocks(int64_t width, F f) {
+  int64_t column = 0;
+  for (; column + kLanes <= width; column += kLanes) f(column, kLanes);
+  if (column < width) f(column, width - column);
+}
+
+template <typename T>
+COHORT_INLINE Vec load_block(const T* p, int64_t count) {
+  return count == kLanes ? load(p) : load_part(p, count);
+}
+
+template <typename T>
+COHORT_INLINE void store_block(T* p, Vec v, int64_t count) {
+  if (count == kLanes) {
+    store(p, v);
+  } else {
+    store_part(p, v, count);
+  }
+}
+
+template <typename T>
+COHORT_INLINE float inverse_rms(const T* x, int64_t width, float epsilon) {
+  Vec squares{};
+  for_blocks(width, [&](int64_t c, int64_t count) __attribute__((always_inline)) {
+    const Vec v = load_block(x + c, count);
+    squares += v * v;
+  });
+  return 1.0f / std::sqrt(sum(squares) / static_cast<float>(width) + epsilon);
+}
+
+template <typename T>
+COHORT_INLINE void rms_norm_rows(const T* x, const float* weight, T* y, int64_t begin, int64_t end, int64_t width,
+                                 float epsilon) {
+  for (int64_t row = begin; row < end; ++row) {
+    const T* in = x + row * width;
+    T* out = y + row * width;
+    const float scale = inverse_rms(in, width, epsilon);
+    for_blocks(width, [&](int64_t c, int64_t count) __attribute__((always_inline)) {
+      store_block(out + c, load_block(in + c, count) * scale * load_block(weight + c, count), count);
+    });
+  }
+}
+
+template <typename T>
+COHORT_INLINE void rms_norm_backward_rows(const T* x, const float* weight, const T* grad_y, T* grad_x,
+                                          float* grad_weight, int64_t begin, int64_t end, int64_t width,
+                                          float epsilon) {
+  for (int64_t row = begin; row < end; ++row) {
+    const T* in = x + row * width;
+    const T* grad = grad_y + row * width;
+    T* out = grad_x + row * width;
+    const float scale = inverse_rms(in, width, epsilon);
+    Vec dot{};
+    for_blocks(width, [&](int64_t c, int64_t count) __attribute__((always_inline)) {
+      const Vec normed = load_block(in + c, count) * scale;
+      const Vec g = load_block(grad + c, count);
+      dot += g * load_block(weight + c, count) * normed;
+      store_block(grad_weight + c, load_block(grad_weight + c, count) + g * normed, count);
+    });
+    const float mean = sum(dot) / static_cast<float>(width);
+    for_blocks(width, [&](int64_t c, int64_t count) __attribute__((always_inline)) {
+      const Vec normed = load_block(in + c, count) * scale;
+      const Vec g = load_block(grad + c, count) * load_block(weight + c, count);
+      store_block(out + c, (g - normed * mean) * scale, count);
+    });
+  }
+}
+
+template <typename T>
+COHORT_INLINE void swiglu_rows(const T* gate_up, T* y, int64_t begin, int64_t end, int64_t width) {
+  for (int64_t row = begin; row < end; ++row) {
+    const T* gate = gate_up + row * 2 * width;
+    const T* up = gate + width;
+    for_blocks(width, [&](int64_t c, int64_t count) __attribute__((always_inline)) {
+      const Vec g = load_block(gate + c, count);
+      store_block(y + row * width + c, g / (1.0f + exp(-g)) * load_block(up + c, count), count);
+    });
+  }
+}
+
+template <typename T>
+COHORT_INLINE void swiglu_backward_rows(const T* gate_up, const T* grad_y, T* grad_gate_up, int64_t begin, int64_t end,
+                                        int64_t width) {
+  for (int64_t row = begin; row < end; ++row) {
+    const T* gate = gate_up + row * 2 * width;
+    const T* up = gate + width;
+    T* grad_gate = grad_gate_up + row * 2 * width;
+    T* grad_up = grad_gate + width;
+    for_blocks(width, [&](int64_t c, int64_t count) __attribute__((always_inline)) {
+      const Vec g = load_block(gate + c, count);
+      const Vec grad = load_block(grad_y + row * width + c, count);
+      const Vec sigmoid = 1.0f / (1.0f + exp(-g));
+      const Vec silu = g * sigmoid;
+      store_block(grad_up + c, grad * silu, count);
+      store_block(grad_gate + c, grad * load_block(up + c, count) * (sigmoid + silu * (1.0f - sigmoid)), count);
+    });
+  }
+}
+
+// Clones can't be templates: one pair of names per operation.
+#define COHORT_CLONE_BOTH(name, signature_f, signature_b, arguments) \
+  COHORT_SIMD_CLONES void name##_f32 signature_f { name##_rows arguments; } \
+  COHORT_SIMD_CLONES void name##_bf16 signature_b { name##_rows arguments; } \
+  void name##_clone signature_f { name##_f32 arguments; } \
+  void name##_clone signature_b { name##_bf16 arguments; }
+
+using BF = at::BFloat16;
+COHORT_CLONE_BOTH(rms_norm,
+                  (const float* x, const float* w, float* y, int64_t begin, int64_t end, int64_t width, float epsilon),
+                  (const BF* x, const float* w, BF* y, int64_t begin, int64_t end, int64_t width, float epsilon),
+                  (x, w, y, begin, end, width, epsilon))
+COHORT_CLONE_BOTH(rms_norm_backward,
+                  (const float* x, const float* w, const float* gy, float* gx, float* gw, int64_t begin, int64_t end,
+                   int64_t width, float epsilon),
+                  (const BF* x, const float* w, const BF* gy, BF* gx, float* gw, int64_t begin, int64_t end,
+                   int64_t width, float epsilon),
+                  (x, w, gy, gx, gw, begin, end, width, epsilon))
+COHORT_CLONE_BOTH(swiglu, (const float* x, float* y, int64_t begin, int64_t end, int64_t width),
+                  (const BF* x, BF* y, int64_t begin, int64_t end, int64_t width), (x, y, begin, end, width))
+COHORT_CLONE_BOTH(swiglu_backward,
+                  (const float* x, const float* gy, float* gx, int64_t begin, int64_t end, int64_t width),
+                  (const BF* x, const BF* gy, BF* gx, int64_t begin, int64_t end, int64_t width),
+                  (x, gy, gx, begin, end, width))
+#undef COHORT_CLONE_BOTH
+
+constexpr int64_t kGrainElements = 32768;  // below this, waking another thread costs more than it saves
+
+int64_t grain(int64_t width) { return std::max<int64_t>(1, kGrainElements / std::max<int64_t>(1, width)); }
+
+}  // namespace
+
+template <typename T>
+void rms_norm(const T* x, const float* weight, T* y, int64_t rows, int64_t width, float epsilon) {
+  at::parallel_for(0, rows, grain(width), [&](int64_t begin, int64_t end) {
+    rms_norm_clone(x, weight, y, begin, end, width, epsilon);
+  });
+}
+
+template <typename T>
+void rms_norm_backward(const T* x, const float* weight, const T* grad_y, T* grad_x, float* grad_weight, int64_t rows,
+                       int64_t width, float epsilon) {
+  // Blocks of a fixed size, added in order: the sum does not depend on the number of threads.
+  constexpr int64_t kBlockRows = 128;
+  const int64_t blocks = (rows + kBlockRows - 1) / kBlockRows;
+  std::vector<float> partial(blocks * width, 0.0f);
+  at::parallel_for(0, blocks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t block = begin; block < end; ++block) {
+      rms_norm_backward_clone(x, weight, grad_y, grad_x, partial.data() + block * width, block * kBlockRows,
+                              std::min(rows, (block + 1) * kBlockRows), width, epsilon);
+    }
+  });
+  for (int64_t block = 0; block < blocks; ++block) {
+    for (int64_t c = 0; c < width; ++c) grad_weight[c] += partial[block * width + c];
+  }
+}
+
+template <typename T>
+void swiglu(const T* gate_up, T* y, int64_t rows, int64_t width) {
+  at::parallel_for(0, rows, grain(width),
+                   [&](int64_t begin, int64_t end) { swiglu_clone(gate_up, y, begin, end, width); });
+}
+
+template <typename T>
+void swiglu_backward(const T* gate_up, const T* grad_y, T* grad_gate_up, int64_t rows, int64_t width) {
+  at::parallel_for(0, rows, grain(width), [&](int64_t begin, int64_t end) {
+    swiglu_backward_clone(gate_up, grad_y, grad_gate_up, begin, end, width);
+  });
+}
+
+#define COHORT_INSTANTIATE(T)                                                                                    \
+  template void rms_norm<T>(const T*, const float*, T*, int64_t, int64_t, float);                               \
+  template void rms_norm_backward<T>(const T*, const float*, const T*, T*, float*, int64_t, int64_t, float);   \
+  template void swiglu<T>(const T*, T*, int64_t, int64_t);                                                      \
+  template void swiglu_backward<T>(const T*, const T*, T*, int64_t, int64_t);
+COHORT_INSTANTIATE(float)
+COHORT_INSTANTIATE(at::BFloat16)
+#undef COHORT_INSTANTIATE
+
+}  // namespace cohort::rows

@@ -1,0 +1,119 @@
+// Sixteen floats at a time, in GCC's vector types: the compiler lowers them to AVX-512, AVX2 or SSE.
+//
+// A kernel is one function marked COHORT_SIMD_CLONES; the machine's best clone is chosen when the program is loaded,
+// so that every call of a run takes the same instructions and a row gives the same bits wherever it is computed.
+// Helpers are always inlined: they take the instruction set of the kernel that they are used in.
+#pragma once
+
+#include <c10/util/BFloat16.h>
+
+#include <cstdint>
+#include <cstring>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define COHORT_SIMD_CLONES  // the loader picks clones before the sanitizer's run time is up
+#else
+#define COHORT_SIMD_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#endif
+#define COHORT_INLINE static inline __attribute__((always_inline))
+
+namespace cohort::simd {
+
+constexpr int64_t kLanes = 16;
+typedef float Vec __attribute__((vector_size(64)));
+typedef int32_t IntVec __attribute__((vector_size(64)));
+typedef uint16_t HalfVec __attribute__((vector_size(32)));
+typedef uint32_t UintVec __attribute__((vector_size(64)));
+
+COHORT_INLINE int64_t round_up(int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
+
+COHORT_INLINE Vec broadcast(float x) { return x - Vec{}; }
+
+COHORT_INLINE Vec load(const float* p) {
+  Vec v;
+  std::memcpy(&v, p, sizeof(v));
+  return v;
+}
+
+COHORT_INLINE Vec load(const c10::BFloat16* p) {
+  HalfVec h;
+  std::memcpy(&h, p, sizeof(h));
+  const UintVec wide = __builtin_convertvector(h, UintVec) << 16;
+  Vec v;
+  std::memcpy(&v, &wide, sizeof(v));
+  return v;
+}
+
+COHORT_INLINE void store(float* p, Vec v) { std::memcpy(p, &v, sizeof(v)); }
+
+/// Rounds to nearest, ties to even; a NaN stays one.
+COHORT_INLINE void store(c10::BFloat16* p, Vec v) {
+  UintVec bits;
+  std::memcpy(&bits, &v, sizeof(bits));
+  const UintVec rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+  const IntVec is_nan = v != v;
+  const UintVec chosen = (rounded & ~(UintVec)is_nan) | (((bits >> 16) | 0x40) & (UintVec)is_nan);
+  const HalfVec h = __builtin_convertvector(chosen, HalfVec);
+  std::memcpy(p, &h, sizeof(h));
+}
+
+/// Loads the first `count` < 16 elements; the rest is `fill`.
+template <typename T>
+COHORT_INLINE Vec load_part(const T* p, int64_t count, float fill = 0.0f) {
+  float buffer[kLanes];
+  for (int64_t i = 0; i < kLanes; ++i) buffer[i] = i < count ? static_cast<float>(p[i]) : fill;
+  return load(buffer);
+}
+
+template <typename T>
+COHORT_INLINE void store_part(T* p, Vec v, int64_t count) {
+  T buffer[kLanes];
+  store(buffer, v);
+  std::memcpy(p, buffer, count * sizeof(T));
+}
+
+COHORT_INLINE Vec max(Vec a, Vec b) { return a > b ? a : b; }
+
+/// The sum of the lanes, in a fixed tree.
+COHORT_INLINE float sum(Vec v) {
+  float lanes[kLanes];
+  store(lanes, v);
+  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+    for (int64_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+  }
+  return lanes[0];
+}
+
+COHORT_INLINE float max(Vec v) {
+  float lanes[kLanes];
+  store(lanes, v);
+  float best = lanes[0];
+  for (int64_t i = 1; i < kLanes; ++i) best = lanes[i] > best ? lanes[i] : best;
+  return best;
+}
+
+/// e^x with a relative error below 2e-7; 0 below -87.3 (so -inf gives 0), saturating above 88.
+COHORT_INLINE Vec exp(Vec x) {
+  const Vec low = broadcast(-87.3f), high = broadcast(88.0f);
+  const IntVec underflow = x < low;
+  x = x < low ? low : x;
+  x = x > high ? high : x;
+  // x = n ln 2 + r with |r| <= ln 2 / 2; adding 1.5 * 2^23 rounds to an integer.
+  const Vec magic = broadcast(12582912.0f);
+  const Vec n = (x * 1.44269504088896341f + magic) - magic;
+  const Vec r = (x - n * 0.693145751953125f) - n * 1.42860682030941723212e-6f;
+  Vec p = broadcast(1.9875691500e-4f);
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = p * (r * r) + r + 1.0f;
+  const IntVec power = (__builtin_convertvector(n, IntVec) + 127) << 23;
+  Vec scale;
+  std::memcpy(&scale, &power, sizeof(scale));
+  const Vec result = p * scale;
+  return underflow ? Vec{} : result;
+}
+
+}  // namespace cohort::simd

@@ -1,0 +1,158 @@
+#include "cohort/ops/token_logprobs.h"
+
+#include <ATen/Parallel.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+
+#include "cohort/core/error.h"
+#include "cohort/ops/dispatch.h"
+#include "cohort/tensor/check.h"
+
+namespace cohort {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+constexpr int64_t kChunkElements = 8 << 20;  // logits held at once: 32 MiB of float32
+
+int64_t chunk_rows(int64_t vocabulary) { return std::max<int64_t>(16, kChunkElements / vocabulary); }
+
+/// A row's logits over its kept ids: the row itself, or a gathered copy in `buffer`.
+struct KeptRow {
+  float* logits;
+  int64_t count;
+  int64_t target;  // index of the token in `logits`
+};
+
+KeptRow kept_row(float* row, int64_t vocabulary, const TokenTargets& targets, int64_t index,
+                 std::vector<float>& buffer) {
+  const int32_t token = targets.token_ids[index];
+  const std::vector<int32_t>* kept = targets.kept_ids.empty() ? nullptr : targets.kept_ids[index];
+  if (kept == nullptr || kept->empty()) return {row, vocabulary, token};
+  buffer.resize(kept->size());
+  for (size_t i = 0; i < kept->size(); ++i) buffer[i] = row[(*kept)[i]];
+  const auto found = std::lower_bound(kept->begin(), kept->end(), token);
+  COHORT_CHECK(found != kept->end() && *found == token, "token ", token, " is not in its kept set");
+  return {buffer.data(), static_cast<int64_t>(kept->size()), found - kept->begin()};
+}
+
+TokenLogprobs forward_chunks(const at::Tensor& hidden, const Linear& head, const TokenTargets& targets,
+                             double temperature) {
+  const int64_t num_rows = hidden.size(0), vocabulary = head.out_features();
+  TokenLogprobs result{at::empty({num_rows}, at::kFloat), at::empty({num_rows}, at::kFloat)};
+  float* logprobs = result.logprobs.mutable_data_ptr<float>();
+  float* entropies = result.entropies.mutable_data_ptr<float>();
+  const int64_t step = chunk_rows(vocabulary);
+  for (int64_t first = 0; first < num_rows; first += step) {
+    const int64_t count = std::min(step, num_rows - first);
+    at::Tensor logits = scaled_logits(head.product(hidden.narrow(0, first, count)), temperature);
+    float* data = logits.mutable_data_ptr<float>();
+    at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
+      std::vector<float> buffer;
+      for (int64_t i = begin; i < end; ++i) {
+        const KeptRow row = kept_row(data + i * vocabulary, vocabulary, targets, first + i, buffer);
+        const float lse = rows::log_sum_exp(row.logits, row.count);
+        logprobs[first + i] = row.logits[row.target] - lse;
+        entropies[first + i] = rows::entropy(row.logits, row.count, lse);
+      }
+    });
+  }
+  return result;
+}
+
+/// Turns the logits of one row into the gradient of its token's log-probability, times `coefficient`.
+void row_gradient(float* logits, int64_t vocabulary, const TokenTargets& targets, int64_t index, float coefficient,
+                  std::vector<float>& buffer) {
+  const KeptRow row = kept_row(logits, vocabulary, targets, index, buffer);
+  const float lse = rows::log_sum_exp(row.logits, row.count);
+  rows::softmax_gradient(row.logits, row.count, lse, row.target, -coefficient);
+  if (row.logits == logits) return;
+  const std::vector<int32_t>& kept = *targets.kept_ids[index];
+  std::fill_n(logits, vocabulary, 0.0f);
+  for (size_t i = 0; i < kept.size(); ++i) logits[kept[i]] = buffer[i];
+}
+
+class TokenLogprobsFunction : public torch::autograd::Function<TokenLogprobsFunction> {
+ public:
+  static variable_list forward(AutogradContext* context, const at::Tensor& hidden, const at::Tensor& weight,
+                               const Linear* head, const TokenTargets* targets, double temperature) {
+    (void)weight;
+    context->save_for_backward({hidden});
+    context->saved_data["head"] = reinterpret_cast<int64_t>(head);
+    context->saved_data["targets"] = reinterpret_cast<int64_t>(targets);
+    context->saved_data["temperature"] = temperature;
+    TokenLogprobs result = forward_chunks(hidden, *head, *targets, temperature);
+    context->mark_non_differentiable({result.entropies});
+    return {result.logprobs, result.entropies};
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list grads) {
+    const at::Tensor hidden = context->get_saved_variables()[0];
+    const auto& head = *reinterpret_cast<const Linear*>(context->saved_data["head"].toInt());
+    const auto& targets = *reinterpret_cast<const TokenTargets*>(context->saved_data["targets"].toInt());
+    const double temperature = context->saved_data["temperature"].toDouble();
+    const at::Tensor grad = grads[0].contiguous();
+    const float* coefficients = grad.const_data_ptr<float>();
+    const int64_t num_rows = hidden.size(0), vocabulary = head.out_features(), step = chunk_rows(vocabulary);
+    at::Tensor grad_hidden = at::empty_like(hidden);
+    for (int64_t first = 0; first < num_rows; first += step) {
+      const int64_t count = std::min(step, num_rows - first);
+      const at::Tensor rows = hidden.narrow(0, first, count);
+      at::Tensor logits = scaled_logits(head.product(rows), temperature);
+      float* data = logits.mutable_data_ptr<float>();
+      at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
+        std::vector<float> buffer;
+        for (int64_t i = begin; i < end; ++i) {
+          row_gradient(data + i * vocabulary, vocabulary, targets, first + i,
+                       coefficients[first + i] / static_cast<float>(temperature), buffer);
+        }
+      });
+      grad_hidden.narrow(0, first, count).copy_(head.backward(logits, rows));
+    }
+    return {grad_hidden, {}, {}, {}, {}};
+  }
+};
+
+/// Plain formula for float64 and other devices; holds all logits.
+TokenLogprobs aten_token_logprobs(const at::Tensor& hidden, const Linear& head, const TokenTargets& targets,
+                                  double temperature) {
+  const int64_t num_rows = hidden.size(0);
+  at::Tensor logits = scaled_logits(head.forward(hidden), temperature);
+  if (!targets.kept_ids.empty()) {
+    at::Tensor removed = at::zeros(logits.sizes(), at::kBool);
+    for (int64_t i = 0; i < num_rows; ++i) {
+      const std::vector<int32_t>* kept = targets.kept_ids[i];
+      if (kept == nullptr || kept->empty()) continue;
+      const at::Tensor ids = at::tensor(*kept, at::kInt).to(at::kLong);
+      removed[i].fill_(true).index_fill_(0, ids, false);
+    }
+    logits = logits.masked_fill(removed.to(logits.device()), -std::numeric_limits<double>::infinity());
+  }
+  const at::Tensor ids = at::tensor(targets.token_ids, at::kInt).to(logits.device(), at::kLong);
+  const at::Tensor all = logits.log_softmax(-1);
+  const at::Tensor weighted = at::where(all.isinf(), at::zeros_like(all), all.exp() * all);
+  return {all.gather(1, ids.unsqueeze(1)).squeeze(1), -weighted.sum(-1).detach()};
+}
+
+}  // namespace
+
+at::Tensor scaled_logits(const at::Tensor& logits, double temperature) {
+  at::Tensor scaled = logits.scalar_type() == at::kDouble ? logits : logits.to(at::kFloat);
+  if (temperature == 1.0) return scaled;
+  return scaled.div(temperature);
+}
+
+TokenLogprobs token_logprobs(const at::Tensor& hidden, const Linear& head, const TokenTargets& targets,
+                             double temperature) {
+  check_shape(hidden, {static_cast<int64_t>(targets.token_ids.size()), head.weight().size(1)},
+              "token_logprobs: hidden");
+  COHORT_CHECK(targets.kept_ids.empty() || targets.kept_ids.size() == targets.token_ids.size());
+  if (!has_cpu_kernel(hidden)) return aten_token_logprobs(hidden, head, targets, temperature);
+  if (!at::GradMode::is_enabled()) return forward_chunks(hidden, head, targets, temperature);
+  const auto results = TokenLogprobsFunction::apply(hidden, head.weight(), &head, &targets, temperature);
+  return {results[0], results[1]};
+}
+
+}  // namespace cohort

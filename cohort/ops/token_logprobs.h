@@ -1,0 +1,54 @@
+// Log-probabilities and entropies of given tokens under the head, without ever holding [tokens, vocabulary].
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "cohort/ops/linear.h"
+
+namespace cohort {
+
+struct TokenLogprobs {
+  at::Tensor logprobs;   ///< [M] float32, natural log
+  at::Tensor entropies;  ///< [M] float32, nats; over the kept set; without gradient
+};
+
+/// The token of each row and, where a filter was on, the ids it was drawn from.
+struct TokenTargets {
+  std::vector<int32_t> token_ids;                          ///< [M]
+  std::vector<const std::vector<int32_t>*> kept_ids;       ///< [M] ascending ids, or empty: the whole vocabulary
+};
+
+/// log softmax(head(hidden) / temperature)[token] for every row of `hidden` [M, H]. Works through chunks of rows, so
+/// that memory is O(chunk * vocabulary); the backward computes each chunk's logits again. Gradient to hidden and the
+/// head; `head` and `targets` must stay alive until the backward is done.
+TokenLogprobs token_logprobs(const at::Tensor& hidden, const Linear& head, const TokenTargets& targets,
+                             double temperature);
+
+/// One row of logits as float32, divided by the temperature; what the sampler draws from and what token_logprobs sees.
+/// `logits` [rows, V] in the compute dtype -> [rows, V] float32 (float64 stays).
+at::Tensor scaled_logits(const at::Tensor& logits, double temperature);
+
+namespace rows {
+
+/// log(sum(exp(x))) of `count` floats, in a fixed order.
+float log_sum_exp(const float* x, int64_t count);
+
+/// Entropy in nats of softmax(x), given its log_sum_exp.
+float entropy(const float* x, int64_t count, float log_sum_exp);
+
+/// Overwrites x with coefficient * (softmax(x) - onehot(target)).
+void softmax_gradient(float* x, int64_t count, float log_sum_exp, int64_t target, float coefficient);
+
+/// Running sums of exp(x - log_sum_exp) over blocks of `kSumBlock` elements: sums[b] covers block b. Written for
+/// count / kSumBlock (rounded up) blocks.
+constexpr int64_t kSumBlock = 256;
+void block_sums(const float* x, int64_t count, float log_sum_exp, float* sums);
+
+/// Writes exp(x - log_sum_exp) of `count` elements.
+void probabilities(const float* x, int64_t count, float log_sum_exp, float* out);
+
+}  // namespace rows
+}  // namespace cohort

@@ -1,0 +1,76 @@
+#include <ATen/core/Tensor.h>
+
+#include <cmath>
+
+#include "cohort/ops/simd.h"
+#include "cohort/ops/token_logprobs.h"
+
+namespace cohort::rows {
+namespace {
+
+using namespace simd;
+
+const float kMinusInfinity = -std::numeric_limits<float>::infinity();
+
+/// Folds f(block) over the row; the last, partial block is filled up with -inf, whose exponential is 0.
+template <typename F>
+COHORT_INLINE void for_filled_blocks(const float* x, int64_t count, F f) {
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) f(load(x + i));
+  if (i < count) f(load_part(x + i, count - i, kMinusInfinity));
+}
+
+COHORT_INLINE float row_log_sum_exp(const float* x, int64_t count) {
+  Vec largest = broadcast(kMinusInfinity);
+  for_filled_blocks(x, count, [&](Vec v) __attribute__((always_inline)) { largest = max(largest, v); });
+  const float maximum = max(largest);
+  Vec total{};
+  for_filled_blocks(x, count, [&](Vec v) __attribute__((always_inline)) { total += exp(v - maximum); });
+  return maximum + std::log(sum(total));
+}
+
+COHORT_INLINE float row_entropy(const float* x, int64_t count, float log_sum_exp) {
+  Vec total{};
+  for_filled_blocks(x, count, [&](Vec v) __attribute__((always_inline)) {
+    const Vec logprob = v - log_sum_exp;
+    const Vec p = exp(logprob);
+    total -= p > Vec{} ? p * logprob : Vec{};
+  });
+  return sum(total);
+}
+
+}  // namespace
+
+COHORT_SIMD_CLONES float log_sum_exp(const float* x, int64_t count) { return row_log_sum_exp(x, count); }
+
+COHORT_SIMD_CLONES float entropy(const float* x, int64_t count, float log_sum_exp) {
+  return row_entropy(x, count, log_sum_exp);
+}
+
+COHORT_SIMD_CLONES void probabilities(const float* x, int64_t count, float log_sum_exp, float* out) {
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) store(out + i, exp(load(x + i) - log_sum_exp));
+  if (i < count) store_part(out + i, exp(load_part(x + i, count - i, kMinusInfinity) - log_sum_exp), count - i);
+}
+
+COHORT_SIMD_CLONES void softmax_gradient(float* x, int64_t count, float log_sum_exp, int64_t target,
+                                         float coefficient) {
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) store(x + i, exp(load(x + i) - log_sum_exp) * coefficient);
+  if (i < count) {
+    store_part(x + i, exp(load_part(x + i, count - i, kMinusInfinity) - log_sum_exp) * coefficient, count - i);
+  }
+  x[target] -= coefficient;
+}
+
+COHORT_SIMD_CLONES void block_sums(const float* x, int64_t count, float log_sum_exp, float* sums) {
+  for (int64_t begin = 0; begin < count; begin += kSumBlock) {
+    Vec total{};
+    for_filled_blocks(x + begin, std::min(kSumBlock, count - begin), [&](Vec v) __attribute__((always_inline)) {
+      total += exp(v - log_sum_exp);
+    });
+    sums[begin / kSumBlock] = sum(total);
+  }
+}
+
+}  // namespace cohort::rows

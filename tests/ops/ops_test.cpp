@@ -1,0 +1,214 @@
+// Each operation against its plain formula in float64, values and gradients; and the same bits for a row whatever
+// stands beside it.
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+#include "cohort/ops/attention.h"
+#include "cohort/ops/linear.h"
+#include "cohort/ops/qkv_heads.h"
+#include "cohort/ops/rms_norm.h"
+#include "cohort/ops/swiglu.h"
+#include "cohort/ops/token_logprobs.h"
+
+namespace cohort {
+namespace {
+
+at::Tensor randn(at::IntArrayRef sizes, at::ScalarType dtype = at::kFloat) { return at::randn(sizes).to(dtype); }
+
+at::Tensor leaf(const at::Tensor& x) { return x.detach().clone().set_requires_grad(true); }
+
+double largest_difference(const at::Tensor& a, const at::Tensor& b) {
+  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
+}
+
+/// Sums `outputs` against fixed random weights, so that a backward has something to start from.
+at::Tensor weighted_total(const std::vector<at::Tensor>& outputs) {
+  at::manual_seed(99);
+  at::Tensor total;
+  for (const at::Tensor& y : outputs) {
+    const at::Tensor part = (y * randn(y.sizes()).to(y.scalar_type())).sum();
+    total = total.defined() ? total + part : part;
+  }
+  return total;
+}
+
+struct Precision {
+  at::ScalarType dtype;
+  double tolerance;
+};
+
+class OpsTest : public testing::TestWithParam<Precision> {
+ protected:
+  void SetUp() override { at::manual_seed(7); }
+  at::ScalarType dtype() const { return GetParam().dtype; }
+  double tolerance() const { return GetParam().tolerance; }
+
+  /// Runs `f` on the kernels and, on the same values, in float64; compares outputs and the gradients of all inputs.
+  /// Inputs named in `masters` are parameters and stay float32.
+  template <typename F>
+  void compare(const std::vector<at::Tensor>& inputs, const std::vector<bool>& masters, F f) {
+    std::vector<at::Tensor> fast, plain;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const at::Tensor rounded = inputs[i].to(dtype());
+      fast.push_back(leaf(masters[i] ? rounded.to(at::kFloat) : rounded));
+      plain.push_back(leaf(rounded.to(at::kDouble)));
+    }
+    const auto fast_outputs = f(fast, dtype()), plain_outputs = f(plain, at::kDouble);
+    for (size_t i = 0; i < fast_outputs.size(); ++i) {
+      const double size = std::max(1.0, plain_outputs[i].abs().max().template item<double>());
+      EXPECT_LT(largest_difference(fast_outputs[i], plain_outputs[i]) / size, tolerance()) << "output " << i;
+    }
+    weighted_total(fast_outputs).backward();
+    weighted_total(plain_outputs).backward();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      ASSERT_TRUE(fast[i].grad().defined()) << "input " << i;
+      const double size = std::max(1.0, plain[i].grad().abs().max().item<double>());
+      EXPECT_LT(largest_difference(fast[i].grad(), plain[i].grad()) / size, 4 * tolerance()) << "gradient " << i;
+    }
+  }
+};
+
+TEST_P(OpsTest, Linear) {
+  compare({randn({37, 48}), randn({29, 48}) * 0.2, randn({29})}, {false, true, true},
+          [](const auto& in, at::ScalarType compute) {
+            auto* linear = new Linear(in[1], in[2], compute);  // outlives the graph
+            return std::vector<at::Tensor>{linear->forward(in[0])};
+          });
+}
+
+TEST_P(OpsTest, RmsNorm) {
+  compare({randn({300, 53}), randn({53})}, {false, true}, [](const auto& in, at::ScalarType) {
+    return std::vector<at::Tensor>{rms_norm(in[0], in[1], 1e-6)};
+  });
+}
+
+TEST_P(OpsTest, Swiglu) {
+  compare({randn({70, 2 * 37}) * 2}, {false},
+          [](const auto& in, at::ScalarType) { return std::vector<at::Tensor>{swiglu(in[0])}; });
+}
+
+TEST_P(OpsTest, QkvHeads) {
+  const RopeTable table = make_rope_table(at::pow(10000.0, -at::arange(0, 12, 1.0) / 12.0), 64);
+  const at::Tensor positions = at::randint(0, 64, {150}, at::kLong);
+  const QkvShape shape{4, 2, 24};
+  for (const bool with_norm : {false, true}) {
+    std::vector<at::Tensor> inputs{randn({150, 8 * 24})};
+    if (with_norm) inputs.insert(inputs.end(), {randn({24}), randn({24})});
+    compare(inputs, {false, true, true}, [&](const auto& in, at::ScalarType compute) {
+      const RopeTable rope = compute == at::kDouble
+                                 ? RopeTable{table.cos.to(at::kDouble), table.sin.to(at::kDouble)}
+                                 : table;
+      const auto norm = [&](size_t i) { return with_norm ? in[i] : at::Tensor(); };
+      const QkvHeads heads = qkv_heads(in[0], shape, norm(1), norm(2), 1e-6, rope, positions);
+      return std::vector<at::Tensor>{heads.q, heads.k, heads.v};
+    });
+  }
+}
+
+/// A prompt of 70 rows and two completions that share it, with the rows out of order, and a lone sequence.
+AttentionPlan shared_prompt_plan() {
+  AttentionPlan plan;
+  plan.begin_group();
+  plan.add_sequence(10, 70, 0, {{10, 80}});
+  plan.add_sequence(80, 40, 70, {{10, 80}, {80, 120}});
+  plan.add_sequence(0, 10, 70, {{10, 80}, {0, 10}});
+  plan.begin_group();
+  plan.add_sequence(120, 5, 0, {{120, 125}});
+  return plan;
+}
+
+TEST_P(OpsTest, Attention) {
+  const AttentionPlan plan = shared_prompt_plan();
+  for (const int64_t dim : {8, 64}) {
+    compare({randn({125, 6, dim}), randn({125, 2, dim}), randn({125, 2, dim})}, {false, false, false},
+            [&](const auto& in, at::ScalarType) {
+              return std::vector<at::Tensor>{attend(in[0], in[1], in[2], plan, 1.0 / std::sqrt(dim))};
+            });
+  }
+}
+
+TEST_P(OpsTest, TokenLogprobs) {
+  TokenTargets targets;
+  for (int i = 0; i < 33; ++i) targets.token_ids.push_back(i * 3 % 101);
+  const std::vector<int32_t> kept{0, 3, 6, 9, 50, 100};
+  for (const bool filtered : {false, true}) {
+    targets.kept_ids.assign(filtered ? 33 : 0, nullptr);
+    if (filtered) targets.kept_ids[2] = targets.kept_ids[3] = &kept;
+    // Coarse values, so that bfloat16 logits are exact and only the kernel is compared.
+    compare({randn({33, 24}).mul(2).round() / 2, randn({101, 24}).mul(2).round() / 4}, {false, true},
+            [&](const auto& in, at::ScalarType compute) {
+              auto* head = new Linear(in[1], at::Tensor(), compute);
+              return std::vector<at::Tensor>{token_logprobs(in[0], *head, targets, 0.7).logprobs};
+            });
+  }
+}
+
+TEST_P(OpsTest, EntropyOfUniformAndSharpRows) {
+  const at::NoGradGuard no_grad;
+  Linear head(at::eye(40), at::Tensor(), dtype());
+  const TokenTargets targets{{1, 2}, {}};
+  at::Tensor hidden = at::zeros({2, 40});
+  hidden[1][2] = 64.0;
+  const at::Tensor entropies = token_logprobs(hidden.to(dtype()), head, targets, 1.0).entropies;
+  EXPECT_NEAR(entropies[0].item<float>(), std::log(40.0), 1e-6);
+  EXPECT_NEAR(entropies[1].item<float>(), 0.0, 1e-6);
+}
+
+TEST_P(OpsTest, RowsHaveTheSameBitsInAnyCompanyAndOnAnyThreads) {
+  const at::NoGradGuard no_grad;
+  for (const auto& [in, out] : {std::pair<int64_t, int64_t>{64, 48}, {8, 33}, {100, 1000}, {576, 192}}) {
+    const Linear linear(randn({out, in}), randn({out}), dtype());
+    const at::Tensor x = randn({130, in}, dtype());
+    const at::Tensor norm = randn({in});
+    const at::Tensor all = linear.forward(x), normed = rms_norm(x, norm, 1e-5), gated = swiglu(x);
+    const int threads = at::get_num_threads();
+    for (const int count : {1, 2, 3, 5, 8}) {
+      at::set_num_threads(count);
+      for (const int64_t rows : {1, 2, 3, 7, 16, 17, 64, 100}) {
+        for (const int64_t first : {0, 5, 29}) {
+          const at::Tensor part = x.narrow(0, first, rows).clone();
+          ASSERT_TRUE(at::equal(linear.forward(part), all.narrow(0, first, rows))) << rows << " " << count;
+          ASSERT_TRUE(at::equal(rms_norm(part, norm, 1e-5), normed.narrow(0, first, rows)));
+          ASSERT_TRUE(at::equal(swiglu(part), gated.narrow(0, first, rows)));
+        }
+      }
+    }
+    at::set_num_threads(threads);
+  }
+}
+
+TEST_P(OpsTest, AttentionHasTheSameBitsFromScatteredPages) {
+  const at::NoGradGuard no_grad;
+  constexpr int64_t kKeys = 200, kPage = 16;
+  const at::Tensor q = randn({kKeys, 6, 32}, dtype()), k = randn({kKeys, 2, 32}, dtype()),
+                   v = randn({kKeys, 2, 32}, dtype());
+  AttentionPlan packed;
+  packed.add_sequence(0, kKeys, 0, {{0, kKeys}});
+  const at::Tensor expected = attend(q, k, v, packed, 0.2);
+
+  const at::Tensor order = at::randperm(20, at::kLong);
+  at::Tensor cache_k = randn({20 * kPage, 2, 32}, dtype()), cache_v = randn({20 * kPage, 2, 32}, dtype());
+  std::vector<RowRange> pages;
+  for (int64_t begin = 0; begin < kKeys; begin += kPage) {
+    const int64_t count = std::min(kPage, kKeys - begin), slot = order[begin / kPage].item<int64_t>() * kPage;
+    cache_k.narrow(0, slot, count).copy_(k.narrow(0, begin, count));
+    cache_v.narrow(0, slot, count).copy_(v.narrow(0, begin, count));
+    pages.push_back({slot, slot + kPage});
+  }
+  for (const int64_t count : {1, 2, 5, 70}) {
+    for (const int64_t first : {0, 15, 63, 64, 130}) {
+      AttentionPlan decode;
+      decode.add_sequence(0, count, first, pages);
+      const at::Tensor out = attend(q.narrow(0, first, count).clone(), cache_k, cache_v, decode, 0.2);
+      ASSERT_TRUE(at::equal(out, expected.narrow(0, first, count))) << count << " from " << first;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, OpsTest,
+                         testing::Values(Precision{at::kFloat, 2e-5}, Precision{at::kBFloat16, 1e-2}),
+                         [](const auto& info) { return info.param.dtype == at::kFloat ? "float32" : "bfloat16"; });
+
+}  // namespace
+}  // namespace cohort
