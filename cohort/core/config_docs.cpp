@@ -6,11 +6,6 @@
 namespace cohort {
 namespace {
 
-std::string default_text(const Field& field) {
-  const std::string text = value_text(field);
-  return text.empty() ? "unset" : text;
-}
-
 std::string escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -25,8 +20,10 @@ void append_table(const Section& section, const std::string& title, std::string&
   if (section.fields.empty()) return;
   out += "\n| key | type | default | range | meaning |\n|---|---|---|---|---|\n";
   for (const Field& field : section.fields) {
-    out += str("| `", field.name, "` | ", type_name(field), " | `", escaped(default_text(field)), "` | ",
-               escaped(field.limits.describe()), " | ", escaped(field.meaning), " |\n");
+    const std::string value = value_text(field);
+    out += str("| `", field.name, "` | ", type_name(field), " | ",
+               value.empty() ? "unset" : "`" + escaped(value) + "`", " | ", escaped(field.limits.describe()),
+               " | ", escaped(field.meaning), " |\n");
   }
 }
 
@@ -44,9 +41,9 @@ void append_markdown(const Section& section, const std::string& prefix, std::str
 void append_help(const Section& section, const std::string& prefix, std::string& out) {
   if (!section.meaning.empty()) out += "\n" + section.meaning + "\n";
   for (const Field& field : section.fields) {
-    const std::string limits = field.limits.describe();
-    out += str("  --", prefix, field.name, "  (", type_name(field), limits.empty() ? "" : "; ", limits,
-               "; default ", default_text(field), ")\n      ", field.meaning, "\n");
+    const std::string limits = field.limits.describe(), value = value_text(field);
+    out += str("  --", prefix, field.name, "  (", type_name(field), limits.empty() ? "" : ": ", limits,
+               "; default ", value.empty() ? "unset" : value, ")\n      ", field.meaning, "\n");
   }
   for (const Section& child : section.sections) append_help(child, prefix + child.name + ".", out);
   for (const SectionList& list : section.lists)

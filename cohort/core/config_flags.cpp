@@ -1,5 +1,4 @@
 // Reading settings from the command line.
-#include <algorithm>
 #include <charconv>
 #include <map>
 
@@ -9,11 +8,6 @@
 
 namespace cohort {
 namespace {
-
-std::string with_underscores(std::string name, char separator) {
-  std::replace(name.begin(), name.end(), separator, '_');
-  return name;
-}
 
 /// Appends to a list whose next index `name` speaks of, such as reward.2.weight when there are two rewards.
 void grow_list(const Section& section, const std::string& prefix, const std::string& name) {
@@ -56,7 +50,7 @@ class FlagReader {
     } else if (next_ < arguments_.size()) {
       text = arguments_[next_++];
     } else {
-      throw ConfigError(str(flag, " needs a value: a ", type));
+      throw ConfigError(str(flag, " needs a value: ", with_article(target.field)));
     }
     assign(target, value_of(target, type, text), flag + ": ");
   }

@@ -1,7 +1,9 @@
 #include "cohort/core/config_values.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <map>
 #include <type_traits>
 
 #include "cohort/core/error.h"
@@ -34,6 +36,22 @@ void append_documented_keys(const Section& section, const std::string& prefix,
 }
 
 std::string leaf_of(const std::string& key) { return key.substr(key.rfind('.') + 1); }
+
+/// Of the keys with the same leaf, where there are any; else of all keys, which may be meant by their leaf
+/// alone.
+std::string nearest_key(const std::string& key, const std::vector<std::string>& keys) {
+  std::map<std::string, std::string> key_of_name;
+  std::vector<std::string> with_same_leaf, names;
+  for (const std::string& candidate : keys) {
+    if (leaf_of(candidate) == leaf_of(key)) with_same_leaf.push_back(candidate);
+    for (const std::string& name : {candidate, leaf_of(candidate), with_underscores(candidate, '.')}) {
+      key_of_name.emplace(name, candidate);
+      names.push_back(name);
+    }
+  }
+  return with_same_leaf.empty() ? key_of_name.at(nearest_name(key, names))
+                                : nearest_name(key, with_same_leaf);
+}
 
 std::string quoted(const std::string& text) {
   std::string out = "\"";
@@ -110,13 +128,6 @@ bool is_within(const Limits& limits, const std::optional<Value>& value) {
   return is_within(limits, *value);
 }
 
-/// "an integer, at least 2".
-std::string expectation(const Field& field) {
-  const std::string type = type_name(field);
-  const std::string limits = field.limits.describe();
-  return str(type == "integer" ? "an " : "a ", type, limits.empty() ? "" : ": ", limits);
-}
-
 }  // namespace
 
 std::vector<KeyedField> all_fields(const Section& settings) {
@@ -125,11 +136,21 @@ std::vector<KeyedField> all_fields(const Section& settings) {
   return fields;
 }
 
+std::string with_underscores(std::string name, char separator) {
+  std::replace(name.begin(), name.end(), separator, '_');
+  return name;
+}
+
 const char* type_name(const Field& field) {
   constexpr const char* kNames[] = {"bool",    "integer", "number",         "string",
                                     "integer", "number",  "list of strings"};
   static_assert(std::size(kNames) == std::variant_size_v<FieldRef>);
   return kNames[field.value.index()];
+}
+
+std::string with_article(const Field& field) {
+  const std::string type = type_name(field);
+  return (type == "integer" ? "an " : "a ") + type;
 }
 
 std::string number_text(double number) {
@@ -150,7 +171,9 @@ void assign(const KeyedField& target, const SettingValue& value, const std::stri
       return;
     }
     const std::string given = std::visit([](const auto& v) { return text_of(v); }, value);
-    throw ConfigError(str(where, target.key, " is ", given, ", but must be ", expectation(target.field)));
+    const std::string limits = target.field.limits.describe();
+    throw ConfigError(str(where, target.key, " is ", given, ", but must be ", with_article(target.field),
+                          limits.empty() ? "" : ": ", limits));
   };
   std::visit(assign_typed, target.field.value);
 }
@@ -158,12 +181,7 @@ void assign(const KeyedField& target, const SettingValue& value, const std::stri
 void throw_unknown_key(const Section& settings, const std::string& key, const std::string& where) {
   std::vector<std::string> keys;
   append_documented_keys(settings, "", keys);
-  std::vector<std::string> with_same_leaf;
-  for (const std::string& candidate : keys) {
-    if (leaf_of(candidate) == leaf_of(key)) with_same_leaf.push_back(candidate);
-  }
-  const std::string nearest = nearest_name(key, with_same_leaf.empty() ? keys : with_same_leaf);
-  throw ConfigError(str(where, "unknown key ", key, "; did you mean ", nearest, "?"));
+  throw ConfigError(str(where, "unknown key ", key, "; did you mean ", nearest_key(key, keys), "?"));
 }
 
 }  // namespace cohort

@@ -26,6 +26,12 @@ std::vector<KeyedField> all_fields(const Section& settings);
 /// "bool", "integer", "number", "string" or "list of strings".
 const char* type_name(const Field& field);
 
+/// "a number", "an integer".
+std::string with_article(const Field& field);
+
+/// `name` with `_` for every `separator`.
+std::string with_underscores(std::string name, char separator);
+
 /// The shortest decimal that reads back as the same double, such as "1e-06" or "0.2".
 std::string number_text(double number);
 
