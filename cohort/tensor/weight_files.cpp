@@ -1,0 +1,175 @@
+// Shard names come from a file that anyone may have written: only plain names in the model's own directory
+// are opened.
+#include "cohort/tensor/weight_files.h"
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "cohort/core/atomic_file.h"
+#include "cohort/core/error.h"
+#include "cohort/core/json.h"
+#include "cohort/tensor/strict_json.h"
+
+namespace cohort {
+namespace {
+
+constexpr const char* kSingleFile = "model.safetensors";
+constexpr const char* kIndexFile = "model.safetensors.index.json";
+
+bool is_plain_shard_name(const std::string& name) {
+  const std::string suffix = ".safetensors";
+  return name.size() > suffix.size() &&
+         name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0 && name.front() != '.' &&
+         name.find_first_of(std::string("/\\\0", 3)) == std::string::npos;
+}
+
+// Tensor name -> shard's file name.
+std::map<std::string, std::string> read_index(const std::filesystem::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) throw FormatError(str(path.string(), ": cannot be opened"));
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  nlohmann::json index = parse_strict_object(text, path.string());
+  auto weight_map = index.find("weight_map");
+  if (weight_map == index.end() || !weight_map->is_object()) {
+    throw FormatError(str(path.string(), ": has no object 'weight_map'"));
+  }
+  std::map<std::string, std::string> shard_of;
+  for (const auto& [name, shard] : weight_map->items()) {
+    if (!shard.is_string() || !is_plain_shard_name(shard.get<std::string>())) {
+      throw FormatError(str(path.string(), ": tensor ", quoted(name), " lies in ", shard.dump(),
+                            ", which is not the plain name of a .safetensors file"));
+    }
+    shard_of.emplace(name, shard.get<std::string>());
+  }
+  return shard_of;
+}
+
+}  // namespace
+
+WeightReader WeightReader::open(const std::filesystem::path& model_dir) {
+  WeightReader reader(model_dir);
+  if (std::filesystem::exists(model_dir / kSingleFile)) {
+    reader.add_file(kSingleFile);
+    return reader;
+  }
+  if (!std::filesystem::exists(model_dir / kIndexFile)) {
+    throw FormatError(str(model_dir.string(), ": holds neither ", kSingleFile, " nor ", kIndexFile,
+                          "; save the model in the safetensors format"));
+  }
+  const std::map<std::string, std::string> shard_of = read_index(model_dir / kIndexFile);
+  std::set<std::string> shards;
+  for (const auto& [name, shard] : shard_of) shards.insert(shard);
+  for (const std::string& shard : shards) reader.add_file(shard);
+  reader.check_index(shard_of);
+  return reader;
+}
+
+void WeightReader::add_file(const std::string& file_name) {
+  files_.emplace_back(model_dir_ / file_name);
+  for (const auto& [name, info] : files_.back().tensors()) {
+    auto [place, is_new] = file_of_.emplace(name, files_.size() - 1);
+    if (!is_new) {
+      throw FormatError(str(files_.back().path().string(), ": tensor ", quoted(name), " is also in ",
+                            files_[place->second].path().string()));
+    }
+  }
+}
+
+void WeightReader::check_index(const std::map<std::string, std::string>& shard_of) const {
+  for (const auto& [name, shard] : shard_of) {
+    auto found = file_of_.find(name);
+    if (found == file_of_.end() || files_[found->second].path().filename() != shard) {
+      throw FormatError(str((model_dir_ / shard).string(), ": has no tensor ", quoted(name), ", which ",
+                            kIndexFile, " says it holds"));
+    }
+  }
+  for (const auto& [name, file] : file_of_) {
+    if (shard_of.count(name) == 0) {
+      throw FormatError(
+          str(files_[file].path().string(), ": tensor ", quoted(name), " is not listed in ", kIndexFile));
+    }
+  }
+}
+
+const SafetensorsFile& WeightReader::file_of(const std::string& name) const {
+  auto found = file_of_.find(name);
+  if (found == file_of_.end()) throw FormatError(str(model_dir_.string(), ": has no tensor ", quoted(name)));
+  return files_[found->second];
+}
+
+std::vector<std::string> WeightReader::names() const {
+  std::vector<std::string> result;
+  result.reserve(file_of_.size());
+  for (const auto& [name, file] : file_of_) result.push_back(name);
+  return result;
+}
+
+const TensorInfo& WeightReader::info(const std::string& name) const {
+  return file_of(name).tensors().at(name);
+}
+
+at::Tensor WeightReader::tensor(const std::string& name) const { return file_of(name).tensor(name); }
+
+namespace {
+
+void require_no_weights(const std::filesystem::path& model_dir) {
+  for (const auto& entry : std::filesystem::directory_iterator(model_dir)) {
+    const std::string name = entry.path().filename().string();
+    if (name == kIndexFile || is_plain_shard_name(name)) {
+      throw FormatError(str(entry.path().string(), ": exists; write the model into an empty directory"));
+    }
+  }
+}
+
+std::vector<NamedTensors> cut_into_shards(const NamedTensors& tensors, int64_t max_shard_bytes) {
+  std::vector<NamedTensors> shards(1);
+  int64_t num_bytes = 0;
+  for (const auto& entry : tensors) {
+    auto size = static_cast<int64_t>(entry.second.nbytes());
+    if (!shards.back().empty() && num_bytes + size > max_shard_bytes) {
+      shards.emplace_back();
+      num_bytes = 0;
+    }
+    shards.back().push_back(entry);
+    num_bytes += size;
+  }
+  return shards;
+}
+
+std::string shard_name(size_t index, size_t count) {
+  char name[64];
+  std::snprintf(name, sizeof name, "model-%05zu-of-%05zu.safetensors", index + 1, count);
+  return name;
+}
+
+}  // namespace
+
+void write_weights(const std::filesystem::path& model_dir, const NamedTensors& tensors,
+                   int64_t max_shard_bytes) {
+  require_no_weights(model_dir);
+  const std::vector<NamedTensors> shards = cut_into_shards(tensors, max_shard_bytes);
+  if (shards.size() == 1) {
+    write_safetensors(model_dir / kSingleFile, tensors);
+    return;
+  }
+  nlohmann::json weight_map = nlohmann::json::object();
+  int64_t total_size = 0;
+  int64_t total_parameters = 0;
+  for (size_t i = 0; i < shards.size(); ++i) {
+    const std::string file_name = shard_name(i, shards.size());
+    write_safetensors(model_dir / file_name, shards[i]);
+    for (const auto& [name, tensor] : shards[i]) {
+      weight_map[name] = file_name;
+      total_size += static_cast<int64_t>(tensor.nbytes());
+      total_parameters += tensor.numel();
+    }
+  }
+  const nlohmann::json index = {
+      {"metadata", {{"total_parameters", total_parameters}, {"total_size", total_size}}},
+      {"weight_map", std::move(weight_map)}};
+  write_file_atomically(model_dir / kIndexFile, index.dump(2) + "\n");
+}
+
+}  // namespace cohort
