@@ -10,7 +10,7 @@ demo: build  ## the main job, end to end, on the embedded default
 	build/cohort demo
 
 test: build/build.ninja  ## everything, then the quick tests
-	tools/setup.sh --test
+	@tools/setup.sh --test "$$(cat build/torch-python)"
 	cmake --build build
 	ctest --test-dir build -LE slow --output-on-failure -j2
 

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Installs what is missing to build Cohort and says what it does. A second run finds everything and installs nothing.
 #
-#   tools/setup.sh [FILE]       compiler, libraries and LibTorch; writes the path of the Python whose torch is used
-#   tools/setup.sh --tools      the pinned formatters and linters, in .venv-tools
-#   tools/setup.sh --test       the reference libraries of the tests, in .venv-test (needs the first form run before)
+#   tools/setup.sh [FILE]            compiler, libraries and LibTorch; writes the path of the Python whose torch is used
+#   tools/setup.sh --tools           the pinned formatters and linters, in .venv-tools
+#   tools/setup.sh --test [PYTHON]   the reference libraries of the tests, in .venv-test
 #
 # A torch of at least 2.11 that `python3` (or $COHORT_PYTHON) already has is used as it is; otherwise torch goes into
 # .venv. pip's own configuration decides where packages come from.
@@ -72,7 +72,7 @@ choose_python() {
 
 case ${1:-} in
   --tools) make_venv .venv-tools "$(command -v python3)" tools/requirements-tools.txt ;;
-  --test) make_venv .venv-test "$(choose_python)" tests/python/requirements.txt ;;
+  --test) make_venv .venv-test "${2:-$(choose_python)}" tests/python/requirements.txt ;;
   *)
     install_packages
     python=$(choose_python)
