@@ -1,0 +1,191 @@
+#include "cohort/train/config.h"
+
+#include <gtest/gtest.h>
+
+#include <concepts>
+#include <cstdlib>
+#include <functional>
+
+#include "cohort/core/config_io.h"
+#include "cohort/core/error.h"
+#include "tests/core/test_files.h"
+
+namespace cohort {
+namespace {
+
+template <typename Value>
+constexpr bool kIsOptional = false;
+template <typename Value>
+constexpr bool kIsOptional<std::optional<Value>> = true;
+
+/// Converts to whatever a member is; optionals take it as their value.
+struct AnyMember {
+  template <typename Value>
+    requires(!kIsOptional<Value>)
+  operator Value() const;
+};
+
+/// The number of members of an aggregate: the longest list of initialisers that it takes.
+template <typename Aggregate, typename... Members>
+constexpr size_t num_members() {
+  if constexpr (requires { Aggregate{Members{}..., AnyMember{}}; }) {
+    return num_members<Aggregate, Members..., AnyMember>();
+  } else {
+    return sizeof...(Members);
+  }
+}
+
+template <typename Config>
+void expect_complete(const char* name) {
+  Config config;
+  const Section section = settings_of(config);
+  EXPECT_EQ(section.fields.size() + section.sections.size() + section.lists.size(), num_members<Config>())
+      << name;
+}
+
+TEST(TrainConfig, DescribesEveryMember) {
+  static_assert(num_members<RunConfig>() == 1 && num_members<RewardConfig>() == 5);
+  expect_complete<TrainConfig>("TrainConfig");
+  expect_complete<ModelConfig>("ModelConfig");
+  expect_complete<DataConfig>("DataConfig");
+  expect_complete<RolloutConfig>("RolloutConfig");
+  expect_complete<RewardConfig>("RewardConfig");
+  expect_complete<ObjectiveConfig>("ObjectiveConfig");
+  expect_complete<OptimizerConfig>("OptimizerConfig");
+  expect_complete<GrpoLoopConfig>("GrpoLoopConfig");
+  expect_complete<RunConfig>("RunConfig");
+  expect_complete<SftConfig>("SftConfig");
+  expect_complete<SftDataConfig>("SftDataConfig");
+  expect_complete<SftLoopConfig>("SftLoopConfig");
+}
+
+// GRPOConfig of TRL 1.16 with the TrainingArguments below it.
+TEST(TrainConfig, HasTrlsDefaults) {
+  const TrainConfig config;
+  EXPECT_EQ(config.rollout.num_generations, 8);
+  EXPECT_EQ(config.rollout.max_completion_length, 512);
+  EXPECT_EQ(config.rollout.temperature, 1.0);
+  EXPECT_EQ(config.rollout.top_k, 0);
+  EXPECT_EQ(config.rollout.top_p, 1.0);
+  EXPECT_EQ(config.objective.loss_type, "dapo");
+  EXPECT_EQ(config.objective.scale_rewards, "group");
+  EXPECT_EQ(config.objective.beta, 0.0);
+  EXPECT_EQ(config.objective.epsilon, 0.2);
+  EXPECT_FALSE(config.objective.epsilon_high.has_value());
+  EXPECT_EQ(config.objective.num_iterations, 1);
+  EXPECT_FALSE(config.objective.mask_truncated_completions);
+  EXPECT_EQ(config.optimizer.learning_rate, 1e-6);
+  EXPECT_EQ(config.optimizer.lr_scheduler_type, "linear");
+  EXPECT_EQ(config.optimizer.weight_decay, 0.0);
+  EXPECT_EQ(config.optimizer.adam_beta1, 0.9);
+  EXPECT_EQ(config.optimizer.adam_beta2, 0.999);
+  EXPECT_EQ(config.optimizer.adam_epsilon, 1e-8);
+  EXPECT_EQ(config.optimizer.max_grad_norm, 1.0);
+  EXPECT_EQ(config.seed, 42);
+}
+
+/// The recipe of the README.
+constexpr const char* kRecipe = R"(
+seed = 1
+[model]
+path = "models/start"
+[data]
+path = "train.jsonl"
+[rollout]
+prompts_per_step = 16
+num_generations = 16
+max_completion_length = 96
+[[reward]]
+name = "countdown"
+weight = 1.0
+[objective]
+loss_type = "grpo"
+[optimizer]
+learning_rate = 1e-4
+[train]
+max_steps = 100
+[run]
+dir = "runs/first"
+)";
+
+TrainConfig recipe_with(const std::vector<std::string>& flags) {
+  TrainConfig config;
+  const Section settings = settings_of(config);
+  apply_toml_text(settings, kRecipe, "recipe.toml");
+  apply_flags(settings, flags);
+  return config;
+}
+
+std::string error_with(const std::vector<std::string>& flags) {
+  return message_of<ConfigError>([&] { validate(recipe_with(flags)); });
+}
+
+TEST(Recipe, IsReadAndValid) {
+  const TrainConfig config =
+      recipe_with({"--learning-rate", "1e-5", "--run-dir", "runs/second", "--max-steps=7"});
+  EXPECT_NO_THROW(validate(config));
+  EXPECT_EQ(config.rollout.num_generations, 16);
+  EXPECT_EQ(config.optimizer.learning_rate, 1e-5);
+  EXPECT_EQ(config.run.dir, "runs/second");
+  EXPECT_EQ(config.train.max_steps, 7);
+  EXPECT_EQ(config.reward.at(0).name, "countdown");
+}
+
+TEST(Recipe, SurvivesItsDump) {
+  TrainConfig config = recipe_with({"--epsilon-high", "0.28", "--stop-strings", "</answer>"});
+  const std::string text = to_toml(settings_of(config));
+  TrainConfig read;
+  apply_toml_text(settings_of(read), text, "config.toml");
+  EXPECT_EQ(to_toml(settings_of(read)), text);
+  EXPECT_EQ(read.objective.epsilon_high, 0.28);
+}
+
+TEST(Recipe, RefusesWhatContradictsItself) {
+  EXPECT_NE(error_with({"--model-path", ""}).find("model.path is not set"), std::string::npos);
+  EXPECT_NE(error_with({"--data-path", ""}).find("data.path is not set"), std::string::npos);
+  EXPECT_NE(error_with({"--run-dir", ""}).find("run.dir is not set"), std::string::npos);
+  EXPECT_NE(error_with({"--eval-steps", "5"}).find("data.eval_path"), std::string::npos);
+  EXPECT_NE(error_with({"--eval-path", "e.jsonl"}).find("has no effect"), std::string::npos);
+  EXPECT_NE(error_with({"--num-generations-eval", "4"}).find("has no effect"), std::string::npos);
+  EXPECT_NE(error_with({"--steps-per-generation", "3"}).find("multiple"), std::string::npos);
+  EXPECT_NE(error_with({"--reward.1.name", "countdown"}).find("two rewards"), std::string::npos);
+  EXPECT_NE(error_with({"--reward.0.name", ""}).find("reward.name"), std::string::npos);
+  EXPECT_NO_THROW(validate(recipe_with({"--eval-steps=5", "--eval-path=e", "--steps-per-generation=4"})));
+  TrainConfig config = recipe_with({});
+  config.train.max_steps.reset();
+  EXPECT_THROW(validate(config), ConfigError);
+  config.train.num_train_epochs = 1.0;
+  EXPECT_NO_THROW(validate(config));
+  config.reward.clear();
+  EXPECT_THROW(validate(config), ConfigError);
+}
+
+TEST(Recipe, RefusesValuesOutOfRange) {
+  const std::vector<std::string> wrong = {
+      "--num-generations=1", "--temperature=0",   "--top-p=0",         "--top-p=1.1",
+      "--min-p=-0.1",        "--top-k=-1",        "--loss-type=ppo",   "--beta=-1",
+      "--dtype=int8",        "--max-steps=0",     "--adam-beta1=1",    "--learning-rate=-1",
+      "--device=tpu",        "--seed=-1",         "--epsilon=-0.1",    "--save-total-limit=0",
+      "--cache-tokens=-1",   "--warmup-steps=-1", "--num-iterations=0"};
+  for (const std::string& flag : wrong) EXPECT_THROW(recipe_with({flag}), ConfigError) << flag;
+}
+
+TEST(SftRecipe, NeedsModelDataAndLength) {
+  SftConfig config;
+  EXPECT_EQ(config.optimizer.learning_rate, 2e-5);
+  const Section settings = settings_of(config);
+  apply_flags(settings, {"--model-path=m", "--data-path=d", "--run-dir=r"});
+  EXPECT_THROW(validate(config), ConfigError);
+  apply_flags(settings, {"--num-train-epochs=2"});
+  EXPECT_NO_THROW(validate(config));
+}
+
+// To make it anew: `build/cohort docs configuration > docs/configuration.md`.
+TEST(ConfigurationPage, IsUpToDate) {
+  const std::filesystem::path path = std::filesystem::path(COHORT_SOURCE_DIR) / "docs" / "configuration.md";
+  EXPECT_TRUE(read_text(path) == configuration_page())
+      << "docs/configuration.md is stale: build/cohort docs configuration > docs/configuration.md";
+}
+
+}  // namespace
+}  // namespace cohort
