@@ -20,7 +20,7 @@ save_file(
         "i.int64": torch.tensor([-(2**62)], dtype=torch.int64),
         "c.uint8": torch.tensor([[0, 255]], dtype=torch.uint8),
         "empty": torch.zeros(3, 0, dtype=torch.float32),
-        "quote\"and\\line\nb\u00e9": torch.tensor([7.0]),
+        'quote"and\\line\nb\u00e9': torch.tensor([7.0]),
     },
     FOLDER / "reference.safetensors",
     metadata={"format": "pt"},
