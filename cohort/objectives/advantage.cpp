@@ -46,7 +46,8 @@ ScaleRewards parse_scale_rewards(const std::string& name) {
   throw ConfigError(str("scale_rewards is \"", name, "\": use group, batch or none"));
 }
 
-void append_total_rewards(const RewardMatrix& rewards, std::span<const double> weights, TotalRewards& totals) {
+void append_total_rewards(const RewardMatrix& rewards, std::span<const double> weights,
+                          TotalRewards& totals) {
   COHORT_CHECK(static_cast<int64_t>(weights.size()) == rewards.num_rewards());
   for (int64_t i = 0; i < rewards.num_completions(); ++i) {
     double total = 0.0;
@@ -66,8 +67,8 @@ void append_total_rewards(const RewardMatrix& rewards, std::span<const double> w
 Advantages group_advantages(const TotalRewards& rewards, int64_t group_size, ScaleRewards scale) {
   const size_t num_completions = rewards.values.size();
   COHORT_CHECK(rewards.valid.size() == num_completions);
-  COHORT_CHECK(group_size >= 1 && num_completions % group_size == 0, num_completions, " rewards in groups of ",
-               group_size);
+  COHORT_CHECK(group_size >= 1 && num_completions % group_size == 0, num_completions,
+               " rewards in groups of ", group_size);
   const RewardStatistics batch = statistics(rewards, 0, num_completions);
   Advantages result;
   result.values.assign(num_completions, 0.0);

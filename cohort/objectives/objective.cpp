@@ -19,7 +19,8 @@ void check_input(const ObjectiveInput& input, double beta) {
   check_shape(input.advantages, {num_tokens}, "grpo_objective: advantages");
   check_shape(input.token_weights, {num_tokens}, "grpo_objective: token_weights");
   COHORT_CHECK(input.ref_logprobs.defined() == (beta != 0.0), "beta is ", beta);
-  if (input.ref_logprobs.defined()) check_shape(input.ref_logprobs, {num_tokens}, "grpo_objective: ref_logprobs");
+  if (input.ref_logprobs.defined())
+    check_shape(input.ref_logprobs, {num_tokens}, "grpo_objective: ref_logprobs");
   const auto& lengths = input.completion_lengths;
   COHORT_CHECK(std::accumulate(lengths.begin(), lengths.end(), int64_t{0}) == num_tokens);
 }

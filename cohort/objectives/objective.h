@@ -1,5 +1,6 @@
-// The GRPO family's loss of one micro-batch, composed of ratio, clip, KL and aggregation weights; tensors only.
-// Legend: M loss tokens of the micro-batch, completion after completion; tokens without loss are not passed at all.
+// The GRPO family's loss of one micro-batch, composed of ratio, clip, KL and aggregation weights; tensors
+// only. Legend: M loss tokens of the micro-batch, completion after completion; tokens without loss are not
+// passed at all.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -34,7 +35,8 @@ struct ObjectiveMetrics {
   /// Adds another micro-batch.
   void add(const ObjectiveMetrics& other);
 
-  /// Adds a completion whose advantage is 0 and whose forward pass was saved: its tokens count, none is clipped.
+  /// Adds a completion whose advantage is 0 and whose forward pass was saved: its tokens count, none is
+  /// clipped.
   void add_skipped_completion(int64_t loss_length);
 
   /// `clip_ratio/*`: shares of all tokens, and the extremes over completions; 0 without tokens.
@@ -56,8 +58,8 @@ struct ObjectiveOutput {
   ObjectiveMetrics metrics;
 };
 
-/// sum_t weight_t * (clipped surrogate_t + beta * k3_t), arXiv:2402.03300 eq. 3 and 4 negated; the gradient flows
-/// through `policy_logprobs` alone.
+/// sum_t weight_t * (clipped surrogate_t + beta * k3_t), arXiv:2402.03300 eq. 3 and 4 negated; the gradient
+/// flows through `policy_logprobs` alone.
 ObjectiveOutput grpo_objective(const ObjectiveInput& input, const ObjectiveConfig& config);
 
 }  // namespace cohort

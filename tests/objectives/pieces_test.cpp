@@ -13,7 +13,8 @@ namespace {
 
 at::Tensor doubles(std::vector<double> values) { return at::tensor(values, at::kDouble); }
 
-at::Tensor gradient(const at::Tensor& at_point, const std::function<at::Tensor(const at::Tensor&)>& function) {
+at::Tensor gradient(const at::Tensor& at_point,
+                    const std::function<at::Tensor(const at::Tensor&)>& function) {
   const at::Tensor leaf = at_point.clone().requires_grad_();
   function(leaf).sum().backward();
   return leaf.grad();
@@ -21,13 +22,15 @@ at::Tensor gradient(const at::Tensor& at_point, const std::function<at::Tensor(c
 
 void expect_near(const at::Tensor& actual, const std::vector<double>& expected, double tolerance = 1e-12) {
   ASSERT_EQ(actual.numel(), static_cast<int64_t>(expected.size()));
-  for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i].item<double>(), expected[i], tolerance) << i;
+  for (size_t i = 0; i < expected.size(); ++i)
+    EXPECT_NEAR(actual[i].item<double>(), expected[i], tolerance) << i;
 }
 
 TEST(Ratio, ClampedAndExactlyOneOnPolicy) {
   const at::Tensor old_logprobs = doubles({-1.0, -2.0, -0.1, -90.0});
   const at::Tensor policy = doubles({-1.0, -1.5, -70.0, -1.0});
-  expect_near(importance_ratio(policy, old_logprobs), {1.0, std::exp(0.5), std::exp(-20.0), std::exp(20.0)}, 1e-6);
+  expect_near(importance_ratio(policy, old_logprobs), {1.0, std::exp(0.5), std::exp(-20.0), std::exp(20.0)},
+              1e-6);
   expect_near(gradient(policy, [&](const at::Tensor& p) { return importance_ratio(p, old_logprobs); }),
               {1.0, std::exp(0.5), 0.0, 0.0});
   const at::Tensor same = at::tensor(std::vector<float>{-3.1f, -0.2f});
@@ -41,8 +44,9 @@ TEST(Clip, EachSideOfEachSign) {
   expect_near(surrogate.loss, {-0.5, -1.0, -1.28, 0.8, 1.0, 2.0, 0.0});
   expect_near(surrogate.low_clipped.to(at::kDouble), {0, 0, 0, 1, 0, 0, 0});
   expect_near(surrogate.high_clipped.to(at::kDouble), {0, 0, 1, 0, 0, 0, 0});
-  expect_near(gradient(ratio, [&](const at::Tensor& r) { return clipped_surrogate(r, advantages, 0.2, 0.28).loss; }),
-              {-1, -1, 0, 0, 1, 1, 0});
+  expect_near(
+      gradient(ratio, [&](const at::Tensor& r) { return clipped_surrogate(r, advantages, 0.2, 0.28).loss; }),
+      {-1, -1, 0, 0, 1, 1, 0});
 }
 
 TEST(Kl, ValueGradientAndClamp) {
@@ -50,7 +54,8 @@ TEST(Kl, ValueGradientAndClamp) {
   const at::Tensor policy = doubles({-1.0, -1.5, -0.5, -1.0});
   const double up = std::exp(0.5), down = std::exp(-0.5);
   expect_near(kl_k3(policy, ref), {0.0, up - 1.5, down - 0.5, std::exp(-20.0) + 19.0});
-  expect_near(gradient(policy, [&](const at::Tensor& p) { return kl_k3(p, ref); }), {0.0, 1 - up, 1 - down, 0.0});
+  expect_near(gradient(policy, [&](const at::Tensor& p) { return kl_k3(p, ref); }),
+              {0.0, 1 - up, 1 - down, 0.0});
 }
 
 TEST(Kl, SmallDifferencesKeepTheirDigits) {

@@ -1,0 +1,127 @@
+// examples/minimal_grpo.cpp against transformers and TRL (tools/make_golden/minimal_grpo.py), and on its own.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "cohort/core/json.h"
+#include "cohort/core/str.h"
+#include "cohort/tensor/weight_files.h"
+
+namespace cohort {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// `count` float64 numbers in [-1, 1), a hash of `key` and the index, as the golden script makes them.
+at::Tensor hashed(uint64_t key, int64_t count) {
+  std::vector<double> values;
+  for (int64_t i = 0; i < count; ++i) {
+    uint64_t z = (key << 32) + static_cast<uint64_t>(i) + 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    z ^= z >> 31;
+    values.push_back(static_cast<double>(z >> 40) / 8388608.0 - 1.0);
+  }
+  return at::tensor(values, at::kDouble);
+}
+
+class MinimalGrpo : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    golden_ = read_json(str(COHORT_SOURCE_DIR "/tests/examples/golden/", GetParam(), ".json"));
+    dir_ = fs::temp_directory_path() / str("cohort_minimal_grpo_", GetParam(), "_", getpid());
+    fs::create_directories(dir_ / "model");
+    write_json(dir_ / "model/config.json", golden_["config"]);
+    NamedTensors weights;
+    uint64_t key = 0;
+    for (const Json& parameter : golden_["parameters"]) {
+      const auto shape = parameter["shape"].get<std::vector<int64_t>>();
+      const at::Tensor values =
+          hashed(key++, c10::multiply_integers(shape)) * parameter["scale"].get<double>();
+      weights.emplace_back(parameter["name"].get<std::string>(),
+                           (values + parameter["offset"].get<double>()).view(shape).to(at::kFloat));
+    }
+    write_weights(dir_ / "model", weights);
+  }
+
+  void TearDown() override { fs::remove_all(dir_); }
+
+  /// Runs the program and returns result.json.
+  Json run(const Json& job) {
+    write_json(dir_ / "job.json", job);
+    const std::string command =
+        str("OMP_NUM_THREADS=1 ", MINIMAL_GRPO, " ", (dir_ / "model").string(), " ",
+            (dir_ / "job.json").string(), " ", (dir_ / "out").string(), " > /dev/null");
+    EXPECT_EQ(std::system(command.c_str()), 0) << command;
+    return read_json(dir_ / "out/result.json");
+  }
+
+  Json golden_;
+  fs::path dir_;
+};
+
+void expect_close(const Json& actual, const Json& expected, double tolerance) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (expected[i].is_array()) {
+      expect_close(actual[i], expected[i], tolerance);
+    } else {
+      EXPECT_NEAR(actual[i].get<double>(), expected[i].get<double>(), tolerance) << i;
+    }
+  }
+}
+
+TEST_P(MinimalGrpo, AgreesWithTransformersAndTrl) {
+  for (const char* dtype : {"float32", "float64"}) {
+    SCOPED_TRACE(dtype);
+    Json job = golden_["job"];
+    job["dtype"] = dtype;
+    const Json result = run(job);
+    expect_close(result["advantages"], golden_["advantages"], 1e-6);
+    expect_close(result["policy_logprobs"], golden_["policy_logprobs"], 2e-5);
+    EXPECT_NEAR(result["loss"].get<double>(), golden_["loss"].get<double>(), 1e-5);
+    const double grad_norm = golden_["grad_norm"].get<double>();
+    EXPECT_NEAR(result["grad_norm"].get<double>(), grad_norm, 1e-4 * grad_norm);
+    const SafetensorsFile gradients(dir_ / "out/gradients.safetensors");
+    ASSERT_EQ(gradients.tensors().size(), golden_["gradients"].size());
+    uint64_t key = 1000;
+    for (const auto& [name, expected] : golden_["gradients"].items()) {
+      const at::Tensor gradient = gradients.tensor(name).to(at::kDouble).flatten();
+      const at::Tensor projection = (gradient * hashed(key++, gradient.numel())).sum();
+      EXPECT_NEAR(gradient.norm().item<double>(), expected["norm"].get<double>(), 1e-4 * grad_norm) << name;
+      EXPECT_NEAR(projection.item<double>(), expected["projection"].get<double>(), 1e-4 * grad_norm) << name;
+    }
+  }
+}
+
+TEST_P(MinimalGrpo, SamplesAndLearns) {
+  const Json job = {{"prompts", golden_["job"]["prompts"]},
+                    {"num_generations", 8},
+                    {"max_completion_length", 5},
+                    {"beta", 0.01},
+                    {"eos_token_id", 0},
+                    {"learning_rate", 3e-3},
+                    {"num_iterations", 2}};
+  const Json first = run(job);
+  ASSERT_EQ(first["completions"].size(), 16u);
+  for (const Json& completion : first["completions"]) {
+    ASSERT_TRUE(completion.size() >= 1 && completion.size() <= 5);
+    for (size_t t = 0; t + 1 < completion.size(); ++t) EXPECT_NE(completion[t], 0);
+  }
+  Json on_policy = job;
+  on_policy["num_iterations"] = 1;
+  const Json once = run(on_policy);
+  expect_close(once["policy_logprobs"], once["old_logprobs"], 1e-5);
+  EXPECT_EQ(once["completions"], first["completions"]);
+  Json longer = on_policy;
+  longer["num_steps"] = 40;
+  EXPECT_GT(run(longer)["reward"].get<double>(), once["reward"].get<double>() + 0.2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, MinimalGrpo, testing::Values("llama", "qwen2", "qwen3"),
+                         [](const auto& test) { return std::string(test.param); });
+
+}  // namespace
+}  // namespace cohort
