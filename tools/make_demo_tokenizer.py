@@ -19,13 +19,19 @@ END_OF_TEXT = "<|endoftext|>"
 TAGS = ["<think>", "</think>", "<answer>", "</answer>"]
 MAX_MERGES = 200  # the words of the prompts give fewer
 PROMPTS = [
-    "Use the numbers {numbers} once each, with + - * / and parentheses, to make {target}. Show your work in <think> "
-    "</think> and give the expression in <answer> </answer>.\n",
-    "Using the numbers {numbers}, create an expression that equals {target}. You may use + - * / and parentheses; "
-    "use each number exactly once. Think step by step in <think> </think>, then return the final expression in "
-    "<answer> </answer>.\n",
-    "Compute {expression}. Work step by step in <think> </think> and give the result as a number in <answer> "
-    "</answer>.\n",
+    (
+        "Use the numbers {numbers} once each, with + - * / and parentheses, to make {target}. Show your work in <think> "
+        "</think> and give the expression in <answer> </answer>.\n"
+    ),
+    (
+        "Using the numbers {numbers}, create an expression that equals {target}. You may use + - * / and parentheses; "
+        "use each number exactly once. Think step by step in <think> </think>, then return the final expression in "
+        "<answer> </answer>.\n"
+    ),
+    (
+        "Compute {expression}. Work step by step in <think> </think> and give the result as a number in <answer> "
+        "</answer>.\n"
+    ),
 ]
 
 
@@ -68,7 +74,9 @@ def train():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     default = pathlib.Path(__file__).parents[1] / "recipes/demo"
     parser.add_argument("--output", type=pathlib.Path, default=default)
     output = parser.parse_args().output

@@ -1,6 +1,7 @@
 #include "cohort/text/added_tokens.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "cohort/core/error.h"
 #include "cohort/core/str.h"
@@ -49,19 +50,19 @@ size_t end_of_space_behind(std::string_view text, size_t begin) {
 std::vector<AddedToken> parse_added_tokens(const TokenizerJson& list,
                                            const std::unordered_map<std::string, int32_t>& vocabulary) {
   std::vector<AddedToken> tokens;
-  std::unordered_map<std::string, int32_t> ids;
+  std::unordered_set<std::string> contents;
   auto next_id = static_cast<int32_t>(vocabulary.size());
   for (const TokenizerJson& json : list) {
     AddedToken token = parse_added_token(json);
     if (token.content.empty()) throw FormatError("added_tokens: a token without content");
+    if (!contents.insert(token.content).second) {
+      throw FormatError(str("added token \"", token.content, "\" is listed twice"));
+    }
     const auto known = vocabulary.find(token.content);
     const int32_t expected = known == vocabulary.end() ? next_id : known->second;
     if (token.id != expected) {
       throw FormatError(str("added token \"", token.content, "\" has the id ", token.id,
                             ", but its place is ", expected, ": the vocabulary's id, or the next free one"));
-    }
-    if (!ids.emplace(token.content, token.id).second) {
-      throw FormatError(str("added token \"", token.content, "\" is listed twice"));
     }
     next_id = std::max(next_id, token.id + 1);
     tokens.push_back(std::move(token));

@@ -72,17 +72,21 @@ Tokenizer::Tokenizer(const TokenizerJson& config)
 
 void Tokenizer::fill_tokens(const TokenizerJson& config) {
   const Decoder decoder(field(config, "decoder", "the file"));
-  const auto add = [&](int32_t id, const std::string& spelling, bool special) {
+  const auto add = [&](int32_t id, Token token) {
     if (id >= vocab_size()) tokens_.resize(id + 1);
-    tokens_[id] = {spelling, decoder.token_bytes(spelling), special};
+    tokens_[id] = std::move(token);
   };
-  for (const auto& [spelling, id] : model_.vocabulary()) add(id, spelling, false);
+  for (const auto& [spelling, id] : model_.vocabulary())
+    add(id, {spelling, decoder.token_bytes(spelling), false});
   for (const AddedToken& added : added_tokens_) {
     const std::optional<std::string> other = token(added.id);
     if (other && *other != added.content) {
       throw FormatError(str("added token \"", added.content, "\" has the id of the token \"", *other, "\""));
     }
-    add(added.id, added.content, added.special);
+    // HF decodes what it looked for in the text, and does not know it as special where that is not the
+    // content.
+    const std::string sought = added.normalized ? normalizer_.normalize(added.content) : added.content;
+    add(added.id, {added.content, decoder.token_bytes(sought), added.special && sought == added.content});
     added_ids_.emplace(added.content, added.id);
   }
 }

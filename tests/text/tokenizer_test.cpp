@@ -1,0 +1,220 @@
+#include "cohort/text/tokenizer.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/text/golden.h"
+
+namespace cohort {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+const std::vector<std::string> kFamilies = {"gpt2", "qwen2", "llama3", "mixed"};
+
+class GoldenTokenizer : public testing::TestWithParam<std::string> {};
+
+TEST_P(GoldenTokenizer, EncodesAsHuggingFace) {
+  const Tokenizer tokenizer = Tokenizer::from_directory(golden_path(GetParam()));
+  for (const TokenizerJson& record : golden_records("encode.jsonl")) {
+    const auto text = record["text"].get<std::string>();
+    EXPECT_EQ(tokenizer.encode(text), record[GetParam()].get<Ids>()) << testing::PrintToString(text);
+  }
+}
+
+TEST_P(GoldenTokenizer, DecodesAsHuggingFace) {
+  const Tokenizer tokenizer = Tokenizer::from_directory(golden_path(GetParam()));
+  for (const TokenizerJson& record : golden_records(GetParam() + "/decode.jsonl")) {
+    const auto ids = record["ids"].get<Ids>();
+    const auto text = record["text"].get<std::string>();
+    EXPECT_EQ(tokenizer.decode(ids), text);
+    EXPECT_EQ(tokenizer.decode(ids, {.skip_special_tokens = false}), record.value("full", text));
+  }
+}
+
+TEST_P(GoldenTokenizer, SpellingsAndIdsAgree) {
+  const Tokenizer tokenizer = Tokenizer::from_directory(golden_path(GetParam()));
+  for (int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
+    ASSERT_TRUE(tokenizer.token(id).has_value());
+    EXPECT_EQ(tokenizer.token_id(*tokenizer.token(id)), id);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, GoldenTokenizer, testing::ValuesIn(kFamilies),
+                         [](const auto& info) { return info.param; });
+
+// Directories written here, each with one tokenizer.json derived from a golden one.
+class TokenizerFiles : public testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ =
+        std::filesystem::path(testing::TempDir()) /
+        ("cohort_tokenizer_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+    std::filesystem::create_directories(directory_);
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  void write(const std::string& name, const std::string& text) { std::ofstream(directory_ / name) << text; }
+  Tokenizer load(const TokenizerJson& config) {
+    write("tokenizer.json", config.dump());
+    return Tokenizer::from_directory(directory_);
+  }
+  std::string load_error(const TokenizerJson& config) {
+    return error_of([&] { load(config); });
+  }
+
+  std::filesystem::path directory_;
+};
+
+TEST_F(TokenizerFiles, SpecialTokensAroundTheTextAreAnOption) {
+  const Tokenizer llama3 = Tokenizer::from_directory(golden_path("llama3"));
+  const int32_t bos = *llama3.token_id("<|begin_of_text|>");
+  Ids with = llama3.encode("Hi");
+  EXPECT_EQ(with.front(), bos);
+  with.erase(with.begin());
+  EXPECT_EQ(llama3.encode("Hi", {.add_special_tokens = false}), with);
+  EXPECT_EQ(llama3.encode("<|begin_of_text|>", {.add_special_tokens = false}), Ids{bos});
+}
+
+TEST_F(TokenizerFiles, NamesTheByteOfInvalidUtf8) {
+  const Tokenizer tokenizer = Tokenizer::from_directory(golden_path("gpt2"));
+  EXPECT_NE(error_of([&] { tokenizer.encode("ab\xE4\xB8"); }).find("byte 2"), std::string::npos);
+}
+
+TEST_F(TokenizerFiles, IdsWithoutATokenDecodeToNothing) {
+  const Tokenizer tokenizer = Tokenizer::from_directory(golden_path("gpt2"));
+  const Ids ids = {-1, *tokenizer.token_id("a"), static_cast<int32_t>(tokenizer.vocab_size()), 1 << 30};
+  EXPECT_EQ(tokenizer.decode(ids), "a");
+  EXPECT_EQ(tokenizer.token(-1), std::nullopt);
+}
+
+TEST_F(TokenizerFiles, MissingAndMalformedFilesAreNamed) {
+  EXPECT_NE(error_of([&] { Tokenizer::from_directory(directory_); }).find("tokenizer.json"),
+            std::string::npos);
+  write("tokenizer.json", "{\"a\": }");
+  EXPECT_NE(error_of([&] { Tokenizer::from_directory(directory_); }).find("malformed JSON at byte 7"),
+            std::string::npos);
+  write("tokenizer.json", "[]");
+  EXPECT_NE(error_of([&] { Tokenizer::from_directory(directory_); }).find("object"), std::string::npos);
+}
+
+TEST_F(TokenizerFiles, UnsupportedComponentsAreNamed) {
+  const TokenizerJson good = golden_tokenizer_json("qwen2");
+  const std::vector<std::pair<std::string, TokenizerJson>> replacements = {
+      {"normalizer", {{"type", "NFKC"}}},
+      {"pre_tokenizer", {{"type", "Metaspace"}}},
+      {"pre_tokenizer", nullptr},
+      {"model", {{"type", "Unigram"}}},
+      {"decoder", {{"type", "Metaspace"}}},
+      {"decoder", nullptr},
+      {"post_processor", {{"type", "BertProcessing"}}},
+  };
+  for (const auto& [component, replacement] : replacements) {
+    TokenizerJson config = good;
+    config[component] = replacement;
+    const std::string error = load_error(config);
+    EXPECT_NE(error.find("tokenizer.json: " + component), std::string::npos) << error;
+    if (replacement.is_object()) {
+      EXPECT_NE(error.find(replacement["type"].get<std::string>()), std::string::npos) << error;
+    }
+  }
+  for (const std::string option :
+       {"continuing_subword_prefix", "end_of_word_suffix", "dropout", "byte_fallback"}) {
+    TokenizerJson config = good;
+    config["model"][option] = option == "dropout"         ? TokenizerJson(0.1)
+                              : option == "byte_fallback" ? TokenizerJson(true)
+                                                          : TokenizerJson("x");
+    EXPECT_NE(load_error(config).find(option), std::string::npos);
+  }
+}
+
+TEST_F(TokenizerFiles, InconsistentFilesAreRefused) {
+  const TokenizerJson good = golden_tokenizer_json("qwen2");
+  const auto error_after = [&](const auto& edit) {
+    TokenizerJson config = good;
+    edit(config);
+    return load_error(config);
+  };
+  EXPECT_EQ(error_after([](auto&) {}), "nothing thrown");
+  EXPECT_NE(error_after([](auto& c) { c["model"]["merges"].push_back({"zq", "x"}); }).find("zq"),
+            std::string::npos);
+  EXPECT_NE(error_after([](auto& c) { c["model"]["merges"].push_back("one"); }).find("not a pair"),
+            std::string::npos);
+  EXPECT_NE(
+      error_after([](auto& c) { c["model"]["vocab"]["a"] = c["model"]["vocab"]["b"]; }).find("two tokens"),
+      std::string::npos);
+  EXPECT_NE(error_after([](auto& c) { c["model"]["vocab"]["a"] = -3; }).find("\"a\" must be a token id"),
+            std::string::npos);
+  EXPECT_NE(error_after([](auto& c) { c["model"]["vocab"].erase("\u0101"); }).find("byte 1 "),
+            std::string::npos);
+  EXPECT_NE(error_after([](auto& c) { c["added_tokens"][1]["id"] = 5000; }).find("<|im_start|>"),
+            std::string::npos);
+  EXPECT_NE(error_after([](auto& c) { c["added_tokens"][0].erase("special"); }).find("\"special\""),
+            std::string::npos);
+  EXPECT_NE(error_after([](auto& c) { c["added_tokens"].push_back(c["added_tokens"][0]); }).find("twice"),
+            std::string::npos);
+}
+
+TEST_F(TokenizerFiles, TokenizerConfigGivesTheEndOfText) {
+  const TokenizerJson config = golden_tokenizer_json("qwen2");
+  EXPECT_EQ(load(config).eos_token_id(), std::nullopt);
+  write("tokenizer_config.json", R"({"eos_token": "<|im_end|>", "add_bos_token": false})");
+  const Tokenizer tokenizer = load(config);
+  EXPECT_EQ(tokenizer.eos_token_id(), tokenizer.token_id("<|im_end|>"));
+  EXPECT_TRUE(tokenizer.is_special(*tokenizer.eos_token_id()));
+  write("tokenizer_config.json", R"({"eos_token": {"content": "<|endoftext|>"}})");
+  EXPECT_EQ(load(config).eos_token_id(), tokenizer.token_id("<|endoftext|>"));
+}
+
+TEST_F(TokenizerFiles, TokenizerConfigMustAgree) {
+  const TokenizerJson config = golden_tokenizer_json("qwen2");
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {R"({"eos_token": "</s>"})", "</s>"},
+      {R"({"add_bos_token": true})", "add_bos_token"},
+      {R"({"added_tokens_decoder": {"3": {"content": "<|im_end|>"}}})", "<|im_end|>"},
+  };
+  for (const auto& [text, message] : cases) {
+    write("tokenizer_config.json", text);
+    const std::string error = load_error(config);
+    EXPECT_NE(error.find("tokenizer_config.json: "), std::string::npos) << error;
+    EXPECT_NE(error.find(message), std::string::npos) << error;
+  }
+}
+
+// A quadratic step anywhere would take minutes here, and ctest's time-out would end it.
+TEST_F(TokenizerFiles, LongHostileTextsAreFeasible) {
+  for (const std::string& family : kFamilies) {
+    const Tokenizer tokenizer = Tokenizer::from_directory(golden_path(family));
+    for (const std::string unit : {"a", "<|im_", " ", "\n", "e\u0301\u0323", "\u6570"}) {
+      std::string text;
+      while (text.size() < 100'000) text += unit;
+      const Ids ids = tokenizer.encode(text);
+      EXPECT_GT(ids.size(), 300u);
+      // NFC changes the one, and "mixed" knows not all bytes and puts spaces before words.
+      if (unit != "e\u0301\u0323" && family != "mixed") {
+        EXPECT_EQ(tokenizer.decode(ids), text) << family;
+      }
+    }
+  }
+}
+
+TEST(DemoTokenizer, KeepsDigitsApartAndTheTagsWhole) {
+  const Tokenizer tokenizer =
+      Tokenizer::from_directory(std::filesystem::path(COHORT_SOURCE_DIR) / "recipes/demo");
+  EXPECT_EQ(tokenizer.eos_token_id(), 0);
+  const std::string text = "<think>25 - 8 = 17\n17 + 7 = 24</think>\n<answer>25 - 8 + 7</answer>";
+  const Ids ids = tokenizer.encode(text);
+  EXPECT_EQ(tokenizer.decode(ids), text);
+  EXPECT_EQ(ids.front(), tokenizer.token_id("<think>"));
+  EXPECT_EQ(ids.back(), tokenizer.token_id("</answer>"));
+  EXPECT_LE(ids.size(), 32u);
+  for (int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
+    const std::string& bytes = tokenizer.token_bytes(id);
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    EXPECT_TRUE(bytes.size() == 1 || std::none_of(bytes.begin(), bytes.end(), is_digit)) << bytes;
+  }
+}
+
+}  // namespace
+}  // namespace cohort
