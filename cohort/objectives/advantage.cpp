@@ -54,7 +54,7 @@ void append_total_rewards(const RewardMatrix& rewards, std::span<const double> w
     bool any_ok = false, any_failed = false;
     for (int64_t c = 0; c < rewards.num_rewards(); ++c) {
       const RewardResult& cell = rewards.at(i, c);
-      if (cell.status == RewardStatus::kSkipped) continue;
+      if (weights[c] == 0.0 || cell.status == RewardStatus::kSkipped) continue;
       const bool ok = cell.status == RewardStatus::kOk && std::isfinite(cell.score);
       (ok ? any_ok : any_failed) = true;
       if (ok) total += weights[c] * cell.score;

@@ -96,8 +96,9 @@ TEST(TotalRewards, FailuresAreNeverZero) {
   EXPECT_EQ(totals.valid, (std::vector<uint8_t>{1, 0, 1, 0, 0, 0}));
   EXPECT_EQ(totals.values[0], 7.0);
   EXPECT_EQ(totals.values[2], 5.0);
-  append_total_rewards(rewards, std::vector<double>{2.0, 10.0}, totals);
-  EXPECT_EQ(totals.values.size(), 12u);
+  // A reward of weight 0 is only logged.
+  append_total_rewards(rewards, std::vector<double>{2.0, 0.0}, totals);
+  EXPECT_EQ(totals.valid, (std::vector<uint8_t>{1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1}));
 }
 
 }  // namespace
