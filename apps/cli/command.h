@@ -1,0 +1,68 @@
+// What the commands share: how they are listed, how their arguments are read and how they reach a model.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <string>
+#include <vector>
+
+#include "cohort/core/config_io.h"
+
+namespace cohort::cli {
+
+using Arguments = std::vector<std::string>;
+
+struct Command {
+  const char* name;
+  const char* synopsis;  ///< what follows the name
+  const char* summary;
+  int (*run)(const Command& self, const Arguments& arguments);
+};
+
+/// All commands, in the order of --help.
+const std::vector<Command>& commands();
+
+/// Prints synopsis, summary and every key; for --help.
+void print_help(const Command& command, const Section& settings);
+
+/// Fills `config` from TOML files (positional arguments ending in .toml) and flags; returns the other positional
+/// arguments, or nothing after printing --help.
+template <typename Config>
+std::optional<Arguments> read_arguments(const Command& command, const Arguments& arguments, Config& config) {
+  for (const std::string& argument : arguments) {
+    if (argument == "--help" || argument == "-h") {
+      print_help(command, settings_of(config));
+      return std::nullopt;
+    }
+  }
+  // The first pass finds the files, which flags override whatever their order.
+  Config ignored = config;
+  Arguments rest;
+  for (const std::string& argument : apply_flags(settings_of(ignored), arguments)) {
+    if (argument.ends_with(".toml")) {
+      apply_toml_file(settings_of(config), argument);
+    } else {
+      rest.push_back(argument);
+    }
+  }
+  apply_flags(settings_of(config), arguments);
+  return rest;
+}
+
+/// The same for commands without positional arguments: any is an error.
+template <typename Config>
+bool read_flags(const Command& command, const Arguments& arguments, Config& config) {
+  const auto rest = read_arguments(command, arguments, config);
+  if (rest && !rest->empty()) refuse_arguments(command, *rest);
+  return rest.has_value();
+}
+
+[[noreturn]] void refuse_arguments(const Command& command, const Arguments& rest);
+
+/// "float32" or "bfloat16".
+at::ScalarType parse_dtype(const std::string& name);
+
+/// Throws ConfigError naming the flag when a required value is empty.
+void require(const std::string& value, const char* flag);
+
+}  // namespace cohort::cli

@@ -1,0 +1,81 @@
+// The program's entry: finds the command, and turns what the user can mend into one line and exit code 2.
+#include <cstdio>
+#include <exception>
+#include <iostream>
+
+#include "apps/cli/command.h"
+#include "cohort/core/error.h"
+#include "cohort/core/nearest.h"
+
+namespace cohort::cli {
+
+#define COMMAND(name, synopsis, summary) int name##_command(const Command& self, const Arguments& arguments);
+#include "apps/cli/commands.def"
+#undef COMMAND
+
+const std::vector<Command>& commands() {
+  static const std::vector<Command> list{
+#define COMMAND(name, synopsis, summary) {#name, synopsis, summary, name##_command},
+#include "apps/cli/commands.def"
+#undef COMMAND
+  };
+  return list;
+}
+
+void print_help(const Command& command, const Section& settings) {
+  std::cout << "cohort " << command.name << " " << command.synopsis << "\n\n"
+            << command.summary << ".\n\n"
+            << to_help(settings);
+}
+
+void refuse_arguments(const Command& command, const Arguments& rest) {
+  throw ConfigError(str("cohort ", command.name, ": unexpected argument \"", rest.front(), "\"; see cohort ",
+                        command.name, " --help"));
+}
+
+at::ScalarType parse_dtype(const std::string& name) {
+  if (name == "float32") return at::kFloat;
+  if (name == "bfloat16") return at::kBFloat16;
+  throw ConfigError(str("dtype \"", name, "\" is unknown: give float32 or bfloat16"));
+}
+
+void require(const std::string& value, const char* flag) {
+  if (value.empty()) throw ConfigError(str("--", flag, " is required"));
+}
+
+namespace {
+
+void print_usage() {
+  std::cout << "cohort COMMAND ... : reinforcement-learning post-training of language models with GRPO\n\n";
+  for (const Command& command : commands()) std::printf("  %-11s %s\n", command.name, command.summary);
+  std::cout << "\n`cohort COMMAND --help` lists the command's keys.\n";
+}
+
+int run(const Arguments& arguments) {
+  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") {
+    print_usage();
+    return arguments.empty() ? 2 : 0;
+  }
+  std::vector<std::string> names;
+  for (const Command& command : commands()) {
+    if (arguments[0] == command.name) return command.run(command, {arguments.begin() + 1, arguments.end()});
+    names.emplace_back(command.name);
+  }
+  throw ConfigError(str("unknown command \"", arguments[0], "\"; the nearest is \"", nearest_name(arguments[0], names),
+                        "\" (see cohort --help)"));
+}
+
+}  // namespace
+}  // namespace cohort::cli
+
+int main(int argc, char** argv) {
+  try {
+    return cohort::cli::run({argv + 1, argv + argc});
+  } catch (const cohort::UserError& error) {
+    std::cerr << "cohort: " << error.what() << "\n";
+    return 2;
+  } catch (const std::exception& error) {
+    std::cerr << "cohort: internal error: " << error.what() << "\n";
+    return 1;
+  }
+}

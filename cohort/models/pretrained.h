@@ -1,0 +1,27 @@
+// Hugging Face model directories: read strictly, written so that the ecosystem loads them.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "cohort/models/decoder.h"
+
+namespace cohort {
+
+/// Reads config and weights. Every tensor of the files must be a parameter and every parameter must be there with its
+/// shape. Throws FormatError naming file, tensor or key.
+std::unique_ptr<Decoder> load_pretrained(const std::filesystem::path& model_dir, at::ScalarType compute,
+                                         at::Device device);
+
+/// Copies weights from `model_dir` into `decoder`, which has the same config.
+void load_weights(const std::filesystem::path& model_dir, Decoder& decoder);
+
+/// Writes config, weights (in the compute dtype, which loads to the same computation) and the other files of
+/// `source_dir` (tokenizer, generation config, chat template) into the new directory `model_dir`, complete or not at
+/// all.
+void save_pretrained(const Decoder& decoder, const std::filesystem::path& source_dir,
+                     const std::filesystem::path& model_dir);
+
+}  // namespace cohort

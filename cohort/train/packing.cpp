@@ -1,0 +1,147 @@
+#include "cohort/train/packing.h"
+
+#include <algorithm>
+
+#include "cohort/core/error.h"
+
+namespace cohort {
+namespace {
+
+int64_t completion_rows(const Completion& completion) {
+  return std::max<int64_t>(0, static_cast<int64_t>(completion.token_ids.size()) - 1);
+}
+
+int64_t group_rows(const PackGroup& group) {
+  auto rows = static_cast<int64_t>(group.prompt_ids->size());
+  for (const Completion* completion : group.completions) rows += completion_rows(*completion);
+  return rows;
+}
+
+/// Cuts one group between completions.
+std::vector<PackGroup> cut_group(const PackGroup& group, int64_t max_rows) {
+  std::vector<PackGroup> pieces;
+  int64_t rows = 0;
+  for (const Completion* completion : group.completions) {
+    const int64_t more = completion_rows(*completion);
+    if (pieces.empty() || rows + more > max_rows) {
+      pieces.push_back({group.prompt_ids, {}});
+      rows = static_cast<int64_t>(group.prompt_ids->size());
+    }
+    pieces.back().completions.push_back(completion);
+    rows += more;
+  }
+  return pieces;
+}
+
+/// Collects the rows of a batch as they are laid out.
+class RowBuilder {
+ public:
+  explicit RowBuilder(PackedBatch& batch) : batch_(batch) {}
+
+  void add_group(const PackGroup& group, bool is_repeat) {
+    batch_.input.plan.begin_group();
+    const auto prompt_length = static_cast<int64_t>(group.prompt_ids->size());
+    const RowRange prompt_range = add_rows(*group.prompt_ids, prompt_length, 0);
+    batch_.input.plan.add_sequence(prompt_range.begin, prompt_length, 0, {prompt_range});
+    (is_repeat ? batch_.rows.repeated_prompt : batch_.rows.prompt) += prompt_length;
+    for (const Completion* completion : group.completions) {
+      if (!completion->token_ids.empty()) add_completion(*completion, prompt_range);
+    }
+  }
+
+  void finish(at::Device device) {
+    const auto to_tensor = [&](const std::vector<int64_t>& values) { return at::tensor(values, at::kLong).to(device); };
+    batch_.input.token_ids = to_tensor(token_ids_);
+    batch_.input.positions = to_tensor(positions_);
+    batch_.logit_rows = to_tensor(logit_rows_);
+    if (!has_kept_ids_) batch_.targets.kept_ids.clear();
+  }
+
+ private:
+  RowRange add_rows(const std::vector<int32_t>& ids, int64_t count, int64_t first_position) {
+    const auto begin = static_cast<int64_t>(token_ids_.size());
+    token_ids_.insert(token_ids_.end(), ids.begin(), ids.begin() + count);
+    for (int64_t i = 0; i < count; ++i) positions_.push_back(first_position + i);
+    return {begin, begin + count};
+  }
+
+  void add_completion(const Completion& completion, RowRange prompt) {
+    const auto length = static_cast<int64_t>(completion.token_ids.size());
+    const int64_t prompt_length = prompt.end - prompt.begin;
+    const RowRange own = add_rows(completion.token_ids, length - 1, prompt_length);
+    if (length > 1) batch_.input.plan.add_sequence(own.begin, length - 1, prompt_length, {prompt, own});
+    batch_.rows.completion += length - 1;
+    batch_.completions.push_back(&completion);
+    for (int64_t i = 0; i < length; ++i) {
+      logit_rows_.push_back(i == 0 ? prompt.end - 1 : own.begin + i - 1);
+      batch_.targets.token_ids.push_back(completion.token_ids[i]);
+      const bool has_kept = !completion.kept_ids.empty();
+      batch_.targets.kept_ids.push_back(has_kept ? &completion.kept_ids[i] : nullptr);
+      has_kept_ids_ |= has_kept;
+    }
+  }
+
+  PackedBatch& batch_;
+  std::vector<int64_t> token_ids_, positions_, logit_rows_;
+  bool has_kept_ids_ = false;
+};
+
+}  // namespace
+
+void RowCounts::add(const RowCounts& other) {
+  prompt += other.prompt;
+  completion += other.completion;
+  repeated_prompt += other.repeated_prompt;
+}
+
+std::vector<std::vector<PackGroup>> cut_into_microbatches(const std::vector<PackGroup>& groups, int64_t max_rows) {
+  std::vector<std::vector<PackGroup>> microbatches;
+  int64_t rows = 0;
+  for (const PackGroup& group : groups) {
+    const int64_t more = group_rows(group);
+    if (more > max_rows) {
+      for (PackGroup& piece : cut_group(group, max_rows)) microbatches.push_back({std::move(piece)});
+      rows = max_rows;  // a cut group shares its pieces with nobody
+      continue;
+    }
+    if (microbatches.empty() || rows + more > max_rows) {
+      microbatches.emplace_back();
+      rows = 0;
+    }
+    microbatches.back().push_back(group);
+    rows += more;
+  }
+  return microbatches;
+}
+
+std::unique_ptr<PackedBatch> pack(const std::vector<PackGroup>& groups, at::Device device, bool repeats_prompt) {
+  auto batch = std::make_unique<PackedBatch>();
+  RowBuilder builder(*batch);
+  for (const PackGroup& group : groups) builder.add_group(group, repeats_prompt && &group == &groups.front());
+  builder.finish(device);
+  return batch;
+}
+
+TokenLogprobs packed_logprobs(const Decoder& decoder, const PackedBatch& batch, double temperature) {
+  const at::Tensor hidden = decoder.forward(batch.input);
+  return token_logprobs(decoder.head_input(hidden, batch.logit_rows), decoder.head(), batch.targets, temperature);
+}
+
+void check_token_ids(const DecoderConfig& config, const std::vector<int32_t>& prompt_ids,
+                     const std::vector<int32_t>& completion_ids, const std::string& where) {
+  if (prompt_ids.empty()) throw FormatError(str(where, ": the prompt has no tokens"));
+  for (const auto* ids : {&prompt_ids, &completion_ids}) {
+    for (const int32_t id : *ids) {
+      if (id < 0 || id >= config.vocab_size) {
+        throw FormatError(str(where, ": id ", id, " lies outside the vocabulary of ", config.vocab_size));
+      }
+    }
+  }
+  const size_t length = prompt_ids.size() + completion_ids.size();
+  if (length > static_cast<size_t>(config.max_position_embeddings)) {
+    throw FormatError(str(where, ": ", length, " tokens are more than the model's context of ",
+                          config.max_position_embeddings));
+  }
+}
+
+}  // namespace cohort
