@@ -1,0 +1,126 @@
+// Built-in generators: determinism, splits, distinct rows, and problems that are what they claim to be.
+#include "cohort/tasks/task.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <set>
+
+#include "cohort/core/error.h"
+
+namespace cohort {
+namespace {
+
+std::set<std::string> prompts_of(const std::vector<Json>& rows) {
+  std::set<std::string> prompts;
+  for (const Json& row : rows) prompts.insert(row["prompt"].get<std::string>());
+  return prompts;
+}
+
+class EveryTask : public testing::TestWithParam<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(Tasks, EveryTask, testing::ValuesIn(task_names()));
+
+TEST_P(EveryTask, RowIsAPureFunctionOfItsAddress) {
+  TaskConfig config{.name = GetParam()};
+  EXPECT_EQ(make_task_row(config, 7, 3, Split::kTrain), make_task_row(config, 7, 3, Split::kTrain));
+  EXPECT_NE(make_task_row(config, 7, 3, Split::kTrain), make_task_row(config, 7, 4, Split::kTrain));
+  EXPECT_NE(make_task_row(config, 7, 3, Split::kTrain), make_task_row(config, 8, 3, Split::kTrain));
+  EXPECT_NE(make_task_row(config, 7, 3, Split::kTrain), make_task_row(config, 7, 3, Split::kTest));
+}
+
+TEST_P(EveryTask, LongerFilesBeginWithShorterOnes) {
+  TaskConfig config{.name = GetParam()};
+  std::vector<Json> few = make_task_rows(config, 5, 50, Split::kTrain);
+  std::vector<Json> many = make_task_rows(config, 5, 200, Split::kTrain);
+  EXPECT_TRUE(std::equal(few.begin(), few.end(), many.begin()));
+}
+
+TEST_P(EveryTask, SplitsShareNoPromptWhateverTheSeeds) {
+  // A space of a few hundred problems, so that both files hold most of it.
+  TaskConfig config{.name = GetParam(), .num_operands = 3, .max_value = 5};
+  std::set<std::string> train = prompts_of(make_task_rows(config, 1, 240, Split::kTrain));
+  std::set<std::string> test = prompts_of(make_task_rows(config, 2, 25, Split::kTest));
+  EXPECT_EQ(train.size(), 240u);
+  EXPECT_EQ(test.size(), 25u);
+  for (const std::string& prompt : test) EXPECT_EQ(train.count(prompt), 0u) << prompt;
+}
+
+TEST_P(EveryTask, DefaultsHoldEnoughHeldOutProblems) {
+  EXPECT_EQ(make_task_rows({.name = GetParam()}, 1, 1024, Split::kTest).size(), 1024u);
+}
+
+TEST_P(EveryTask, SmallestSpaceHasBothSplits) {
+  TaskConfig config{.name = GetParam(), .num_operands = 2, .max_value = 4};
+  make_task_row(config, 1, 0, Split::kTrain);
+  make_task_row(config, 1, 0, Split::kTest);
+}
+
+TEST_P(EveryTask, SolutionIsWrapped) {
+  for (const Json& row : make_task_rows({.name = GetParam()}, 1, 20, Split::kTrain)) {
+    std::string solution = row["solution"];
+    EXPECT_EQ(solution.rfind("<think>", 0), 0u);
+    EXPECT_NE(solution.find("</think>\n<answer>"), std::string::npos);
+    EXPECT_EQ(solution.substr(solution.size() - 9), "</answer>");
+  }
+}
+
+TEST(Countdown, NumbersAreSortedAndInRange) {
+  TaskConfig config{.name = "countdown", .num_operands = 4, .max_value = 9};
+  std::set<int64_t> seen;
+  for (const Json& row : make_task_rows(config, 3, 200, Split::kTrain)) {
+    auto numbers = row["numbers"].get<std::vector<int64_t>>();
+    ASSERT_EQ(numbers.size(), 4u);
+    EXPECT_TRUE(std::is_sorted(numbers.begin(), numbers.end()));
+    EXPECT_GE(numbers.front(), 1);
+    EXPECT_LE(numbers.back(), 9);
+    EXPECT_GT(row["target"].get<int64_t>(), 0);
+    EXPECT_LT(row["target"].get<int64_t>(), 45);
+    seen.insert(numbers.begin(), numbers.end());
+  }
+  EXPECT_EQ(seen.size(), 9u);
+}
+
+TEST(Countdown, PromptStatesTheProblem) {
+  Json row = make_task_row({.name = "countdown"}, 1, 0, Split::kTrain);
+  std::string expected = "Numbers:";
+  for (const Json& number : row["numbers"]) expected += " " + number.dump();
+  expected += ". Target: " + row["target"].dump() + ".\n";
+  EXPECT_EQ(row["prompt"].get<std::string>().rfind(expected, 0), 0u) << row["prompt"];
+}
+
+TEST(Tasks, UnknownNameSuggestsTheNearest) {
+  try {
+    make_task_row({.name = "countdwon"}, 1, 0, Split::kTrain);
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what()).find("\"countdown\""), std::string::npos) << error.what();
+  }
+}
+
+TEST(Tasks, RefusesWhatIsOutOfRange) {
+  EXPECT_THROW(make_task_row({.name = "countdown", .num_operands = 1}, 1, 0, Split::kTrain), ConfigError);
+  EXPECT_THROW(make_task_row({.name = "countdown", .num_operands = 7}, 1, 0, Split::kTrain), ConfigError);
+  EXPECT_THROW(make_task_row({.name = "arithmetic", .max_value = 0}, 1, 0, Split::kTrain), ConfigError);
+  EXPECT_THROW(parse_split("validation"), ConfigError);
+  EXPECT_EQ(parse_split("test"), Split::kTest);
+}
+
+TEST(Tasks, SaysWhenTheProblemSpaceIsUsedUp) {
+  TaskConfig config{.name = "countdown", .num_operands = 2, .max_value = 4};
+  EXPECT_THROW(make_task_rows(config, 1, 100000, Split::kTrain), ConfigError);
+}
+
+TEST(Tasks, FileHoldsTheRows) {
+  std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("cohort_task_" + std::to_string(getpid()));
+  TaskConfig config{.name = "arithmetic"};
+  write_task_jsonl(config, 9, 25, Split::kTest, path);
+  EXPECT_EQ(read_jsonl(path), make_task_rows(config, 9, 25, Split::kTest));
+  std::filesystem::remove(path);
+  EXPECT_THROW(write_task_jsonl(config, 9, 1, Split::kTest, "/nowhere/at/all.jsonl"), FormatError);
+}
+
+}  // namespace
+}  // namespace cohort
