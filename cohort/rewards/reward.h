@@ -1,4 +1,10 @@
-// A reward function: a score and a status for one completion. A failure is a status, never an exception or a zero.
+// A reward function: a score and a status for one completion. A failure is a status, never an exception or a
+// zero.
+//
+// A completion that is wrong, malformed or without an answer is judged: score 0, status ok, with the reason
+// in `detail`; otherwise a policy would never learn the format. Every other status says that the verifier
+// could not judge: kUnparsed (the row's own columns are missing or unreadable, or a limit of the verifier is
+// exceeded), kTimeout, kError, kSandboxError. kSkipped: this reward does not apply to the row.
 #pragma once
 
 #include <memory>
@@ -13,23 +19,24 @@ class Reward {
  public:
   virtual ~Reward() = default;
 
-  /// Scores `completion` of `prompt`; called from several threads at once.
+  /// Scores `completion` of `prompt`; one call at a time.
   virtual RewardResult score(const Prompt& prompt, const Completion& completion) = 0;
 };
 
 /// One `[[reward]]` table of a recipe.
 struct RewardConfig {
-  std::string name;     ///< the metric's name, and the type where `type` is empty
-  std::string type;     ///< a line of rewards.def, or "command"
+  std::string name{};  ///< the metric's name, and the type where `type` is empty
+  std::string type{};  ///< a line of rewards.def
   double weight = 1.0;
-  std::string command;  ///< type "command": the program and its arguments, run by /bin/sh -c
-  double timeout_s = 10.0;
+  std::string command{};    ///< type "command": the program and its arguments, run by /bin/sh -c
+  double timeout_s = 10.0;  ///< type "command": the longest wait for one answer, the program's start included
 };
 
 /// The type names that `make_reward` knows, in the order of rewards.def.
 std::vector<std::string> reward_types();
 
-/// Builds a reward. Throws ConfigError for an unknown type, naming the nearest one.
+/// Builds a reward. Throws ConfigError for an unknown type, naming the nearest one, and for settings that are
+/// missing, out of range or without effect.
 std::unique_ptr<Reward> make_reward(const RewardConfig& config);
 
 }  // namespace cohort

@@ -1,0 +1,64 @@
+// Countdown: the expression in the last <answer> must use each of the row's numbers exactly once and equal
+// its target.
+#include <algorithm>
+#include <optional>
+
+#include "cohort/rewards/answer_text.h"
+#include "cohort/rewards/expression.h"
+#include "cohort/rewards/make_reward.h"
+
+namespace cohort {
+namespace {
+
+RewardResult judged(double score, std::string detail) {
+  return {score, RewardStatus::kOk, std::move(detail)};
+}
+
+RewardResult unparsed(std::string detail) { return {0.0, RewardStatus::kUnparsed, std::move(detail)}; }
+
+std::optional<std::vector<int64_t>> read_numbers(const Json& fields) {
+  auto column = fields.find("numbers");
+  if (column == fields.end() || !column->is_array() || column->empty()) return std::nullopt;
+  for (const Json& number : *column) {
+    if (!number.is_number_integer()) return std::nullopt;
+  }
+  return column->get<std::vector<int64_t>>();
+}
+
+RewardResult judge(std::string_view answer, std::vector<int64_t> numbers, int64_t target) {
+  Evaluation evaluation = evaluate_expression(answer);
+  if (evaluation.status == Evaluation::Status::kMalformed) {
+    return judged(0.0, str("malformed answer ", excerpt(answer), ": ", evaluation.detail));
+  }
+  if (evaluation.status == Evaluation::Status::kTooDeep) return unparsed(evaluation.detail);
+  std::sort(evaluation.numbers.begin(), evaluation.numbers.end());
+  std::sort(numbers.begin(), numbers.end());
+  if (evaluation.numbers != numbers) return judged(0.0, "does not use each number exactly once");
+  if (evaluation.status == Evaluation::Status::kDividesByZero) return judged(0.0, evaluation.detail);
+  if (evaluation.status == Evaluation::Status::kTooLarge) return unparsed(evaluation.detail);
+  if (evaluation.value != Rational{target, 1}) return judged(0.0, "does not equal the target");
+  return judged(1.0, "");
+}
+
+class CountdownReward : public Reward {
+ public:
+  RewardResult score(const Prompt& prompt, const Completion& completion) override {
+    std::optional<std::vector<int64_t>> numbers = read_numbers(prompt.fields);
+    if (!numbers) return unparsed(str(prompt.id, ": column \"numbers\" must be a list of integers"));
+    auto target = prompt.fields.find("target");
+    if (target == prompt.fields.end() || !target->is_number_integer()) {
+      return unparsed(str(prompt.id, ": column \"target\" must be an integer"));
+    }
+    std::optional<std::string_view> answer = last_answer(completion.text);
+    if (!answer) return judged(0.0, "no <answer>...</answer>");
+    return judge(*answer, std::move(*numbers), target->get<int64_t>());
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Reward> make_countdown_reward(const RewardConfig&) {
+  return std::make_unique<CountdownReward>();
+}
+
+}  // namespace cohort

@@ -1,0 +1,116 @@
+#include "cohort/rewards/reward_scorer.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cohort {
+namespace {
+
+// Holds every reward to its contract: a failure is a status.
+RewardResult score_safely(Reward& reward, const Prompt& prompt, const Completion& completion) {
+  try {
+    RewardResult result = reward.score(prompt, completion);
+    if (result.status != RewardStatus::kOk || std::isfinite(result.score)) return result;
+    return {0.0, RewardStatus::kError, str(prompt.id, ": the reward is ", result.score)};
+  } catch (const std::exception& error) {
+    return {0.0, RewardStatus::kError, str(prompt.id, ": ", error.what())};
+  }
+}
+
+}  // namespace
+
+RewardScorer::RewardScorer(const std::vector<RewardConfig>& configs) : queues_(configs.size()) {
+  if (configs.empty()) throw ConfigError("no reward is given; add a [[reward]] table");
+  for (const RewardConfig& config : configs) {
+    if (config.name.empty()) throw ConfigError("a [[reward]] table has no `name`");
+    if (std::find(names_.begin(), names_.end(), config.name) != names_.end()) {
+      throw ConfigError(
+          str("two rewards are named \"", config.name, "\"; give each its own `name` and set `type`"));
+    }
+    rewards_.push_back(make_reward(config));
+    names_.push_back(config.name);
+    weights_.push_back(config.weight);
+  }
+  for (size_t reward = 0; reward < rewards_.size(); ++reward)
+    workers_.emplace_back([this, reward] { work(reward); });
+}
+
+RewardScorer::~RewardScorer() {
+  {
+    std::lock_guard lock(mutex_);
+    is_stopping_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void RewardScorer::submit(int64_t group, int64_t sample, const Prompt& prompt, const Completion& completion) {
+  Sample entry{prompt, completion, std::vector<RewardResult>(rewards_.size()),
+               static_cast<int64_t>(rewards_.size())};
+  {
+    std::lock_guard lock(mutex_);
+    auto [place, is_new] = groups_[group].emplace(sample, std::move(entry));
+    COHORT_CHECK(is_new, "sample ", sample, " of group ", group, " was submitted twice");
+    for (std::deque<Sample*>& queue : queues_) queue.push_back(&place->second);
+  }
+  changed_.notify_all();
+}
+
+RewardMatrix RewardScorer::take(int64_t group) {
+  std::unique_lock lock(mutex_);
+  auto entry = groups_.find(group);
+  COHORT_CHECK(entry != groups_.end(), "group ", group, " has no completions");
+  std::map<int64_t, Sample>& samples = entry->second;
+  changed_.wait(lock, [&] {
+    return std::all_of(samples.begin(), samples.end(),
+                       [](const auto& item) { return item.second.num_pending == 0; });
+  });
+  auto num_completions = static_cast<int64_t>(samples.size());
+  COHORT_CHECK(samples.begin()->first == 0 && samples.rbegin()->first == num_completions - 1,
+               "the samples of group ", group, " are not numbered from 0");
+  RewardMatrix matrix(num_completions, names_);
+  for (auto& [index, sample] : samples) {
+    for (size_t reward = 0; reward < rewards_.size(); ++reward) {
+      matrix.at(index, static_cast<int64_t>(reward)) = std::move(sample.results[reward]);
+    }
+  }
+  groups_.erase(entry);
+  return matrix;
+}
+
+void RewardScorer::work(size_t reward) {
+  std::deque<Sample*>& queue = queues_[reward];
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [&] { return is_stopping_ || !queue.empty(); });
+    if (is_stopping_) return;
+    Sample* sample = queue.front();
+    queue.pop_front();
+    lock.unlock();
+    RewardResult result = score_safely(*rewards_[reward], sample->prompt, sample->completion);
+    lock.lock();
+    sample->results[reward] = std::move(result);
+    --sample->num_pending;
+    changed_.notify_all();
+  }
+}
+
+std::optional<double> weighted_reward(const RewardMatrix& rewards, const std::vector<double>& weights,
+                                      int64_t completion) {
+  COHORT_CHECK(static_cast<int64_t>(weights.size()) == rewards.num_rewards());
+  double sum = 0.0;
+  bool has_ok = false;
+  for (int64_t reward = 0; reward < rewards.num_rewards(); ++reward) {
+    const RewardResult& cell = rewards.at(completion, reward);
+    if (cell.status == RewardStatus::kOk) {
+      sum += weights[reward] * cell.score;
+      has_ok = true;
+    } else if (cell.status != RewardStatus::kSkipped && weights[reward] != 0.0) {
+      return std::nullopt;
+    }
+  }
+  if (!has_ok) return std::nullopt;
+  return sum;
+}
+
+}  // namespace cohort

@@ -1,0 +1,69 @@
+// Runs the rewards of a recipe beside generation, and sums them up.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cohort/rewards/reward.h"
+
+namespace cohort {
+
+/// One worker thread per reward, which sees the completions in the order of `submit`. Any thread may call.
+class RewardScorer {
+ public:
+  /// Throws ConfigError for no reward, two of one name, or what `make_reward` refuses.
+  explicit RewardScorer(const std::vector<RewardConfig>& configs);
+
+  /// Drops what was not scored yet and waits for the calls under way.
+  ~RewardScorer();
+
+  RewardScorer(const RewardScorer&) = delete;
+  RewardScorer& operator=(const RewardScorer&) = delete;
+
+  const std::vector<std::string>& names() const { return names_; }
+  const std::vector<double>& weights() const { return weights_; }
+
+  /// Hands a finished completion to all rewards and returns at once; both are copied. `sample` counts from 0
+  /// in its group, in any order.
+  void submit(int64_t group, int64_t sample, const Prompt& prompt, const Completion& completion);
+
+  /// Waits for all completions that were submitted for `group`, and forgets the group.
+  RewardMatrix take(int64_t group);
+
+ private:
+  struct Sample {
+    Prompt prompt;
+    Completion completion;
+    std::vector<RewardResult> results;  // one per reward
+    int64_t num_pending = 0;
+  };
+
+  void work(size_t reward);
+
+  std::vector<std::string> names_;
+  std::vector<double> weights_;
+  std::vector<std::unique_ptr<Reward>> rewards_;
+
+  std::mutex mutex_;  // guards all below; a Sample's prompt and completion never change once submitted
+  std::condition_variable changed_;
+  std::map<int64_t, std::map<int64_t, Sample>> groups_;
+  std::vector<std::deque<Sample*>> queues_;  // one per reward
+  bool is_stopping_ = false;
+
+  std::vector<std::thread> workers_;
+};
+
+/// The reward of one completion: the weighted sum of its ok cells. Skipped cells are left out, as TRL leaves
+/// out None. Nothing (the completion is unscorable and must be masked) when no cell is ok, or when a cell
+/// whose weight is not 0 failed: leaving that one out would count it as 0.
+std::optional<double> weighted_reward(const RewardMatrix& rewards, const std::vector<double>& weights,
+                                      int64_t completion);
+
+}  // namespace cohort

@@ -1,0 +1,124 @@
+// The scorer: results land in their cells whatever the order, failures stay statuses, and sums follow the
+// rule.
+#include "cohort/rewards/reward_scorer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/rewards/test_rows.h"
+
+namespace cohort {
+namespace {
+
+const char* kEcho =
+    "while read -r line; do case $line in *fail*) echo x;; *skip*) echo null;; *) echo 0.5;; esac; done";
+
+TEST(RewardScorer, FillsTheMatrixByGroupAndSample) {
+  RewardScorer scorer({{.name = "countdown"}, {.name = "shape", .type = "format", .weight = 0.5}});
+  EXPECT_EQ(scorer.names(), (std::vector<std::string>{"countdown", "shape"}));
+  EXPECT_EQ(scorer.weights(), (std::vector<double>{1.0, 0.5}));
+  Prompt three = make_prompt({{"numbers", {1, 2}}, {"target", 3}});
+  Prompt six = make_prompt({{"numbers", {2, 3}}, {"target", 6}});
+  scorer.submit(8, 1, six, make_completion("<answer>2 * 3</answer>"));
+  scorer.submit(4, 2, three, make_completion("<think></think><answer>2 + 1</answer>"));
+  scorer.submit(4, 0, three, make_completion("<answer>1 + 2</answer>"));
+  scorer.submit(8, 0, six, make_completion("<think></think><answer>2 + 3</answer>"));
+  scorer.submit(4, 1, three, make_completion("nothing"));
+  RewardMatrix first = scorer.take(4);
+  ASSERT_EQ(first.num_completions(), 3);
+  ASSERT_EQ(first.num_rewards(), 2);
+  const char* expected[3][2] = {{"1 ok", "0 ok"}, {"0 ok", "0 ok"}, {"1 ok", "1 ok"}};
+  for (int i = 0; i < 3; ++i) {
+    for (int c = 0; c < 2; ++c) EXPECT_EQ(brief(first.at(i, c)), expected[i][c]) << i << " " << c;
+  }
+  RewardMatrix second = scorer.take(8);
+  ASSERT_EQ(second.num_completions(), 2);
+  EXPECT_EQ(brief(second.at(0, 0)), "0 ok");
+  EXPECT_EQ(brief(second.at(1, 0)), "1 ok");
+  EXPECT_EQ(weighted_reward(second, scorer.weights(), 0), 0.5);
+  EXPECT_EQ(weighted_reward(second, scorer.weights(), 1), 1.0);
+}
+
+TEST(RewardScorer, AProgramThatFailsOnSomeRowsSpoilsOnlyThem) {
+  RewardScorer scorer({{.name = "mine", .type = "command", .command = kEcho}, {.name = "format"}});
+  for (int64_t sample = 0; sample < 9; ++sample) {
+    const char* text = sample % 3 == 0 ? "good" : sample % 3 == 1 ? "fail" : "skip";
+    scorer.submit(0, sample, make_prompt({}), make_completion(text));
+  }
+  RewardMatrix matrix = scorer.take(0);
+  for (int64_t sample = 0; sample < 9; ++sample) {
+    const char* expected = sample % 3 == 0 ? "0.5 ok" : sample % 3 == 1 ? "0 error" : "0 skipped";
+    EXPECT_EQ(brief(matrix.at(sample, 0)), expected) << sample;
+  }
+}
+
+TEST(RewardScorer, ManyGroupsFromManyThreads) {
+  RewardScorer scorer({{.name = "format"}, {.name = "again", .type = "format"}});
+  std::vector<std::thread> threads;
+  for (int64_t group = 0; group < 4; ++group) {
+    threads.emplace_back([&scorer, group] {
+      for (int64_t round = 0; round < 20; ++round) {
+        for (int64_t sample = 0; sample < 8; ++sample) {
+          const char* text = sample == round % 8 ? "<think></think><answer></answer>" : "";
+          scorer.submit(group, sample, make_prompt({}), make_completion(text));
+        }
+        RewardMatrix matrix = scorer.take(group);
+        for (int64_t sample = 0; sample < 8; ++sample) {
+          EXPECT_EQ(matrix.at(sample, 0).score, sample == round % 8 ? 1.0 : 0.0);
+          EXPECT_EQ(matrix.at(sample, 1).score, sample == round % 8 ? 1.0 : 0.0);
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(RewardScorer, DropsWhatIsUnderWay) {
+  RewardScorer scorer({{.name = "mine", .type = "command", .command = "sleep 100", .timeout_s = 0.2}});
+  for (int64_t sample = 0; sample < 100; ++sample)
+    scorer.submit(0, sample, make_prompt({}), make_completion(""));
+  // Leaving the scope waits for one call, not for a hundred; the test's time limit would tell.
+}
+
+TEST(RewardScorer, RefusesBadRecipesAndMisuse) {
+  EXPECT_THROW(RewardScorer({}), ConfigError);
+  EXPECT_THROW(RewardScorer({{.name = "format"}, {.name = "format"}}), ConfigError);
+  EXPECT_THROW(RewardScorer({{.type = "format"}}), ConfigError);
+  EXPECT_THROW(RewardScorer({{.name = "formt"}}), ConfigError);
+  RewardScorer scorer({{.name = "format"}});
+  EXPECT_THROW(scorer.take(0), InternalError);
+  scorer.submit(0, 0, make_prompt({}), make_completion(""));
+  EXPECT_THROW(scorer.submit(0, 0, make_prompt({}), make_completion("")), InternalError);
+  scorer.submit(1, 1, make_prompt({}), make_completion(""));
+  EXPECT_THROW(scorer.take(1), InternalError);
+}
+
+RewardMatrix make_matrix(std::vector<RewardResult> cells) {
+  std::vector<std::string> names(cells.size());
+  RewardMatrix matrix(1, names);
+  for (size_t i = 0; i < cells.size(); ++i) matrix.at(0, static_cast<int64_t>(i)) = cells[i];
+  return matrix;
+}
+
+TEST(WeightedReward, SumsOkCellsAndLeavesSkippedOnesOut) {
+  RewardResult two{2.0, RewardStatus::kOk, ""}, three{3.0, RewardStatus::kOk, ""};
+  RewardResult skipped{9.0, RewardStatus::kSkipped, ""};
+  EXPECT_EQ(weighted_reward(make_matrix({two, three}), {1.0, -0.5}, 0), 0.5);
+  EXPECT_EQ(weighted_reward(make_matrix({two, skipped}), {1.0, 1.0}, 0), 2.0);
+  EXPECT_EQ(weighted_reward(make_matrix({skipped, skipped}), {1.0, 1.0}, 0), std::nullopt);
+}
+
+TEST(WeightedReward, AFailedCellMasksTheCompletion) {
+  RewardResult two{2.0, RewardStatus::kOk, ""};
+  for (RewardStatus status :
+       {RewardStatus::kUnparsed, RewardStatus::kTimeout, RewardStatus::kError, RewardStatus::kSandboxError}) {
+    RewardResult failed{0.0, status, ""};
+    EXPECT_EQ(weighted_reward(make_matrix({two, failed}), {1.0, 1.0}, 0), std::nullopt) << to_string(status);
+    EXPECT_EQ(weighted_reward(make_matrix({two, failed}), {1.0, 0.0}, 0), 2.0) << to_string(status);
+    EXPECT_EQ(weighted_reward(make_matrix({failed}), {0.0}, 0), std::nullopt) << to_string(status);
+  }
+}
+
+}  // namespace
+}  // namespace cohort
