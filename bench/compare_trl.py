@@ -1,0 +1,224 @@
+"""Runs TRL's GRPOTrainer and Cohort in alternation on the same work and prints times, peak memory and ratios.
+
+    make build && python3 bench/compare_trl.py --workload T
+
+Both sides train the same random model from the same prompts: 8 prompts x 8 completions, every completion drawn to
+its full length, one update a step, no reference model, a reward that differs inside every group. TRL gets the
+micro-batch that is fastest for it. The first step of every run warms up and is left out; figures are medians over
+the other steps of all runs. On processors without native bfloat16 torch multiplies bfloat16 matrices slowly:
+there --dtype float32 is the fair comparison of workload S.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass
+
+from workloads import WORKLOADS
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PROGRAM = ROOT / "build/cohort"
+VENV = ROOT / ".venv-trl"
+PACKAGES = ["trl==1.16.0", "transformers==5.18.0"]
+
+
+@dataclass
+class Run:
+    """One side's measurements: seconds of every step but the first, and bytes."""
+
+    step_s: list
+    generation_s: list
+    peak_bytes: int
+
+
+def make_venv():
+    """TRL beside the very torch that Cohort is built with."""
+    stamp = VENV / "cohort-stamp"
+    python = (ROOT / "build/torch-python").read_text().strip()
+    wanted = "\n".join([python, *PACKAGES])
+    if stamp.exists() and stamp.read_text() == wanted:
+        return
+    print(f"making {VENV.name} with {', '.join(PACKAGES)} (takes minutes)", flush=True)
+    subprocess.run([python, "-m", "venv", "--clear", VENV], check=True)
+    ask = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    packages = subprocess.run(ask, check=True, capture_output=True, text=True).stdout
+    next(VENV.glob("lib/python3*/site-packages")).joinpath("torch.pth").write_text(packages)
+    subprocess.run([VENV / "bin/pip", "install", "--quiet", *PACKAGES], check=True)
+    stamp.write_text(wanted)
+
+
+def run_measured(command, log):
+    """Runs a program to its end; (standard output, peak resident bytes of it or any one of its children)."""
+    with open(log, "w") as errors:
+        process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=errors, text=True)
+        output = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        sys.exit(f"{command[0]} failed with {process.returncode}:\n{output[-2000:]}{log.read_text()[-4000:]}")
+    return output, usage.ru_maxrss * 1024
+
+
+def check_same_work(side, metrics, workload, steps):
+    """Both sides must have trained the same number of tokens, from groups in which rewards differ."""
+    for step, row in enumerate(metrics[:steps], 1):
+        assert row["num_tokens"] == step * workload.tokens_per_step, (side, step, row["num_tokens"])
+        for key in ("completions/min_length", "completions/max_length"):
+            assert row[key] == workload.completion_tokens, (side, key, row[key])
+        assert row["frac_reward_zero_std"] == 0, (side, "a group without any difference in reward")
+    assert len(metrics) == steps, (side, "steps", len(metrics))
+
+
+def run_trl(name, folder, settings):
+    command = [VENV / "bin/python", ROOT / "bench/trl_side.py", "train", name, folder, json.dumps(settings)]
+    output, peak_bytes = run_measured(command, folder / "trl.log")
+    result = json.loads(output.splitlines()[-1])
+    check_same_work("TRL", result["metrics"], WORKLOADS[name], settings["steps"])
+    return Run(result["step_s"][1:], result["generation_s"][1:], peak_bytes)
+
+
+def write_recipe(workload, folder, dtype, steps):
+    recipe = folder / "recipe.toml"
+    recipe.write_text(f"""\
+seed = 1
+[model]
+path = "{folder / "model"}"
+dtype = "{dtype}"
+[data]
+path = "{folder / "prompts.jsonl"}"
+[rollout]
+prompts_per_step = {workload.prompts_per_step}
+num_generations = {workload.num_generations}
+max_completion_length = {workload.completion_tokens}
+[[reward]]
+name = "hash"
+type = "command"
+command = "{sys.executable} {ROOT / "bench/hash_reward.py"}"
+[objective]
+loss_type = "grpo"
+beta = 0.0
+[optimizer]
+learning_rate = 1e-5
+[train]
+max_steps = {steps}
+[run]
+dir = "{folder / "run"}"
+""")
+    return recipe
+
+
+def run_cohort(name, folder, dtype, steps, options):
+    shutil.rmtree(folder / "run", ignore_errors=True)
+    recipe = write_recipe(WORKLOADS[name], folder, dtype, steps)
+    command = [PROGRAM, "train", recipe, "--ignore-eos", *options]
+    _, peak_bytes = run_measured(command, folder / "cohort.log")
+    lines = {
+        kind: [json.loads(line) for line in (folder / f"run/{kind}.jsonl").read_text().splitlines()]
+        for kind in ("metrics", "timings")
+    }
+    check_same_work("Cohort", lines["metrics"], WORKLOADS[name], steps)
+    timings = lines["timings"][1:]
+    return Run(
+        [row["timing_s/step"] for row in timings], [row["timing_s/gen"] for row in timings], peak_bytes
+    )
+
+
+def trl_settings(dtype, steps, micro_batch, weights_dtype=None):
+    return {
+        "dtype": dtype,
+        "weights_dtype": weights_dtype or dtype,
+        "steps": steps,
+        "micro_batch": micro_batch,
+    }
+
+
+def fastest_micro_batch(name, folder, dtype):
+    """The number of completions per forward at which TRL's second step takes least."""
+    times = {}
+    for micro_batch in (8, 16, 32, 64):
+        run = run_trl(name, folder, trl_settings(dtype, 2, micro_batch))
+        times[micro_batch] = run.step_s[0]
+        print(f"TRL, micro-batch {micro_batch}: {times[micro_batch]:.2f} s a step", flush=True)
+    return min(times, key=times.get)
+
+
+def summary(runs):
+    steps = [seconds for run in runs for seconds in run.step_s]
+    generation = [seconds for run in runs for seconds in run.generation_s]
+    return {
+        "step s": statistics.median(steps),
+        "generation s": statistics.median(generation),
+        "peak GiB": statistics.median(run.peak_bytes for run in runs) / 2**30,
+    }
+
+
+def print_table(sides):
+    """`sides`: label -> summary; the first one is Cohort's."""
+    ours = next(iter(sides.values()))
+    print(f"\n{'':36}{''.join(f'{key:>14}' for key in ours)}")
+    for label, row in sides.items():
+        print(f"{label:36}{''.join(f'{value:14.3f}' for value in row.values())}")
+    for label, row in list(sides.items())[1:]:
+        print(f"{'ratio to ' + label:36}{''.join(f'{row[key] / ours[key]:14.2f}' for key in ours)}")
+    print("A ratio of 3 means that TRL takes three times as much.")
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--workload", choices=WORKLOADS, default="T")
+    parser.add_argument("--dtype", choices=["float32", "bfloat16"], help="default: the workload's")
+    parser.add_argument("--steps", type=int, default=4, help="steps a run, the first one warms up")
+    parser.add_argument("--repeats", type=int, default=3, help="runs of each side")
+    parser.add_argument("--micro-batch", type=int, help="TRL's, in completions; default: the fastest of four")
+    parser.add_argument("--side", choices=["both", "trl", "cohort"], default="both")
+    parser.add_argument("--work-dir", type=pathlib.Path, default=ROOT / "build/compare_trl")
+    parser.add_argument(
+        "--cohort-option",
+        action="append",
+        default=[],
+        help="a flag for `cohort train`, such as --recompute=true",
+    )
+    arguments = parser.parse_args()
+    if arguments.steps < 2:
+        parser.error("--steps must be at least 2: the first step only warms up")
+    return arguments
+
+
+def main():
+    arguments = parse_arguments()
+    name, steps = arguments.workload, arguments.steps
+    dtype = arguments.dtype or WORKLOADS[name].dtype
+    if arguments.side != "trl" and not PROGRAM.exists():
+        sys.exit("build/cohort is missing: run `make build` first")
+    make_venv()
+    folder = arguments.work_dir / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    subprocess.run([VENV / "bin/python", ROOT / "bench/trl_side.py", "make", name, folder], check=True)
+
+    runs = {"Cohort": []} if arguments.side != "trl" else {}
+    settings = {}
+    if arguments.side != "cohort":
+        micro_batch = arguments.micro_batch or fastest_micro_batch(name, folder, dtype)
+        settings[f"TRL, micro-batch {micro_batch}"] = trl_settings(dtype, steps, micro_batch)
+        if dtype == "bfloat16":
+            settings["TRL, float32 master weights"] = trl_settings(dtype, steps, micro_batch, "float32")
+    for repeat in range(arguments.repeats):
+        for label, trl in settings.items():
+            runs.setdefault(label, []).append(run_trl(name, folder, trl))
+        if "Cohort" in runs:
+            runs["Cohort"].append(run_cohort(name, folder, dtype, steps, arguments.cohort_option))
+        print(f"round {repeat + 1} of {arguments.repeats} done", flush=True)
+    print(f"\nworkload {name}, {dtype}, {WORKLOADS[name].tokens_per_step} tokens a step on both sides")
+    print_table({label: summary(measured) for label, measured in runs.items()})
+
+
+if __name__ == "__main__":
+    main()
