@@ -39,7 +39,7 @@ bool bool_field_or(const TokenizerJson& component, const std::string& key, const
 int32_t id_field(const TokenizerJson& component, const std::string& key, const std::string& where) {
   constexpr int64_t kMaxId = (1 << 24) - 1;
   const TokenizerJson& value = field(component, key, where);
-  if (!value.is_number_unsigned() || value.get<uint64_t>() > kMaxId) {
+  if (!value.is_number_integer() || value.get<int64_t>() < 0 || value.get<int64_t>() > kMaxId) {
     throw_field(where, key, "a token id from 0 to 16777215");
   }
   return value.get<int32_t>();

@@ -229,6 +229,7 @@ def texts():
         "x <mask> y<mask>",
         "<sep>  \n z",
         "a [X] [X]  b",
+        "## a ###b",
         "foo foobar food (foo) foo\u0301 foo_ \u00bdfoo foo\u00b2",
         "<mask><sep>  <mask>",
     ]
