@@ -19,13 +19,13 @@ test-slow: test  ## the tests that take minutes, too
 
 format:  ## rewrite the sources in the project's style
 	@tools/setup.sh --tools
-	.venv-tools/bin/clang-format -i $(CPP_SOURCES)
-	.venv-tools/bin/ruff format --quiet .
+	@.venv-tools/bin/clang-format -i $(CPP_SOURCES)
+	@.venv-tools/bin/ruff format --quiet .
 
 format-check:
 	@tools/setup.sh --tools
-	.venv-tools/bin/clang-format --dry-run -Werror $(CPP_SOURCES)
-	.venv-tools/bin/ruff format --check --quiet --diff .
+	@.venv-tools/bin/clang-format --dry-run -Werror $(CPP_SOURCES)
+	@.venv-tools/bin/ruff format --check --quiet --diff .
 
 lint: build/build.ninja  ## clang-tidy and ruff; takes minutes
 	@tools/setup.sh --tools

@@ -70,11 +70,11 @@ choose_python() {
   echo "$python"
 }
 
+install_packages
 case ${1:-} in
   --tools) make_venv .venv-tools "$(command -v python3)" tools/requirements-tools.txt ;;
   --test) make_venv .venv-test "${2:-$(choose_python)}" tests/python/requirements.txt ;;
   *)
-    install_packages
     python=$(choose_python)
     say "everything is there; torch is that of $python"
     if [ -n "${1:-}" ] && [ "$(cat "$1" 2> /dev/null)" != "$python" ]; then
