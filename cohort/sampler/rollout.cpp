@@ -1,0 +1,207 @@
+#include "cohort/sampler/rollout.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+
+#include "cohort/core/error.h"
+#include "cohort/core/random.h"
+#include "cohort/ops/token_logprobs.h"
+
+namespace cohort {
+namespace {
+
+constexpr int64_t kChunkElements = 8 << 20;  // logits held at once
+
+std::vector<int64_t> prompt_lengths(const std::vector<Prompt>& prompts) {
+  std::vector<int64_t> lengths;
+  for (const Prompt& prompt : prompts) lengths.push_back(static_cast<int64_t>(prompt.token_ids.size()));
+  return lengths;
+}
+
+std::vector<RowRange> row_ranges(const std::vector<int64_t>& pages) {
+  std::vector<RowRange> ranges;
+  for (const int64_t page : pages) ranges.push_back({page * kPageRows, (page + 1) * kPageRows});
+  return ranges;
+}
+
+}  // namespace
+
+Rollout::Rollout(const Decoder& decoder, const Tokenizer* tokenizer, KvCache& cache,
+                 const std::vector<Prompt>& prompts, int64_t num_generations, const SamplingParams& params,
+                 RolloutAddress address, int64_t policy_version, int64_t num_pages, const OnCompletion& on_completion)
+    : decoder_(decoder), tokenizer_(tokenizer), cache_(cache), prompts_(prompts), num_generations_(num_generations),
+      params_(params), address_(address), on_completion_(on_completion),
+      scheduler_({.num_pages = num_pages}, prompt_lengths(prompts), num_generations, params.max_completion_length),
+      growing_(prompts.size() * num_generations) {
+  for (size_t i = 0; i < growing_.size(); ++i) {
+    const auto prompt_length = static_cast<int64_t>(prompts[i / num_generations].token_ids.size());
+    growing_[i].completion.policy_version = policy_version;
+    growing_[i].max_length =
+        std::min(params.max_completion_length, decoder.config().max_position_embeddings - prompt_length);
+    if (!params.stop_strings.empty()) growing_[i].detokenizer.emplace(*tokenizer);
+  }
+}
+
+std::vector<RolloutGroup> Rollout::run(SamplerStats& stats) {
+  const at::NoGradGuard no_grad;
+  while (true) {
+    const Schedule schedule = scheduler_.next();
+    if (schedule.rows.empty()) break;
+    for (const PageCopy& copy : schedule.copies) {
+      cache_.copy_rows(copy.source_page * kPageRows, copy.target_page * kPageRows, copy.num_rows);
+    }
+    std::vector<Draw> draws;
+    const DecoderInput input = lay_out(schedule, draws);
+    const at::Tensor hidden = decoder_.forward(input);
+    scheduler_.advance(schedule);
+    draw_tokens(hidden, draws);
+    ++stats.num_passes;
+    for (const ScheduledRows& rows : schedule.rows) {
+      (rows.is_prompt ? stats.prompt_rows : stats.completion_rows) += rows.count;
+    }
+  }
+  stats.num_preemptions += scheduler_.num_preemptions();
+  std::vector<RolloutGroup> groups;
+  for (size_t p = 0; p < prompts_.size(); ++p) {
+    groups.push_back({prompts_[p], {}});
+    for (int64_t g = 0; g < num_generations_; ++g) {
+      groups.back().completions.push_back(std::move(growing_[p * num_generations_ + g].completion));
+    }
+  }
+  return groups;
+}
+
+const std::vector<int32_t>& Rollout::tokens_of(const ScheduledRows& rows, int64_t& offset) const {
+  if (rows.is_prompt) {
+    offset = rows.first_position;
+    return prompts_[rows.index].token_ids;
+  }
+  offset = rows.first_position - static_cast<int64_t>(prompts_[rows.index / num_generations_].token_ids.size());
+  return growing_[rows.index].completion.token_ids;
+}
+
+std::vector<int64_t> Rollout::sequences_to_draw(const ScheduledRows& rows) const {
+  if (!rows.reaches_end) return {};
+  if (!rows.is_prompt) return {rows.index};
+  // The first token of every completion; a prompt that was evicted and prefilled again has some already.
+  std::vector<int64_t> sequences;
+  for (int64_t g = 0; g < num_generations_; ++g) {
+    const int64_t index = rows.index * num_generations_ + g;
+    if (growing_[index].completion.token_ids.empty()) sequences.push_back(index);
+  }
+  return sequences;
+}
+
+DecoderInput Rollout::lay_out(const Schedule& schedule, std::vector<Draw>& draws) {
+  std::vector<int64_t> token_ids, positions, cache_rows;
+  DecoderInput input;
+  input.plan.begin_group();
+  for (const ScheduledRows& rows : schedule.rows) {
+    const auto& pages = rows.is_prompt ? scheduler_.prompt_pages(rows.index) : scheduler_.sequence_pages(rows.index);
+    int64_t offset = 0;
+    const std::vector<int32_t>& tokens = tokens_of(rows, offset);
+    const auto begin = static_cast<int64_t>(token_ids.size());
+    for (int64_t i = 0; i < rows.count; ++i) {
+      const int64_t position = rows.first_position + i;
+      token_ids.push_back(tokens[offset + i]);
+      positions.push_back(position);
+      cache_rows.push_back(pages[position / kPageRows] * kPageRows + position % kPageRows);
+    }
+    input.plan.add_sequence(begin, rows.count, rows.first_position, row_ranges(pages));
+    std::vector<int64_t> sequences = sequences_to_draw(rows);
+    if (!sequences.empty()) draws.push_back({begin + rows.count - 1, std::move(sequences)});
+  }
+  const auto to_tensor = [&](const std::vector<int64_t>& values) {
+    return at::tensor(values, at::kLong).to(decoder_.device());
+  };
+  input.token_ids = to_tensor(token_ids);
+  input.positions = to_tensor(positions);
+  input.cache_rows = to_tensor(cache_rows);
+  input.cache = &cache_;
+  return input;
+}
+
+void Rollout::draw_tokens(const at::Tensor& hidden, const std::vector<Draw>& draws) {
+  const int64_t vocabulary = decoder_.config().vocab_size;
+  const int64_t step = std::max<int64_t>(16, kChunkElements / vocabulary);
+  const auto num_draws = static_cast<int64_t>(draws.size());
+  for (int64_t first = 0; first < num_draws; first += step) {
+    const int64_t last = std::min(num_draws, first + step);
+    std::vector<int64_t> rows;
+    for (int64_t i = first; i < last; ++i) rows.push_back(draws[i].row);
+    const at::Tensor input = decoder_.head_input(hidden, at::tensor(rows, at::kLong).to(hidden.device()));
+    const at::Tensor logits =
+        scaled_logits(decoder_.head().product(input), params_.logprob_temperature()).to(at::kCPU, at::kFloat).contiguous();
+    const float* data = logits.const_data_ptr<float>();
+    std::vector<std::vector<SampledToken>> tokens(last - first);
+    at::parallel_for(0, last - first, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        for (const int64_t sequence : draws[first + i].sequences) {
+          const uint64_t prompt = address_.first_prompt + sequence / num_generations_;
+          const uint64_t position = growing_[sequence].completion.token_ids.size();
+          const uint64_t sample = sequence % num_generations_;
+          const double uniform = random_unit(address_.seed, {address_.step, prompt, sample, position});
+          tokens[i].push_back(sample_token(data + i * vocabulary, vocabulary, params_, uniform));
+        }
+      }
+    });
+    for (int64_t i = first; i < last; ++i) {
+      for (size_t j = 0; j < draws[i].sequences.size(); ++j) {
+        add_token(draws[i].sequences[j], std::move(tokens[i - first][j]));
+      }
+    }
+  }
+}
+
+void Rollout::add_token(int64_t sequence, SampledToken token) {
+  Growing& growing = growing_[sequence];
+  Completion& completion = growing.completion;
+  completion.token_ids.push_back(token.id);
+  completion.sampler_logprobs.push_back(token.logprob);
+  completion.origin.push_back(TokenOrigin::kSampled);
+  if (params_.is_filtered()) completion.kept_ids.push_back(std::move(token.kept_ids));
+  scheduler_.append_token(sequence);
+  if (is_complete(growing, token.id)) finish(sequence);
+}
+
+bool Rollout::is_complete(Growing& growing, int32_t id) {
+  const auto& stops = params_.stop_token_ids;
+  const bool is_stop_token = !params_.ignore_eos && std::find(stops.begin(), stops.end(), id) != stops.end();
+  if (is_stop_token || completes_stop_string(growing, id)) {
+    growing.completion.finish_reason = FinishReason::kStop;
+    return true;
+  }
+  growing.completion.finish_reason = FinishReason::kLength;
+  return static_cast<int64_t>(growing.completion.token_ids.size()) >= growing.max_length;
+}
+
+bool Rollout::completes_stop_string(Growing& growing, int32_t id) {
+  if (!growing.detokenizer) return false;
+  const size_t before = growing.text.size();
+  growing.text += growing.detokenizer->push(id);
+  size_t cut = std::string::npos;
+  for (const std::string& stop : params_.stop_strings) {
+    const size_t from = before >= stop.size() ? before - stop.size() + 1 : 0;
+    cut = std::min(cut, growing.text.find(stop, from));
+  }
+  if (cut == std::string::npos) return false;
+  growing.text.resize(cut);
+  return true;
+}
+
+void Rollout::finish(int64_t sequence) {
+  Growing& growing = growing_[sequence];
+  Completion& completion = growing.completion;
+  const bool is_cut = growing.detokenizer && completion.finish_reason == FinishReason::kStop &&
+                      growing.text.size() < tokenizer_->decode(completion.token_ids).size();
+  if (is_cut) {
+    completion.text = growing.text;
+  } else if (tokenizer_ != nullptr) {
+    completion.text = tokenizer_->decode(completion.token_ids);
+  }
+  scheduler_.finish(sequence);
+  if (on_completion_) on_completion_(sequence / num_generations_, sequence % num_generations_, completion);
+}
+
+}  // namespace cohort

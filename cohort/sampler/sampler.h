@@ -1,0 +1,62 @@
+// The sampler: groups of completions from a decoder, by continuous batching over a paged cache.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "cohort/models/decoder.h"
+#include "cohort/rl/types.h"
+#include "cohort/sampler/sampling.h"
+#include "cohort/sampler/scheduler.h"
+#include "cohort/text/tokenizer.h"
+
+namespace cohort {
+
+/// Where a rollout's random numbers lie: token t of sample g of prompt p is drawn at (seed, step, p, g, t).
+struct RolloutAddress {
+  uint64_t seed = 0;
+  uint64_t step = 0;
+  uint64_t first_prompt = 0;  ///< p of the first prompt
+};
+
+/// What the last rollout took.
+struct SamplerStats {
+  int64_t prompt_rows = 0;       ///< forwarded, prompts prefilled again included
+  int64_t completion_rows = 0;   ///< forwarded, tokens of preempted completions included
+  int64_t num_passes = 0;
+  int64_t num_preemptions = 0;
+};
+
+/// Called as each completion ends, in the order in which they end; `prompt` counts from 0 in the rollout.
+using OnCompletion = std::function<void(int64_t prompt, int64_t sample, const Completion& completion)>;
+
+class Sampler {
+ public:
+  /// `cache_tokens`: the page budget in tokens; 0 takes what a rollout needs, up to a quarter of the machine's memory.
+  /// `tokenizer` may be null: completions then have no text, and stop strings are refused. Both must outlive this.
+  Sampler(const Decoder& decoder, const Tokenizer* tokenizer, int64_t cache_tokens);
+  ~Sampler();
+
+  /// `num_generations` completions of each prompt. The same tokens and log-probabilities come out whatever the batch,
+  /// the page budget or the number of threads. Throws UserError for a prompt that leaves no room in the context and
+  /// ConfigError when the page budget cannot hold one completion.
+  std::vector<RolloutGroup> rollout(const std::vector<Prompt>& prompts, int64_t num_generations,
+                                    const SamplingParams& params, RolloutAddress address, int64_t policy_version = 0,
+                                    const OnCompletion& on_completion = {});
+
+  const SamplerStats& stats() const { return stats_; }
+
+ private:
+  int64_t page_budget(const std::vector<Prompt>& prompts, int64_t num_generations, int64_t max_length) const;
+
+  const Decoder& decoder_;
+  const Tokenizer* tokenizer_;
+  int64_t cache_tokens_;
+  std::unique_ptr<KvCache> cache_;
+  int64_t num_pages_ = 0;
+  SamplerStats stats_;
+};
+
+}  // namespace cohort

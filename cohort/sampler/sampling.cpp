@@ -1,0 +1,125 @@
+#include "cohort/sampler/sampling.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "cohort/core/error.h"
+#include "cohort/ops/token_logprobs.h"
+
+namespace cohort {
+namespace {
+
+/// The ids in the order of falling logits, ties by lower id, taken one after another without sorting all of them.
+class RankedIds {
+ public:
+  RankedIds(const float* logits, int64_t vocabulary) : logits_(logits), heap_(vocabulary) {
+    std::iota(heap_.begin(), heap_.end(), 0);
+    std::make_heap(heap_.begin(), heap_.end(), Less{logits_});
+  }
+
+  bool empty() const { return heap_.empty(); }
+
+  int32_t next() {
+    std::pop_heap(heap_.begin(), heap_.end(), Less{logits_});
+    const int32_t id = heap_.back();
+    heap_.pop_back();
+    return id;
+  }
+
+ private:
+  struct Less {
+    const float* logits;
+    bool operator()(int32_t a, int32_t b) const { return logits[a] != logits[b] ? logits[a] < logits[b] : a > b; }
+  };
+
+  const float* logits_;
+  std::vector<int32_t> heap_;
+};
+
+/// log sum exp over some ids, in the given order of ids.
+float log_sum_exp_of(const float* logits, const std::vector<int32_t>& ids) {
+  std::vector<float> values;
+  for (const int32_t id : ids) values.push_back(logits[id]);
+  return rows::log_sum_exp(values.data(), static_cast<int64_t>(values.size()));
+}
+
+std::vector<int32_t> kept_set(const float* logits, int64_t vocabulary, const SamplingParams& params) {
+  RankedIds ranked(logits, vocabulary);
+  std::vector<int32_t> kept;  // in the order of rank
+  const int64_t limit = params.top_k > 0 ? std::min(params.top_k, vocabulary) : vocabulary;
+  if (params.top_k > 0) {
+    while (static_cast<int64_t>(kept.size()) < limit) kept.push_back(ranked.next());
+  }
+  if (params.top_p < 1.0) {
+    const double normaliser = params.top_k > 0 ? log_sum_exp_of(logits, kept) : rows::log_sum_exp(logits, vocabulary);
+    double before = 0.0;  // probability of all higher ranks
+    size_t count = 0;
+    while (before < params.top_p || count == 0) {
+      if (count == kept.size()) {
+        if (params.top_k > 0 || ranked.empty()) break;
+        kept.push_back(ranked.next());
+      }
+      before += std::exp(logits[kept[count]] - normaliser);
+      ++count;
+    }
+    kept.resize(count);
+  }
+  if (params.min_p > 0.0) {
+    if (kept.empty()) kept.push_back(ranked.next());
+    const double least = logits[kept[0]] + std::log(params.min_p);
+    if (params.top_k == 0 && params.top_p >= 1.0) {
+      while (!ranked.empty() && logits[kept.back()] >= least) kept.push_back(ranked.next());
+    }
+    while (kept.size() > 1 && logits[kept.back()] < least) kept.pop_back();
+  }
+  std::sort(kept.begin(), kept.end());
+  return kept;
+}
+
+/// The first index whose cumulative probability exceeds `uniform`.
+int64_t invert(const float* logits, int64_t count, float log_sum_exp, double uniform) {
+  std::vector<float> sums((count + rows::kSumBlock - 1) / rows::kSumBlock);
+  rows::block_sums(logits, count, log_sum_exp, sums.data());
+  const double total = std::accumulate(sums.begin(), sums.end(), 0.0);
+  double left = uniform * total;
+  size_t block = 0;
+  while (block + 1 < sums.size() && left >= sums[block]) left -= sums[block++];
+  const int64_t begin = static_cast<int64_t>(block) * rows::kSumBlock, size = std::min(rows::kSumBlock, count - begin);
+  float values[rows::kSumBlock];
+  rows::probabilities(logits + begin, size, log_sum_exp, values);
+  int64_t last_possible = -1;
+  for (int64_t i = 0; i < size; ++i) {
+    if (values[i] <= 0.0f) continue;
+    if (left < values[i]) return begin + i;
+    left -= values[i];
+    last_possible = begin + i;
+  }
+  // Rounding can leave a remainder behind the last token; a block without any has a sum of 0 and is never chosen last.
+  COHORT_CHECK(last_possible >= 0, "no token has a probability");
+  return last_possible;
+}
+
+int64_t largest(const float* logits, int64_t count) { return std::max_element(logits, logits + count) - logits; }
+
+}  // namespace
+
+SampledToken sample_token(const float* logits, int64_t vocabulary, const SamplingParams& params, double uniform) {
+  const auto draw = [&](const float* row, int64_t count, float lse) {
+    return params.temperature > 0.0 ? invert(row, count, lse, uniform) : largest(row, count);
+  };
+  if (!params.is_filtered()) {
+    const float lse = rows::log_sum_exp(logits, vocabulary);
+    const int64_t id = draw(logits, vocabulary, lse);
+    return {static_cast<int32_t>(id), logits[id] - lse, {}};
+  }
+  std::vector<int32_t> kept = kept_set(logits, vocabulary, params);
+  std::vector<float> row;
+  for (const int32_t id : kept) row.push_back(logits[id]);
+  const auto count = static_cast<int64_t>(row.size());
+  const float lse = rows::log_sum_exp(row.data(), count);
+  const int64_t index = draw(row.data(), count, lse);
+  return {kept[index], row[index] - lse, std::move(kept)};
+}
+
+}  // namespace cohort
