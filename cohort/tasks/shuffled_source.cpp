@@ -22,14 +22,15 @@ int64_t read_count(const Json& state, const char* key, int64_t limit) {
 
 }  // namespace
 
-ShuffledSource::ShuffledSource(std::vector<Prompt> prompts, uint64_t seed)
-    : prompts_(std::move(prompts)), order_(prompts_.size()), seed_(seed) {
+ShuffledSource::ShuffledSource(std::vector<Prompt> prompts, uint64_t seed, bool shuffles)
+    : prompts_(std::move(prompts)), order_(prompts_.size()), seed_(seed), shuffles_(shuffles) {
   if (prompts_.empty()) throw ConfigError("the data set holds no prompts");
   shuffle();
 }
 
 void ShuffledSource::shuffle() {
   std::iota(order_.begin(), order_.end(), 0);
+  if (!shuffles_) return;
   CounterRng rng(seed_, {kShuffleStream, static_cast<uint64_t>(epoch_)});
   for (size_t last = order_.size() - 1; last > 0; --last)
     std::swap(order_[last], order_[rng.below(last + 1)]);

@@ -12,8 +12,8 @@ namespace cohort {
 /// the next.
 class ShuffledSource : public PromptSource {
  public:
-  /// Throws ConfigError when `prompts` is empty.
-  ShuffledSource(std::vector<Prompt> prompts, uint64_t seed);
+  /// Without `shuffles` every epoch has the order of `prompts`. Throws ConfigError when `prompts` is empty.
+  ShuffledSource(std::vector<Prompt> prompts, uint64_t seed, bool shuffles = true);
 
   std::vector<Prompt> next(int64_t count) override;
   double epoch() const override;
@@ -30,6 +30,7 @@ class ShuffledSource : public PromptSource {
   std::vector<Prompt> prompts_;
   std::vector<int64_t> order_;  // of epoch_
   uint64_t seed_;
+  bool shuffles_;
   int64_t epoch_ = 0;
   int64_t position_ = 0;  // prompts of this epoch that were handed out
 };

@@ -1,0 +1,49 @@
+// cohort train and cohort sft: runs from a recipe.
+#include <iostream>
+
+#include "apps/cli/command.h"
+#include "cohort/train/config.h"
+#include "cohort/train/runs.h"
+
+namespace cohort::cli {
+namespace {
+
+/// What the flags of a run hold besides the recipe.
+struct RunFlags {
+  bool resume = false;
+  int64_t threads = 0;
+};
+
+template <typename Config>
+struct RunArguments {
+  RunFlags flags;
+  Config recipe;
+
+  void describe(FieldVisitor& f) {
+    f("resume", flags.resume, "Continue the run in run.dir from its newest checkpoint.");
+    f("threads", flags.threads, "CPU threads; 0 takes all cores.", at_least(0));
+    recipe.describe(f);
+  }
+};
+
+template <typename Config>
+int run_command(const Command& self, const Arguments& arguments, int (*run)(const Config&, bool)) {
+  RunArguments<Config> given;
+  if (!read_flags(self, arguments, given)) return 0;
+  set_threads(given.flags.threads);
+  const int code = run(given.recipe, given.flags.resume);
+  std::cout << given.recipe.run.dir << std::endl;
+  return code;
+}
+
+}  // namespace
+
+int train_command(const Command& self, const Arguments& arguments) {
+  return run_command<TrainConfig>(self, arguments, run_grpo);
+}
+
+int sft_command(const Command& self, const Arguments& arguments) {
+  return run_command<SftConfig>(self, arguments, run_sft);
+}
+
+}  // namespace cohort::cli

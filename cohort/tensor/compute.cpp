@@ -1,0 +1,32 @@
+#include "cohort/tensor/compute.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "cohort/core/error.h"
+
+namespace cohort {
+
+at::ScalarType parse_dtype(const std::string& name) {
+  if (name == "float32") return at::kFloat;
+  if (name == "bfloat16") return at::kBFloat16;
+  throw ConfigError(cohort::str("dtype \"", name, "\" is unknown: give float32 or bfloat16"));
+}
+
+at::Device parse_device(const std::string& name) {
+  if (name != "cpu" && name != "cuda") {
+    throw ConfigError(cohort::str("device \"", name, "\" is unknown: give cpu or cuda"));
+  }
+  if (name == "cuda" && !at::hasCUDA()) throw ConfigError("device \"cuda\": this torch finds no CUDA device");
+  return at::Device(name);
+}
+
+void set_threads(int64_t threads) {
+  const auto cores = static_cast<int64_t>(std::thread::hardware_concurrency());
+  at::set_num_threads(static_cast<int>(threads > 0 ? threads : std::max<int64_t>(1, cores)));
+}
+
+}  // namespace cohort

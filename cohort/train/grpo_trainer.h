@@ -1,0 +1,70 @@
+// The GRPO step (arXiv:2402.03300 algorithm 1): prompt -> rollout -> reward -> advantage -> loss -> step.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "cohort/models/decoder.h"
+#include "cohort/objectives/advantage.h"
+#include "cohort/rewards/reward_scorer.h"
+#include "cohort/rl/prompt_source.h"
+#include "cohort/sampler/sampler.h"
+#include "cohort/text/tokenizer.h"
+#include "cohort/train/config.h"
+#include "cohort/train/optimizer.h"
+#include "cohort/train/policy_loss.h"
+#include "cohort/train/run_loop.h"
+
+namespace cohort {
+
+/// Everything a step produced; what the metrics and the completions file are made from.
+struct GrpoStep {
+  std::vector<RolloutGroup> groups;
+  std::vector<RewardMatrix> rewards;  ///< per group
+  TotalRewards totals;                ///< per completion
+  Advantages advantages;
+  std::vector<TrainedGroup> trained;  ///< points into `groups`
+  LossResult loss;                    ///< added up over all updates
+  LossResult first_loss;              ///< of the first update, before which policy and sampler are the same
+  double grad_norm = 0.0;             ///< of the last update
+  double learning_rate = 0.0;
+};
+
+class GrpoTrainer : public Trainer {
+ public:
+  /// `reference` is null when beta is 0. All arguments but the config must outlive this.
+  GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder& policy, const Decoder* reference,
+              const Tokenizer* tokenizer, PromptSource& prompts, AdamW& optimizer);
+
+  StepRecord step(int64_t index) override;
+  Json save() const override;
+  void load(const Json& state) override;
+
+  /// Updates that a run of `num_steps` steps makes.
+  static int64_t updates_per_step(const TrainConfig& config);
+
+ private:
+  void rollout(int64_t index, GrpoStep& step);
+  void assign_advantages(GrpoStep& step);
+  void update(std::span<const TrainedGroup> mini_batch, GrpoStep& step);
+  Metrics metrics(const GrpoStep& step);
+
+  TrainConfig config_;
+  int64_t num_updates_;
+  Decoder& policy_;
+  const Decoder* reference_;
+  PromptSource& prompts_;
+  AdamW& optimizer_;
+  Sampler sampler_;
+  RewardScorer scorer_;
+  SamplingParams sampling_;
+  LossOptions loss_options_;
+  int64_t num_tokens_ = 0;      // prompt and completion tokens since the run began
+  int64_t skipped_steps_ = 0;   // updates left out because something was not finite
+};
+
+/// How completions are drawn under `config` by a model with these stop ids.
+SamplingParams sampling_params(const RolloutConfig& config, std::vector<int32_t> stop_token_ids);
+
+}  // namespace cohort

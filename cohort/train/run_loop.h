@@ -1,0 +1,90 @@
+// The loop around any trainer: steps, records, evaluation, checkpoints, signals, resumption.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cohort/core/json.h"
+#include "cohort/models/decoder.h"
+#include "cohort/train/optimizer.h"
+#include "cohort/train/run_directory.h"
+#include "cohort/train/tensorboard.h"
+
+namespace cohort {
+
+/// What one step leaves behind.
+struct StepRecord {
+  Metrics metrics;
+  Metrics timings;
+  std::vector<Json> completions;  ///< rows for completions.jsonl
+  bool is_finite = true;
+  std::vector<Json> nonfinite;    ///< the sample whose loss or gradient was not finite
+  std::string summary;            ///< for the progress line
+};
+
+class Trainer {
+ public:
+  virtual ~Trainer() = default;
+
+  /// Runs step `index`, counted from 1.
+  virtual StepRecord step(int64_t index) = 0;
+
+  /// Everything besides weights and optimizer that the next step depends on, and back again.
+  virtual Json save() const = 0;
+  virtual void load(const Json& state) = 0;
+};
+
+/// What an evaluation found.
+struct EvalRecord {
+  double score = 0.0;  ///< larger is better: decides the best checkpoint
+  Metrics metrics;     ///< with their `eval_` names
+};
+
+struct LoopConfig {
+  int64_t max_steps = 0;
+  int64_t save_steps = 0;  ///< 0: a checkpoint at the end only
+  int64_t save_total_limit = 1;
+  int64_t eval_steps = 0;  ///< 0: no evaluation
+  int64_t max_nonfinite_steps = 5;
+};
+
+/// One run. All references must outlive it.
+class RunLoop {
+ public:
+  RunLoop(const RunDirectory& run, const LoopConfig& config, Decoder& decoder, AdamW& optimizer, Trainer& trainer,
+          std::filesystem::path source_model, std::function<EvalRecord(int64_t step)> evaluate = {});
+
+  /// Continues from the newest checkpoint, or from the start where there is none; records behind it are cut off.
+  void resume();
+
+  /// Runs to the last step and writes the final model; returns the exit code: 0, or 128 + the signal that ended it
+  /// after a checkpoint. Throws UserError after too many steps in a row that were not finite.
+  int run();
+
+ private:
+  void take_step(class MetricsLog& log, class JsonlWriter& completions, class ProgressLine& progress);
+  void evaluate(Metrics& metrics, Metrics& timings);
+  void save(class MetricsLog& log, class JsonlWriter& completions);
+  void note_nonfinite(const StepRecord& record);
+  void show(const StepRecord& record, class ProgressLine& progress) const;
+
+  const RunDirectory& run_;
+  LoopConfig config_;
+  Decoder& decoder_;
+  AdamW& optimizer_;
+  Trainer& trainer_;
+  std::filesystem::path source_model_;
+  std::function<EvalRecord(int64_t)> evaluate_;
+  int64_t step_ = 0;          // done
+  int64_t saved_step_ = -1;   // of the newest checkpoint
+  int64_t nonfinite_steps_ = 0;
+  std::optional<double> best_score_;
+  Json file_sizes_ = Json::object();
+  int64_t first_step_ = 0;    // of this process
+  double started_s_ = 0.0;
+};
+
+}  // namespace cohort

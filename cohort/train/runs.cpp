@@ -1,0 +1,135 @@
+#include "cohort/train/runs.h"
+
+#include <cmath>
+#include <filesystem>
+#include <optional>
+
+#include "cohort/core/config_io.h"
+#include "cohort/core/error.h"
+#include "cohort/core/log.h"
+#include "cohort/models/pretrained.h"
+#include "cohort/tasks/dataset.h"
+#include "cohort/tasks/shuffled_source.h"
+#include "cohort/tensor/compute.h"
+#include "cohort/train/evaluation.h"
+#include "cohort/train/grpo_trainer.h"
+#include "cohort/train/run_loop.h"
+#include "cohort/train/self_test.h"
+#include "cohort/train/sft_trainer.h"
+#include "cohort/train/stop_ids.h"
+
+namespace cohort {
+namespace {
+
+template <typename Config>
+RunDirectory open_run(const Config& config, bool resume) {
+  Config copy = config;
+  const std::string toml = to_toml(settings_of(copy));
+  // A run killed before it was set up is begun again.
+  if (resume && RunDirectory::holds_run(config.run.dir)) return RunDirectory::resume(config.run.dir, toml);
+  return RunDirectory::create(config.run.dir, toml);
+}
+
+std::unique_ptr<Decoder> load_model(const ModelConfig& config) {
+  return load_pretrained(config.path, parse_dtype(config.dtype), parse_device(config.device));
+}
+
+int64_t num_steps(std::optional<int64_t> max_steps, std::optional<double> epochs, int64_t rows, int64_t rows_per_step) {
+  int64_t steps = max_steps.value_or(std::numeric_limits<int64_t>::max());
+  if (epochs) {
+    const double needed = std::ceil(*epochs * static_cast<double>(rows) / static_cast<double>(rows_per_step));
+    steps = std::min(steps, static_cast<int64_t>(needed));
+  }
+  return std::max<int64_t>(1, steps);
+}
+
+std::vector<Prompt> read_tokenized(const std::string& path, const Tokenizer& tokenizer) {
+  return read_prompts(path, [&](const std::string& text) { return tokenizer.encode(text); });
+}
+
+void report_exactness(const Decoder& decoder) {
+  const double difference = sampler_trainer_difference(decoder);
+  if (difference == 0.0) {
+    log_info("sampler and trainer agree exactly");
+  } else {
+    log_warn("this platform is not exact: log-probabilities of sampler and trainer differ by up to ", difference);
+  }
+}
+
+/// TRL's names with the prefix `eval_`; pass@k as `eval_rewards/NAME/pass@K`.
+Metrics evaluation_metrics(const Evaluation& evaluation) {
+  Metrics metrics{{"eval_reward", evaluation.mean_reward.value_or(0.0)}};
+  for (const RewardEvaluation& reward : evaluation.rewards) {
+    metrics.emplace_back("eval_rewards/" + reward.name + "/mean", reward.mean.value_or(0.0));
+    for (const auto& [k, share] : reward.pass_at) {
+      metrics.emplace_back(str("eval_rewards/", reward.name, "/pass@", k), share);
+    }
+  }
+  metrics.emplace_back("eval_completions/mean_length", evaluation.mean_length);
+  return metrics;
+}
+
+/// Held-out evaluation for the loop; draws lie at a step that no rollout uses.
+std::function<EvalRecord(int64_t)> evaluator(const TrainConfig& config, Sampler& sampler, const Tokenizer& tokenizer,
+                                             const DecoderConfig& model) {
+  const auto prompts = std::make_shared<std::vector<Prompt>>(read_tokenized(config.data.eval_path, tokenizer));
+  const SamplingParams params = sampling_params(config.rollout, stop_token_ids(model, &tokenizer));
+  const int64_t num_generations = config.train.num_generations_eval.value_or(config.rollout.num_generations);
+  const auto scorer = std::make_shared<RewardScorer>(config.reward);
+  return [=, &config, &sampler](int64_t) {
+    const RolloutAddress address{static_cast<uint64_t>(config.seed), std::numeric_limits<uint64_t>::max(), 0};
+    const Evaluation evaluation = evaluate(sampler, *prompts, num_generations, params, *scorer, address);
+    return EvalRecord{evaluation.mean_reward.value_or(0.0), evaluation_metrics(evaluation)};
+  };
+}
+
+}  // namespace
+
+int run_grpo(const TrainConfig& config, bool resume) {
+  validate(config);
+  const auto policy = load_model(config.model);
+  const Tokenizer tokenizer = Tokenizer::from_directory(config.model.path);
+  ShuffledSource prompts(read_tokenized(config.data.path, tokenizer), config.seed, config.data.shuffle_dataset);
+  const auto reference = config.objective.beta != 0.0 ? load_model(config.model) : nullptr;
+  AdamW optimizer(policy->parameters(), config.optimizer);
+  const int64_t steps = num_steps(config.train.max_steps, config.train.num_train_epochs, prompts.num_prompts(),
+                                  config.rollout.prompts_per_step);
+  GrpoTrainer trainer(config, steps * GrpoTrainer::updates_per_step(config), *policy, reference.get(), &tokenizer,
+                      prompts, optimizer);
+  Sampler eval_sampler(*policy, &tokenizer, config.rollout.cache_tokens);
+  std::function<EvalRecord(int64_t)> evaluate_step;
+  if (config.train.eval_steps > 0) evaluate_step = evaluator(config, eval_sampler, tokenizer, policy->config());
+
+  const RunDirectory run = open_run(config, resume);
+  report_exactness(*policy);
+  const LoopConfig loop{.max_steps = steps,
+                        .save_steps = config.train.save_steps,
+                        .save_total_limit = config.train.save_total_limit,
+                        .eval_steps = config.train.eval_steps,
+                        .max_nonfinite_steps = config.train.max_nonfinite_steps};
+  RunLoop run_loop(run, loop, *policy, optimizer, trainer, config.model.path, std::move(evaluate_step));
+  if (resume) run_loop.resume();
+  return run_loop.run();
+}
+
+int run_sft(const SftConfig& config, bool resume) {
+  validate(config);
+  const auto model = load_model(config.model);
+  const Tokenizer tokenizer = Tokenizer::from_directory(config.model.path);
+  const std::vector<SftExample> examples = read_sft_examples(config.data.path, tokenizer, model->config());
+  ShuffledSource source(example_prompts(examples), config.seed, config.data.shuffle_dataset);
+  AdamW optimizer(model->parameters(), config.optimizer);
+  const int64_t steps = num_steps(config.train.max_steps, config.train.num_train_epochs, source.num_prompts(),
+                                  config.train.sequences_per_step);
+  SftTrainer trainer(config, steps, *model, examples, source, optimizer);
+  const RunDirectory run = open_run(config, resume);
+  const LoopConfig loop{.max_steps = steps,
+                        .save_steps = config.train.save_steps,
+                        .save_total_limit = config.train.save_total_limit,
+                        .max_nonfinite_steps = config.train.max_nonfinite_steps};
+  RunLoop run_loop(run, loop, *model, optimizer, trainer, config.model.path);
+  if (resume) run_loop.resume();
+  return run_loop.run();
+}
+
+}  // namespace cohort

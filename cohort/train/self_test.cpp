@@ -1,0 +1,52 @@
+#include "cohort/train/self_test.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cohort/sampler/sampler.h"
+#include "cohort/train/packing.h"
+
+namespace cohort {
+namespace {
+
+constexpr int64_t kGenerations = 2;
+constexpr int64_t kCompletionLength = 6;
+
+std::vector<Prompt> probe_prompts(const DecoderConfig& config) {
+  std::vector<Prompt> prompts;
+  for (const int64_t length : {3, 20, 70}) {
+    const int64_t room = config.max_position_embeddings - kCompletionLength;
+    prompts.emplace_back();
+    for (int64_t i = 0; i < std::clamp<int64_t>(length, 1, std::max<int64_t>(1, room)); ++i) {
+      prompts.back().token_ids.push_back(static_cast<int32_t>((i * 7919 + length) % config.vocab_size));
+    }
+  }
+  return prompts;
+}
+
+}  // namespace
+
+double sampler_trainer_difference(const Decoder& decoder) {
+  const at::NoGradGuard no_grad;
+  Sampler sampler(decoder, nullptr, 0);
+  SamplingParams params;
+  params.max_completion_length = kCompletionLength;
+  params.ignore_eos = true;
+  const auto groups = sampler.rollout(probe_prompts(decoder.config()), kGenerations, params, {});
+  double largest = 0.0;
+  for (const RolloutGroup& group : groups) {
+    PackGroup packed{&group.prompt.token_ids, {}};
+    for (const Completion& completion : group.completions) packed.completions.push_back(&completion);
+    const auto batch = pack({packed}, decoder.device());
+    const at::Tensor logprobs = packed_logprobs(decoder, *batch, 1.0).logprobs.cpu().to(at::kFloat);
+    const float* value = logprobs.const_data_ptr<float>();
+    for (const Completion* completion : batch->completions) {
+      for (const float sampled : completion->sampler_logprobs) {
+        largest = std::max(largest, std::abs(static_cast<double>(*value++) - sampled));
+      }
+    }
+  }
+  return largest;
+}
+
+}  // namespace cohort

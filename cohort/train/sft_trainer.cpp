@@ -1,0 +1,129 @@
+#include "cohort/train/sft_trainer.h"
+
+#include <cmath>
+#include <fstream>
+
+#include "cohort/core/error.h"
+#include "cohort/train/step_metrics.h"
+
+namespace cohort {
+namespace {
+
+std::string text_of(const Json& row, const char* key, const std::string& where) {
+  if (!row.contains(key) || !row.at(key).is_string()) {
+    throw FormatError(str(where, ": \"", key, "\" must be a string"));
+  }
+  return row.at(key).get<std::string>();
+}
+
+}  // namespace
+
+std::vector<SftExample> read_sft_examples(const std::filesystem::path& path, const Tokenizer& tokenizer,
+                                          const DecoderConfig& model) {
+  std::ifstream file(path);
+  if (!file) throw FormatError(str(path.string(), ": can't be read"));
+  std::vector<SftExample> examples;
+  std::string line;
+  for (int64_t number = 1; std::getline(file, line); ++number) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    const std::string where = str(path.string(), ":", number);
+    const Json row = parse_json_line(line, path, number);
+    const char* completion_key = row.contains("completion") || !row.contains("solution") ? "completion" : "solution";
+    SftExample example;
+    example.prompt_ids = tokenizer.encode(text_of(row, "prompt", where));
+    auto& ids = example.completion.token_ids;
+    ids = tokenizer.encode(text_of(row, completion_key, where), {.add_special_tokens = false});
+    if (tokenizer.eos_token_id()) ids.push_back(*tokenizer.eos_token_id());
+    if (ids.empty()) throw FormatError(str(where, ": \"", completion_key, "\" has no tokens"));
+    check_token_ids(model, example.prompt_ids, ids, where);
+    examples.push_back(std::move(example));
+  }
+  if (examples.empty()) throw FormatError(str(path.string(), ": has no rows"));
+  return examples;
+}
+
+std::vector<Prompt> example_prompts(const std::vector<SftExample>& examples) {
+  std::vector<Prompt> prompts(examples.size());
+  for (size_t i = 0; i < examples.size(); ++i) {
+    prompts[i].id = std::to_string(i);
+    prompts[i].fields["row"] = i;
+  }
+  return prompts;
+}
+
+/// Over the batch of one step.
+struct SftTrainer::Sums {
+  double loss = 0.0;
+  double entropy = 0.0;
+  int64_t num_loss_tokens = 0;
+  int64_t num_tokens = 0;
+  std::vector<const Completion*> nonfinite;
+};
+
+SftTrainer::SftTrainer(const SftConfig& config, int64_t num_updates, Decoder& model,
+                       const std::vector<SftExample>& examples, PromptSource& source, AdamW& optimizer)
+    : config_(config), num_updates_(num_updates), model_(model), examples_(examples), source_(source),
+      optimizer_(optimizer) {}
+
+SftTrainer::Sums SftTrainer::accumulate_gradient(const std::vector<Prompt>& batch) {
+  Sums sums;
+  std::vector<PackGroup> groups;
+  for (const Prompt& prompt : batch) {
+    const SftExample& example = examples_.at(prompt.fields.at("row").get<size_t>());
+    groups.push_back({&example.prompt_ids, {&example.completion}});
+    sums.num_loss_tokens += static_cast<int64_t>(example.completion.token_ids.size());
+    sums.num_tokens += static_cast<int64_t>(example.prompt_ids.size() + example.completion.token_ids.size());
+  }
+  for (const auto& microbatch : cut_into_microbatches(groups, config_.train.tokens_per_microbatch)) {
+    const auto packed = pack(microbatch, model_.device());
+    packed->input.recompute = config_.train.recompute;
+    const TokenLogprobs values = packed_logprobs(model_, *packed, 1.0);
+    const at::Tensor loss = -values.logprobs.sum(at::kDouble) / static_cast<double>(sums.num_loss_tokens);
+    sums.loss += loss.item<double>();
+    sums.entropy += values.entropies.sum(at::kDouble).item<double>();
+    if (!std::isfinite(sums.loss)) {
+      sums.nonfinite = packed->completions;
+      return sums;
+    }
+    loss.backward();
+  }
+  return sums;
+}
+
+StepRecord SftTrainer::step(int64_t) {
+  StepRecord record;
+  StepTimer timer(record.timings);
+  const std::vector<Prompt> batch = source_.next(config_.train.sequences_per_step);
+  optimizer_.zero_grad();
+  const Sums sums = accumulate_gradient(batch);
+  const double norm = optimizer_.grad_norm();
+  const double rate = learning_rate(config_.optimizer, optimizer_.num_updates(), num_updates_);
+  record.is_finite = sums.nonfinite.empty() && std::isfinite(norm);
+  record.nonfinite = nonfinite_rows(sums.nonfinite);
+  if (record.is_finite) {
+    optimizer_.step(rate, norm);
+    model_.refresh();
+  }
+  num_tokens_ += sums.num_tokens;
+  timer.lap("timing_s/update_actor");
+  timer.finish(sums.num_tokens);
+  record.metrics = {{"loss", sums.loss},
+                    {"entropy", sums.entropy / static_cast<double>(sums.num_loss_tokens)},
+                    {"grad_norm", norm},
+                    {"learning_rate", rate},
+                    {"epoch", source_.epoch()},
+                    {"num_tokens", static_cast<double>(num_tokens_)}};
+  char text[64];
+  std::snprintf(text, sizeof(text), "loss %.4f", sums.loss);
+  record.summary = text;
+  return record;
+}
+
+Json SftTrainer::save() const { return {{"prompts", source_.save()}, {"num_tokens", num_tokens_}}; }
+
+void SftTrainer::load(const Json& state) {
+  source_.load(state.at("prompts"));
+  num_tokens_ = state.at("num_tokens").get<int64_t>();
+}
+
+}  // namespace cohort

@@ -1,0 +1,214 @@
+#include "cohort/train/step_metrics.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace cohort {
+namespace {
+
+/// Mean and Bessel-corrected deviation; 0 where there are too few values.
+struct Spread {
+  explicit Spread(const std::vector<double>& values) {
+    const auto count = static_cast<double>(values.size());
+    if (values.empty()) return;
+    for (const double value : values) mean += value / count;
+    if (values.size() < 2) return;
+    double squares = 0.0;
+    for (const double value : values) squares += (value - mean) * (value - mean);
+    deviation = std::sqrt(squares / (count - 1));
+  }
+  double mean = 0.0;
+  double deviation = 0.0;
+};
+
+void append_lengths(Metrics& metrics, const std::string& suffix, const std::vector<double>& lengths) {
+  const auto [low, high] = std::minmax_element(lengths.begin(), lengths.end());
+  metrics.emplace_back("completions/mean_" + suffix, Spread(lengths).mean);
+  metrics.emplace_back("completions/min_" + suffix, lengths.empty() ? 0.0 : *low);
+  metrics.emplace_back("completions/max_" + suffix, lengths.empty() ? 0.0 : *high);
+}
+
+double mean_of(double sum, int64_t count) { return count > 0 ? sum / static_cast<double>(count) : 0.0; }
+
+Json reward_cells(const RewardMatrix& rewards, int64_t completion) {
+  Json cells = Json::object();
+  for (int64_t c = 0; c < rewards.num_rewards(); ++c) {
+    const RewardResult& cell = rewards.at(completion, c);
+    Json entry{{"score", cell.score}, {"status", to_string(cell.status)}};
+    if (cell.status != RewardStatus::kOk) entry["score"] = nullptr;
+    if (!cell.detail.empty()) entry["detail"] = cell.detail;
+    cells[rewards.names()[c]] = std::move(entry);
+  }
+  return cells;
+}
+
+}  // namespace
+
+void append(Metrics& metrics, const Metrics& more) { metrics.insert(metrics.end(), more.begin(), more.end()); }
+
+Metrics reward_metrics(const std::vector<RewardMatrix>& rewards, const Advantages& advantages) {
+  Metrics metrics{{"reward", advantages.reward_mean},
+                  {"reward_std", advantages.reward_std},
+                  {"frac_reward_zero_std", advantages.frac_reward_zero_std}};
+  for (int64_t c = 0; c < rewards.front().num_rewards(); ++c) {
+    const std::string prefix = "rewards/" + rewards.front().names()[c] + "/";
+    std::vector<double> scores;
+    int64_t counts[6] = {};
+    for (const RewardMatrix& matrix : rewards) {
+      for (int64_t i = 0; i < matrix.num_completions(); ++i) {
+        const RewardResult& cell = matrix.at(i, c);
+        if (cell.status == RewardStatus::kOk) scores.push_back(cell.score);
+        ++counts[static_cast<int>(cell.status)];
+      }
+    }
+    const Spread spread(scores);
+    metrics.emplace_back(prefix + "mean", spread.mean);
+    metrics.emplace_back(prefix + "std", spread.deviation);
+    for (const auto status : {RewardStatus::kUnparsed, RewardStatus::kTimeout, RewardStatus::kError,
+                              RewardStatus::kSandboxError, RewardStatus::kSkipped}) {
+      metrics.emplace_back(prefix + to_string(status), counts[static_cast<int>(status)]);
+    }
+  }
+  return metrics;
+}
+
+Metrics length_metrics(const std::vector<RolloutGroup>& groups) {
+  std::vector<double> lengths, terminated;
+  for (const RolloutGroup& group : groups) {
+    for (const Completion& completion : group.completions) {
+      lengths.push_back(static_cast<double>(completion.token_ids.size()));
+      if (completion.finish_reason == FinishReason::kStop) terminated.push_back(lengths.back());
+    }
+  }
+  Metrics metrics;
+  append_lengths(metrics, "length", lengths);
+  append_lengths(metrics, "terminated_length", terminated);
+  metrics.emplace_back("completions/clipped_ratio",
+                       mean_of(static_cast<double>(lengths.size() - terminated.size()), lengths.size()));
+  return metrics;
+}
+
+Metrics loss_metrics(const LossResult& loss, const LossResult& first_loss, bool has_kl, bool recompute) {
+  const ObjectiveMetrics& objective = loss.objective;
+  Metrics metrics{{"loss", objective.loss}, {"entropy", mean_of(loss.entropy_sum, loss.num_forwarded_tokens)}};
+  if (has_kl) metrics.emplace_back("kl", objective.kl_mean());
+  const auto rows = static_cast<double>(loss.rows.prompt + loss.rows.completion + loss.rows.repeated_prompt);
+  append(metrics, {{"clip_ratio/low_mean", objective.low_mean()},
+                   {"clip_ratio/low_min", objective.low_min()},
+                   {"clip_ratio/high_mean", objective.high_mean()},
+                   {"clip_ratio/high_max", objective.high_max()},
+                   {"clip_ratio/region_mean", objective.region_mean()},
+                   {"sampling/sampling_logp_difference/mean",
+                    mean_of(first_loss.logprob_difference_sum, first_loss.num_forwarded_tokens)},
+                   {"sampling/sampling_logp_difference/max", first_loss.logprob_difference_max},
+                   {"rows/prompt", static_cast<double>(loss.rows.prompt)},
+                   {"rows/completion", static_cast<double>(loss.rows.completion)},
+                   {"rows/repeated_prompt", static_cast<double>(loss.rows.repeated_prompt)},
+                   {"rows/recomputed", recompute ? rows : 0.0}});
+  return metrics;
+}
+
+void add_loss(const LossResult& update, LossResult& step) {
+  step.objective.add(update.objective);
+  step.rows.add(update.rows);
+  step.entropy_sum += update.entropy_sum;
+  step.num_forwarded_tokens += update.num_forwarded_tokens;
+  if (!update.is_finite && step.is_finite) {
+    step.is_finite = false;
+    step.nonfinite = update.nonfinite;
+  }
+}
+
+int64_t total_tokens(const std::vector<RolloutGroup>& groups) {
+  int64_t total = 0;
+  for (const RolloutGroup& group : groups) {
+    for (const Completion& completion : group.completions) {
+      total += static_cast<int64_t>(group.prompt.token_ids.size() + completion.token_ids.size());
+    }
+  }
+  return total;
+}
+
+std::vector<Json> completion_rows(int64_t step, const std::vector<RolloutGroup>& groups,
+                                  const std::vector<RewardMatrix>& rewards, const TotalRewards& totals,
+                                  const Advantages& advantages) {
+  std::vector<Json> rows;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    for (size_t i = 0; i < groups[g].completions.size(); ++i) {
+      const Completion& completion = groups[g].completions[i];
+      const size_t index = rows.size();
+      rows.push_back({{"step", step},
+                      {"prompt_id", groups[g].prompt.id},
+                      {"sample", i},
+                      {"prompt", groups[g].prompt.text},
+                      {"completion", completion.text},
+                      {"finish_reason", to_string(completion.finish_reason)},
+                      {"reward", totals.valid[index] ? Json(totals.values[index]) : Json(nullptr)},
+                      {"rewards", reward_cells(rewards[g], static_cast<int64_t>(i))},
+                      {"advantage", advantages.values[index]},
+                      {"policy_version", completion.policy_version},
+                      {"prompt_ids", groups[g].prompt.token_ids},
+                      {"completion_ids", completion.token_ids},
+                      {"logprobs", completion.sampler_logprobs}});
+    }
+  }
+  return rows;
+}
+
+std::vector<Json> nonfinite_rows(const std::vector<const Completion*>& completions) {
+  std::vector<Json> rows;
+  for (const Completion* completion : completions) {
+    rows.push_back({{"completion", completion->text}, {"completion_ids", completion->token_ids}});
+  }
+  return rows;
+}
+
+double find_metric(const Metrics& metrics, const std::string& name) {
+  for (const auto& [key, value] : metrics) {
+    if (key == name) return value;
+  }
+  return 0.0;
+}
+
+std::string summary(const Metrics& metrics) {
+  std::string text;
+  const auto add = [&](const std::string& label, double value) {
+    char buffer[64];
+    std::snprintf(buffer, sizeof(buffer), "%s%s %.3g", text.empty() ? "" : "  ", label.c_str(), value);
+    text += buffer;
+  };
+  add("reward", find_metric(metrics, "reward"));
+  for (const auto& [key, value] : metrics) {
+    const bool is_mean = key.starts_with("rewards/") && key.ends_with("/mean");
+    if (is_mean) add(key.substr(8, key.size() - 8 - 5), value);
+  }
+  add("length", find_metric(metrics, "completions/mean_length"));
+  return text;
+}
+
+void StepTimer::lap(const char* name) {
+  const Clock::time_point now = Clock::now();
+  timings_.emplace_back(name, std::chrono::duration<double>(now - last_).count());
+  last_ = now;
+}
+
+void StepTimer::finish(int64_t num_tokens) {
+  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  append(timings_, {{"step_time", seconds},
+                    {"timing_s/step", seconds},
+                    {"perf/total_num_tokens", static_cast<double>(num_tokens)},
+                    {"perf/time_per_step", seconds},
+                    {"perf/throughput", static_cast<double>(num_tokens) / seconds},
+                    {"perf/max_memory_allocated_gb", max_memory_gib()}});
+}
+
+double max_memory_gib() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / (1024.0 * 1024.0);
+}
+
+}  // namespace cohort

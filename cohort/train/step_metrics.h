@@ -1,0 +1,69 @@
+// What a step looks like from outside: metrics (docs/metrics.md defines each), timings and the completions file.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cohort/core/json.h"
+#include "cohort/objectives/advantage.h"
+#include "cohort/rl/types.h"
+#include "cohort/train/policy_loss.h"
+#include "cohort/train/tensorboard.h"
+
+namespace cohort {
+
+void append(Metrics& metrics, const Metrics& more);
+
+/// `reward`, `reward_std`, `frac_reward_zero_std`, `rewards/*`.
+Metrics reward_metrics(const std::vector<RewardMatrix>& rewards, const Advantages& advantages);
+
+/// `completions/*`.
+Metrics length_metrics(const std::vector<RolloutGroup>& groups);
+
+/// `loss`, `entropy`, `kl`, `clip_ratio/*`, `sampling/*`, `rows/*`.
+Metrics loss_metrics(const LossResult& loss, const LossResult& first_loss, bool has_kl, bool recompute);
+
+/// Adds the sums of one update to those of the step.
+void add_loss(const LossResult& update, LossResult& step);
+
+/// Prompt and completion tokens, a prompt once per completion.
+int64_t total_tokens(const std::vector<RolloutGroup>& groups);
+
+/// One row per completion: ids, text, rewards with status, advantage, log-probabilities.
+std::vector<Json> completion_rows(int64_t step, const std::vector<RolloutGroup>& groups,
+                                  const std::vector<RewardMatrix>& rewards, const TotalRewards& totals,
+                                  const Advantages& advantages);
+
+/// The completions of a micro-batch whose loss or gradient was not finite.
+std::vector<Json> nonfinite_rows(const std::vector<const Completion*>& completions);
+
+/// For the progress line: reward, rewards by name, length.
+std::string summary(const Metrics& metrics);
+
+/// The value of a metric, or 0 where it is not there.
+double find_metric(const Metrics& metrics, const std::string& name);
+
+/// Seconds between laps, written into a step's timings.
+class StepTimer {
+ public:
+  explicit StepTimer(Metrics& timings) : timings_(timings) {}
+
+  /// Names the time since the last lap.
+  void lap(const char* name);
+
+  /// Adds `step_time`, `timing_s/step` and `perf/*`.
+  void finish(int64_t num_tokens);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Metrics& timings_;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point last_ = start_;
+};
+
+/// The largest resident memory of this process so far, in GiB.
+double max_memory_gib();
+
+}  // namespace cohort

@@ -1,0 +1,16 @@
+#include "cohort/train/stop_ids.h"
+
+#include <algorithm>
+
+namespace cohort {
+
+std::vector<int32_t> stop_token_ids(const DecoderConfig& config, const Tokenizer* tokenizer) {
+  std::vector<int32_t> ids = config.eos_token_ids;
+  if (tokenizer != nullptr && tokenizer->eos_token_id() &&
+      std::find(ids.begin(), ids.end(), *tokenizer->eos_token_id()) == ids.end()) {
+    ids.push_back(*tokenizer->eos_token_id());
+  }
+  return ids;
+}
+
+}  // namespace cohort

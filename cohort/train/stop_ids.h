@@ -1,0 +1,16 @@
+// The token ids that end a completion.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cohort/models/decoder_config.h"
+#include "cohort/text/tokenizer.h"
+
+namespace cohort {
+
+/// The stop ids of config.json and generation_config.json, and the tokenizer's end-of-sequence id (`tokenizer` may be
+/// null).
+std::vector<int32_t> stop_token_ids(const DecoderConfig& config, const Tokenizer* tokenizer);
+
+}  // namespace cohort
