@@ -1,0 +1,21 @@
+// A long list of prompts as rollouts of bounded size.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cohort/rl/types.h"
+
+namespace cohort {
+
+struct PromptBatch {
+  int64_t first =
+      0;  ///< index of the first prompt in the whole list; it belongs into RolloutAddress::first_prompt
+  std::vector<Prompt> prompts;
+};
+
+/// Cuts `prompts`, in order, into batches of at most about 512 completions: enough to keep a rollout's passes
+/// full, few enough to bound its memory. The completions do not depend on the cuts.
+std::vector<PromptBatch> prompt_batches(const std::vector<Prompt>& prompts, int64_t num_generations);
+
+}  // namespace cohort
