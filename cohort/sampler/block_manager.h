@@ -12,6 +12,12 @@ constexpr int64_t kPageRows = 16;  ///< tokens a page
 
 inline int64_t pages_for(int64_t num_tokens) { return (num_tokens + kPageRows - 1) / kPageRows; }
 
+/// What a prompt and its completions take at most: its pages, and those that each completion does not share.
+inline int64_t pages_for_group(int64_t prompt_length, int64_t num_completions, int64_t max_completion_length) {
+  return pages_for(prompt_length) +
+         num_completions * pages_for(prompt_length % kPageRows + max_completion_length);
+}
+
 class BlockManager {
  public:
   explicit BlockManager(int64_t num_pages) : references_(num_pages, 0) {

@@ -32,7 +32,8 @@ Rollout::Rollout(const Decoder& decoder, const Tokenizer* tokenizer, KvCache& ca
                  RolloutAddress address, int64_t policy_version, int64_t num_pages, const OnCompletion& on_completion)
     : decoder_(decoder), tokenizer_(tokenizer), cache_(cache), prompts_(prompts), num_generations_(num_generations),
       params_(params), address_(address), on_completion_(on_completion),
-      scheduler_({.num_pages = num_pages}, prompt_lengths(prompts), num_generations, params.max_completion_length),
+      scheduler_({.num_pages = num_pages, .max_positions = decoder.config().max_position_embeddings},
+                 prompt_lengths(prompts), num_generations, params.max_completion_length),
       growing_(prompts.size() * num_generations) {
   for (size_t i = 0; i < growing_.size(); ++i) {
     const auto prompt_length = static_cast<int64_t>(prompts[i / num_generations].token_ids.size());
@@ -168,7 +169,7 @@ void Rollout::add_token(int64_t sequence, SampledToken token) {
 bool Rollout::is_complete(Growing& growing, int32_t id) {
   const auto& stops = params_.stop_token_ids;
   const bool is_stop_token = !params_.ignore_eos && std::find(stops.begin(), stops.end(), id) != stops.end();
-  if (is_stop_token || completes_stop_string(growing, id)) {
+  if (completes_stop_string(growing, id) || is_stop_token) {
     growing.completion.finish_reason = FinishReason::kStop;
     return true;
   }
@@ -187,16 +188,15 @@ bool Rollout::completes_stop_string(Growing& growing, int32_t id) {
   }
   if (cut == std::string::npos) return false;
   growing.text.resize(cut);
+  growing.is_text_cut = true;
   return true;
 }
 
 void Rollout::finish(int64_t sequence) {
   Growing& growing = growing_[sequence];
   Completion& completion = growing.completion;
-  const bool is_cut = growing.detokenizer && completion.finish_reason == FinishReason::kStop &&
-                      growing.text.size() < tokenizer_->decode(completion.token_ids).size();
-  if (is_cut) {
-    completion.text = growing.text;
+  if (growing.is_text_cut) {
+    completion.text = std::move(growing.text);
   } else if (tokenizer_ != nullptr) {
     completion.text = tokenizer_->decode(completion.token_ids);
   }

@@ -26,6 +26,7 @@ class Rollout {
     int64_t max_length = 0;
     std::optional<IncrementalDetokenizer> detokenizer;  // where there are stop strings
     std::string text;
+    bool is_text_cut = false;  // a stop string was found
   };
   /// A row of the pass whose logits give the next token of these sequences.
   struct Draw {

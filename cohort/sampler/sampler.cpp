@@ -12,6 +12,8 @@ namespace {
 
 int64_t physical_memory_bytes() { return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE); }
 
+}  // namespace
+
 void check_prompts(const std::vector<Prompt>& prompts, const DecoderConfig& config) {
   for (const Prompt& prompt : prompts) {
     const auto length = static_cast<int64_t>(prompt.token_ids.size());
@@ -28,8 +30,6 @@ void check_prompts(const std::vector<Prompt>& prompts, const DecoderConfig& conf
   }
 }
 
-}  // namespace
-
 Sampler::Sampler(const Decoder& decoder, const Tokenizer* tokenizer, int64_t cache_tokens)
     : decoder_(decoder), tokenizer_(tokenizer), cache_tokens_(cache_tokens) {}
 
@@ -40,9 +40,9 @@ int64_t Sampler::page_budget(const std::vector<Prompt>& prompts, int64_t num_gen
   int64_t needed = 1, at_least = 1;
   for (const Prompt& prompt : prompts) {
     const auto length = static_cast<int64_t>(prompt.token_ids.size());
-    const int64_t own = pages_for(length % kPageRows + max_length);
-    needed += pages_for(length) + num_generations * own;
-    at_least = std::max(at_least, pages_for(length) + own);
+    const int64_t longest = std::min(max_length, decoder_.config().max_position_embeddings - length);
+    needed += pages_for_group(length, num_generations, longest);
+    at_least = std::max(at_least, pages_for_group(length, 1, longest));
   }
   const int64_t page_bytes = kPageRows * KvCache::bytes_per_row(decoder_.config(), decoder_.compute_dtype());
   return std::max(at_least, std::min(needed, physical_memory_bytes() / 4 / page_bytes));
@@ -54,10 +54,13 @@ std::vector<RolloutGroup> Sampler::rollout(const std::vector<Prompt>& prompts, i
   if (!params.stop_strings.empty() && tokenizer_ == nullptr) {
     throw ConfigError("stop_strings need a tokenizer.json in the model directory");
   }
+  for (const std::string& stop : params.stop_strings) {
+    if (stop.empty()) throw ConfigError("stop_strings: an empty text would end every completion; remove it");
+  }
   check_prompts(prompts, decoder_.config());
-  const int64_t max_length = std::min(params.max_completion_length, decoder_.config().max_position_embeddings);
-  const int64_t pages = page_budget(prompts, num_generations, max_length);
-  if (pages > num_pages_) {
+  const int64_t pages = page_budget(prompts, num_generations, params.max_completion_length);
+  if (cache_ == nullptr || pages > num_pages_) {
+    cache_.reset();  // before the larger one takes its memory
     cache_ = std::make_unique<KvCache>(decoder_.config(), pages * kPageRows, decoder_.compute_dtype(),
                                        decoder_.device());
     num_pages_ = pages;

@@ -29,6 +29,10 @@ struct SamplerStats {
   int64_t num_preemptions = 0;
 };
 
+/// Throws FormatError naming the id of a prompt that is empty, holds ids outside the vocabulary or leaves no room in the
+/// context. Sampler::rollout calls it; call it before to refuse a whole data set at once.
+void check_prompts(const std::vector<Prompt>& prompts, const DecoderConfig& config);
+
 /// Called as each completion ends, in the order in which they end; `prompt` counts from 0 in the rollout.
 using OnCompletion = std::function<void(int64_t prompt, int64_t sample, const Completion& completion)>;
 

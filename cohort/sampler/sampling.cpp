@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "cohort/core/error.h"
-#include "cohort/ops/token_logprobs.h"
+#include "cohort/ops/vocabulary_kernel.h"
 
 namespace cohort {
 namespace {
@@ -41,7 +41,7 @@ class RankedIds {
 float log_sum_exp_of(const float* logits, const std::vector<int32_t>& ids) {
   std::vector<float> values;
   for (const int32_t id : ids) values.push_back(logits[id]);
-  return rows::log_sum_exp(values.data(), static_cast<int64_t>(values.size()));
+  return COHORT_CALL_KERNEL(log_sum_exp(values.data(), static_cast<int64_t>(values.size())));
 }
 
 std::vector<int32_t> kept_set(const float* logits, int64_t vocabulary, const SamplingParams& params) {
@@ -52,7 +52,7 @@ std::vector<int32_t> kept_set(const float* logits, int64_t vocabulary, const Sam
     while (static_cast<int64_t>(kept.size()) < limit) kept.push_back(ranked.next());
   }
   if (params.top_p < 1.0) {
-    const double normaliser = params.top_k > 0 ? log_sum_exp_of(logits, kept) : rows::log_sum_exp(logits, vocabulary);
+    const double normaliser = params.top_k > 0 ? log_sum_exp_of(logits, kept) : COHORT_CALL_KERNEL(log_sum_exp(logits, vocabulary));
     double before = 0.0;  // probability of all higher ranks
     size_t count = 0;
     while (before < params.top_p || count == 0) {
@@ -79,15 +79,18 @@ std::vector<int32_t> kept_set(const float* logits, int64_t vocabulary, const Sam
 
 /// The first index whose cumulative probability exceeds `uniform`.
 int64_t invert(const float* logits, int64_t count, float log_sum_exp, double uniform) {
-  std::vector<float> sums((count + rows::kSumBlock - 1) / rows::kSumBlock);
-  rows::block_sums(logits, count, log_sum_exp, sums.data());
+  std::vector<float> sums((count + kSumBlock - 1) / kSumBlock);
+  COHORT_CALL_KERNEL(block_sums(logits, count, log_sum_exp, sums.data()));
   const double total = std::accumulate(sums.begin(), sums.end(), 0.0);
   double left = uniform * total;
+  // Rounding can leave a remainder behind the last token: never walk into blocks without any probability.
+  size_t end = sums.size();
+  while (end > 1 && sums[end - 1] <= 0.0f) --end;
   size_t block = 0;
-  while (block + 1 < sums.size() && left >= sums[block]) left -= sums[block++];
-  const int64_t begin = static_cast<int64_t>(block) * rows::kSumBlock, size = std::min(rows::kSumBlock, count - begin);
-  float values[rows::kSumBlock];
-  rows::probabilities(logits + begin, size, log_sum_exp, values);
+  while (block + 1 < end && left >= sums[block]) left -= sums[block++];
+  const int64_t begin = static_cast<int64_t>(block) * kSumBlock, size = std::min(kSumBlock, count - begin);
+  float values[kSumBlock];
+  COHORT_CALL_KERNEL(probabilities(logits + begin, size, log_sum_exp, values));
   int64_t last_possible = -1;
   for (int64_t i = 0; i < size; ++i) {
     if (values[i] <= 0.0f) continue;
@@ -95,7 +98,6 @@ int64_t invert(const float* logits, int64_t count, float log_sum_exp, double uni
     left -= values[i];
     last_possible = begin + i;
   }
-  // Rounding can leave a remainder behind the last token; a block without any has a sum of 0 and is never chosen last.
   COHORT_CHECK(last_possible >= 0, "no token has a probability");
   return last_possible;
 }
@@ -109,7 +111,7 @@ SampledToken sample_token(const float* logits, int64_t vocabulary, const Samplin
     return params.temperature > 0.0 ? invert(row, count, lse, uniform) : largest(row, count);
   };
   if (!params.is_filtered()) {
-    const float lse = rows::log_sum_exp(logits, vocabulary);
+    const float lse = COHORT_CALL_KERNEL(log_sum_exp(logits, vocabulary));
     const int64_t id = draw(logits, vocabulary, lse);
     return {static_cast<int32_t>(id), logits[id] - lse, {}};
   }
@@ -117,7 +119,7 @@ SampledToken sample_token(const float* logits, int64_t vocabulary, const Samplin
   std::vector<float> row;
   for (const int32_t id : kept) row.push_back(logits[id]);
   const auto count = static_cast<int64_t>(row.size());
-  const float lse = rows::log_sum_exp(row.data(), count);
+  const float lse = COHORT_CALL_KERNEL(log_sum_exp(row.data(), count));
   const int64_t index = draw(row.data(), count, lse);
   return {kept[index], row[index] - lse, std::move(kept)};
 }

@@ -10,10 +10,11 @@ Scheduler::Scheduler(SchedulerLimits limits, std::vector<int64_t> prompt_lengths
                      int64_t max_completion_length)
     : limits_(limits), num_generations_(num_generations), blocks_(limits.num_pages) {
   for (size_t p = 0; p < prompt_lengths.size(); ++p) {
-    const int64_t needed = pages_for(prompt_lengths[p]) + pages_for(prompt_lengths[p] % kPageRows + max_completion_length);
+    const int64_t longest = std::min(max_completion_length, limits.max_positions - prompt_lengths[p]);
+    const int64_t needed = pages_for_group(prompt_lengths[p], 1, longest);
     if (needed > limits.num_pages) {
       throw ConfigError(str("cache_tokens: ", limits.num_pages * kPageRows, " tokens of cache do not hold a prompt of ",
-                            prompt_lengths[p], " with a completion of ", max_completion_length, "; give at least ",
+                            prompt_lengths[p], " with a completion of ", longest, "; give at least ",
                             needed * kPageRows));
     }
     PromptState prompt;

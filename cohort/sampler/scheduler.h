@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <vector>
 
 #include "cohort/sampler/block_manager.h"
@@ -20,6 +21,7 @@ struct SchedulerLimits {
   int64_t num_pages;
   int64_t max_running = 256;  ///< completions decoded side by side
   int64_t max_rows = 2048;    ///< rows of one forward pass
+  int64_t max_positions = std::numeric_limits<int64_t>::max();  ///< of a prompt with its completion
 };
 
 /// A run of tokens to forward, of a prompt or of a completion.
@@ -46,7 +48,7 @@ struct Schedule {
 class Scheduler {
  public:
   /// `prompt_lengths[p]` tokens; sequence p * num_generations + g is completion g of prompt p. The largest prompt with
-  /// one completion of `max_completion_length` must fit into the pages (ConfigError otherwise).
+  /// one completion of `max_completion_length`, as far as `max_positions` goes, must fit into the pages (ConfigError otherwise).
   Scheduler(SchedulerLimits limits, std::vector<int64_t> prompt_lengths, int64_t num_generations,
             int64_t max_completion_length);
 
@@ -67,6 +69,7 @@ class Scheduler {
   const std::vector<int64_t>& sequence_pages(int64_t index) const { return sequences_[index].pages; }
 
   int64_t num_preemptions() const { return num_preemptions_; }
+  int64_t num_free_pages() const { return blocks_.num_free(); }
 
  private:
   struct PromptState {
