@@ -1,5 +1,7 @@
 #include "cohort/models/decoder_config.h"
 
+#include <algorithm>
+
 #include "cohort/core/error.h"
 
 namespace cohort {
@@ -119,8 +121,9 @@ void refuse_unsupported(const ConfigReader& reader) {
 
 void read_eos(const Json& value, const ConfigReader& reader, std::vector<int32_t>& ids) {
   for (const Json& id : value.is_array() ? value : Json::array({value})) {
-    if (!id.is_number_integer()) reader.fail("eos_token_id", "must be an id or a list of ids");
-    const auto number = id.get<int32_t>();
+    const int64_t wide = id.is_number_integer() ? id.get<int64_t>() : -1;
+    const auto number = static_cast<int32_t>(wide);
+    if (wide < 0 || wide != number) reader.fail("eos_token_id", "must be an id or a list of ids");
     if (std::find(ids.begin(), ids.end(), number) == ids.end()) ids.push_back(number);
   }
 }
@@ -151,7 +154,9 @@ DecoderConfig parse_decoder_config(const Json& raw, const fs::path& path) {
                                            config.num_attention_heads, " attention heads"));
   }
   config.head_dim = reader.integer_or("head_dim", config.hidden_size / config.num_attention_heads, 2);
-  if (config.head_dim % 2 != 0) reader.fail("head_dim", "must be even");
+  if (config.head_dim < 2 || config.head_dim % 2 != 0) {
+    reader.fail("head_dim", str("must be even and positive, is ", config.head_dim));
+  }
   config.max_position_embeddings = reader.integer_or("max_position_embeddings", 2048, 1);
   config.rms_norm_eps = reader.number_or("rms_norm_eps", 1e-6);
   config.rope_theta = rope_theta(reader, path);

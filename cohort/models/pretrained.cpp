@@ -15,10 +15,8 @@ bool is_floating(at::ScalarType dtype) {
   return dtype == at::kFloat || dtype == at::kBFloat16 || dtype == at::kHalf || dtype == at::kDouble;
 }
 
-/// Tensors that some writers add and that hold nothing of their own.
-bool is_redundant(const std::string& name, const Decoder& decoder) {
-  return name.ends_with(".rotary_emb.inv_freq") || (name == "lm_head.weight" && decoder.config().tie_word_embeddings);
-}
+constexpr char kEmbedding[] = "model.embed_tokens.weight";
+constexpr char kHead[] = "lm_head.weight";
 
 bool is_weight_file(const fs::path& path) {
   const std::string name = path.filename().string();
@@ -32,6 +30,22 @@ Json saved_config(const Decoder& decoder) {
   const char* dtype = decoder.compute_dtype() == at::kBFloat16 ? "bfloat16" : "float32";
   config[config.contains("torch_dtype") ? "torch_dtype" : "dtype"] = dtype;
   return config;
+}
+
+}  // namespace
+
+bool is_redundant_tensor(const std::string& name, const DecoderConfig& config) {
+  return name.ends_with(".rotary_emb.inv_freq") || (name == "lm_head.weight" && config.tie_word_embeddings);
+}
+
+namespace {
+
+/// A redundant tensor of which nothing is lost by leaving it out: a tied head must be the embedding.
+bool is_redundant(const std::string& name, const Decoder& decoder, const WeightReader& reader) {
+  if (!is_redundant_tensor(name, decoder.config())) return false;
+  if (name != kHead) return true;
+  const at::Tensor head = reader.tensor(kHead), embedding = reader.tensor(kEmbedding);
+  return head.scalar_type() == embedding.scalar_type() && at::equal(head, embedding);
 }
 
 }  // namespace
@@ -55,10 +69,13 @@ void load_weights(const fs::path& model_dir, Decoder& decoder) {
     unused.erase(name);
   }
   for (const std::string& name : unused) {
-    if (!is_redundant(name, decoder)) {
-      throw FormatError(str(model_dir.string(), ": tensor \"", name, "\" has no place in ",
-                            decoder.config().architecture, " with this config.json"));
+    if (is_redundant(name, decoder, reader)) continue;
+    if (name == kHead && decoder.config().tie_word_embeddings) {
+      throw FormatError(str(model_dir.string(), ": tensor \"", name, "\" differs from \"", kEmbedding,
+                            "\", which \"tie_word_embeddings\" of config.json says it is"));
     }
+    throw FormatError(str(model_dir.string(), ": tensor \"", name, "\" has no place in ",
+                          decoder.config().architecture, " with this config.json"));
   }
   decoder.refresh();
 }

@@ -18,6 +18,9 @@ std::unique_ptr<Decoder> load_pretrained(const std::filesystem::path& model_dir,
 /// Copies weights from `model_dir` into `decoder`, which has the same config.
 void load_weights(const std::filesystem::path& model_dir, Decoder& decoder);
 
+/// Whether a tensor of a model's files holds nothing of its own: some writers add the rotary frequencies or a tied head.
+bool is_redundant_tensor(const std::string& name, const DecoderConfig& config);
+
 /// Writes config, weights (in the compute dtype, which loads to the same computation) and the other files of
 /// `source_dir` (tokenizer, generation config, chat template) into the new directory `model_dir`, complete or not at
 /// all.
