@@ -1,0 +1,62 @@
+// Small random decoders whose every part matters: weights scaled so that norms, biases, rope and q/k norm all
+// move the result.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cohort/models/decoder.h"
+
+namespace cohort {
+
+/// config.json of a family; Llama has biases and an own head, Qwen2 is tied, Qwen3 has wide heads.
+inline Json tiny_config(const std::string& architecture) {
+  Json config = Json::parse(R"({
+    "vocab_size": 300, "hidden_size": 48, "intermediate_size": 80, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "max_position_embeddings": 256, "rms_norm_eps": 1e-5, "rope_theta": 10000.0,
+    "initializer_range": 0.02, "tie_word_embeddings": false, "hidden_act": "silu", "torch_dtype": "float32"})");
+  config["architectures"] = {architecture};
+  if (architecture == "LlamaForCausalLM") config.update({{"attention_bias", true}, {"mlp_bias", true}});
+  if (architecture == "Qwen2ForCausalLM") config["tie_word_embeddings"] = true;
+  if (architecture == "Qwen3ForCausalLM") config["head_dim"] = 24;
+  return config;
+}
+
+/// Gives every weight new random values.
+inline void randomize(Decoder& decoder, uint64_t seed) {
+  const at::NoGradGuard no_grad;
+  at::manual_seed(seed);
+  for (const auto& [name, weight] : decoder.named_weights()) {
+    if (name.find("norm") != std::string::npos) {
+      weight.normal_(1.0, 0.3);
+    } else if (weight.dim() == 1) {
+      weight.normal_(0.0, 0.5);
+    } else {
+      weight.normal_(0.0, 1.5 / std::sqrt(static_cast<double>(weight.size(1))));
+    }
+  }
+  decoder.refresh();
+}
+
+inline std::unique_ptr<Decoder> tiny_decoder(const Json& config, at::ScalarType compute, uint64_t seed = 1) {
+  auto decoder = std::make_unique<Decoder>(parse_decoder_config(config, "config.json"), compute, at::kCPU);
+  randomize(*decoder, seed);
+  return decoder;
+}
+
+/// The logits of every token of one sequence, [N, V].
+inline at::Tensor all_logits(const Decoder& decoder, const std::vector<int64_t>& token_ids) {
+  const at::NoGradGuard no_grad;
+  const auto count = static_cast<int64_t>(token_ids.size());
+  DecoderInput input;
+  input.token_ids = at::tensor(token_ids, at::kLong);
+  input.positions = at::arange(count, at::kLong);
+  input.plan.add_sequence(0, count, 0, {{0, count}});
+  return decoder.head().product(decoder.head_input(decoder.forward(input), at::arange(count, at::kLong)));
+}
+
+}  // namespace cohort

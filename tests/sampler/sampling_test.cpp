@@ -1,0 +1,240 @@
+// Kept sets, log-probabilities and draws of one row of logits.
+#include "cohort/sampler/sampling.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "cohort/core/random.h"
+
+namespace cohort {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+const double kAlmostOne = std::nextafter(1.0, 0.0);
+
+SamplingParams filters(int64_t top_k, double top_p, double min_p) {
+  SamplingParams params;
+  params.top_k = top_k;
+  params.top_p = top_p;
+  params.min_p = min_p;
+  return params;
+}
+
+SampledToken sample(const std::vector<float>& logits, const SamplingParams& params, double uniform) {
+  return sample_token(logits.data(), static_cast<int64_t>(logits.size()), params, uniform);
+}
+
+std::vector<double> softmax(const std::vector<float>& logits, const std::vector<int32_t>& ids) {
+  double largest = -kInfinity, total = 0.0;
+  for (const int32_t id : ids) largest = std::max<double>(largest, logits[id]);
+  std::vector<double> p;
+  for (const int32_t id : ids) total += p.emplace_back(std::exp(logits[id] - largest));
+  for (double& value : p) value /= total;
+  return p;
+}
+
+/// The definitions, step by step over a full sort.
+std::vector<int32_t> kept_by_definition(const std::vector<float>& logits, const SamplingParams& params) {
+  std::vector<int32_t> kept(logits.size());
+  std::iota(kept.begin(), kept.end(), 0);
+  std::stable_sort(kept.begin(), kept.end(), [&](int32_t a, int32_t b) { return logits[a] > logits[b]; });
+  if (params.top_k > 0) kept.resize(std::min<size_t>(kept.size(), params.top_k));
+  if (params.top_p < 1.0) {
+    const std::vector<double> p = softmax(logits, kept);
+    double before = 0.0;
+    size_t count = 0;
+    while (count < p.size() && (count == 0 || before < params.top_p)) before += p[count++];
+    kept.resize(count);
+  }
+  if (params.min_p > 0.0) {
+    const std::vector<double> p = softmax(logits, kept);
+    size_t count = 1;
+    while (count < p.size() && p[count] >= params.min_p * p[0]) ++count;
+    kept.resize(count);
+  }
+  std::sort(kept.begin(), kept.end());
+  return kept;
+}
+
+std::vector<float> random_logits(uint64_t seed, int64_t vocabulary, double spread, double grain) {
+  CounterRng random(seed);
+  std::vector<float> logits;
+  for (int64_t i = 0; i < vocabulary; ++i) {
+    const double x = spread * (random.next_unit() + random.next_unit() + random.next_unit() - 1.5);
+    logits.push_back(static_cast<float>(grain > 0.0 ? std::round(x / grain) * grain : x));
+  }
+  return logits;
+}
+
+TEST(Sampling, KeepsWhatTransformersKeeps) {
+  // TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper and MinPLogitsWarper of transformers 5.18, in
+  // this order; then log_softmax of id 2 in float64.
+  const std::vector<float> logits{1.5, -0.25, 3.0, 0.75, -2.0, 2.5, 0.0, -1.0, 2.0, -3.5, 0.5, 1.0};
+  struct Case {
+    double temperature;
+    int64_t top_k;
+    double top_p, min_p;
+    std::vector<int32_t> kept;
+    double logprob;
+  };
+  const Case cases[] = {
+      {1.0, 5, 1.0, 0.0, {0, 2, 5, 8, 11}, -0.8471016},
+      {1.0, 0, 0.8, 0.0, {0, 2, 5, 8}, -0.7873387},
+      {0.5, 0, 0.8, 0.0, {2, 5}, -0.3132617},
+      {2.0, 0, 0.8, 0.0, {0, 2, 3, 5, 8, 10, 11}, -1.3446217},
+      {1.0, 0, 1.0, 0.1, {0, 2, 3, 5, 8, 11}, -0.8912907},
+      {0.5, 0, 1.0, 0.1, {2, 5, 8}, -0.4076060},
+      {1.0, 6, 0.7, 0.0, {2, 5, 8}, -0.6802697},
+      {1.5, 8, 0.9, 0.25, {0, 2, 5, 8, 11}, -1.0513198},
+      {0.7, 4, 0.95, 0.05, {0, 2, 5, 8}, -0.6132984},
+      {1.0, 0, 0.1, 0.0, {2}, 0.0000000},
+      {1.0, 1, 0.5, 0.5, {2}, 0.0000000},
+      {3.0, 9, 0.99, 0.3, {0, 1, 2, 3, 5, 6, 8, 10, 11}, -1.6670029},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(testing::Message() << c.temperature << " " << c.top_k << " " << c.top_p << " " << c.min_p);
+    std::vector<float> scaled;
+    for (const float x : logits) scaled.push_back(static_cast<float>(x / c.temperature));
+    SamplingParams params = filters(c.top_k, c.top_p, c.min_p);
+    params.temperature = 0.0;
+    const SampledToken token = sample(scaled, params, 0.5);
+    EXPECT_EQ(token.kept_ids, c.kept);
+    EXPECT_EQ(token.id, 2);
+    EXPECT_NEAR(token.logprob, c.logprob, 1e-6);
+  }
+}
+
+TEST(Sampling, KeepsWhatTheDefinitionsKeep) {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    CounterRng random(seed, {1});
+    const int64_t vocabulary = 1 + random.below(700);
+    const double spread = seed % 2 == 0 ? 4.0 : 12.0, grain = seed % 3 == 0 ? 0.5 : 0.0;
+    const std::vector<float> logits = random_logits(seed, vocabulary, spread, grain);
+    for (int mask = 1; mask < 8; ++mask) {
+      const SamplingParams params =
+          filters((mask & 1) != 0 ? 1 + random.below(vocabulary + 3) : 0,
+                  (mask & 2) != 0 ? 0.02 + 0.975 * random.next_unit() : 1.0,
+                  (mask & 4) != 0 ? std::pow(10.0, -3.0 * random.next_unit()) : 0.0);
+      SCOPED_TRACE(testing::Message() << "seed " << seed << ", top_k " << params.top_k << ", top_p "
+                                      << params.top_p << ", min_p " << params.min_p);
+      const SampledToken token = sample(logits, params, random.next_unit());
+      const std::vector<int32_t> expected = kept_by_definition(logits, params);
+      ASSERT_EQ(token.kept_ids, expected);
+      const auto at = std::find(expected.begin(), expected.end(), token.id) - expected.begin();
+      ASSERT_LT(at, static_cast<int64_t>(expected.size()));
+      EXPECT_NEAR(token.logprob, std::log(softmax(logits, expected)[at]), 2e-6);
+    }
+  }
+}
+
+TEST(Sampling, GivesTiesToTheLowerId) {
+  const std::vector<float> logits{1, 2, 2, 2, 0};
+  EXPECT_EQ(sample(logits, filters(2, 1.0, 0.0), 0.0).kept_ids, (std::vector<int32_t>{1, 2}));
+  EXPECT_EQ(sample(logits, filters(0, 0.01, 0.0), 0.0).kept_ids, (std::vector<int32_t>{1}));
+  EXPECT_EQ(sample(logits, filters(0, 1.0, 1.0), 0.0).kept_ids, (std::vector<int32_t>{1, 2, 3}));
+  EXPECT_EQ(sample(logits, filters(99, 1.0, 0.0), 0.0).kept_ids, (std::vector<int32_t>{0, 1, 2, 3, 4}));
+  SamplingParams greedy;
+  greedy.temperature = 0.0;
+  const SampledToken token = sample(logits, greedy, 0.99);
+  EXPECT_EQ(token.id, 1);
+  EXPECT_TRUE(token.kept_ids.empty());
+  EXPECT_NEAR(token.logprob, 2.0 - std::log(3 * std::exp(2.0) + std::exp(1.0) + 1.0), 1e-6);
+}
+
+/// The draw of evenly spread uniforms: every id must come as often as its probability says, give or take
+/// rounding.
+TEST(Sampling, InvertsTheCumulativeDistribution) {
+  constexpr int kDraws = 20000;
+  for (const int64_t vocabulary : {7, 255, 256, 257, 1000}) {
+    const std::vector<float> logits = random_logits(5, vocabulary, 3.0, 0.0);
+    std::vector<int32_t> all(vocabulary);
+    std::iota(all.begin(), all.end(), 0);
+    const std::vector<double> p = softmax(logits, all);
+    std::vector<int> counts(vocabulary);
+    int32_t previous = 0;
+    for (int i = 0; i < kDraws; ++i) {
+      const int32_t id = sample(logits, {}, (i + 0.5) / kDraws).id;
+      ASSERT_GE(id, previous);
+      ++counts[previous = id];
+    }
+    for (int64_t id = 0; id < vocabulary; ++id)
+      EXPECT_NEAR(counts[id], kDraws * p[id], 1.1) << vocabulary << " " << id;
+  }
+}
+
+TEST(Sampling, DrawsWithTheRightFrequencies) {
+  constexpr int kDraws = 60000;
+  const std::vector<float> logits = random_logits(11, 300, 2.0, 0.0);
+  for (const SamplingParams& params : {SamplingParams{}, filters(40, 0.9, 0.0)}) {
+    std::vector<int32_t> ids(logits.size());
+    std::iota(ids.begin(), ids.end(), 0);
+    if (params.is_filtered()) ids = kept_by_definition(logits, params);
+    const std::vector<double> p = softmax(logits, ids);
+    std::vector<int> counts(logits.size());
+    for (uint64_t i = 0; i < kDraws; ++i) ++counts[sample(logits, params, random_unit(3, {i})).id];
+    double chi_square = 0.0;
+    for (size_t i = 0; i < ids.size(); ++i) {
+      chi_square += std::pow(counts[ids[i]] - kDraws * p[i], 2) / (kDraws * p[i]);
+    }
+    const double freedom = static_cast<double>(ids.size()) - 1.0;
+    EXPECT_LT(chi_square, freedom + 6.0 * std::sqrt(2.0 * freedom));
+  }
+}
+
+TEST(Sampling, NeverDrawsTheImpossible) {
+  // Blocks without any probability before, between and behind; a tail longer than a block.
+  std::vector<float> logits(2000, -kInfinity);
+  logits[300] = 1.0f;
+  logits[301] = 1.5f;
+  logits[1100] = -2.0f;
+  for (const SamplingParams& params :
+       {SamplingParams{}, filters(0, 0.9999999, 0.0), filters(1500, 1.0, 0.0)}) {
+    EXPECT_EQ(sample(logits, params, 0.0).id, 300);
+    EXPECT_EQ(sample(logits, params, kAlmostOne).id, 1100);
+    for (int i = 0; i < 1000; ++i) {
+      const SampledToken token = sample(logits, params, i / 1000.0);
+      ASSERT_TRUE(token.id == 300 || token.id == 301 || token.id == 1100) << token.id;
+      ASSERT_TRUE(std::isfinite(token.logprob));
+    }
+  }
+}
+
+TEST(Sampling, EndsAtTheLastTokenWhateverTheRounding) {
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    std::vector<float> logits = random_logits(seed, 900, 10.0, 0.0);
+    const int64_t last = 100 + static_cast<int64_t>(seed);
+    std::fill(logits.begin() + last + 1, logits.end(), -kInfinity);
+    EXPECT_LE(sample(logits, {}, kAlmostOne).id, last) << seed;
+    EXPECT_EQ(sample(logits, {}, 0.0).id, 0) << seed;
+  }
+}
+
+TEST(Sampling, StandsHugeLogits) {
+  std::vector<float> logits(600, -1e30f);
+  logits[70] = 1e30f;
+  for (const double uniform : {0.0, 0.5, kAlmostOne}) {
+    for (const SamplingParams& params : {SamplingParams{}, filters(3, 0.5, 0.1)}) {
+      const SampledToken token = sample(logits, params, uniform);
+      EXPECT_EQ(token.id, 70);
+      EXPECT_EQ(token.logprob, 0.0f);
+    }
+  }
+  const std::vector<float> equal(600, 1e30f);
+  EXPECT_EQ(sample(equal, {}, 0.5).id, 300);
+}
+
+TEST(Sampling, SurvivesLogitsThatAreNoNumbers) {
+  const std::vector<float> logits(600, std::numeric_limits<float>::quiet_NaN());
+  for (const SamplingParams& params : {SamplingParams{}, filters(5, 1.0, 0.0), filters(0, 0.5, 0.1)}) {
+    const SampledToken token = sample(logits, params, 0.3);
+    EXPECT_TRUE(token.id >= 0 && token.id < 600);
+    EXPECT_TRUE(std::isnan(token.logprob));
+  }
+}
+
+}  // namespace
+}  // namespace cohort
