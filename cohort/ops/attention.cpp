@@ -26,8 +26,8 @@ at::Tensor forward_rows(const at::Tensor& q, const at::Tensor& k, const at::Tens
     lse = log_sum_exp->mutable_data_ptr<float>();
   }
   dispatch_float(q, [&]<typename T>() {
-    attention_kernel(plan, shape_of(q, k, scale), q.const_data_ptr<T>(), k.const_data_ptr<T>(), v.const_data_ptr<T>(),
-                     out.mutable_data_ptr<T>(), lse);
+    COHORT_CALL_KERNEL(attention_kernel<T>(plan, shape_of(q, k, scale), q.const_data_ptr<T>(), k.const_data_ptr<T>(), v.const_data_ptr<T>(),
+                     out.mutable_data_ptr<T>(), lse));
   });
   return out;
 }
@@ -52,11 +52,11 @@ class AttentionFunction : public torch::autograd::Function<AttentionFunction> {
     at::Tensor grad_q = at::zeros_like(q);
     at::Tensor grad_k = at::zeros(k.sizes(), at::kFloat), grad_v = at::zeros(v.sizes(), at::kFloat);
     dispatch_float(q, [&]<typename T>() {
-      attention_backward_kernel(plan, shape_of(q, k, context->saved_data["scale"].toDouble()), q.const_data_ptr<T>(),
+      COHORT_CALL_KERNEL(attention_backward_kernel<T>(plan, shape_of(q, k, context->saved_data["scale"].toDouble()), q.const_data_ptr<T>(),
                                 k.const_data_ptr<T>(), v.const_data_ptr<T>(), out.const_data_ptr<T>(),
                                 saved[4].const_data_ptr<float>(), grad_out.const_data_ptr<T>(),
                                 grad_q.mutable_data_ptr<T>(), grad_k.mutable_data_ptr<float>(),
-                                grad_v.mutable_data_ptr<float>());
+                                grad_v.mutable_data_ptr<float>()));
     });
     return {grad_q, grad_k.to(k.scalar_type()), grad_v.to(v.scalar_type()), at::Tensor(), at::Tensor()};
   }

@@ -10,7 +10,7 @@
 #include "cohort/ops/attention_kernel.h"
 #include "cohort/ops/simd.h"
 
-namespace cohort {
+namespace cohort::COHORT_ARCH {
 namespace {
 
 using simd::kLanes;
@@ -278,25 +278,6 @@ COHORT_INLINE void backward_block(const AttentionPlan& plan, const AttentionShap
   }
 }
 
-using BF = at::BFloat16;
-#define COHORT_FORWARD(name, T)                                                                                 \
-  COHORT_SIMD_CLONES void name(const AttentionPlan& plan, const AttentionShape& shape, const WorkItem& item,    \
-                               const T* q, const T* k, const T* v, T* out, float* lse, ForwardScratch& s) {     \
-    forward_item(plan, shape, item, q, k, v, out, lse, s);                                                      \
-  }
-#define COHORT_BACKWARD(name, T)                                                                                \
-  COHORT_SIMD_CLONES void name(const AttentionPlan& plan, const AttentionShape& shape, const WorkItem& item,    \
-                               const T* q, const T* k, const T* v, const T* out, const float* lse, const T* go, \
-                               T* gq, float* gk, float* gv, BackwardScratch& s) {                               \
-    backward_block(plan, shape, item, q, k, v, out, lse, go, gq, gk, gv, s);                                    \
-  }
-COHORT_FORWARD(forward_item_f32, float)
-COHORT_FORWARD(forward_item_bf16, BF)
-COHORT_BACKWARD(backward_block_f32, float)
-COHORT_BACKWARD(backward_block_bf16, BF)
-#undef COHORT_FORWARD
-#undef COHORT_BACKWARD
-
 }  // namespace
 
 template <typename T>
@@ -311,11 +292,7 @@ void attention_kernel(const AttentionPlan& plan, const AttentionShape& shape, co
   at::parallel_for(0, static_cast<int64_t>(items.size()), 1, [&](int64_t begin, int64_t end) {
     ForwardScratch scratch(simd::round_up(shape.head_dim), shape.num_heads / shape.num_kv_heads);
     for (int64_t i = begin; i < end; ++i) {
-      if constexpr (std::is_same_v<T, float>) {
-        forward_item_f32(plan, shape, items[i], q, k, v, out, log_sum_exp, scratch);
-      } else {
-        forward_item_bf16(plan, shape, items[i], q, k, v, out, log_sum_exp, scratch);
-      }
+      forward_item(plan, shape, items[i], q, k, v, out, log_sum_exp, scratch);
     }
   });
 }
@@ -335,12 +312,7 @@ void attention_backward_kernel(const AttentionPlan& plan, const AttentionShape& 
       for (int64_t i = plan.group_begin[group]; i < last; ++i) {
         for (int64_t first = 0; first < plan.sequences[i].num_queries; first += kQueryBlock) {
           const WorkItem item{i, first, head};
-          if constexpr (std::is_same_v<T, float>) {
-            backward_block_f32(plan, shape, item, q, k, v, out, log_sum_exp, grad_out, grad_q, grad_k, grad_v, scratch);
-          } else {
-            backward_block_bf16(plan, shape, item, q, k, v, out, log_sum_exp, grad_out, grad_q, grad_k, grad_v,
-                                scratch);
-          }
+          backward_block(plan, shape, item, q, k, v, out, log_sum_exp, grad_out, grad_q, grad_k, grad_v, scratch);
         }
       }
     }
@@ -356,4 +328,4 @@ COHORT_INSTANTIATE(float)
 COHORT_INSTANTIATE(at::BFloat16)
 #undef COHORT_INSTANTIATE
 
-}  // namespace cohort
+}  // namespace cohort::COHORT_ARCH

@@ -41,8 +41,8 @@ QkvHeads forward_rows(const at::Tensor& qkv, const QkvShape& shape, const at::Te
                  at::empty({in.size(0), shape.num_kv_heads, shape.head_dim}, in.options())};
   const auto arguments = kernel_arguments(shape, q_scale, k_scale, epsilon, rope, positions);
   dispatch_float(in, [&]<typename T>() {
-    qkv_heads_kernel(arguments, in.const_data_ptr<T>(), heads.q.mutable_data_ptr<T>(), heads.k.mutable_data_ptr<T>(),
-                     heads.v.mutable_data_ptr<T>());
+    COHORT_CALL_KERNEL(qkv_heads_kernel<T>(arguments, in.const_data_ptr<T>(), heads.q.mutable_data_ptr<T>(), heads.k.mutable_data_ptr<T>(),
+                     heads.v.mutable_data_ptr<T>()));
   });
   return heads;
 }
@@ -73,9 +73,9 @@ class QkvHeadsFunction : public torch::autograd::Function<QkvHeadsFunction> {
     at::Tensor grad_norms = at::zeros({2, shape.head_dim}, at::kFloat);
     for (at::Tensor& grad : grads) grad = grad.contiguous();
     dispatch_float(qkv, [&]<typename T>() {
-      qkv_heads_backward_kernel(arguments, qkv.const_data_ptr<T>(), grads[0].const_data_ptr<T>(),
+      COHORT_CALL_KERNEL(qkv_heads_backward_kernel<T>(arguments, qkv.const_data_ptr<T>(), grads[0].const_data_ptr<T>(),
                                 grads[1].const_data_ptr<T>(), grads[2].const_data_ptr<T>(),
-                                grad_qkv.mutable_data_ptr<T>(), grad_norms.mutable_data_ptr<float>());
+                                grad_qkv.mutable_data_ptr<T>(), grad_norms.mutable_data_ptr<float>()));
     });
     if (q_scale.defined()) accumulate_grad(saved[1], grad_norms[0]);
     if (k_scale.defined()) accumulate_grad(saved[2], grad_norms[1]);

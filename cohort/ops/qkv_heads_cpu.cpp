@@ -7,7 +7,7 @@
 #include "cohort/ops/qkv_heads_kernel.h"
 #include "cohort/ops/simd.h"
 
-namespace cohort {
+namespace cohort::COHORT_ARCH {
 namespace {
 
 // Plain loops over a head: the compiler vectorises them; sums take a fixed order (16 strided partial sums, then a tree).
@@ -117,24 +117,6 @@ COHORT_INLINE void backward_rows(const QkvKernelArguments& a, const T* qkv, cons
   }
 }
 
-using BF = at::BFloat16;
-COHORT_SIMD_CLONES void forward_f32(const QkvKernelArguments& a, const float* qkv, float* q, float* k, float* v,
-                                    int64_t begin, int64_t end) {
-  forward_rows(a, qkv, q, k, v, begin, end);
-}
-COHORT_SIMD_CLONES void forward_bf16(const QkvKernelArguments& a, const BF* qkv, BF* q, BF* k, BF* v, int64_t begin,
-                                     int64_t end) {
-  forward_rows(a, qkv, q, k, v, begin, end);
-}
-COHORT_SIMD_CLONES void backward_f32(const QkvKernelArguments& a, const float* qkv, const float* gq, const float* gk,
-                                     const float* gv, float* g, float* norms, int64_t begin, int64_t end) {
-  backward_rows(a, qkv, gq, gk, gv, g, norms, begin, end);
-}
-COHORT_SIMD_CLONES void backward_bf16(const QkvKernelArguments& a, const BF* qkv, const BF* gq, const BF* gk,
-                                      const BF* gv, BF* g, float* norms, int64_t begin, int64_t end) {
-  backward_rows(a, qkv, gq, gk, gv, g, norms, begin, end);
-}
-
 constexpr int64_t kGrainRows = 16;
 
 }  // namespace
@@ -142,11 +124,7 @@ constexpr int64_t kGrainRows = 16;
 template <typename T>
 void qkv_heads_kernel(const QkvKernelArguments& arguments, const T* qkv, T* q, T* k, T* v) {
   at::parallel_for(0, arguments.rows, kGrainRows, [&](int64_t begin, int64_t end) {
-    if constexpr (std::is_same_v<T, float>) {
-      forward_f32(arguments, qkv, q, k, v, begin, end);
-    } else {
-      forward_bf16(arguments, qkv, q, k, v, begin, end);
-    }
+    forward_rows(arguments, qkv, q, k, v, begin, end);
   });
 }
 
@@ -160,11 +138,7 @@ void qkv_heads_backward_kernel(const QkvKernelArguments& arguments, const T* qkv
     for (int64_t block = first; block < last; ++block) {
       const int64_t begin = block * kBlockRows, end = std::min(arguments.rows, begin + kBlockRows);
       float* norms = partial.data() + block * width;
-      if constexpr (std::is_same_v<T, float>) {
-        backward_f32(arguments, qkv, grad_q, grad_k, grad_v, grad_qkv, norms, begin, end);
-      } else {
-        backward_bf16(arguments, qkv, grad_q, grad_k, grad_v, grad_qkv, norms, begin, end);
-      }
+      backward_rows(arguments, qkv, grad_q, grad_k, grad_v, grad_qkv, norms, begin, end);
     }
   });
   for (int64_t block = 0; block < blocks; ++block) {
@@ -180,4 +154,4 @@ COHORT_INSTANTIATE(float)
 COHORT_INSTANTIATE(at::BFloat16)
 #undef COHORT_INSTANTIATE
 
-}  // namespace cohort
+}  // namespace cohort::COHORT_ARCH

@@ -7,22 +7,26 @@
 
 #include <cstdint>
 
-namespace cohort::rows {
+#include "cohort/ops/cpu_arch.h"
 
-/// x [rows, width], weight [width] -> y [rows, width].
+namespace cohort {
+
+COHORT_DECLARE_KERNELS(
+// x [rows, width], weight [width] -> y [rows, width].
 template <typename T>
 void rms_norm(const T* x, const float* weight, T* y, int64_t rows, int64_t width, float epsilon);
 
-/// Writes grad_x [rows, width] and adds to grad_weight [width].
+// Writes grad_x [rows, width] and adds to grad_weight [width].
 template <typename T>
 void rms_norm_backward(const T* x, const float* weight, const T* grad_y, T* grad_x, float* grad_weight, int64_t rows,
                        int64_t width, float epsilon);
 
-/// gate_up [rows, 2 width] = gate | up -> y [rows, width].
+// gate_up [rows, 2 width] = gate | up -> y [rows, width].
 template <typename T>
 void swiglu(const T* gate_up, T* y, int64_t rows, int64_t width);
 
 template <typename T>
 void swiglu_backward(const T* gate_up, const T* grad_y, T* grad_gate_up, int64_t rows, int64_t width);
+)
 
-}  // namespace cohort::rows
+}  // namespace cohort

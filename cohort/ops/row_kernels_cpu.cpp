@@ -7,7 +7,7 @@
 
 #include "cohort/ops/simd.h"
 
-namespace cohort::rows {
+namespace cohort::COHORT_ARCH {
 namespace {
 
 using namespace simd;
@@ -113,32 +113,6 @@ COHORT_INLINE void swiglu_backward_rows(const T* gate_up, const T* grad_y, T* gr
   }
 }
 
-// Clones can't be templates: one pair of names per operation.
-#define COHORT_CLONE_BOTH(name, signature_f, signature_b, arguments) \
-  COHORT_SIMD_CLONES void name##_f32 signature_f { name##_rows arguments; } \
-  COHORT_SIMD_CLONES void name##_bf16 signature_b { name##_rows arguments; } \
-  void name##_clone signature_f { name##_f32 arguments; } \
-  void name##_clone signature_b { name##_bf16 arguments; }
-
-using BF = at::BFloat16;
-COHORT_CLONE_BOTH(rms_norm,
-                  (const float* x, const float* w, float* y, int64_t begin, int64_t end, int64_t width, float epsilon),
-                  (const BF* x, const float* w, BF* y, int64_t begin, int64_t end, int64_t width, float epsilon),
-                  (x, w, y, begin, end, width, epsilon))
-COHORT_CLONE_BOTH(rms_norm_backward,
-                  (const float* x, const float* w, const float* gy, float* gx, float* gw, int64_t begin, int64_t end,
-                   int64_t width, float epsilon),
-                  (const BF* x, const float* w, const BF* gy, BF* gx, float* gw, int64_t begin, int64_t end,
-                   int64_t width, float epsilon),
-                  (x, w, gy, gx, gw, begin, end, width, epsilon))
-COHORT_CLONE_BOTH(swiglu, (const float* x, float* y, int64_t begin, int64_t end, int64_t width),
-                  (const BF* x, BF* y, int64_t begin, int64_t end, int64_t width), (x, y, begin, end, width))
-COHORT_CLONE_BOTH(swiglu_backward,
-                  (const float* x, const float* gy, float* gx, int64_t begin, int64_t end, int64_t width),
-                  (const BF* x, const BF* gy, BF* gx, int64_t begin, int64_t end, int64_t width),
-                  (x, gy, gx, begin, end, width))
-#undef COHORT_CLONE_BOTH
-
 constexpr int64_t kGrainElements = 32768;  // below this, waking another thread costs more than it saves
 
 int64_t grain(int64_t width) { return std::max<int64_t>(1, kGrainElements / std::max<int64_t>(1, width)); }
@@ -148,7 +122,7 @@ int64_t grain(int64_t width) { return std::max<int64_t>(1, kGrainElements / std:
 template <typename T>
 void rms_norm(const T* x, const float* weight, T* y, int64_t rows, int64_t width, float epsilon) {
   at::parallel_for(0, rows, grain(width), [&](int64_t begin, int64_t end) {
-    rms_norm_clone(x, weight, y, begin, end, width, epsilon);
+    rms_norm_rows(x, weight, y, begin, end, width, epsilon);
   });
 }
 
@@ -161,7 +135,7 @@ void rms_norm_backward(const T* x, const float* weight, const T* grad_y, T* grad
   std::vector<float> partial(blocks * width, 0.0f);
   at::parallel_for(0, blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
-      rms_norm_backward_clone(x, weight, grad_y, grad_x, partial.data() + block * width, block * kBlockRows,
+      rms_norm_backward_rows(x, weight, grad_y, grad_x, partial.data() + block * width, block * kBlockRows,
                               std::min(rows, (block + 1) * kBlockRows), width, epsilon);
     }
   });
@@ -173,13 +147,13 @@ void rms_norm_backward(const T* x, const float* weight, const T* grad_y, T* grad
 template <typename T>
 void swiglu(const T* gate_up, T* y, int64_t rows, int64_t width) {
   at::parallel_for(0, rows, grain(width),
-                   [&](int64_t begin, int64_t end) { swiglu_clone(gate_up, y, begin, end, width); });
+                   [&](int64_t begin, int64_t end) { swiglu_rows(gate_up, y, begin, end, width); });
 }
 
 template <typename T>
 void swiglu_backward(const T* gate_up, const T* grad_y, T* grad_gate_up, int64_t rows, int64_t width) {
   at::parallel_for(0, rows, grain(width), [&](int64_t begin, int64_t end) {
-    swiglu_backward_clone(gate_up, grad_y, grad_gate_up, begin, end, width);
+    swiglu_backward_rows(gate_up, grad_y, grad_gate_up, begin, end, width);
   });
 }
 
@@ -192,4 +166,4 @@ COHORT_INSTANTIATE(float)
 COHORT_INSTANTIATE(at::BFloat16)
 #undef COHORT_INSTANTIATE
 
-}  // namespace cohort::rows
+}  // namespace cohort::COHORT_ARCH

@@ -1,8 +1,8 @@
 // Sixteen floats at a time, in GCC's vector types: the compiler lowers them to AVX-512, AVX2 or SSE.
 //
-// A kernel is one function marked COHORT_SIMD_CLONES; the machine's best clone is chosen when the program is loaded,
-// so that every call of a run takes the same instructions and a row gives the same bits wherever it is computed.
-// Helpers are always inlined: they take the instruction set of the kernel that they are used in.
+// Every *_cpu.cpp file is compiled once per instruction set, into the namespace COHORT_ARCH; cpu_arch.h picks one when
+// the program starts, so that every call of a run takes the same instructions and a row gives the same bits wherever
+// it is computed.
 #pragma once
 
 #include <c10/util/BFloat16.h>
@@ -10,14 +10,9 @@
 #include <cstdint>
 #include <cstring>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define COHORT_SIMD_CLONES  // the loader picks clones before the sanitizer's run time is up
-#else
-#define COHORT_SIMD_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#endif
 #define COHORT_INLINE static inline __attribute__((always_inline))
 
-namespace cohort::simd {
+namespace cohort::COHORT_ARCH::simd {
 
 constexpr int64_t kLanes = 16;
 typedef float Vec __attribute__((vector_size(64)));
@@ -116,4 +111,4 @@ COHORT_INLINE Vec exp(Vec x) {
   return underflow ? Vec{} : result;
 }
 
-}  // namespace cohort::simd
+}  // namespace cohort::COHORT_ARCH::simd

@@ -1,4 +1,5 @@
 #include "cohort/ops/token_logprobs.h"
+#include "cohort/ops/vocabulary_kernel.h"
 
 #include <ATen/Parallel.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -53,9 +54,9 @@ TokenLogprobs forward_chunks(const at::Tensor& hidden, const Linear& head, const
       std::vector<float> buffer;
       for (int64_t i = begin; i < end; ++i) {
         const KeptRow row = kept_row(data + i * vocabulary, vocabulary, targets, first + i, buffer);
-        const float lse = rows::log_sum_exp(row.logits, row.count);
+        const float lse = COHORT_CALL_KERNEL(log_sum_exp(row.logits, row.count));
         logprobs[first + i] = row.logits[row.target] - lse;
-        entropies[first + i] = rows::entropy(row.logits, row.count, lse);
+        entropies[first + i] = COHORT_CALL_KERNEL(entropy(row.logits, row.count, lse));
       }
     });
   }
@@ -66,8 +67,8 @@ TokenLogprobs forward_chunks(const at::Tensor& hidden, const Linear& head, const
 void row_gradient(float* logits, int64_t vocabulary, const TokenTargets& targets, int64_t index, float coefficient,
                   std::vector<float>& buffer) {
   const KeptRow row = kept_row(logits, vocabulary, targets, index, buffer);
-  const float lse = rows::log_sum_exp(row.logits, row.count);
-  rows::softmax_gradient(row.logits, row.count, lse, row.target, -coefficient);
+  const float lse = COHORT_CALL_KERNEL(log_sum_exp(row.logits, row.count));
+  COHORT_CALL_KERNEL(softmax_gradient(row.logits, row.count, lse, row.target, -coefficient));
   if (row.logits == logits) return;
   const std::vector<int32_t>& kept = *targets.kept_ids[index];
   std::fill_n(logits, vocabulary, 0.0f);

@@ -31,24 +31,4 @@ TokenLogprobs token_logprobs(const at::Tensor& hidden, const Linear& head, const
 /// `logits` [rows, V] in the compute dtype -> [rows, V] float32 (float64 stays).
 at::Tensor scaled_logits(const at::Tensor& logits, double temperature);
 
-namespace rows {
-
-/// log(sum(exp(x))) of `count` floats, in a fixed order.
-float log_sum_exp(const float* x, int64_t count);
-
-/// Entropy in nats of softmax(x), given its log_sum_exp.
-float entropy(const float* x, int64_t count, float log_sum_exp);
-
-/// Overwrites x with coefficient * (softmax(x) - onehot(target)).
-void softmax_gradient(float* x, int64_t count, float log_sum_exp, int64_t target, float coefficient);
-
-/// Running sums of exp(x - log_sum_exp) over blocks of `kSumBlock` elements: sums[b] covers block b. Written for
-/// count / kSumBlock (rounded up) blocks.
-constexpr int64_t kSumBlock = 256;
-void block_sums(const float* x, int64_t count, float log_sum_exp, float* sums);
-
-/// Writes exp(x - log_sum_exp) of `count` elements.
-void probabilities(const float* x, int64_t count, float log_sum_exp, float* out);
-
-}  // namespace rows
 }  // namespace cohort

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "cohort/ops/simd.h"
-#include "cohort/ops/token_logprobs.h"
+#include "cohort/ops/vocabulary_kernel.h"
 
-namespace cohort::rows {
+namespace cohort::COHORT_ARCH {
 namespace {
 
 using namespace simd;
@@ -41,19 +41,19 @@ COHORT_INLINE float row_entropy(const float* x, int64_t count, float log_sum_exp
 
 }  // namespace
 
-COHORT_SIMD_CLONES float log_sum_exp(const float* x, int64_t count) { return row_log_sum_exp(x, count); }
+float log_sum_exp(const float* x, int64_t count) { return row_log_sum_exp(x, count); }
 
-COHORT_SIMD_CLONES float entropy(const float* x, int64_t count, float log_sum_exp) {
+float entropy(const float* x, int64_t count, float log_sum_exp) {
   return row_entropy(x, count, log_sum_exp);
 }
 
-COHORT_SIMD_CLONES void probabilities(const float* x, int64_t count, float log_sum_exp, float* out) {
+void probabilities(const float* x, int64_t count, float log_sum_exp, float* out) {
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) store(out + i, exp(load(x + i) - log_sum_exp));
   if (i < count) store_part(out + i, exp(load_part(x + i, count - i, kMinusInfinity) - log_sum_exp), count - i);
 }
 
-COHORT_SIMD_CLONES void softmax_gradient(float* x, int64_t count, float log_sum_exp, int64_t target,
+void softmax_gradient(float* x, int64_t count, float log_sum_exp, int64_t target,
                                          float coefficient) {
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) store(x + i, exp(load(x + i) - log_sum_exp) * coefficient);
@@ -63,7 +63,7 @@ COHORT_SIMD_CLONES void softmax_gradient(float* x, int64_t count, float log_sum_
   x[target] -= coefficient;
 }
 
-COHORT_SIMD_CLONES void block_sums(const float* x, int64_t count, float log_sum_exp, float* sums) {
+void block_sums(const float* x, int64_t count, float log_sum_exp, float* sums) {
   for (int64_t begin = 0; begin < count; begin += kSumBlock) {
     Vec total{};
     for_filled_blocks(x + begin, std::min(kSumBlock, count - begin), [&](Vec v) __attribute__((always_inline)) {
@@ -73,4 +73,4 @@ COHORT_SIMD_CLONES void block_sums(const float* x, int64_t count, float log_sum_
   }
 }
 
-}  // namespace cohort::rows
+}  // namespace cohort::COHORT_ARCH

@@ -1,0 +1,37 @@
+// The instruction sets that the CPU kernels are compiled for, and the choice among them.
+#pragma once
+
+namespace cohort {
+
+enum class CpuArch { kBase, kAvx2, kAvx512 };
+
+/// The best one that this machine runs.
+CpuArch cpu_arch();
+
+}  // namespace cohort
+
+#if defined(COHORT_ONE_ARCH)  // a processor without variants
+#define COHORT_DECLARE_KERNELS(...) \
+  namespace base {                  \
+  __VA_ARGS__                       \
+  }
+#define COHORT_CALL_KERNEL(...) ::cohort::base::__VA_ARGS__
+#else
+/// Declares kernels (inside namespace cohort) in the namespace of every instruction set.
+#define COHORT_DECLARE_KERNELS(...) \
+  namespace base {                  \
+  __VA_ARGS__                       \
+  }                                 \
+  namespace avx2 {                  \
+  __VA_ARGS__                       \
+  }                                 \
+  namespace avx512 {                \
+  __VA_ARGS__                       \
+  }
+
+/// Calls a kernel of this machine's instruction set: COHORT_CALL_KERNEL(swiglu<T>(...)).
+#define COHORT_CALL_KERNEL(...)                                                       \
+  (::cohort::cpu_arch() == ::cohort::CpuArch::kAvx512 ? ::cohort::avx512::__VA_ARGS__ \
+   : ::cohort::cpu_arch() == ::cohort::CpuArch::kAvx2 ? ::cohort::avx2::__VA_ARGS__   \
+                                                      : ::cohort::base::__VA_ARGS__)
+#endif
