@@ -38,6 +38,7 @@ COHORT_INLINE void weighted_sum(const float* weights, int64_t stride, const floa
                                 float* out) {
   int64_t c = 0;
   for (; c + 4 * kLanes <= width; c += 4 * kLanes) weighted_sum_block<4>(weights, stride, rows + c, count, width, out + c);
+  for (; c + 2 * kLanes <= width; c += 2 * kLanes) weighted_sum_block<2>(weights, stride, rows + c, count, width, out + c);
   for (; c < width; c += kLanes) weighted_sum_block<1>(weights, stride, rows + c, count, width, out + c);
 }
 
