@@ -102,7 +102,7 @@ TEST_F(CommandReward, PythonProgram) {
 TEST_F(CommandReward, LargeLinesGoBothWays) {
   // Both lines are larger than a pipe's buffer.
   start("while read -r line; do printf '{\"reward\": %d, \"detail\": \"%0200000d\"}\\n' ${#line} 0; done");
-  std::string text(1 << 20, 'x');
+  std::string text(1 << 18, 'x');
   for (int i = 0; i < 2; ++i) {
     RewardResult result = ask(text);
     EXPECT_EQ(result.status, RewardStatus::kOk) << result.detail;
@@ -145,7 +145,8 @@ TEST_F(CommandReward, DeathIsAnErrorWithItsStatus) {
 TEST_F(CommandReward, AProgramThatDiedBetweenCallsIsReplacedWithoutHarm) {
   start("read -r line; echo 1");
   EXPECT_EQ(brief(ask()), "1 ok");
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  siginfo_t info;
+  ASSERT_EQ(waitid(P_ALL, 0, &info, WEXITED | WNOWAIT), 0);
   EXPECT_EQ(brief(ask()), "1 ok");
 }
 
@@ -163,7 +164,7 @@ TEST_F(CommandReward, WritingToADeadProgramDoesNotEndUs) {
 
 TEST_F(CommandReward, HangIsATimeoutAndKillsTheWholeGroup) {
   // The grandchild holds the output open, too.
-  start("sleep 1000 & echo $! > " + in_folder("pid") + "; read -r line; sleep 1000", 0.3);
+  start("sleep 1000 & echo $! > " + in_folder("pid") + "; read -r line; sleep 1000", 1.0);
   RewardResult result = ask();
   EXPECT_EQ(brief(result), "0 timeout");
   EXPECT_NE(result.detail.find("rows.jsonl:5"), std::string::npos) << result.detail;
@@ -181,8 +182,8 @@ TEST_F(CommandReward, HangIsATimeoutAndKillsTheWholeGroup) {
 }
 
 TEST_F(CommandReward, ALateAnswerNeverReachesTheNextCompletion) {
-  start("read -r line; case $line in *slow*) sleep 1;; esac; echo 7; while read -r line; do echo 8; done",
-        0.4);
+  start("read -r line; case $line in *slow*) sleep 3;; esac; echo 7; while read -r line; do echo 8; done",
+        1.5);
   EXPECT_EQ(brief(ask("slow")), "0 timeout");
   EXPECT_EQ(brief(ask("quick")), "7 ok");
   EXPECT_EQ(brief(ask("quick")), "8 ok");
@@ -197,9 +198,14 @@ TEST_F(CommandReward, MoreThanOneLineIsAnError) {
   start("while read -r line; do printf '1\\n2\\n'; done");
   EXPECT_EQ(brief(ask()), "0 error");
   // A second line that comes later is found before the next completion is sent.
-  start("while read -r line; do echo 1; sleep 0.05; echo 2; done");
+  const std::string go = in_folder("go"), sent = in_folder("sent");
+  start("read -r line; if [ -e " + go + " ]; then echo 1; else echo 1; while [ ! -e " + go +
+        " ]; do sleep 0.01; done; echo 2; touch " + sent + "; fi; read -r line");
   EXPECT_EQ(brief(ask()), "1 ok");
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  std::ofstream(go).close();
+  for (int i = 0; i < 2000 && !std::filesystem::exists(sent); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
   EXPECT_EQ(brief(ask()), "1 ok");
 }
 

@@ -105,13 +105,15 @@ TEST(FormatReward, WantsBothTagPairsOnceInOrder) {
        {"<think>a</think><answer>b</answer>", " \n<think>a\n<b></think>\n\n<answer></answer>\n"}) {
     EXPECT_EQ(score("format", {}, text), "1 ok") << text;
   }
-  for (const char* text : {"", "<think>a</think>", "<answer>b</answer>", "<answer>b</answer><think>a</think>",
-                           "x<think>a</think><answer>b</answer>", "<think>a</think>x<answer>b</answer>",
-                           "<think>a</think><answer>b</answer>x", "<think>a<answer>b</answer></think>",
-                           "<think>a</think><think>a</think><answer>b</answer>",
-                           "<think>a</think><answer>b</answer><answer>b</answer>",
-                           "<think>a</think><answer>b</answer></answer>", "<think>a</think><answer>b",
-                           "</think>a<think><answer>b</answer>", "<Think>a</Think><answer>b</answer>"}) {
+  for (const char* text :
+       {"", "<think>a</think>", "<answer>b</answer>", "<answer>b</answer><think>a</think>",
+        "x<think>a</think><answer>b</answer>", "<think>a</think>x<answer>b</answer>",
+        "<think>a</think><answer>b</answer>x", "<think>a<answer>b</answer></think>",
+        "<think>a</think><think>a</think><answer>b</answer>",
+        "<think>a</think><answer>b</answer><answer>b</answer>", "<think>a</think><answer>b</answer></answer>",
+        "<think>a</think><answer>b", "</think>a<think><answer>b</answer>",
+        "<Think>a</Think><answer>b</answer>", "<think>a<think>b</think><answer>c</answer>",
+        "<think>a</think><answer><answer>b</answer>"}) {
     EXPECT_EQ(score("format", {}, text), "0 ok") << text;
   }
 }
@@ -174,6 +176,9 @@ TEST(AccuracyReward, ComparesValuesExactly) {
             "0 ok");
   EXPECT_EQ(accuracy(42, "-42"), "0 ok");
   EXPECT_EQ(accuracy(42, "4.2"), "0 ok");
+  EXPECT_EQ(accuracy("1/3", "1/2"), "0 ok");
+  EXPECT_EQ(accuracy(12345, "1,2345"), "0 ok");
+  EXPECT_EQ(accuracy(123, "1,23"), "0 ok");
 }
 
 TEST(AccuracyReward, ScoresWhatIsNoNumberZero) {
