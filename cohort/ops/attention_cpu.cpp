@@ -26,10 +26,10 @@ COHORT_INLINE void weighted_sum_block(const float* weights, int64_t stride, cons
   Vec sums[kVecs] = {};
   for (int64_t i = 0; i < count; ++i) {
     const Vec weight = simd::broadcast(weights[i * stride]);
-#pragma GCC unroll 4
+#pragma GCC unroll 16
     for (int b = 0; b < kVecs; ++b) sums[b] += weight * simd::load(rows + i * width + b * kLanes);
   }
-#pragma GCC unroll 4
+#pragma GCC unroll 16
   for (int b = 0; b < kVecs; ++b) simd::store(out + b * kLanes, sums[b]);
 }
 
@@ -37,9 +37,9 @@ COHORT_INLINE void weighted_sum_block(const float* weights, int64_t stride, cons
 COHORT_INLINE void weighted_sum(const float* weights, int64_t stride, const float* rows, int64_t count, int64_t width,
                                 float* out) {
   int64_t c = 0;
-  for (; c + 4 * kLanes <= width; c += 4 * kLanes) weighted_sum_block<4>(weights, stride, rows + c, count, width, out + c);
-  for (; c + 2 * kLanes <= width; c += 2 * kLanes) weighted_sum_block<2>(weights, stride, rows + c, count, width, out + c);
-  for (; c < width; c += kLanes) weighted_sum_block<1>(weights, stride, rows + c, count, width, out + c);
+  for (; c + 64 <= width; c += 64) weighted_sum_block<64 / kLanes>(weights, stride, rows + c, count, width, out + c);
+  for (; c + 32 <= width; c += 32) weighted_sum_block<32 / kLanes>(weights, stride, rows + c, count, width, out + c);
+  for (; c < width; c += 16) weighted_sum_block<16 / kLanes>(weights, stride, rows + c, count, width, out + c);
 }
 
 /// Walks the logical positions of a sequence's keys and yields their rows.

@@ -12,7 +12,7 @@ namespace {
 
 using namespace simd;
 
-/// Calls f(column, count) for each block of 16 columns; count < 16 in the last, partial one.
+/// Calls f(column, count) for each block of kLanes columns; count < kLanes in the last, partial one.
 template <typename F>
 COHORT_INLINE void for_blocks(int64_t width, F f) {
   int64_t column = 0;

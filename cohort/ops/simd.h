@@ -1,4 +1,5 @@
-// Sixteen floats at a time, in GCC's vector types: the compiler lowers them to AVX-512, AVX2 or SSE.
+// One register of floats at a time, in GCC's vector types, as wide as the instruction set that is compiled for: 16, 8 or
+// 4 lanes. (Wider types than the registers would live in memory.)
 //
 // Every *_cpu.cpp file is compiled once per instruction set, into the namespace COHORT_ARCH; cpu_arch.h picks one when
 // the program starts, so that every call of a run takes the same instructions and a row gives the same bits wherever
@@ -14,45 +15,46 @@
 
 namespace cohort::COHORT_ARCH::simd {
 
+#if defined(__AVX512F__)
 constexpr int64_t kLanes = 16;
-typedef float Vec __attribute__((vector_size(64)));
-typedef int32_t IntVec __attribute__((vector_size(64)));
-typedef uint16_t HalfVec __attribute__((vector_size(32)));
-typedef uint32_t UintVec __attribute__((vector_size(64)));
+#elif defined(__AVX2__)
+constexpr int64_t kLanes = 8;
+#else
+constexpr int64_t kLanes = 4;
+#endif
+constexpr int64_t kPadding = 16;  ///< rows in scratch memory are padded to a multiple of it
 
-COHORT_INLINE int64_t round_up(int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
+typedef float Vec __attribute__((vector_size(4 * kLanes)));
+typedef int32_t IntVec __attribute__((vector_size(4 * kLanes)));
+typedef uint32_t UintVec __attribute__((vector_size(4 * kLanes)));
+typedef uint16_t HalfVec __attribute__((vector_size(2 * kLanes)));
+// As they lie in memory.
+typedef float StoredVec __attribute__((vector_size(4 * kLanes), aligned(4), may_alias));
+typedef uint16_t StoredHalfVec __attribute__((vector_size(2 * kLanes), aligned(2), may_alias));
+
+COHORT_INLINE int64_t round_up(int64_t n) { return (n + kPadding - 1) / kPadding * kPadding; }
 
 COHORT_INLINE Vec broadcast(float x) { return x - Vec{}; }
 
-COHORT_INLINE Vec load(const float* p) {
-  Vec v;
-  std::memcpy(&v, p, sizeof(v));
-  return v;
-}
+COHORT_INLINE Vec load(const float* p) { return *reinterpret_cast<const StoredVec*>(p); }
 
 COHORT_INLINE Vec load(const c10::BFloat16* p) {
-  HalfVec h;
-  std::memcpy(&h, p, sizeof(h));
-  const UintVec wide = __builtin_convertvector(h, UintVec) << 16;
-  Vec v;
-  std::memcpy(&v, &wide, sizeof(v));
-  return v;
+  const HalfVec half = *reinterpret_cast<const StoredHalfVec*>(p);
+  return reinterpret_cast<Vec>(__builtin_convertvector(half, UintVec) << 16);
 }
 
-COHORT_INLINE void store(float* p, Vec v) { std::memcpy(p, &v, sizeof(v)); }
+COHORT_INLINE void store(float* p, Vec v) { *reinterpret_cast<StoredVec*>(p) = v; }
 
 /// Rounds to nearest, ties to even; a NaN stays one.
 COHORT_INLINE void store(c10::BFloat16* p, Vec v) {
-  UintVec bits;
-  std::memcpy(&bits, &v, sizeof(bits));
+  const UintVec bits = reinterpret_cast<UintVec>(v);
   const UintVec rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
   const IntVec is_nan = v != v;
   const UintVec chosen = (rounded & ~(UintVec)is_nan) | (((bits >> 16) | 0x40) & (UintVec)is_nan);
-  const HalfVec h = __builtin_convertvector(chosen, HalfVec);
-  std::memcpy(p, &h, sizeof(h));
+  *reinterpret_cast<StoredHalfVec*>(p) = __builtin_convertvector(chosen, HalfVec);
 }
 
-/// Loads the first `count` < 16 elements; the rest is `fill`.
+/// Loads the first `count` < kLanes elements; the rest is `fill`.
 template <typename T>
 COHORT_INLINE Vec load_part(const T* p, int64_t count, float fill = 0.0f) {
   float buffer[kLanes];
@@ -105,9 +107,7 @@ COHORT_INLINE Vec exp(Vec x) {
   p = p * r + 5.0000001201e-1f;
   p = p * (r * r) + r + 1.0f;
   const IntVec power = (__builtin_convertvector(n, IntVec) + 127) << 23;
-  Vec scale;
-  std::memcpy(&scale, &power, sizeof(scale));
-  const Vec result = p * scale;
+  const Vec result = p * reinterpret_cast<Vec>(power);
   return underflow ? Vec{} : result;
 }
 
