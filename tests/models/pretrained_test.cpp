@@ -29,6 +29,7 @@ class PretrainedTest : public testing::Test {
     return path(name);
   }
 
+  const ThreadCount one_thread_{1};
   TemporaryDirectory directory_;
 };
 

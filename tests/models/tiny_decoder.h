@@ -3,6 +3,7 @@
 #pragma once
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 
 #include <cmath>
 #include <memory>
@@ -12,6 +13,19 @@
 #include "cohort/models/decoder.h"
 
 namespace cohort {
+
+/// The number of threads while it lives. One is fastest for tiny tensors: threads of a busy machine wait for
+/// each other.
+class ThreadCount {
+ public:
+  explicit ThreadCount(int count) { at::set_num_threads(count); }
+  ~ThreadCount() { at::set_num_threads(before_); }
+  ThreadCount(const ThreadCount&) = delete;
+  ThreadCount& operator=(const ThreadCount&) = delete;
+
+ private:
+  const int before_ = at::get_num_threads();
+};
 
 /// config.json of a family; Llama has biases and an own head, Qwen2 is tied, Qwen3 has wide heads.
 inline Json tiny_config(const std::string& architecture) {

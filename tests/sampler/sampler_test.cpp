@@ -7,6 +7,7 @@
 #include <map>
 
 #include "tests/core/test_files.h"
+#include "tests/models/tiny_decoder.h"
 
 namespace cohort {
 namespace {
@@ -84,7 +85,11 @@ std::vector<int32_t> first_of(const std::vector<int32_t>& ids, size_t count) {
   return {ids.begin() + 1, ids.begin() + 1 + count};
 }
 
-TEST(Sampler, EndsAtAStopToken) {
+class SamplerTest : public testing::Test {
+  const ThreadCount one_thread_{1};
+};
+
+TEST_F(SamplerTest, EndsAtAStopToken) {
   std::vector<int32_t> chain = ids_of({"x", "a", "b", "c"});
   chain.push_back(kEndOfText);
   const Completion completion = complete(chain, stops({}));
@@ -97,7 +102,7 @@ TEST(Sampler, EndsAtAStopToken) {
   for (const float logprob : completion.sampler_logprobs) EXPECT_NEAR(logprob, 0.0, 1e-6);
 }
 
-TEST(Sampler, EndsAtTheLengthOtherwise) {
+TEST_F(SamplerTest, EndsAtTheLengthOtherwise) {
   const std::vector<int32_t> chain = ids_of({"x", "a", "b"});
   Completion completion = complete(chain, stops({}));
   EXPECT_EQ(completion.token_ids.size(), 12u);
@@ -113,7 +118,7 @@ TEST(Sampler, EndsAtTheLengthOtherwise) {
   EXPECT_EQ(complete(chain, one).finish_reason, FinishReason::kStop);
 }
 
-TEST(Sampler, EndsAtTheContext) {
+TEST_F(SamplerTest, EndsAtTheContext) {
   const auto decoder = chain_decoder(ids_of({"x", "a"}));
   SamplingParams params;
   params.max_completion_length = 100000;
@@ -127,7 +132,7 @@ TEST(Sampler, EndsAtTheContext) {
   }
 }
 
-TEST(Sampler, IgnoresStopTokensWhenToldTo) {
+TEST_F(SamplerTest, IgnoresStopTokensWhenToldTo) {
   std::vector<int32_t> chain = ids_of({"x", "a"});
   chain.push_back(kEndOfText);
   chain.push_back(id_of("b"));
@@ -143,7 +148,7 @@ TEST(Sampler, IgnoresStopTokensWhenToldTo) {
   EXPECT_EQ(completion.finish_reason, FinishReason::kStop);
 }
 
-TEST(Sampler, CutsTheTextBeforeAStopStringAndKeepsItsTokens) {
+TEST_F(SamplerTest, CutsTheTextBeforeAStopStringAndKeepsItsTokens) {
   struct Case {
     std::vector<std::string> chain;
     std::vector<std::string> stop_strings;
@@ -171,7 +176,7 @@ TEST(Sampler, CutsTheTextBeforeAStopStringAndKeepsItsTokens) {
   }
 }
 
-TEST(Sampler, WithoutAStopStringTheTextIsWhole) {
+TEST_F(SamplerTest, WithoutAStopStringTheTextIsWhole) {
   // A stop token with a text of its own, and one that leaves a character incomplete: the same text, whether
   // stop strings are looked for or not.
   const std::vector<int32_t> chain = ids_of({"x", "a", "b", "\u00c3", "c"});
@@ -184,13 +189,13 @@ TEST(Sampler, WithoutAStopStringTheTextIsWhole) {
   EXPECT_EQ(complete(chain, stops({"b"}, {id_of("b")})).text, "a");
 }
 
-TEST(Sampler, WorksWithoutATokenizer) {
+TEST_F(SamplerTest, WorksWithoutATokenizer) {
   const Completion completion = complete(ids_of({"x", "a"}), stops({}), nullptr);
   EXPECT_EQ(completion.token_ids.size(), 12u);
   EXPECT_EQ(completion.text, "");
 }
 
-TEST(Sampler, ReportsEveryCompletionAsItEnds) {
+TEST_F(SamplerTest, ReportsEveryCompletionAsItEnds) {
   std::vector<int32_t> chain = ids_of({"x", "a", "b", "c"});
   chain.push_back(kEndOfText);
   const auto decoder = chain_decoder(chain);
@@ -212,7 +217,7 @@ TEST(Sampler, ReportsEveryCompletionAsItEnds) {
   EXPECT_TRUE(sampler.rollout({}, 2, stops({}), {}).empty());
 }
 
-TEST(Sampler, RefusesWhatCannotBeDone) {
+TEST_F(SamplerTest, RefusesWhatCannotBeDone) {
   const auto decoder = chain_decoder({1, 2});
   const auto message = [&](const std::vector<int32_t>& prompt, const SamplingParams& params,
                            int64_t cache_tokens, const Tokenizer* with_tokenizer) {

@@ -1,0 +1,197 @@
+// Gradients through packed rows: of shared prompts against every completion alone, of the kernels against
+// float64, of float64 against finite differences; and that neither cutting nor recomputing changes them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "cohort/core/random.h"
+#include "cohort/train/packing.h"
+#include "tests/models/tiny_decoder.h"
+
+namespace cohort {
+namespace {
+
+constexpr double kTemperature = 1.3;
+
+/// Groups with completions of many lengths, some tokens with a kept set.
+struct Batch {
+  std::vector<std::vector<int32_t>> prompts;
+  std::vector<std::vector<Completion>> completions;
+
+  std::vector<PackGroup> groups() const {
+    std::vector<PackGroup> groups;
+    for (size_t p = 0; p < prompts.size(); ++p) {
+      groups.push_back({&prompts[p], {}});
+      for (const Completion& completion : completions[p]) groups.back().completions.push_back(&completion);
+    }
+    return groups;
+  }
+
+  /// Every completion with a prompt of its own.
+  std::vector<PackGroup> single_groups() const {
+    std::vector<PackGroup> groups;
+    for (const PackGroup& group : this->groups()) {
+      for (const Completion* completion : group.completions)
+        groups.push_back({group.prompt_ids, {completion}});
+    }
+    return groups;
+  }
+};
+
+std::vector<int32_t> random_ids(CounterRng& random, int64_t count) {
+  std::vector<int32_t> ids;
+  for (int64_t i = 0; i < count; ++i) ids.push_back(static_cast<int32_t>(random.below(300)));
+  return ids;
+}
+
+Batch make_batch(const std::vector<int64_t>& prompt_lengths, int64_t num_completions, int64_t longest) {
+  CounterRng random(23);
+  Batch batch;
+  for (const int64_t length : prompt_lengths) {
+    batch.prompts.push_back(random_ids(random, length));
+    batch.completions.emplace_back(num_completions);
+    for (Completion& completion : batch.completions.back()) {
+      completion.token_ids = random_ids(random, 1 + random.below(longest));
+      if (random.below(2) == 0) continue;
+      for (const int32_t id : completion.token_ids) {
+        std::vector<int32_t> kept = random_ids(random, 40);
+        kept.push_back(id);
+        std::sort(kept.begin(), kept.end());
+        kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+        completion.kept_ids.push_back(std::move(kept));
+      }
+    }
+  }
+  return batch;
+}
+
+/// A loss with another coefficient for every token; the same for a token wherever it is packed.
+at::Tensor loss_of(const Decoder& decoder, const PackedBatch& batch) {
+  std::vector<double> coefficients;
+  for (const Completion* completion : batch.completions) {
+    CounterRng random(completion->token_ids.size(), {static_cast<uint64_t>(completion->token_ids[0])});
+    for (size_t i = 0; i < completion->token_ids.size(); ++i)
+      coefficients.push_back(random.next_unit() - 0.4);
+  }
+  const at::Tensor logprobs = packed_logprobs(decoder, batch, kTemperature).logprobs;
+  return (logprobs * at::tensor(coefficients, at::kDouble).to(logprobs.scalar_type())).sum();
+}
+
+double loss_of(const Decoder& decoder, const std::vector<PackGroup>& groups) {
+  const at::NoGradGuard no_grad;
+  return loss_of(decoder, *pack(groups, at::kCPU)).item<double>();
+}
+
+/// The gradient of each parameter, summed over micro-batches, in float64.
+std::vector<at::Tensor> gradients(const Decoder& decoder, const std::vector<PackGroup>& groups,
+                                  int64_t max_rows = 1 << 20, bool recompute = false) {
+  for (at::Tensor parameter : decoder.parameters()) parameter.mutable_grad() = at::Tensor();
+  for (const auto& microbatch : cut_into_microbatches(groups, max_rows)) {
+    const auto batch = pack(microbatch, at::kCPU);
+    batch->input.recompute = recompute;
+    loss_of(decoder, *batch).backward();
+  }
+  std::vector<at::Tensor> result;
+  for (const at::Tensor& parameter : decoder.parameters()) {
+    EXPECT_TRUE(parameter.grad().defined()) << "parameter " << result.size();
+    result.push_back(parameter.grad().defined() ? parameter.grad().to(at::kDouble).clone() : at::Tensor());
+  }
+  return result;
+}
+
+/// The largest over parameters of |a - b| / |b|.
+double relative_difference(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
+  double largest = 0.0;
+  for (size_t i = 0; i < b.size(); ++i) {
+    const double size = b[i].norm().item<double>();
+    EXPECT_GT(size, 0.0) << "parameter " << i << " has no gradient";
+    largest = std::max(largest, (a[i] - b[i]).norm().item<double>() / size);
+  }
+  return largest;
+}
+
+/// `decoder` with the same weights in another compute dtype.
+std::unique_ptr<Decoder> copy_of(const Decoder& decoder, at::ScalarType compute) {
+  const at::NoGradGuard no_grad;
+  auto copy = std::make_unique<Decoder>(decoder.config(), compute, at::kCPU);
+  for (size_t i = 0; i < decoder.parameters().size(); ++i)
+    copy->parameters()[i].copy_(decoder.parameters()[i]);
+  copy->refresh();
+  return copy;
+}
+
+class PackedGradientsTest : public testing::TestWithParam<const char*> {
+ protected:
+  const ThreadCount one_thread_{1};
+  const std::unique_ptr<Decoder> float32_ = tiny_decoder(tiny_config(GetParam()), at::kFloat);
+  const std::unique_ptr<Decoder> float64_ = copy_of(*float32_, at::kDouble);
+};
+
+INSTANTIATE_TEST_SUITE_P(Families, PackedGradientsTest,
+                         testing::Values("LlamaForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"));
+
+TEST_P(PackedGradientsTest, SharingAPromptChangesNothing) {
+  const Batch batch = make_batch({1, 17, 70, 33}, 4, 30);
+  EXPECT_LT(
+      relative_difference(gradients(*float64_, batch.groups()), gradients(*float64_, batch.single_groups())),
+      1e-10);
+}
+
+TEST_P(PackedGradientsTest, KernelsAgreeWithFloat64) {
+  const Batch batch = make_batch({1, 16, 70, 130}, 4, 40);
+  const std::vector<at::Tensor> exact = gradients(*float64_, batch.groups());
+  EXPECT_LT(relative_difference(gradients(*float32_, batch.groups()), exact), 1e-4);
+  EXPECT_LT(relative_difference(gradients(*copy_of(*float32_, at::kBFloat16), batch.groups()), exact), 0.1);
+}
+
+TEST_P(PackedGradientsTest, CuttingChangesNothing) {
+  const Batch batch = make_batch({1, 16, 70, 130}, 4, 40);
+  const std::vector<at::Tensor> whole = gradients(*float32_, batch.groups());
+  for (const int64_t max_rows : {250, 90, 1}) {
+    EXPECT_LT(relative_difference(gradients(*float32_, batch.groups(), max_rows), whole), 1e-6) << max_rows;
+  }
+}
+
+TEST_P(PackedGradientsTest, RecomputingChangesNoBit) {
+  const Batch batch = make_batch({5, 70}, 3, 40);
+  for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
+    const auto decoder = copy_of(*float32_, dtype);
+    const std::vector<at::Tensor> kept = gradients(*decoder, batch.groups());
+    const std::vector<at::Tensor> recomputed = gradients(*decoder, batch.groups(), 1 << 20, true);
+    for (size_t i = 0; i < kept.size(); ++i)
+      EXPECT_TRUE(at::equal(kept[i], recomputed[i])) << "parameter " << i;
+  }
+}
+
+/// The entries of `gradient` to look at: the largest and some at random.
+std::vector<int64_t> entries_to_check(const at::Tensor& gradient, CounterRng& random) {
+  std::vector<int64_t> entries{gradient.abs().argmax().item<int64_t>()};
+  for (int i = 0; i < 2; ++i) entries.push_back(static_cast<int64_t>(random.below(gradient.numel())));
+  return entries;
+}
+
+TEST_P(PackedGradientsTest, Float64AgreesWithFiniteDifferences) {
+  constexpr double kStep = 1e-5;
+  const Batch batch = make_batch({3, 20}, 2, 8);
+  const std::vector<at::Tensor> expected = gradients(*float64_, batch.groups());
+  CounterRng random(3);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const at::Tensor values = float64_->parameters()[i].detach().view(-1), gradient = expected[i].view(-1);
+    const double scale = gradient.abs().max().item<double>();
+    for (const int64_t entry : entries_to_check(gradient, random)) {
+      const double value = values[entry].item<double>();
+      const auto loss_at = [&](double x) {
+        values[entry].fill_(x);
+        float64_->refresh();
+        return loss_of(*float64_, batch.groups());
+      };
+      const double numeric = (loss_at(value + kStep) - loss_at(value - kStep)) / (2.0 * kStep);
+      loss_at(value);
+      EXPECT_NEAR(gradient[entry].item<double>(), numeric, 1e-6 * scale + 1e-8)
+          << "parameter " << i << "[" << entry << "]";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cohort

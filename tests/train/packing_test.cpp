@@ -1,0 +1,267 @@
+// Packed rows: their layout, how they are cut, and that the trainer's log-probabilities are the sampler's bit
+// for bit.
+#include "cohort/train/packing.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "cohort/core/random.h"
+#include "cohort/sampler/sampler.h"
+#include "tests/core/test_files.h"
+#include "tests/models/tiny_decoder.h"
+
+namespace cohort {
+namespace {
+
+Completion completion_of(std::vector<int32_t> token_ids) {
+  Completion completion;
+  completion.token_ids = std::move(token_ids);
+  return completion;
+}
+
+std::vector<int64_t> values(const at::Tensor& tensor) {
+  return {tensor.const_data_ptr<int64_t>(), tensor.const_data_ptr<int64_t>() + tensor.numel()};
+}
+
+TEST(Packing, LaysOutThePromptOnce) {
+  const std::vector<int32_t> first{10, 11, 12}, second{20};
+  const Completion a = completion_of({1, 2, 3}), b = completion_of({4}), empty, c = completion_of({5, 6});
+  const auto batch = pack({{&first, {&a, &b, &empty}}, {&second, {&c}}}, at::kCPU, true);
+  EXPECT_EQ(values(batch->input.token_ids), (std::vector<int64_t>{10, 11, 12, 1, 2, 20, 5}));
+  EXPECT_EQ(values(batch->input.positions), (std::vector<int64_t>{0, 1, 2, 3, 4, 0, 1}));
+  EXPECT_EQ(values(batch->logit_rows), (std::vector<int64_t>{2, 3, 4, 2, 5, 6}));
+  EXPECT_EQ(batch->targets.token_ids, (std::vector<int32_t>{1, 2, 3, 4, 5, 6}));
+  EXPECT_TRUE(batch->targets.kept_ids.empty());
+  EXPECT_EQ(batch->completions, (std::vector<const Completion*>{&a, &b, &c}));
+  EXPECT_EQ(batch->rows.repeated_prompt, 3);
+  EXPECT_EQ(batch->rows.prompt, 1);
+  EXPECT_EQ(batch->rows.completion, 3);
+  EXPECT_EQ(pack({{&first, {&a}}}, at::kCPU)->rows.prompt, 3);
+}
+
+TEST(Packing, CarriesKeptIdsOfSomeCompletions) {
+  const std::vector<int32_t> prompt{1};
+  Completion filtered = completion_of({7, 8});
+  filtered.kept_ids = {{3, 7}, {8}};
+  const Completion plain = completion_of({9});
+  const auto batch = pack({{&prompt, {&plain, &filtered}}}, at::kCPU);
+  EXPECT_EQ(batch->targets.kept_ids, (std::vector<const std::vector<int32_t>*>{nullptr, &filtered.kept_ids[0],
+                                                                               &filtered.kept_ids[1]}));
+}
+
+TEST(Packing, CutsBetweenCompletionsOnlyWhereItMust) {
+  const std::vector<int32_t> prompt(4, 1);
+  const Completion five = completion_of(std::vector<int32_t>(6, 2));  // five rows
+  const auto sizes = [&](const std::vector<int>& completions, int64_t max_rows) {
+    std::vector<PackGroup> groups;
+    for (const int count : completions)
+      groups.push_back({&prompt, std::vector<const Completion*>(count, &five)});
+    std::vector<std::vector<size_t>> result;
+    for (const auto& microbatch : cut_into_microbatches(groups, max_rows)) {
+      result.emplace_back();
+      for (const PackGroup& group : microbatch) result.back().push_back(group.completions.size());
+    }
+    return result;
+  };
+  using Sizes = std::vector<std::vector<size_t>>;
+  EXPECT_EQ(sizes({2, 2}, 28), (Sizes{{2, 2}}));
+  EXPECT_EQ(sizes({2, 2}, 27), (Sizes{{2}, {2}}));
+  EXPECT_EQ(sizes({1, 4, 1, 1}, 18), (Sizes{{1}, {2}, {2}, {1, 1}}));
+  EXPECT_EQ(sizes({3}, 14), (Sizes{{2}, {1}}));
+  EXPECT_EQ(sizes({3}, 13), (Sizes{{1}, {1}, {1}}));
+  EXPECT_EQ(sizes({2}, 1), (Sizes{{1}, {1}}));
+  EXPECT_TRUE(cut_into_microbatches({}, 10).empty());
+}
+
+TEST(Packing, ChecksTokenIds) {
+  const DecoderConfig config = parse_decoder_config(tiny_config("LlamaForCausalLM"), "config.json");
+  EXPECT_NO_THROW(check_token_ids(config, {0, 299}, {}, "x"));
+  EXPECT_NO_THROW(check_token_ids(config, std::vector<int32_t>(200), std::vector<int32_t>(56), "x"));
+  const auto message = [&](const std::vector<int32_t>& prompt, const std::vector<int32_t>& completion) {
+    return message_of<UserError>([&] { check_token_ids(config, prompt, completion, "in.jsonl:3"); });
+  };
+  EXPECT_EQ(message({}, {1}), "in.jsonl:3: the prompt has no tokens");
+  EXPECT_EQ(message({1}, {300}), "in.jsonl:3: id 300 lies outside the vocabulary of 300");
+  EXPECT_EQ(message({-1}, {1}), "in.jsonl:3: id -1 lies outside the vocabulary of 300");
+  EXPECT_EQ(message(std::vector<int32_t>(200), std::vector<int32_t>(57)),
+            "in.jsonl:3: 257 tokens are more than the model's context of 256");
+}
+
+std::vector<Prompt> mixed_prompts() {
+  CounterRng random(17);
+  std::vector<Prompt> prompts;
+  for (const int64_t length : {1, 15, 130, 16, 17, 64}) {
+    Prompt prompt;
+    prompt.id = std::to_string(length);
+    for (int64_t i = 0; i < length; ++i) prompt.token_ids.push_back(static_cast<int32_t>(random.below(300)));
+    prompts.push_back(std::move(prompt));
+  }
+  return prompts;
+}
+
+/// The trainer's log-probabilities of all tokens, group after group.
+std::vector<float> trainer_logprobs(const Decoder& decoder, const std::vector<RolloutGroup>& rollout,
+                                    int64_t max_rows, double temperature) {
+  std::vector<PackGroup> groups;
+  for (const RolloutGroup& group : rollout) {
+    groups.push_back({&group.prompt.token_ids, {}});
+    for (const Completion& completion : group.completions) groups.back().completions.push_back(&completion);
+  }
+  std::vector<float> logprobs;
+  for (const auto& microbatch : cut_into_microbatches(groups, max_rows)) {
+    const auto batch = pack(microbatch, at::kCPU);
+    const at::Tensor part = packed_logprobs(decoder, *batch, temperature).logprobs.detach().contiguous();
+    logprobs.insert(logprobs.end(), part.const_data_ptr<float>(),
+                    part.const_data_ptr<float>() + part.numel());
+  }
+  return logprobs;
+}
+
+std::vector<float> sampler_logprobs(const std::vector<RolloutGroup>& rollout) {
+  std::vector<float> logprobs;
+  for (const RolloutGroup& group : rollout) {
+    for (const Completion& completion : group.completions) {
+      EXPECT_EQ(completion.sampler_logprobs.size(), completion.token_ids.size());
+      logprobs.insert(logprobs.end(), completion.sampler_logprobs.begin(), completion.sampler_logprobs.end());
+    }
+  }
+  return logprobs;
+}
+
+void expect_same_rollout(const std::vector<RolloutGroup>& a, const std::vector<RolloutGroup>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t p = 0; p < a.size(); ++p) {
+    ASSERT_EQ(a[p].completions.size(), b[p].completions.size());
+    for (size_t g = 0; g < a[p].completions.size(); ++g) {
+      EXPECT_EQ(a[p].completions[g].token_ids, b[p].completions[g].token_ids)
+          << "prompt " << p << ", sample " << g;
+      EXPECT_EQ(a[p].completions[g].sampler_logprobs, b[p].completions[g].sampler_logprobs) << p << " " << g;
+      EXPECT_EQ(a[p].completions[g].kept_ids, b[p].completions[g].kept_ids) << p << " " << g;
+      EXPECT_EQ(a[p].completions[g].finish_reason, b[p].completions[g].finish_reason) << p << " " << g;
+    }
+  }
+}
+
+struct Setup {
+  const char* architecture;
+  at::ScalarType dtype;
+  const char* sampling;
+};
+
+SamplingParams sampling_of(const std::string& name) {
+  SamplingParams params;
+  params.max_completion_length = 28;
+  params.stop_token_ids = {3, 50, 99, 121, 200, 288};  // so that completions end at different lengths
+  if (name == "hot") params.temperature = 1.7;
+  if (name == "greedy") params.temperature = 0.0;
+  if (name == "filtered") {
+    params.temperature = 1.3;
+    params.top_k = 40;
+    params.top_p = 0.9;
+    params.min_p = 0.02;
+  }
+  return params;
+}
+
+class ExactnessTest : public testing::TestWithParam<Setup> {
+ protected:
+  std::vector<RolloutGroup> rollout(const std::vector<Prompt>& prompts, int64_t num_generations,
+                                    int64_t cache_tokens, uint64_t first_prompt = 0) {
+    Sampler sampler(*decoder_, nullptr, cache_tokens);
+    auto groups = sampler.rollout(prompts, num_generations, params_,
+                                  {.seed = 7, .step = 2, .first_prompt = first_prompt});
+    stats_ = sampler.stats();
+    return groups;
+  }
+
+  const std::vector<Prompt> prompts_ = mixed_prompts();
+  const std::unique_ptr<Decoder> decoder_ =
+      tiny_decoder(tiny_config(GetParam().architecture), GetParam().dtype);
+  SamplingParams params_ = sampling_of(GetParam().sampling);
+  SamplerStats stats_;
+  const ThreadCount one_thread_{1};
+};
+
+// What the budget of the next test is: nine pages of the longest prompt and two of one completion.
+constexpr int64_t kLeastCacheTokens = (9 + 2) * kPageRows;
+
+TEST_P(ExactnessTest, TheSamplerIsTheTrainer) {
+  const std::vector<RolloutGroup> groups = rollout(prompts_, 4, 0);
+  EXPECT_EQ(stats_.num_preemptions, 0);
+  EXPECT_EQ(stats_.prompt_rows, 1 + 15 + 16 + 17 + 64 + 130);
+  const std::vector<float> expected = sampler_logprobs(groups);
+  EXPECT_GT(expected.size(), 200u);
+  const double temperature = params_.logprob_temperature();
+  for (const int64_t max_rows : {1 << 20, 150, 60, 1}) {
+    const at::NoGradGuard no_grad;
+    EXPECT_EQ(trainer_logprobs(*decoder_, groups, max_rows, temperature), expected) << max_rows << " rows";
+  }
+  EXPECT_EQ(trainer_logprobs(*decoder_, groups, 300, temperature), expected) << "with gradient";
+}
+
+TEST_P(ExactnessTest, TokensDoNotDependOnTheSchedule) {
+  const std::vector<RolloutGroup> groups = rollout(prompts_, 4, 0);
+  expect_same_rollout(rollout(prompts_, 4, kLeastCacheTokens), groups);
+  EXPECT_GT(stats_.num_preemptions, 0);
+  EXPECT_GT(stats_.prompt_rows, 1 + 15 + 16 + 17 + 64 + 130) << "no prompt was evicted";
+  expect_same_rollout(rollout(prompts_, 4, kLeastCacheTokens + 5 * kPageRows), groups);
+  // Each prompt alone, with fewer completions: the lone completion of the last prompt is a single live row.
+  for (size_t p = 0; p < prompts_.size(); ++p) {
+    const int64_t num_generations = p + 1 == prompts_.size() ? 1 : 3;
+    RolloutGroup first = groups[p];
+    first.completions.resize(num_generations);
+    expect_same_rollout(rollout({prompts_[p]}, num_generations, 0, p), {first});
+  }
+}
+
+TEST_P(ExactnessTest, ThreadsChangeNothing) {
+  params_.max_completion_length = 10;
+  const std::vector<RolloutGroup> groups = rollout(prompts_, 3, 0);
+  const std::vector<float> expected = sampler_logprobs(groups);
+  RolloutGroup alone = groups[4];
+  alone.completions.resize(1);
+  for (const int threads : {2, 3, 5, 8}) {
+    SCOPED_TRACE(str(threads, " threads"));
+    const ThreadCount count(threads);
+    expect_same_rollout(rollout(prompts_, 3, 0), groups);
+    expect_same_rollout(rollout({prompts_[4]}, 1, 0, 4), {alone});
+    EXPECT_EQ(trainer_logprobs(*decoder_, groups, 200, params_.logprob_temperature()), expected);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, ExactnessTest,
+                         testing::Values(Setup{"LlamaForCausalLM", at::kFloat, "plain"},
+                                         Setup{"LlamaForCausalLM", at::kBFloat16, "filtered"},
+                                         Setup{"Qwen2ForCausalLM", at::kFloat, "filtered"},
+                                         Setup{"Qwen2ForCausalLM", at::kBFloat16, "hot"},
+                                         Setup{"Qwen3ForCausalLM", at::kFloat, "hot"},
+                                         Setup{"Qwen3ForCausalLM", at::kBFloat16, "plain"},
+                                         Setup{"Qwen3ForCausalLM", at::kFloat, "greedy"},
+                                         Setup{"Qwen3ForCausalLM", at::kBFloat16, "filtered"}),
+                         [](const auto& info) {
+                           return str(info.param.architecture,
+                                      info.param.dtype == at::kFloat ? "Float32" : "Bfloat16",
+                                      info.param.sampling);
+                         });
+
+TEST(Exactness, AnotherAddressGivesOtherTokens) {
+  const ThreadCount one_thread(1);
+  const auto decoder = tiny_decoder(tiny_config("LlamaForCausalLM"), at::kFloat);
+  const std::vector<Prompt> prompts{mixed_prompts()[1]};
+  Sampler sampler(*decoder, nullptr, 0);
+  const SamplingParams params = sampling_of("hot");
+  const auto tokens = [&](RolloutAddress address) {
+    return sampler.rollout(prompts, 2, params, address)[0].completions[0].token_ids;
+  };
+  const std::vector<int32_t> first = tokens({.seed = 1});
+  EXPECT_EQ(tokens({.seed = 1}), first);
+  EXPECT_NE(tokens({.seed = 2}), first);
+  EXPECT_NE(tokens({.seed = 1, .step = 1}), first);
+  EXPECT_NE(tokens({.seed = 1, .first_prompt = 1}), first);
+  const auto group = sampler.rollout(prompts, 2, params, {.seed = 1})[0];
+  EXPECT_NE(group.completions[0].token_ids, group.completions[1].token_ids);
+}
+
+}  // namespace
+}  // namespace cohort
