@@ -1,12 +1,12 @@
 // What the commands share: how they are listed, how their arguments are read and how they reach a model.
 #pragma once
 
-#include <ATen/ATen.h>
-
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cohort/core/config_io.h"
+#include "cohort/tensor/compute.h"
 
 namespace cohort::cli {
 
@@ -25,8 +25,8 @@ const std::vector<Command>& commands();
 /// Prints synopsis, summary and every key; for --help.
 void print_help(const Command& command, const Section& settings);
 
-/// Fills `config` from TOML files (positional arguments ending in .toml) and flags; returns the other positional
-/// arguments, or nothing after printing --help.
+/// Fills `config` from TOML files (positional arguments ending in .toml) and flags; returns the other
+/// positional arguments, or nothing after printing --help.
 template <typename Config>
 std::optional<Arguments> read_arguments(const Command& command, const Arguments& arguments, Config& config) {
   for (const std::string& argument : arguments) {
@@ -58,9 +58,6 @@ bool read_flags(const Command& command, const Arguments& arguments, Config& conf
 }
 
 [[noreturn]] void refuse_arguments(const Command& command, const Arguments& rest);
-
-/// "float32" or "bfloat16".
-at::ScalarType parse_dtype(const std::string& name);
 
 /// Throws ConfigError naming the flag when a required value is empty.
 void require(const std::string& value, const char* flag);

@@ -1,6 +1,7 @@
 // The program's entry: finds the command, and turns what the user can mend into one line and exit code 2.
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 
 #include "apps/cli/command.h"
@@ -33,12 +34,6 @@ void refuse_arguments(const Command& command, const Arguments& rest) {
                         command.name, " --help"));
 }
 
-at::ScalarType parse_dtype(const std::string& name) {
-  if (name == "float32") return at::kFloat;
-  if (name == "bfloat16") return at::kBFloat16;
-  throw ConfigError(str("dtype \"", name, "\" is unknown: give float32 or bfloat16"));
-}
-
 void require(const std::string& value, const char* flag) {
   if (value.empty()) throw ConfigError(str("--", flag, " is required"));
 }
@@ -61,8 +56,8 @@ int run(const Arguments& arguments) {
     if (arguments[0] == command.name) return command.run(command, {arguments.begin() + 1, arguments.end()});
     names.emplace_back(command.name);
   }
-  throw ConfigError(str("unknown command \"", arguments[0], "\"; the nearest is \"", nearest_name(arguments[0], names),
-                        "\" (see cohort --help)"));
+  throw ConfigError(str("unknown command \"", arguments[0], "\"; the nearest is \"",
+                        nearest_name(arguments[0], names), "\" (see cohort --help)"));
 }
 
 }  // namespace
@@ -72,6 +67,9 @@ int main(int argc, char** argv) {
   try {
     return cohort::cli::run({argv + 1, argv + argc});
   } catch (const cohort::UserError& error) {
+    std::cerr << "cohort: " << error.what() << "\n";
+    return 2;
+  } catch (const std::filesystem::filesystem_error& error) {
     std::cerr << "cohort: " << error.what() << "\n";
     return 2;
   } catch (const std::exception& error) {

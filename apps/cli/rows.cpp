@@ -1,25 +1,35 @@
 #include "apps/cli/rows.h"
 
-#include <ATen/Context.h>
-#include <ATen/Parallel.h>
-
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <thread>
 
 #include "cohort/core/error.h"
 
 namespace cohort::cli {
 
-void for_each_row(const std::string& path, const std::function<void(const Json&, const std::string&)>& f) {
+void for_each_row(const std::string& path, const OnRow& f) {
   std::ifstream file(path);
-  if (!file) throw FormatError(str(path, ": can't be read"));
+  if (!file || std::filesystem::is_directory(path))
+    throw FormatError(str(path, ": can't be read; does the file exist?"));
+  for_each_row(file, path, f);
+}
+
+void for_each_row(std::istream& stream, const std::string& name, const OnRow& f) {
   std::string line;
-  for (int64_t number = 1; std::getline(file, line); ++number) {
+  for (int64_t number = 1; std::getline(stream, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    f(parse_json_line(line, path, number), str(path, ":", number));
+    const Json row = parse_json_line(line, name, number);
+    const std::string where = str(name, ":", number);
+    if (!row.is_object()) throw FormatError(str(where, ": expected a JSON object on this line"));
+    f(row, where);
   }
+}
+
+std::string read_string(const Json& row, const char* key, const std::string& where) {
+  if (!row.contains(key) || !row.at(key).is_string())
+    throw FormatError(str(where, ": \"", key, "\" must be a string"));
+  return row.at(key).get<std::string>();
 }
 
 std::vector<int32_t> read_ids(const Json& row, const char* key, const std::string& where) {
@@ -36,19 +46,19 @@ std::vector<int32_t> read_ids(const Json& row, const char* key, const std::strin
   return ids;
 }
 
+void check_output(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder)) {
+    throw FormatError(str(path, ": the folder ", folder.string(), " does not exist; make it first"));
+  }
+  if (std::filesystem::is_directory(path)) throw FormatError(str(path, ": is a folder; name a file"));
+}
+
 JsonlWriter open_output(const std::string& path) {
-  std::filesystem::remove(path);
+  check_output(path);
+  // What is no regular file, such as /dev/null, is written to as it is.
+  if (std::filesystem::is_regular_file(path)) std::filesystem::remove(path);
   return JsonlWriter(path);
-}
-
-void set_threads(int64_t threads) {
-  const auto cores = static_cast<int64_t>(std::thread::hardware_concurrency());
-  at::set_num_threads(static_cast<int>(threads > 0 ? threads : std::max<int64_t>(1, cores)));
-}
-
-at::Device parse_device(const std::string& name) {
-  if (name == "cuda" && !at::hasCUDA()) throw ConfigError("device \"cuda\": this torch finds no CUDA device");
-  return at::Device(name);
 }
 
 }  // namespace cohort::cli

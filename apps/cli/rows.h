@@ -1,9 +1,9 @@
 // Reading and writing the JSONL rows of the commands.
 #pragma once
 
-#include <ATen/ATen.h>
-
+#include <cstdint>
 #include <functional>
+#include <istream>
 #include <string>
 #include <vector>
 
@@ -12,19 +12,25 @@
 
 namespace cohort::cli {
 
-/// Calls `f(row, "FILE:LINE")` for every line that is not blank. Throws FormatError naming file and line.
-void for_each_row(const std::string& path, const std::function<void(const Json&, const std::string&)>& f);
+using OnRow = std::function<void(const Json& row, const std::string& where)>;
+
+/// Calls `f(row, "FILE:LINE")` for every line that is not blank. Throws FormatError naming file and line for
+/// what is no JSON object.
+void for_each_row(const std::string& path, const OnRow& f);
+
+/// The same for a stream that is open; `name` stands for the file.
+void for_each_row(std::istream& stream, const std::string& name, const OnRow& f);
+
+/// A string. Throws FormatError naming `where` and the key.
+std::string read_string(const Json& row, const char* key, const std::string& where);
 
 /// A list of token ids. Throws FormatError naming `where` and the key.
 std::vector<int32_t> read_ids(const Json& row, const char* key, const std::string& where);
 
+/// Throws FormatError, before any work is done, when `path` is a folder or lies in none.
+void check_output(const std::string& path);
+
 /// A new file, replacing an old one. Throws FormatError when it can't be written.
 JsonlWriter open_output(const std::string& path);
-
-/// 0 takes all cores.
-void set_threads(int64_t threads);
-
-/// "cpu" or "cuda". Throws ConfigError for cuda where there is none.
-at::Device parse_device(const std::string& name);
 
 }  // namespace cohort::cli

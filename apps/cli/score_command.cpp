@@ -1,5 +1,4 @@
 // cohort score: log-probabilities of given completions.
-#include <fstream>
 #include <map>
 
 #include "apps/cli/command.h"
@@ -28,7 +27,8 @@ struct ScoreConfig {
     f("dtype", dtype, "Compute dtype.", one_of({"float32", "bfloat16"}));
     f("device", device, "Where to compute.", one_of({"cpu", "cuda"}));
     f("temperature", temperature, "Divides the logits.", above(0.0));
-    f("tokens_per_microbatch", tokens_per_microbatch, "Rows forwarded at once; changes no result.", at_least(1));
+    f("tokens_per_microbatch", tokens_per_microbatch, "Rows forwarded at once; changes no result.",
+      at_least(1));
     f("threads", threads, "CPU threads; 0 takes all cores. Changes no result.", at_least(0));
   }
 };
@@ -52,7 +52,8 @@ std::vector<ScoreRow> read_rows(const ScoreConfig& config, const DecoderConfig& 
 std::vector<PackGroup> group_rows(const std::vector<ScoreRow>& rows) {
   std::vector<PackGroup> groups;
   for (const ScoreRow& row : rows) {
-    if (groups.empty() || *groups.back().prompt_ids != row.prompt_ids) groups.push_back({&row.prompt_ids, {}});
+    if (groups.empty() || *groups.back().prompt_ids != row.prompt_ids)
+      groups.push_back({&row.prompt_ids, {}});
     groups.back().completions.push_back(&row.completion);
   }
   return groups;
@@ -66,6 +67,7 @@ int score_command(const Command& self, const Arguments& arguments) {
   require(config.model, "model");
   require(config.input, "input");
   require(config.output, "output");
+  check_output(config.output);
   set_threads(config.threads);
   const at::NoGradGuard no_grad;
   const auto decoder = load_pretrained(config.model, parse_dtype(config.dtype), parse_device(config.device));

@@ -1,0 +1,93 @@
+// cohort eval: how good a model is at the prompts of a file.
+#include <iostream>
+
+#include "apps/cli/command.h"
+#include "apps/cli/generation.h"
+#include "apps/cli/rows.h"
+#include "cohort/core/error.h"
+#include "cohort/tasks/dataset.h"
+#include "cohort/train/evaluation.h"
+
+namespace cohort::cli {
+namespace {
+
+struct EvalConfig {
+  GenerationConfig generation;
+  std::string input, output, reward, command;
+  double timeout_s = RewardConfig().timeout_s;
+
+  void describe(FieldVisitor& f) {
+    f("input", input, "JSONL with a string `prompt` per line; other columns reach the reward.");
+    f("output", output,
+      "JSON: mean reward, pass@k, lengths, finish reasons, statuses. A reward of 1 is a success.");
+    f("reward", reward, "What judges a completion.", one_of(reward_types()));
+    f("command", command, "For `command`: a shell command that answers one JSON line with one JSON line.");
+    f("timeout_s", timeout_s, "For `command`: seconds for one answer; later ones count as timeout.",
+      above(0.0));
+    generation.describe(f);
+  }
+};
+
+std::vector<Prompt> read_eval_prompts(const EvalConfig& config, const LoadedModel& model) {
+  if (!model.tokenizer) {
+    throw FormatError(str(config.generation.model, ": has no tokenizer.json, which evaluation needs"));
+  }
+  auto prompts =
+      read_prompts(config.input, [&](const std::string& text) { return model.tokenizer->encode(text); });
+  check_prompts(prompts, model.decoder->config());
+  return prompts;
+}
+
+Json number_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+
+Json to_json(const EvalConfig& config, const Evaluation& evaluation) {
+  const RewardEvaluation& reward = evaluation.rewards.front();
+  Json pass_at = Json::object(), statuses = Json::object();
+  for (const auto& [k, value] : reward.pass_at) pass_at[std::to_string(k)] = value;
+  for (int64_t status = 0; status < kNumRewardStatuses; ++status) {
+    statuses[to_string(static_cast<RewardStatus>(status))] = reward.status_counts[status];
+  }
+  const double stopped =
+      static_cast<double>(evaluation.num_stopped) / static_cast<double>(evaluation.num_completions);
+  return {
+      {"model", config.generation.model},
+      {"input", config.input},
+      {"reward", config.reward},
+      {"num_prompts", evaluation.num_prompts},
+      {"num_generations", config.generation.num_generations},
+      {"temperature", config.generation.temperature},
+      {"seed", config.generation.seed},
+      {"mean", number_or_null(reward.mean)},
+      {"pass@k", pass_at},
+      {"lengths",
+       {{"mean", evaluation.mean_length}, {"min", evaluation.min_length}, {"max", evaluation.max_length}}},
+      {"finish_reasons",
+       {{to_string(FinishReason::kStop), stopped}, {to_string(FinishReason::kLength), 1.0 - stopped}}},
+      {"reward_statuses", statuses}};
+}
+
+}  // namespace
+
+int eval_command(const Command& self, const Arguments& arguments) {
+  EvalConfig config;
+  if (!read_flags(self, arguments, config)) return 0;
+  require(config.generation.model, "model");
+  require(config.input, "input");
+  require(config.reward, "reward");
+  require(config.output, "output");
+  check_output(config.output);
+  RewardScorer scorer({{.name = config.reward, .command = config.command, .timeout_s = config.timeout_s}});
+  const LoadedModel model = load_model(config.generation);
+  const std::vector<Prompt> prompts = read_eval_prompts(config, model);
+  Sampler sampler(*model.decoder, model.tokenizer.get(), config.generation.cache_tokens);
+  const Evaluation evaluation =
+      evaluate(sampler, prompts, config.generation.num_generations, sampling_params(config.generation, model),
+               scorer, rollout_address(config.generation));
+  const Json result = to_json(config, evaluation);
+  write_json(config.output, result);
+  std::cout << "mean " << result["mean"] << ", pass@k " << result["pass@k"] << ", lengths "
+            << result["lengths"] << "\n";
+  return 0;
+}
+
+}  // namespace cohort::cli

@@ -1,0 +1,55 @@
+#include "apps/cli/generation.h"
+
+#include "apps/cli/command.h"
+#include "apps/cli/rows.h"
+#include "cohort/models/pretrained.h"
+#include "cohort/train/model_tokenizer.h"
+#include "cohort/train/stop_ids.h"
+
+namespace cohort::cli {
+
+void GenerationConfig::describe(FieldVisitor& f) {
+  f("model", model, "Hugging Face model directory; required.");
+  f("dtype", dtype, "Compute dtype.", one_of({"float32", "bfloat16"}));
+  f("device", device, "Where to compute.", one_of({"cpu", "cuda"}));
+  f("num_generations", num_generations, "Completions of each prompt.", at_least(1));
+  f("max_completion_length", max_completion_length, "Longest completion, in tokens.", at_least(1));
+  f("temperature", temperature, "Divides the logits; 0 is greedy.", at_least(0.0));
+  f("top_k", top_k, "Sample from the k likeliest tokens only; 0 is off.", at_least(0));
+  f("top_p", top_p, "Sample from the smallest set of likeliest tokens with this probability; 1 is off.",
+    above_up_to(0.0, 1.0));
+  f("min_p", min_p,
+    "Sample from tokens with at least this share of the likeliest one's probability; 0 is off.",
+    between(0.0, 1.0));
+  f("stop_strings", stop_strings, "Texts that end a completion; the flag is given once for each.");
+  f("ignore_eos", ignore_eos, "Sample on past stop tokens, up to max_completion_length.");
+  f("seed", seed, "Decides every random number, with the place of a prompt in the file.", at_least(0));
+  f("cache_tokens", cache_tokens, "Size of the paged KV cache, in tokens; 0 chooses one. Changes no result.",
+    at_least(0));
+  f("threads", threads, "CPU threads; 0 takes all cores. Changes no result.", at_least(0));
+}
+
+LoadedModel load_model(const GenerationConfig& config) {
+  set_threads(config.threads);
+  LoadedModel model;
+  model.decoder = load_pretrained(config.model, parse_dtype(config.dtype), parse_device(config.device));
+  model.tokenizer = read_tokenizer(config.model, model.decoder->config());
+  return model;
+}
+
+SamplingParams sampling_params(const GenerationConfig& config, const LoadedModel& model) {
+  return {.temperature = config.temperature,
+          .top_k = config.top_k,
+          .top_p = config.top_p,
+          .min_p = config.min_p,
+          .max_completion_length = config.max_completion_length,
+          .ignore_eos = config.ignore_eos,
+          .stop_token_ids = stop_token_ids(model.decoder->config(), model.tokenizer.get()),
+          .stop_strings = config.stop_strings};
+}
+
+RolloutAddress rollout_address(const GenerationConfig& config) {
+  return {.seed = static_cast<uint64_t>(config.seed), .step = 0, .first_prompt = 0};
+}
+
+}  // namespace cohort::cli

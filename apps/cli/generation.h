@@ -1,0 +1,49 @@
+// What the commands that sample share: a model with its text side, and the keys that say how to draw.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cohort/core/config.h"
+#include "cohort/models/decoder.h"
+#include "cohort/sampler/sampler.h"
+#include "cohort/text/tokenizer.h"
+
+namespace cohort::cli {
+
+struct GenerationConfig {
+  std::string model;
+  std::string dtype = "float32";
+  std::string device = "cpu";
+  int64_t num_generations = 1;
+  int64_t max_completion_length = 512;
+  double temperature = 1.0;
+  int64_t top_k = 0;
+  double top_p = 1.0;
+  double min_p = 0.0;
+  std::vector<std::string> stop_strings;
+  bool ignore_eos = false;
+  int64_t seed = 42;
+  int64_t cache_tokens = 0;
+  int64_t threads = 0;
+
+  void describe(FieldVisitor& f);
+};
+
+/// A model directory, loaded.
+struct LoadedModel {
+  std::unique_ptr<Decoder> decoder;
+  std::unique_ptr<const Tokenizer> tokenizer;  ///< null where the directory has none
+};
+
+/// Sets the threads and loads the model. Throws FormatError naming the file at fault.
+LoadedModel load_model(const GenerationConfig& config);
+
+/// How `config` draws from `model`, whose stop ids end completions.
+SamplingParams sampling_params(const GenerationConfig& config, const LoadedModel& model);
+
+/// The place of prompt 0.
+RolloutAddress rollout_address(const GenerationConfig& config);
+
+}  // namespace cohort::cli

@@ -1,0 +1,129 @@
+// cohort info: what a model directory holds, and the memory that it needs.
+#include <iomanip>
+#include <iostream>
+#include <map>
+#include <sstream>
+
+#include "apps/cli/command.h"
+#include "cohort/core/error.h"
+#include "cohort/models/kv_cache.h"
+#include "cohort/models/pretrained.h"
+#include "cohort/tensor/weight_files.h"
+#include "cohort/train/model_tokenizer.h"
+#include "cohort/train/stop_ids.h"
+
+namespace cohort::cli {
+namespace {
+
+struct InfoConfig {
+  void describe(FieldVisitor&) {}
+};
+
+struct WeightSummary {
+  int64_t num_parameters = 0;
+  int64_t num_tensors = 0;
+  std::map<std::string, int64_t> bytes_by_dtype;
+};
+
+template <typename... Args>
+void print_line(const char* label, const Args&... args) {
+  std::cout << std::left << std::setw(14) << label << cohort::str(args...) << "\n";
+}
+
+/// Such as "12.3 MiB".
+std::string bytes_text(int64_t bytes) {
+  const char* const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  auto value = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; value >= 1024.0 && unit + 1 < std::size(units); ++unit) value /= 1024.0;
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(unit == 0 ? 0 : 1) << value << " " << units[unit];
+  return text.str();
+}
+
+/// From the headers of the files alone: the weights are not read.
+WeightSummary read_weights(const std::string& model_dir, const DecoderConfig& config) {
+  const WeightReader reader = WeightReader::open(model_dir);
+  WeightSummary summary;
+  for (const std::string& name : reader.names()) {
+    const TensorInfo& info = reader.info(name);
+    ++summary.num_tensors;
+    summary.bytes_by_dtype[c10::toString(info.dtype)] += static_cast<int64_t>(info.end - info.begin);
+    if (is_redundant_tensor(name, config)) continue;
+    int64_t count = 1;
+    for (const int64_t size : info.shape) count *= size;
+    summary.num_parameters += count;
+  }
+  return summary;
+}
+
+void print_shape(const DecoderConfig& config) {
+  print_line("architecture", config.architecture);
+  print_line("layers", config.num_hidden_layers, " of width ", config.hidden_size, ", MLP ",
+             config.intermediate_size);
+  print_line("attention", config.num_attention_heads, " heads of ", config.head_dim, ", ",
+             config.num_key_value_heads, " of keys and values", config.qk_norm ? ", q/k norm" : "",
+             config.qkv_bias ? ", qkv bias" : "");
+  print_line("vocabulary", config.vocab_size,
+             config.tie_word_embeddings ? ", head tied to the embedding" : ", own head");
+  print_line("context", config.max_position_embeddings, " tokens");
+}
+
+void print_weights(const WeightSummary& weights) {
+  print_line("parameters", weights.num_parameters);
+  std::string files;
+  for (const auto& [dtype, bytes] : weights.bytes_by_dtype) {
+    files += (files.empty() ? "" : ", ") + bytes_text(bytes) + " of " + dtype;
+  }
+  print_line("weight files", weights.num_tensors, " tensors: ", files);
+}
+
+void print_text(const Tokenizer* tokenizer, const DecoderConfig& config) {
+  if (tokenizer == nullptr) {
+    print_line("tokenizer", "none: prompts must be token ids");
+  } else {
+    int64_t num_special = 0;
+    for (int32_t id = 0; id < tokenizer->vocab_size(); ++id) num_special += tokenizer->is_special(id);
+    print_line("tokenizer", "byte-level BPE, ", tokenizer->vocab_size(), " ids, ", num_special,
+               " of them special");
+  }
+  std::string stops;
+  for (const int32_t id : stop_token_ids(config, tokenizer)) {
+    const auto token = tokenizer != nullptr ? tokenizer->token(id) : std::nullopt;
+    stops += str(stops.empty() ? "" : ", ", id, token ? " " + *token : "");
+  }
+  print_line("stop ids", stops.empty() ? "none: completions end by their length" : stops);
+}
+
+void print_memory(const WeightSummary& weights, const DecoderConfig& config) {
+  constexpr int64_t kMasterGradientAdam = 4 + 4 + 8;
+  for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
+    const auto packed = static_cast<int64_t>(c10::elementSize(dtype));
+    const int64_t per_parameter = kMasterGradientAdam + packed;
+    const char* label = dtype == at::kFloat ? "float32" : "bfloat16";
+    print_line(label, "training about ", bytes_text(weights.num_parameters * per_parameter), " (",
+               per_parameter, " bytes a parameter: master 4, gradient 4, Adam 8, packed copy ", packed,
+               ") and activations; KV cache ", KvCache::bytes_per_row(config, dtype), " bytes a token");
+  }
+}
+
+}  // namespace
+
+int info_command(const Command& self, const Arguments& arguments) {
+  InfoConfig config;
+  const auto rest = read_arguments(self, arguments, config);
+  if (!rest) return 0;
+  if (rest->empty()) throw ConfigError("cohort info: name a model directory");
+  if (rest->size() > 1) refuse_arguments(self, {rest->begin() + 1, rest->end()});
+  const std::string& model_dir = rest->front();
+  const DecoderConfig shape = read_decoder_config(model_dir);
+  const WeightSummary weights = read_weights(model_dir, shape);
+  const auto tokenizer = read_tokenizer(model_dir, shape);
+  print_shape(shape);
+  print_weights(weights);
+  print_text(tokenizer.get(), shape);
+  print_memory(weights, shape);
+  return 0;
+}
+
+}  // namespace cohort::cli

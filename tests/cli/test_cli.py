@@ -1,0 +1,734 @@
+"""The program from outside: every command on a tiny random model, and what it says to wrong input.
+
+COHORT=build/cohort python3 tests/cli/test_cli.py
+
+Plain python3, no packages. The model is made by `cohort init` with the demo's tokenizer.
+"""
+
+import json
+import math
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import tempfile
+import unittest
+
+# Threads that wait by spinning take the cores from each other where tests run side by side: 17 s became 0.8.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+PROGRAM = pathlib.Path(os.environ["COHORT"]).resolve()
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DEMO = ROOT / "recipes" / "demo"
+COMMANDS = ["sample", "score", "eval", "tokenize", "detokenize", "data", "init", "info", "docs"]
+
+# A large initializer_range, so that the tokens' probabilities differ widely and every weight matters.
+CONFIG = {
+    "architectures": ["Qwen3ForCausalLM"],
+    "model_type": "qwen3",
+    "vocab_size": 420,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+    "max_position_embeddings": 256,
+    "initializer_range": 0.4,
+    "tie_word_embeddings": False,
+    "eos_token_id": 0,
+}
+CONTEXT, VOCABULARY = CONFIG["max_position_embeddings"], CONFIG["vocab_size"]
+COMPLETION_LENGTH = 12
+
+# Lengths around the edges of cache pages (16) and attention tiles (64).
+PROMPT_LENGTHS = [1, 15, 16, 17, 64, 130]
+
+
+def run(*arguments, stdin=None):
+    return subprocess.run(
+        [PROGRAM, *map(str, arguments)], input=stdin, capture_output=True, text=True, encoding="utf-8"
+    )
+
+
+def must_run(*arguments):
+    result = run(*arguments)
+    assert result.returncode == 0, result.stderr
+
+
+def write_lines(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def parse_lines(text):
+    """Not str.splitlines, which cuts at U+2028 too."""
+    return [json.loads(line) for line in text.split("\n")[:-1]]
+
+
+def read_lines(path):
+    return parse_lines(path.read_text(encoding="utf-8"))
+
+
+def prompt_rows():
+    """Any ids of the vocabulary, those without a token in the tokenizer included."""
+    return [{"prompt_ids": [(7 + 31 * i + 101 * n) % VOCABULARY for i in range(n)]} for n in PROMPT_LENGTHS]
+
+
+def num_parameters():
+    c = CONFIG
+    hidden, width = c["hidden_size"], c["head_dim"]
+    attention = 2 * hidden * width * (c["num_attention_heads"] + c["num_key_value_heads"]) + 2 * width
+    layer = attention + 3 * hidden * c["intermediate_size"] + 2 * hidden
+    return 2 * c["vocab_size"] * hidden + c["num_hidden_layers"] * layer + hidden
+
+
+def setUpModule():
+    """One model for all tests, which only read it."""
+    folder = tempfile.TemporaryDirectory(prefix="cohort-cli-")
+    unittest.addModuleCleanup(folder.cleanup)
+    files = CliTest
+    files.folder = pathlib.Path(folder.name)
+    files.config = files.folder / "config.json"
+    files.config.write_text(json.dumps(CONFIG))
+    files.tokenizer = files.folder / "tokenizer"
+    files.tokenizer.mkdir()
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(DEMO / name, files.tokenizer)
+    files.model = files.folder / "model"
+    must_run(
+        "init", "--config", files.config, "--tokenizer", files.tokenizer, "--seed", 3, "--output", files.model
+    )
+    files.no_tokenizer = files.folder / "no-tokenizer"
+    shutil.copytree(files.model, files.no_tokenizer)
+    (files.no_tokenizer / "tokenizer.json").unlink()
+    files.prompts = write_lines(files.folder / "prompts.jsonl", prompt_rows())
+    files.texts = write_lines(
+        files.folder / "texts.jsonl", [{"prompt": "2 + 3 ="}, {"prompt": "numbers: 4 5 6"}]
+    )
+    files.countdown = files.folder / "countdown.jsonl"
+    must_run("data", "countdown", "--count", 6, "--seed", 1, "--output", files.countdown)
+
+
+class CliTest(unittest.TestCase):
+    def cohort(self, *arguments, stdin=None):
+        result = run(*arguments, stdin=stdin)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result
+
+    def sample(self, *options, model=None, prompts=None, generations=3, seed=5):
+        output = self.folder / "samples.jsonl"
+        self.cohort(
+            *(
+                "sample",
+                "--model",
+                model or self.model,
+                "--input",
+                prompts or self.prompts,
+                "--output",
+                output,
+            ),
+            *("--num-generations", generations, "--max-completion-length", COMPLETION_LENGTH, "--seed", seed),
+            *options,
+        )
+        return read_lines(output)
+
+    def score(self, rows, *options):
+        output = self.folder / "scores.jsonl"
+        samples = write_lines(self.folder / "samples-to-score.jsonl", rows)
+        self.cohort("score", "--model", self.model, "--input", samples, "--output", output, *options)
+        return [row["logprobs"] for row in read_lines(output)]
+
+
+class HelpTest(CliTest):
+    def test_every_command_lists_its_keys(self):
+        usage = self.cohort("--help").stdout
+        for command in COMMANDS:
+            with self.subTest(command=command):
+                self.assertIn(command, usage)
+                text = self.cohort(command, "--help").stdout
+                self.assertTrue(text.startswith(f"cohort {command} "), text)
+        self.assertIn("--temperature", self.cohort("sample", "--help").stdout)
+
+    def test_no_command_prints_the_usage(self):
+        result = run()
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("sample", result.stdout)
+
+    def test_docs_prints_the_page_that_lies_in_docs(self):
+        page = self.cohort("docs", "configuration").stdout
+        self.assertEqual(page, (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8"))
+
+
+class TextTest(CliTest):
+    def test_tokens_of_a_text_and_back(self):
+        texts = [
+            "",
+            "2 + 3",
+            "<think>so</think><answer>1</answer>",
+            "é 漢字 🎲\n\ttab",
+            "line\u2028end",
+            '"\\',
+        ]
+        lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
+        tokens = self.cohort("tokenize", "--model", self.tokenizer, stdin=lines).stdout
+        rows = parse_lines(tokens)
+        self.assertEqual(len(rows), len(texts))
+        self.assertEqual(rows[0], {"ids": []})
+        self.assertEqual(rows[2]["ids"][0], 1)  # <think> is one token of the demo's tokenizer
+        back = self.cohort("detokenize", "--model", self.tokenizer, stdin=tokens).stdout
+        self.assertEqual(parse_lines(back), [{"text": text} for text in texts])
+
+    def test_special_tokens_can_be_shown(self):
+        line = '{"ids": [0, 1]}\n'
+        self.assertEqual(
+            self.cohort("detokenize", "--model", self.tokenizer, stdin=line).stdout, '{"text":"<think>"}\n'
+        )
+        shown = self.cohort(
+            "detokenize", "--model", self.tokenizer, "--skip_special_tokens", "false", stdin=line
+        ).stdout
+        self.assertEqual(shown, '{"text":"<|endoftext|><think>"}\n')
+
+    def test_ids_of_a_padded_vocabulary_have_no_text(self):
+        line = json.dumps({"ids": [VOCABULARY - 1]}) + "\n"
+        self.assertEqual(self.cohort("detokenize", "--model", self.model, stdin=line).stdout, '{"text":""}\n')
+
+
+class DataTest(CliTest):
+    def make(self, task, *options):
+        output = self.folder / "data.jsonl"
+        self.cohort("data", task, "--output", output, *options)
+        return read_lines(output)
+
+    def test_rows_are_distinct_and_reproducible(self):
+        for task in ("countdown", "arithmetic"):
+            with self.subTest(task=task):
+                rows = self.make(task, "--count", 50, "--seed", 4)
+                self.assertEqual(len({row["prompt"] for row in rows}), 50)
+                self.assertEqual(rows, self.make(task, "--count", 50, "--seed", 4))
+                self.assertNotEqual(rows, self.make(task, "--count", 50, "--seed", 5))
+
+    def test_splits_share_no_problem(self):
+        train = {row["prompt"] for row in self.make("countdown", "--count", 300, "--seed", 1)}
+        test = {
+            row["prompt"] for row in self.make("countdown", "--count", 300, "--seed", 2, "--split", "test")
+        }
+        self.assertEqual(train & test, set())
+
+    def test_sizes_of_a_problem(self):
+        rows = self.make("countdown", "--count", 20, "--num_operands", 4, "--max_value", 9)
+        for row in rows:
+            self.assertEqual(len(row["numbers"]), 4)
+            self.assertLessEqual(max(row["numbers"]), 9)
+
+
+class ModelDirectoryTest(CliTest):
+    def init(self, name, *options):
+        output = self.folder / name
+        self.cohort(
+            "init", "--config", self.config, "--tokenizer", self.tokenizer, "--output", output, *options
+        )
+        return output
+
+    def test_init_is_a_function_of_the_seed(self):
+        weights = (self.model / "model.safetensors").read_bytes()
+        self.assertEqual((self.init("same", "--seed", 3) / "model.safetensors").read_bytes(), weights)
+        self.assertNotEqual((self.init("other", "--seed", 4) / "model.safetensors").read_bytes(), weights)
+
+    def test_init_writes_a_whole_directory(self):
+        folder = self.init("half/", "--dtype", "bfloat16")
+        names = sorted(path.name for path in folder.iterdir())
+        self.assertEqual(
+            names, ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
+        )
+        self.assertEqual(json.loads((folder / "config.json").read_text())["dtype"], "bfloat16")
+
+    def test_info_states_sizes(self):
+        count = num_parameters()
+        text = self.cohort("info", self.model).stdout
+        for part in [
+            "Qwen3ForCausalLM",
+            f"parameters    {count}\n",
+            f"{CONTEXT} tokens",
+            "of Float",
+            "0 <|endoftext|>",
+            "KV cache 512 bytes a token",  # 2 layers, keys and values of 2 heads of 16, 4 bytes each
+            "KV cache 256 bytes a token",
+            f"about {20 * count / 1024:.1f} KiB (20 bytes a parameter",
+            f"about {18 * count / 1024:.1f} KiB (18 bytes a parameter",
+        ]:
+            self.assertIn(part, text)
+        self.assertIn("prompts must be token ids", self.cohort("info", self.no_tokenizer).stdout)
+
+
+class SampleTest(CliTest):
+    def test_rows_have_the_stated_form(self):
+        rows = self.sample()
+        self.assertEqual(
+            [row["prompt_index"] for row in rows], [i for i in range(len(PROMPT_LENGTHS)) for _ in "abc"]
+        )
+        given = prompt_rows()
+        for row in rows:
+            self.assertEqual(
+                list(row),
+                ["prompt_index", "prompt_ids", "completion_ids", "logprobs", "finish_reason", "text"],
+            )
+            self.assertEqual(row["prompt_ids"], given[row["prompt_index"]]["prompt_ids"])
+            self.assertEqual(len(row["logprobs"]), len(row["completion_ids"]))
+            self.assertLessEqual(len(row["completion_ids"]), COMPLETION_LENGTH)
+            stopped = row["completion_ids"][-1] == CONFIG["eos_token_id"]
+            self.assertEqual(row["finish_reason"], "stop" if stopped else "length")
+            self.assertTrue(stopped or len(row["completion_ids"]) == COMPLETION_LENGTH)
+            for value in row["logprobs"]:
+                self.assertLessEqual(value, 0.0)
+                self.assertEqual(
+                    struct.unpack("f", struct.pack("f", value))[0], value, "not the bits of a float32"
+                )
+        self.assertGreater(len({tuple(row["completion_ids"]) for row in rows}), len(PROMPT_LENGTHS))
+
+    def test_text_is_what_detokenize_gives(self):
+        rows = self.sample()
+        lines = "".join(json.dumps({"ids": row["completion_ids"]}) + "\n" for row in rows)
+        texts = parse_lines(self.cohort("detokenize", "--model", self.model, stdin=lines).stdout)
+        self.assertEqual([row["text"] for row in rows], [text["text"] for text in texts])
+
+    def test_text_prompts_are_tokenized(self):
+        lines = self.texts.read_text().replace('"prompt"', '"text"')
+        tokens = parse_lines(self.cohort("tokenize", "--model", self.model, stdin=lines).stdout)
+        ids = [row["ids"] for row in tokens]
+        by_ids = write_lines(self.folder / "by-ids.jsonl", [{"prompt_ids": row} for row in ids])
+        self.assertEqual(self.sample(prompts=self.texts), self.sample(prompts=by_ids))
+
+    def test_greedy_takes_the_likeliest_token(self):
+        greedy = self.sample("--temperature", 0, generations=2)
+        self.assertEqual(greedy, self.sample("--temperature", 0, generations=2, seed=6))
+        for first, second in zip(greedy[::2], greedy[1::2]):
+            self.assertEqual(first, second)
+        # No other token is likelier: a first token sampled elsewhere never has a larger log-probability.
+        best = {row["prompt_index"]: row["logprobs"][0] for row in greedy}
+        for row in self.sample("--max-completion-length", 1, generations=16):
+            self.assertLessEqual(row["logprobs"][0], best[row["prompt_index"]])
+
+    def test_top_k_of_one_is_certain(self):
+        rows = self.sample("--top-k", 1, generations=1)
+        greedy = self.sample("--temperature", 0, generations=1)
+        self.assertEqual([row["completion_ids"] for row in rows], [row["completion_ids"] for row in greedy])
+        self.assertEqual({value for row in rows for value in row["logprobs"]}, {0.0})
+
+    def test_ignore_eos_goes_on_to_the_length(self):
+        # Every token of the vocabulary is as likely as any other at this temperature, so that stops do occur.
+        hot = ("--temperature", 1e6, "--max-completion-length", 100)
+        rows = self.sample(*hot, prompts=self.texts, generations=16)
+        self.assertIn("stop", {row["finish_reason"] for row in rows})
+        rows = self.sample(*hot, "--ignore-eos", prompts=self.texts, generations=16)
+        self.assertEqual(
+            {(row["finish_reason"], len(row["completion_ids"])) for row in rows}, {("length", 100)}
+        )
+
+    def test_the_context_ends_a_completion(self):
+        full = write_lines(self.folder / "full.jsonl", [{"prompt_ids": [5] * (CONTEXT - 3)}])
+        rows = self.sample("--ignore-eos", "--max-completion-length", 10000, prompts=full)
+        self.assertEqual([len(row["completion_ids"]) for row in rows], [3, 3, 3])
+
+    def test_stop_strings_cut_the_text(self):
+        plain = self.sample("--temperature", 0, prompts=self.texts, generations=1)
+        text = plain[0]["text"]
+        self.assertGreater(len(text), 4)
+        stop = text[2:4]
+        cut = self.sample(
+            "--temperature",
+            0,
+            "--stop-strings",
+            stop,
+            "--stop-strings",
+            "never seen",
+            prompts=self.texts,
+            generations=1,
+        )
+        self.assertEqual(cut[0]["text"], text[: text.index(stop)])
+        self.assertEqual(cut[0]["finish_reason"], "stop")
+        count = len(cut[0]["completion_ids"])
+        self.assertLess(count, len(plain[0]["completion_ids"]))
+        self.assertEqual(cut[0]["completion_ids"], plain[0]["completion_ids"][:count])
+
+    def test_a_model_without_tokenizer_takes_ids(self):
+        rows = self.sample()
+        output = self.folder / "ids-only.jsonl"
+        arguments = ["--num-generations", 3, "--max-completion-length", COMPLETION_LENGTH, "--seed", 5]
+        result = self.cohort(
+            "sample", "--model", self.no_tokenizer, "--input", self.prompts, "--output", output, *arguments
+        )
+        self.assertEqual(result.stderr.count("\n"), 1)
+        self.assertIn("no tokenizer.json", result.stderr)
+        self.assertEqual(read_lines(output), [{**row, "text": ""} for row in rows])
+
+
+class ExactnessTest(CliTest):
+    """The tokens and their log-probabilities are the same bits whatever the machinery around them does."""
+
+    DTYPES = ("float32", "bfloat16")
+
+    def test_score_gives_the_bits_of_sample(self):
+        for dtype in self.DTYPES:
+            for temperature in (1.0, 0.7):
+                settings = ("--dtype", dtype, "--temperature", temperature)
+                rows = self.sample(*settings)
+                expected = [row["logprobs"] for row in rows]
+                self.assertGreater(len({value for row in expected for value in row}), 100)
+                self.assertEqual(self.score(rows, *settings), expected)
+        self.assertNotEqual(self.score(rows, "--dtype", "bfloat16", "--temperature", 0.71), expected)
+
+    def test_score_does_not_depend_on_threads_or_budget(self):
+        for dtype in self.DTYPES:
+            rows = self.sample("--dtype", dtype)
+            expected = [row["logprobs"] for row in rows]
+            for threads, budget in ((1, 1), (2, 100), (3, 37), (5, 8192), (8, 250)):
+                with self.subTest(dtype=dtype, threads=threads, budget=budget):
+                    options = ("--dtype", dtype, "--threads", threads, "--tokens_per_microbatch", budget)
+                    self.assertEqual(self.score(rows, *options), expected)
+            alone = [self.score([row], "--dtype", dtype)[0] for row in rows[::7]]
+            self.assertEqual(alone, expected[::7])
+
+    def test_sample_does_not_depend_on_threads_or_cache(self):
+        least = self.least_cache_tokens()
+        for dtype in self.DTYPES:
+            expected = self.sample("--dtype", dtype)
+            for threads, cache in ((1, 0), (2, least), (3, least + 64), (5, 4096), (8, least + 16)):
+                with self.subTest(dtype=dtype, threads=threads, cache=cache):
+                    options = ("--dtype", dtype, "--threads", threads, "--cache-tokens", cache)
+                    self.assertEqual(self.sample(*options), expected)
+
+    def test_filters_do_not_depend_on_threads_or_cache(self):
+        filters = ("--top-k", 20, "--top-p", 0.9, "--min-p", 0.01)
+        expected = self.sample(*filters)
+        self.assertNotEqual(expected, self.sample())
+        cache = self.least_cache_tokens()
+        self.assertEqual(self.sample(*filters, "--threads", 3, "--cache-tokens", cache), expected)
+
+    def least_cache_tokens(self):
+        """Room for the longest prompt and one completion of it: the other sequences must give way again and again."""
+        longest = max(PROMPT_LENGTHS)
+        pages = math.ceil(longest / 16) + math.ceil((longest % 16 + COMPLETION_LENGTH) / 16)
+        ask = [
+            "sample",
+            "--model",
+            self.model,
+            "--input",
+            self.prompts,
+            "--output",
+            self.folder / "none.jsonl",
+        ]
+        less = run(*ask, "--max-completion-length", COMPLETION_LENGTH, "--cache-tokens", 16 * (pages - 1))
+        self.assertEqual(less.returncode, 2, less.stderr)
+        self.assertIn(f"give at least {16 * pages}", less.stderr)
+        return 16 * pages
+
+    def test_sample_does_not_depend_on_the_other_prompts(self):
+        given = prompt_rows()
+        expected = {}
+        for row in self.sample():
+            expected.setdefault(row["prompt_index"], []).append(row)
+        others = [{"prompt_ids": [9, 9, 9 + i]} for i in range(len(given))]
+        for kept in (0, 3, 5):
+            for rows in ([*others[:kept], given[kept], *others[kept + 1 :]], [*others[:kept], given[kept]]):
+                prompts = write_lines(self.folder / "mixed.jsonl", rows)
+                result = [row for row in self.sample(prompts=prompts) if row["prompt_index"] == kept]
+                self.assertEqual(result, expected[kept])
+
+    def test_sample_does_not_depend_on_the_group_size(self):
+        large = self.sample(generations=5)
+        small = self.sample(generations=2)
+        self.assertEqual([large[i] for i in range(len(large)) if i % 5 < 2], small)
+
+    def test_many_prompts_are_cut_into_rollouts(self):
+        rows = [{"prompt_ids": [1 + i % 400, 2]} for i in range(600)]
+        options = ("--max-completion-length", 2)
+        many = self.sample(*options, prompts=write_lines(self.folder / "many.jsonl", rows), generations=1)
+        self.assertEqual([row["prompt_index"] for row in many], list(range(600)))
+        few = self.sample(*options, prompts=write_lines(self.folder / "few.jsonl", rows[:520]), generations=1)
+        self.assertEqual(many[:520], few)
+        # The same prompt at another place has other random numbers.
+        self.assertNotEqual(
+            [row["completion_ids"] for row in many[:200]], [row["completion_ids"] for row in many[400:]]
+        )
+
+
+class EvalTest(CliTest):
+    def evaluate(self, *options, prompts=None):
+        output = self.folder / "eval.json"
+        self.cohort(
+            "eval", "--model", self.model, "--input", prompts or self.countdown, "--output", output, *options
+        )
+        return json.loads(output.read_text())
+
+    def test_figures_are_those_of_the_samples(self):
+        judge = self.folder / "judge.py"
+        judge.write_text(
+            "import json, sys\n"
+            "for line in sys.stdin:\n"
+            "    print(len(json.loads(line)['completion_ids']) % 2 + json.loads(line)['completion_ids'][0] % 2 / 2)\n"
+            "    sys.stdout.flush()\n"
+        )
+        options = ("--num-generations", 5, "--max-completion-length", 16, "--temperature", 2.0, "--seed", 9)
+        result = self.evaluate("--reward", "command", "--command", f"python3 {judge}", *options)
+        output = self.folder / "samples.jsonl"
+        self.cohort("sample", "--model", self.model, "--input", self.countdown, "--output", output, *options)
+        rows = read_lines(output)
+        lengths = [len(row["completion_ids"]) for row in rows]
+        scores = [len(row["completion_ids"]) % 2 + row["completion_ids"][0] % 2 / 2 for row in rows]
+        self.assertEqual(result["num_prompts"], 6)
+        self.assertAlmostEqual(result["mean"], sum(scores) / 30, places=12)
+        self.assertEqual(list(result["pass@k"]), ["1", "2", "4"])
+        successes = [sum(score >= 1 for score in scores[i : i + 5]) for i in range(0, 30, 5)]
+        for k in (1, 2, 4):
+            expected = sum(1 - math.comb(5 - c, k) / math.comb(5, k) for c in successes) / 6
+            self.assertAlmostEqual(result["pass@k"][str(k)], expected, places=12)
+        self.assertEqual(
+            result["lengths"], {"mean": sum(lengths) / 30, "min": min(lengths), "max": max(lengths)}
+        )
+        stopped = sum(row["finish_reason"] == "stop" for row in rows) / 30
+        self.assertAlmostEqual(result["finish_reasons"]["stop"], stopped, places=12)
+        self.assertEqual(result["reward_statuses"]["ok"], 30)
+
+    def test_built_in_rewards_judge_a_random_model(self):
+        result = self.evaluate("--reward", "countdown", "--num-generations", 2, "--max-completion-length", 8)
+        self.assertEqual(result["mean"], 0.0)
+        self.assertEqual(result["pass@k"], {"1": 0.0, "2": 0.0})
+        self.assertEqual(result["reward_statuses"]["ok"], 12)
+
+    def test_what_could_not_be_judged_is_no_zero(self):
+        result = self.evaluate("--reward", "countdown", "--max-completion-length", 4, prompts=self.texts)
+        self.assertIsNone(result["mean"])
+        self.assertEqual(result["pass@k"], {})
+        self.assertEqual(result["reward_statuses"]["unparsed"], 2)
+
+
+class WrongInputTest(CliTest):
+    """One clear line, exit code 2, and nothing written."""
+
+    def refused(self, arguments, *parts, stdin=None):
+        output = self.folder / "refused"
+        result = run(*[output if argument == "OUT" else argument for argument in arguments], stdin=stdin)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertRegex(result.stderr, r"\Acohort: [^\n]+\n\Z")
+        for part in parts:
+            self.assertIn(str(part), result.stderr)
+        self.assertEqual(result.stdout, "")
+        self.assertFalse(output.exists())
+
+    def sampling(self, content, *options, model=None):
+        path = self.folder / "wrong.jsonl"
+        path.write_text(content, encoding="utf-8")
+        return ["sample", "--model", model or self.model, "--input", path, "--output", "OUT", *options]
+
+    def scoring(self, content):
+        return ["score", *self.sampling(content)[1:]]
+
+    def broken_model(self, name, change):
+        """A copy of the model, changed."""
+        folder = self.folder / f"broken-{name}"
+        if not folder.exists():
+            shutil.copytree(self.model, folder)
+            change(folder)
+        return folder
+
+    def with_config(self, name, **changes):
+        def change(folder):
+            config = json.loads((folder / "config.json").read_text())
+            (folder / "config.json").write_text(json.dumps({**config, **changes}))
+
+        return self.broken_model(name, change)
+
+    def test_arguments(self):
+        ask = ["sample", "--model", self.model, "--input", self.prompts, "--output", "OUT"]
+        for arguments, parts in [
+            (["smaple"], ['"smaple"', '"sample"']),
+            ([*ask, "--temprature", 1], ["--temprature", "temperature"]),
+            ([*ask, "--temperature", "warm"], ["--temperature", "warm"]),
+            ([*ask, "--temperature", -1], ["--temperature", "at least 0"]),
+            ([*ask, "--top-p", 0], ["--top-p", "above 0"]),
+            ([*ask, "--num-generations", 0], ["--num-generations", "at least 1"]),
+            ([*ask, "--num-generations", 1.5], ["--num-generations", "1.5"]),
+            ([*ask, "--dtype", "float16"], ["--dtype", "float32"]),
+            ([*ask, "--seed"], ["--seed", "needs a value"]),
+            ([*ask, "more"], ['"more"']),
+            ([*ask, "--stop-strings", ""], ["stop_strings"]),
+            ([*ask, "--cache-tokens", 1], ["cache_tokens", "give at least"]),
+            (ask[:3], ["--input"]),
+            (["sample", "--input", self.prompts, "--output", "OUT"], ["--model"]),
+            (["sample", "--model", self.model, "--input", self.prompts], ["--output"]),
+            ([*ask[:-1], self.folder / "no" / "where.jsonl"], ["where.jsonl", "does not exist"]),
+            ([*ask[:-1], self.folder], [self.folder, "folder"]),
+            (["info"], ["model directory"]),
+            (["info", self.model, "more"], ['"more"']),
+            (["docs"], ["configuration"]),
+            (["docs", "metrics"], ['"metrics"', "configuration"]),
+            (["tokenize"], ["--model"]),
+        ]:
+            with self.subTest(arguments=arguments):
+                self.refused(arguments, *parts)
+
+    def test_rows(self):
+        here = "wrong.jsonl:"
+        for content, part in [
+            ('{"prompt_ids": [1]}\n{"prompt_ids": [1\n', here + "2: malformed JSON"),
+            ('{"prompt_ids": [1]}\n\n[1, 2]\n', here + "3: expected a JSON object"),
+            ('{"prompt_ids": [1]}\n{"promt": "x"}\n', here + '2: give either "prompt"'),
+            ('{"prompt": "x", "prompt_ids": [1]}\n', here + '1: give either "prompt"'),
+            ('{"prompt": 5}\n', here + '1: "prompt" must be a string'),
+            ('{"prompt_ids": 5}\n', here + '1: "prompt_ids" must be a list'),
+            ('{"prompt_ids": [1, "2"]}\n', here + '1: "prompt_ids" holds "2"'),
+            ('{"prompt_ids": [1.0]}\n', here + '1: "prompt_ids" holds 1.0'),
+            ('{"prompt_ids": [-1]}\n', here + '1: "prompt_ids" holds -1'),
+            ('{"prompt_ids": [18446744073709551615]}\n', here + '1: "prompt_ids" holds 18446744073709551615'),
+            (
+                '{"prompt_ids": [1]}\n{"prompt_ids": [1, 420]}\n',
+                here + "2: id 420 lies outside the vocabulary",
+            ),
+            ('{"prompt_ids": []}\n', here + "1: the prompt has no tokens"),
+            ('{"prompt": ""}\n', here + "1: the prompt has no tokens"),
+            (json.dumps({"prompt_ids": [1] * CONTEXT}), here + f"1: the prompt has {CONTEXT} tokens"),
+            ('{"prompt": "\\ud800"}\n', here + "1: "),
+            ("\n", "holds no prompts"),
+        ]:
+            with self.subTest(content=content[:60]):
+                self.refused(self.sampling(content), part)
+        self.refused(
+            self.sampling('{"prompt": "x"}\n', model=self.no_tokenizer), here + "1: ", "tokenizer.json"
+        )
+        ids = '{"prompt_ids": [1]}\n'
+        self.refused(self.sampling(ids, "--stop-strings", "x", model=self.no_tokenizer), "tokenizer.json")
+
+    def test_a_bad_row_behind_the_first_rollout_is_found_before_it(self):
+        self.refused(
+            self.sampling('{"prompt_ids": [1]}\n' * 600 + '{"prompt_ids": [999]}\n'),
+            "wrong.jsonl:601: id 999",
+        )
+
+    def test_rows_to_score(self):
+        for content, part in [
+            ('{"prompt_ids": [1]}\n', 'wrong.jsonl:1: "completion_ids" must be a list'),
+            ('{"prompt_ids": [1], "completion_ids": [420]}\n', "wrong.jsonl:1: id 420"),
+            ('{"prompt_ids": [1], "completion_ids": [2]}\nnull\n', "wrong.jsonl:2: expected a JSON object"),
+            (
+                json.dumps({"prompt_ids": [1], "completion_ids": [1] * CONTEXT}),
+                f"wrong.jsonl:1: {CONTEXT + 1} tokens",
+            ),
+        ]:
+            with self.subTest(content=content[:60]):
+                self.refused(self.scoring(content), part)
+
+    def test_standard_input(self):
+        for command, lines, part in [
+            ("tokenize", '{"text": 3}', '<stdin>:1: "text" must be a string'),
+            ("tokenize", "text", "<stdin>:1: malformed JSON"),
+            ("detokenize", '{"text": "x"}', '<stdin>:1: "ids" must be a list'),
+            ("detokenize", '{"ids": [420]}', "<stdin>:1: id 420 lies outside the vocabulary of 420"),
+            ("detokenize", '\n{"ids": [true]}', '<stdin>:2: "ids" holds true'),
+        ]:
+            with self.subTest(command=command, lines=lines):
+                self.refused([command, "--model", self.model], part, stdin=lines)
+        self.refused(["tokenize", "--model", self.folder / "absent"], "absent", stdin="")
+        self.refused(["tokenize", "--model", self.no_tokenizer], "tokenizer.json", stdin="")
+
+    def test_missing_files(self):
+        absent = self.folder / "absent.jsonl"
+        self.refused(["sample", "--model", self.model, "--input", absent, "--output", "OUT"], absent)
+        self.refused(["score", "--model", self.model, "--input", absent, "--output", "OUT"], absent)
+        self.refused(["sample", "--model", absent, "--input", self.prompts, "--output", "OUT"], absent)
+        self.refused(
+            ["sample", "--model", self.model, "--input", self.folder, "--output", "OUT"], self.folder
+        )
+        self.refused(["info", absent], absent)
+
+    def test_model_files_that_do_not_fit_together(self):
+        def truncate(folder):
+            path = folder / "model.safetensors"
+            path.write_bytes(path.read_bytes()[:-8])
+
+        def break_json(folder):
+            (folder / "config.json").write_text('{\n  "vocab_size": 4,,\n}')
+
+        def remove_weights(folder):
+            (folder / "model.safetensors").unlink()
+
+        for model, parts in [
+            (self.with_config("wide", hidden_size=64), ["broken-wide", "tensor"]),
+            (self.with_config("deep", num_hidden_layers=3), ["broken-deep", "layers.2."]),
+            (self.with_config("shallow", num_hidden_layers=1), ["broken-shallow", "layers.1."]),
+            (
+                self.with_config("family", architectures=["LlamaForCausalLM"]),
+                ["broken-family", "k_norm.weight", "LlamaForCausalLM"],
+            ),
+            (
+                self.with_config("unknown", architectures=["MambaForCausalLM"]),
+                ["config.json", "MambaForCausalLM"],
+            ),
+            (self.with_config("rope", rope_scaling={"rope_type": "yarn"}), ["config.json", "yarn"]),
+            (self.with_config("text", vocab_size="many"), ["config.json", '"vocab_size"']),
+            (self.broken_model("short", truncate), ["broken-short", "model.safetensors"]),
+            (self.broken_model("json", break_json), ["config.json:2: malformed JSON"]),
+            (self.broken_model("empty", remove_weights), ["broken-empty"]),
+        ]:
+            with self.subTest(model=model.name):
+                self.refused(self.sampling('{"prompt_ids": [1]}\n', model=model), *parts)
+
+    def test_a_tokenizer_of_another_model(self):
+        small = self.folder / "small.json"
+        small.write_text(json.dumps({**CONFIG, "vocab_size": 100}))
+        arguments = ["init", "--config", small, "--tokenizer", self.tokenizer, "--output", "OUT"]
+        self.refused(arguments, "tokenizer.json", "vocab_size is 100")
+
+    def test_init(self):
+        ask = ["init", "--config", self.config, "--tokenizer", self.tokenizer, "--output"]
+        self.refused([*ask, self.model], self.model, "exists already")
+        self.refused([*ask, self.prompts], self.prompts, "exists already")
+        self.refused(["init", "--config", self.folder / "none.json", *ask[3:], "OUT"], "none.json")
+        self.refused([*ask[:4], self.no_tokenizer, "--output", "OUT"], "tokenizer.json")
+        self.assertTrue((self.model / "model.safetensors").exists())
+
+    def test_data(self):
+        for arguments, parts in [
+            (["data", "--output", "OUT"], ["countdown", "arithmetic"]),
+            (["data", "countdow", "--output", "OUT"], ['"countdow"', '"countdown"']),
+            (["data", "countdown", "more", "--output", "OUT"], ['"more"']),
+            (["data", "countdown"], ["--output"]),
+            (["data", "countdown", "--count", 0, "--output", "OUT"], ["--count", "at least 1"]),
+            (["data", "countdown", "--split", "dev", "--output", "OUT"], ["--split", "train"]),
+            (["data", "countdown", "--num_operands", 9, "--output", "OUT"], ["--num_operands", "6"]),
+            (
+                [
+                    "data",
+                    "countdown",
+                    "--num_operands",
+                    2,
+                    "--max_value",
+                    4,
+                    "--count",
+                    100000,
+                    "--output",
+                    "OUT",
+                ],
+                ["countdown", "distinct"],
+            ),
+        ]:
+            with self.subTest(arguments=arguments):
+                self.refused(arguments, *parts)
+
+    def test_eval(self):
+        ask = ["eval", "--model", self.model, "--input", self.countdown, "--output", "OUT"]
+        self.refused(ask, "--reward")
+        self.refused([*ask, "--reward", "countdwn"], "countdwn", "countdown")
+        self.refused([*ask, "--reward", "command"], "command")
+        self.refused([*ask, "--reward", "format", "--command", "cat"], "command", "no effect")
+        self.refused(
+            [*ask[:4], self.prompts, *ask[5:], "--reward", "format"], 'prompts.jsonl:1: the column "prompt"'
+        )
+        self.refused([*ask[:2], self.no_tokenizer, *ask[3:], "--reward", "format"], "tokenizer.json")
+        long = write_lines(self.folder / "long.jsonl", [{"prompt": "1 " * CONTEXT}])
+        self.refused([*ask[:4], long, *ask[5:], "--reward", "format"], "long.jsonl:1: the prompt has")
+
+
+if __name__ == "__main__":
+    unittest.main()
