@@ -7,7 +7,11 @@
 
 #include "cohort/core/json.h"
 #include "cohort/core/str.h"
+#include "cohort/models/pretrained.h"
+#include "cohort/objectives/advantage.h"
 #include "cohort/tensor/weight_files.h"
+#include "cohort/train/optimizer.h"
+#include "cohort/train/policy_loss.h"
 
 namespace cohort {
 namespace {
@@ -118,6 +122,83 @@ TEST_P(MinimalGrpo, SamplesAndLearns) {
   Json longer = on_policy;
   longer["num_steps"] = 40;
   EXPECT_GT(run(longer)["reward"].get<double>(), once["reward"].get<double>() + 0.2);
+}
+
+/// The part of a leaf's gradient that belongs to a named view of the leaf.
+at::Tensor named_gradient(const Decoder& decoder, const at::Tensor& weight) {
+  const float* data = weight.const_data_ptr<float>();
+  for (const at::Tensor& leaf : decoder.parameters()) {
+    const int64_t offset = data - leaf.const_data_ptr<float>();
+    if (offset < 0 || offset >= leaf.numel()) continue;
+    return leaf.grad().flatten().narrow(0, offset, weight.numel()).view(weight.sizes());
+  }
+  ADD_FAILURE() << "no leaf";
+  return at::zeros_like(weight);
+}
+
+/// A job's fixed batch as the engine holds it.
+std::vector<RolloutGroup> job_groups(const Json& job) {
+  const auto group_size = job["num_generations"].get<size_t>();
+  std::vector<RolloutGroup> groups(job["prompts"].size());
+  for (size_t i = 0; i < job["completions"].size(); ++i) {
+    RolloutGroup& group = groups[i / group_size];
+    group.prompt.token_ids = job["prompts"][i / group_size].get<std::vector<int32_t>>();
+    group.completions.emplace_back();
+    group.completions.back().token_ids = job["completions"][i].get<std::vector<int32_t>>();
+    group.completions.back().sampler_logprobs = job["old_logprobs"][i].get<std::vector<float>>();
+  }
+  return groups;
+}
+
+TEST_P(MinimalGrpo, AgreesWithTheEngine) {
+  const Json job = golden_["job"];
+  const Json result = run(job);
+  const SafetensorsFile gradients(dir_ / "out/gradients.safetensors");
+  const auto group_size = job["num_generations"].get<int64_t>();
+  const std::vector<RolloutGroup> groups = job_groups(job);
+
+  TotalRewards rewards;
+  for (const Json& reward : job["rewards"]) {
+    rewards.values.push_back(reward.is_null() ? 0.0 : reward.get<double>());
+    rewards.valid.push_back(!reward.is_null());
+  }
+  const Advantages advantages =
+      group_advantages(rewards, group_size, parse_scale_rewards(job["scale_rewards"].get<std::string>()));
+  expect_close(result["advantages"], Json(advantages.values), 1e-9);
+
+  std::vector<TrainedGroup> trained;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    trained.push_back({&groups[g], {}});
+    for (int64_t i = 0; i < group_size; ++i) {
+      const size_t index = g * group_size + i;
+      trained.back().completions.push_back({advantages.values[index], false, {}});
+      if (job["beta"].get<double>() != 0.0) {
+        trained.back().completions.back().ref_logprobs = job["ref_logprobs"][index].get<std::vector<float>>();
+      }
+    }
+  }
+  ObjectiveConfig objective;
+  objective.loss_type = job["loss_type"].get<std::string>();
+  objective.beta = job["beta"].get<double>();
+  objective.epsilon = job["epsilon"].get<double>();
+  objective.epsilon_high = job["epsilon_high"].get<double>();
+  for (const bool recompute : {false, true}) {
+    for (const int64_t tokens_per_microbatch : {1, 12, 1000}) {
+      const auto decoder = load_pretrained(dir_ / "model", at::kFloat, at::kCPU);
+      AdamW optimizer(decoder->parameters(), {});
+      optimizer.zero_grad();
+      const LossOptions options{job["temperature"].get<double>(), job["max_completion_length"].get<int64_t>(),
+                                tokens_per_microbatch, recompute};
+      const LossResult loss = accumulate_policy_gradient(*decoder, trained, objective, options);
+      EXPECT_NEAR(loss.objective.loss, result["loss"].get<double>(), 1e-6);
+      const double grad_norm = result["grad_norm"].get<double>();
+      EXPECT_NEAR(optimizer.grad_norm(), grad_norm, 1e-5 * grad_norm);
+      for (const auto& [name, weight] : decoder->named_weights()) {
+        const at::Tensor difference = named_gradient(*decoder, weight) - gradients.tensor(name).to(at::kFloat);
+        EXPECT_LT(difference.norm().item<double>(), 1e-5 * grad_norm) << name << " " << tokens_per_microbatch;
+      }
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, MinimalGrpo, testing::Values("llama", "qwen2", "qwen3"),
