@@ -7,7 +7,7 @@ build: build/build.ninja  ## the program: build/cohort
 	cmake --build build --target cohort
 
 demo: build  ## the main job, end to end, on the embedded default
-	build/cohort demo
+	tools/demo.sh
 
 test: build/build.ninja  ## everything, then the quick tests
 	@tools/setup.sh --test "$$(cat build/torch-python)"
