@@ -211,6 +211,11 @@ TEST(Sampling, EndsAtTheLastTokenWhateverTheRounding) {
     EXPECT_LE(sample(logits, {}, kAlmostOne).id, last) << seed;
     EXPECT_EQ(sample(logits, {}, 0.0).id, 0) << seed;
   }
+  // 1 + 4 * 1.2e-16, added one by one in float64, is 1 + 8.9e-16: a draw could walk past all of them.
+  std::vector<float> logits(1700, -kInfinity);
+  logits[0] = 0.0f;
+  for (const int64_t id : {256, 512, 768, 1024}) logits[id] = std::log(1.2e-16f);
+  EXPECT_EQ(sample(logits, {}, kAlmostOne).id, 1024);
 }
 
 TEST(Sampling, StandsHugeLogits) {
