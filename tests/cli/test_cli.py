@@ -316,6 +316,15 @@ class SampleTest(CliTest):
         self.assertEqual([row["completion_ids"] for row in rows], [row["completion_ids"] for row in greedy])
         self.assertEqual({value for row in rows for value in row["logprobs"]}, {0.0})
 
+    def test_every_filter_renormalises_over_what_it_keeps(self):
+        for filter in (("--top-k", 5), ("--top-p", 0.5), ("--min-p", 0.3)):
+            with self.subTest(filter=filter):
+                rows = self.sample(*filter)
+                over_all = self.score(rows)
+                gains = [a - b for row, whole in zip(rows, over_all) for a, b in zip(row["logprobs"], whole)]
+                self.assertGreaterEqual(min(gains), 0.0)
+                self.assertGreater(max(gains), 0.1)
+
     def test_ignore_eos_goes_on_to_the_length(self):
         # Every token of the vocabulary is as likely as any other at this temperature, so that stops do occur.
         hot = ("--temperature", 1e6, "--max-completion-length", 100)
@@ -443,15 +452,15 @@ class ExactnessTest(CliTest):
 
     def test_many_prompts_are_cut_into_rollouts(self):
         rows = [{"prompt_ids": [1 + i % 400, 2]} for i in range(600)]
-        options = ("--max-completion-length", 2)
-        many = self.sample(*options, prompts=write_lines(self.folder / "many.jsonl", rows), generations=1)
+        prompts = write_lines(self.folder / "many.jsonl", rows)
+        many = self.sample("--max-completion-length", 2, prompts=prompts, generations=1)
         self.assertEqual([row["prompt_index"] for row in many], list(range(600)))
-        few = self.sample(*options, prompts=write_lines(self.folder / "few.jsonl", rows[:520]), generations=1)
-        self.assertEqual(many[:520], few)
+        # Twice the completions are cut at other prompts.
+        twice = self.sample("--max-completion-length", 2, prompts=prompts, generations=2)
+        self.assertEqual(many, twice[::2])
         # The same prompt at another place has other random numbers.
-        self.assertNotEqual(
-            [row["completion_ids"] for row in many[:200]], [row["completion_ids"] for row in many[400:]]
-        )
+        ids = [row["completion_ids"] for row in many]
+        self.assertNotEqual(ids[:200], ids[400:])
 
 
 class EvalTest(CliTest):
