@@ -62,7 +62,6 @@ void add_lengths(const std::vector<RolloutGroup>& groups, Evaluation& result) {
 
 double pass_at_k(int64_t n, int64_t c, int64_t k) {
   COHORT_CHECK(0 <= c && c <= n && 1 <= k && k <= n);
-  if (n - c < k) return 1.0;
   double all_fail = 1.0;
   for (int64_t i = n - c + 1; i <= n; ++i) all_fail *= static_cast<double>(i - k) / static_cast<double>(i);
   return 1.0 - all_fail;
