@@ -56,7 +56,9 @@ function(cohort_test name)
   if(ARG_TORCH)
     cohort_torch_pch(test_${name})
   endif()
-  gtest_discover_tests(test_${name} TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
+  # One thread each: ctest runs several programs at once, and threads that share a core wait for each other.
+  gtest_discover_tests(test_${name} TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+                       PROPERTIES ENVIRONMENT OMP_NUM_THREADS=1)
 endfunction()
 
 # The CPU kernels (*_cpu.cpp) are compiled once per instruction set, see cohort/ops/cpu_arch.h; they are left out of the

@@ -35,7 +35,8 @@ class EmbeddingFunction : public torch::autograd::Function<EmbeddingFunction> {
   }
 };
 
-/// Forwards a layer without a graph and builds the graph in the backward; weights add to their gradients there.
+/// Forwards a layer without a graph and builds the graph in the backward; weights add to their gradients
+/// there.
 class RecomputedLayer : public torch::autograd::Function<RecomputedLayer> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const DecoderLayer* layer,
@@ -59,7 +60,8 @@ class RecomputedLayer : public torch::autograd::Function<RecomputedLayer> {
 };
 
 at::Tensor rope_frequencies(const DecoderConfig& config) {
-  const at::Tensor exponents = at::arange(0, config.head_dim, 2, at::kFloat) / static_cast<double>(config.head_dim);
+  const at::Tensor exponents =
+      at::arange(0, config.head_dim, 2, at::kFloat) / static_cast<double>(config.head_dim);
   return at::reciprocal(at::pow(at::scalar_tensor(config.rope_theta, at::kFloat), exponents));
 }
 
@@ -75,7 +77,8 @@ Decoder::Decoder(DecoderConfig config, at::ScalarType compute, at::Device device
     parameters_.push_back(values.to(device, master).set_requires_grad(true));
     return parameters_.back();
   };
-  const at::Tensor embedding = make({config_.vocab_size, config_.hidden_size}, 0.0, config_.initializer_range);
+  const at::Tensor embedding =
+      make({config_.vocab_size, config_.hidden_size}, 0.0, config_.initializer_range);
   embedding_ = embedding;
   named_weights_.emplace_back("model.embed_tokens.weight", embedding.detach());
   for (int64_t i = 0; i < config_.num_hidden_layers; ++i) {

@@ -24,23 +24,24 @@ struct DecoderInput {
   at::Tensor positions;  ///< [N] int64
   AttentionPlan plan;    ///< key rows are rows of this batch, or of `cache` where there is one
   KvCache* cache = nullptr;
-  at::Tensor cache_rows;   ///< [N] int64: where each row's key and value go; undefined without a cache
-  bool recompute = false;  ///< keep only each layer's input for the backward, and forward the layer again there
+  at::Tensor cache_rows;  ///< [N] int64: where each row's key and value go; undefined without a cache
+  bool recompute =
+      false;  ///< keep only each layer's input for the backward, and forward the layer again there
 };
 
 class DecoderLayer;
 
 class Decoder {
  public:
-  /// Random weights: normal with initializer_range, norms 1, biases 0; a pure function of `seed`. `compute` is float32
-  /// or bfloat16 (masters are float32), or float64 in tests.
+  /// Random weights: normal with initializer_range, norms 1, biases 0; a pure function of `seed`. `compute`
+  /// is float32 or bfloat16 (masters are float32), or float64 in tests.
   Decoder(DecoderConfig config, at::ScalarType compute, at::Device device, uint64_t seed = 0);
   ~Decoder();
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
 
-  /// The rows behind the last layer, before the final norm: [N, H] in the compute dtype, with gradient to all weights
-  /// where gradients are on.
+  /// The rows behind the last layer, before the final norm: [N, H] in the compute dtype, with gradient to all
+  /// weights where gradients are on.
   at::Tensor forward(const DecoderInput& input) const;
 
   /// Selected rows of `hidden` through the final norm: what the head sees. `rows` [M] int64.

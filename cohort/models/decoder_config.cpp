@@ -72,13 +72,14 @@ class ConfigReader {
 };
 
 const Family& family_of(const ConfigReader& reader) {
-  if (reader.has("architectures") && reader.at("architectures").is_array() && !reader.at("architectures").empty()) {
+  if (reader.has("architectures") && reader.at("architectures").is_array() &&
+      !reader.at("architectures").empty()) {
     const Json& name = reader.at("architectures")[0];
     for (const Family& family : kFamilies) {
       if (name == family.architecture) return family;
     }
-    reader.fail("architectures", str("names ", name.dump(), "; supported are ",
-                                     Json(supported_architectures()).dump()));
+    reader.fail("architectures",
+                str("names ", name.dump(), "; supported are ", Json(supported_architectures()).dump()));
   }
   if (reader.has("model_type")) {
     for (const Family& family : kFamilies) {
@@ -100,7 +101,8 @@ double rope_theta(const ConfigReader& reader, const fs::path& path) {
     const ConfigReader rope(reader.at(key), path);
     for (const char* type_key : {"rope_type", "type"}) {
       if (rope.has(type_key) && rope.at(type_key) != "default") {
-        reader.fail(str(key, ".", type_key), str("is ", rope.at(type_key).dump(), "; only \"default\" is supported"));
+        reader.fail(str(key, ".", type_key),
+                    str("is ", rope.at(type_key).dump(), "; only \"default\" is supported"));
       }
     }
     theta = rope.number_or("rope_theta", theta);
@@ -116,7 +118,8 @@ void refuse_unsupported(const ConfigReader& reader) {
   if (reader.flag_or("use_sliding_window", false)) {
     reader.fail("use_sliding_window", "is true; sliding windows are not supported");
   }
-  if (reader.has("quantization_config")) reader.fail("quantization_config", "is set; load the unquantised model");
+  if (reader.has("quantization_config"))
+    reader.fail("quantization_config", "is set; load the unquantised model");
 }
 
 void read_eos(const Json& value, const ConfigReader& reader, std::vector<int32_t>& ids) {

@@ -33,8 +33,8 @@ struct DecoderConfig {
 };
 
 /// Reads `model_dir`/config.json (rope and dtype in the spelling of transformers 4 or 5) and the stop ids of
-/// generation_config.json where there is one. Throws FormatError naming the key that is missing, malformed or asks for
-/// something unsupported.
+/// generation_config.json where there is one. Throws FormatError naming the key that is missing, malformed or
+/// asks for something unsupported.
 DecoderConfig read_decoder_config(const std::filesystem::path& model_dir);
 
 /// The same from a parsed file; `path` is for messages.

@@ -43,10 +43,12 @@ DecoderLayer::DecoderLayer(const DecoderConfig& config, int64_t index, at::Scala
     return weight;
   };
   const auto linear = [&](const char* group, const std::vector<Part>& parts, int64_t in_features, bool bias) {
-    return make_linear(prefix + group, parts, in_features, bias, config.initializer_range, compute, make, names);
+    return make_linear(prefix + group, parts, in_features, bias, config.initializer_range, compute, make,
+                       names);
   };
   input_norm_ = norm("input_layernorm", hidden);
-  qkv_ = linear("self_attn.", {{"q_proj", q_rows}, {"k_proj", kv_rows}, {"v_proj", kv_rows}}, hidden, config.qkv_bias);
+  qkv_ = linear("self_attn.", {{"q_proj", q_rows}, {"k_proj", kv_rows}, {"v_proj", kv_rows}}, hidden,
+                config.qkv_bias);
   if (config.qk_norm) {
     q_norm_ = norm("self_attn.q_norm", dim);
     k_norm_ = norm("self_attn.k_norm", dim);
@@ -54,11 +56,13 @@ DecoderLayer::DecoderLayer(const DecoderConfig& config, int64_t index, at::Scala
   output_ = linear("self_attn.", {{"o_proj", hidden}}, q_rows, config.output_bias);
   post_attention_norm_ = norm("post_attention_layernorm", hidden);
   const int64_t intermediate = config.intermediate_size;
-  gate_up_ = linear("mlp.", {{"gate_proj", intermediate}, {"up_proj", intermediate}}, hidden, config.mlp_bias);
+  gate_up_ =
+      linear("mlp.", {{"gate_proj", intermediate}, {"up_proj", intermediate}}, hidden, config.mlp_bias);
   down_ = linear("mlp.", {{"down_proj", hidden}}, intermediate, config.mlp_bias);
 }
 
-at::Tensor DecoderLayer::forward(const at::Tensor& x, const DecoderInput& input, const RopeTable& rope) const {
+at::Tensor DecoderLayer::forward(const at::Tensor& x, const DecoderInput& input,
+                                 const RopeTable& rope) const {
   const QkvShape shape{config_.num_attention_heads, config_.num_key_value_heads, config_.head_dim};
   const at::Tensor qkv = qkv_.forward(rms_norm(x, input_norm_, config_.rms_norm_eps));
   QkvHeads heads = qkv_heads(qkv, shape, q_norm_, k_norm_, config_.rms_norm_eps, rope, input.positions);

@@ -18,7 +18,8 @@ void KvCache::write(int64_t layer, const at::Tensor& rows, const at::Tensor& k, 
 
 void KvCache::copy_rows(int64_t source, int64_t target, int64_t count) {
   for (auto* tensors : {&keys_, &values_}) {
-    for (at::Tensor& tensor : *tensors) tensor.narrow(0, target, count).copy_(tensor.narrow(0, source, count));
+    for (at::Tensor& tensor : *tensors)
+      tensor.narrow(0, target, count).copy_(tensor.narrow(0, source, count));
   }
 }
 

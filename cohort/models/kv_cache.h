@@ -1,5 +1,5 @@
-// Keys and values of the tokens that were forwarded, one row a token and layer; which row is whose is the sampler's
-// business.
+// Keys and values of the tokens that were forwarded, one row a token and layer; which row is whose is the
+// sampler's business.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -29,7 +29,7 @@ class KvCache {
   static int64_t bytes_per_row(const DecoderConfig& config, at::ScalarType compute);
 
  private:
-  std::vector<at::Tensor> keys_;    // per layer [num_rows, num_kv_heads, head_dim]
+  std::vector<at::Tensor> keys_;  // per layer [num_rows, num_kv_heads, head_dim]
   std::vector<at::Tensor> values_;
 };
 

@@ -20,9 +20,9 @@ constexpr char kHead[] = "lm_head.weight";
 
 bool is_weight_file(const fs::path& path) {
   const std::string name = path.filename().string();
-  return name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json") || name.ends_with(".bin") ||
-         name.ends_with(".bin.index.json") || name.ends_with(".gguf") || name.ends_with(".pt") ||
-         name.ends_with(".pth");
+  return name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json") ||
+         name.ends_with(".bin") || name.ends_with(".bin.index.json") || name.ends_with(".gguf") ||
+         name.ends_with(".pt") || name.ends_with(".pth");
 }
 
 Json saved_config(const Decoder& decoder) {
@@ -61,8 +61,8 @@ void load_weights(const fs::path& model_dir, Decoder& decoder) {
     }
     const at::Tensor tensor = reader.tensor(name);
     if (tensor.sizes() != weight.sizes() || !is_floating(tensor.scalar_type())) {
-      throw FormatError(cohort::str(model_dir.string(), ": tensor \"", name, "\" is ", tensor.scalar_type(), " ",
-                                    tensor.sizes(), "; config.json asks for a floating-point tensor of ",
+      throw FormatError(cohort::str(model_dir.string(), ": tensor \"", name, "\" is ", tensor.scalar_type(),
+                                    " ", tensor.sizes(), "; config.json asks for a floating-point tensor of ",
                                     weight.sizes()));
     }
     weight.copy_(tensor);
@@ -80,7 +80,8 @@ void load_weights(const fs::path& model_dir, Decoder& decoder) {
   decoder.refresh();
 }
 
-std::unique_ptr<Decoder> load_pretrained(const fs::path& model_dir, at::ScalarType compute, at::Device device) {
+std::unique_ptr<Decoder> load_pretrained(const fs::path& model_dir, at::ScalarType compute,
+                                         at::Device device) {
   auto decoder = std::make_unique<Decoder>(read_decoder_config(model_dir), compute, device);
   load_weights(model_dir, *decoder);
   return decoder;
@@ -92,7 +93,8 @@ void save_pretrained(const Decoder& decoder, const fs::path& source_dir, const f
   retire_directory(temporary);
   fs::create_directories(temporary);
   for (const fs::directory_entry& entry : fs::directory_iterator(source_dir)) {
-    if (entry.is_regular_file() && !is_weight_file(entry.path()) && entry.path().filename() != "config.json") {
+    if (entry.is_regular_file() && !is_weight_file(entry.path()) &&
+        entry.path().filename() != "config.json") {
       fs::copy_file(entry.path(), temporary / entry.path().filename());
     }
   }

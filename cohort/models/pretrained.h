@@ -10,20 +10,21 @@
 
 namespace cohort {
 
-/// Reads config and weights. Every tensor of the files must be a parameter and every parameter must be there with its
-/// shape. Throws FormatError naming file, tensor or key.
+/// Reads config and weights. Every tensor of the files must be a parameter and every parameter must be there
+/// with its shape. Throws FormatError naming file, tensor or key.
 std::unique_ptr<Decoder> load_pretrained(const std::filesystem::path& model_dir, at::ScalarType compute,
                                          at::Device device);
 
 /// Copies weights from `model_dir` into `decoder`, which has the same config.
 void load_weights(const std::filesystem::path& model_dir, Decoder& decoder);
 
-/// Whether a tensor of a model's files holds nothing of its own: some writers add the rotary frequencies or a tied head.
+/// Whether a tensor of a model's files holds nothing of its own: some writers add the rotary frequencies or a
+/// tied head.
 bool is_redundant_tensor(const std::string& name, const DecoderConfig& config);
 
 /// Writes config, weights (in the compute dtype, which loads to the same computation) and the other files of
-/// `source_dir` (tokenizer, generation config, chat template) into the new directory `model_dir`, complete or not at
-/// all.
+/// `source_dir` (tokenizer, generation config, chat template) into the new directory `model_dir`, complete or
+/// not at all.
 void save_pretrained(const Decoder& decoder, const std::filesystem::path& source_dir,
                      const std::filesystem::path& model_dir);
 

@@ -17,8 +17,8 @@ AttentionShape shape_of(const at::Tensor& q, const at::Tensor& k, double scale) 
   return {q.size(1), k.size(1), q.size(2), static_cast<float>(scale)};
 }
 
-at::Tensor forward_rows(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionPlan& plan,
-                        double scale, at::Tensor* log_sum_exp) {
+at::Tensor forward_rows(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                        const AttentionPlan& plan, double scale, at::Tensor* log_sum_exp) {
   at::Tensor out = at::zeros_like(q);
   float* lse = nullptr;
   if (log_sum_exp != nullptr) {
@@ -26,16 +26,17 @@ at::Tensor forward_rows(const at::Tensor& q, const at::Tensor& k, const at::Tens
     lse = log_sum_exp->mutable_data_ptr<float>();
   }
   dispatch_float(q, [&]<typename T>() {
-    COHORT_CALL_KERNEL(attention_kernel<T>(plan, shape_of(q, k, scale), q.const_data_ptr<T>(), k.const_data_ptr<T>(), v.const_data_ptr<T>(),
-                     out.mutable_data_ptr<T>(), lse));
+    COHORT_CALL_KERNEL(attention_kernel<T>(plan, shape_of(q, k, scale), q.const_data_ptr<T>(),
+                                           k.const_data_ptr<T>(), v.const_data_ptr<T>(),
+                                           out.mutable_data_ptr<T>(), lse));
   });
   return out;
 }
 
 class AttentionFunction : public torch::autograd::Function<AttentionFunction> {
  public:
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                            const AttentionPlan* plan, double scale) {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& q, const at::Tensor& k,
+                            const at::Tensor& v, const AttentionPlan* plan, double scale) {
     at::Tensor log_sum_exp;
     at::Tensor out = forward_rows(q, k, v, *plan, scale, &log_sum_exp);
     context->save_for_backward({q, k, v, out, log_sum_exp});
@@ -52,11 +53,11 @@ class AttentionFunction : public torch::autograd::Function<AttentionFunction> {
     at::Tensor grad_q = at::zeros_like(q);
     at::Tensor grad_k = at::zeros(k.sizes(), at::kFloat), grad_v = at::zeros(v.sizes(), at::kFloat);
     dispatch_float(q, [&]<typename T>() {
-      COHORT_CALL_KERNEL(attention_backward_kernel<T>(plan, shape_of(q, k, context->saved_data["scale"].toDouble()), q.const_data_ptr<T>(),
-                                k.const_data_ptr<T>(), v.const_data_ptr<T>(), out.const_data_ptr<T>(),
-                                saved[4].const_data_ptr<float>(), grad_out.const_data_ptr<T>(),
-                                grad_q.mutable_data_ptr<T>(), grad_k.mutable_data_ptr<float>(),
-                                grad_v.mutable_data_ptr<float>()));
+      COHORT_CALL_KERNEL(attention_backward_kernel<T>(
+          plan, shape_of(q, k, context->saved_data["scale"].toDouble()), q.const_data_ptr<T>(),
+          k.const_data_ptr<T>(), v.const_data_ptr<T>(), out.const_data_ptr<T>(),
+          saved[4].const_data_ptr<float>(), grad_out.const_data_ptr<T>(), grad_q.mutable_data_ptr<T>(),
+          grad_k.mutable_data_ptr<float>(), grad_v.mutable_data_ptr<float>()));
     });
     return {grad_q, grad_k.to(k.scalar_type()), grad_v.to(v.scalar_type()), at::Tensor(), at::Tensor()};
   }
@@ -71,8 +72,8 @@ at::Tensor key_rows(const AttentionPlan& plan, const AttentionSequence& sequence
 }
 
 /// The formula as it is written in papers, one sequence after the other.
-at::Tensor aten_attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionPlan& plan,
-                       double scale) {
+at::Tensor aten_attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                       const AttentionPlan& plan, double scale) {
   const int64_t repeat = q.size(1) / k.size(1);
   const at::ScalarType wide = q.scalar_type() == at::kBFloat16 ? at::kFloat : q.scalar_type();
   at::Tensor out = at::zeros_like(q);
@@ -84,8 +85,8 @@ at::Tensor aten_attend(const at::Tensor& q, const at::Tensor& k, const at::Tenso
       return key_rows(plan, sequence, rows).repeat_interleave(repeat, 1).transpose(0, 1).to(wide);
     };
     at::Tensor scores = at::matmul(queries, heads(k).transpose(1, 2)) * scale;
-    const at::Tensor hidden = at::ones({count, scores.size(2)}, q.options().dtype(at::kBool))
-                                  .triu(sequence.first_position + 1);
+    const at::Tensor hidden =
+        at::ones({count, scores.size(2)}, q.options().dtype(at::kBool)).triu(sequence.first_position + 1);
     scores = scores.masked_fill(hidden, -std::numeric_limits<double>::infinity());
     const at::Tensor rows = at::matmul(scores.softmax(-1), heads(v)).transpose(0, 1).to(q.scalar_type());
     out = out.slice_scatter(rows, 0, begin, begin + count);
@@ -104,7 +105,8 @@ void AttentionPlan::add_sequence(int64_t query_begin, int64_t num_queries, int64
                num_queries, " positions");
   const auto range_begin = static_cast<int64_t>(ranges.size());
   ranges.insert(ranges.end(), key_ranges.begin(), key_ranges.end());
-  sequences.push_back({query_begin, num_queries, first_position, range_begin, static_cast<int64_t>(ranges.size())});
+  sequences.push_back(
+      {query_begin, num_queries, first_position, range_begin, static_cast<int64_t>(ranges.size())});
 }
 
 at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionPlan& plan,

@@ -1,9 +1,9 @@
-// Causal attention over sequences whose keys lie in ranges of rows: one kernel for the trainer's packed rows and the
-// sampler's cache pages, so that sharing a prompt is a matter of naming its rows.
+// Causal attention over sequences whose keys lie in ranges of rows: one kernel for the trainer's packed rows
+// and the sampler's cache pages, so that sharing a prompt is a matter of naming its rows.
 //
-// Exactness: the keys of a query are taken in tiles of 64 by logical position, in order, with an online softmax
-// (arXiv:1805.02867); tiles ignore where ranges begin and end. A query's result therefore does not depend on the other
-// queries, on the layout of the rows or on the number of threads.
+// Exactness: the keys of a query are taken in tiles of 64 by logical position, in order, with an online
+// softmax (arXiv:1805.02867); tiles ignore where ranges begin and end. A query's result therefore does not
+// depend on the other queries, on the layout of the rows or on the number of threads.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -20,8 +20,9 @@ struct RowRange {
   int64_t end;
 };
 
-/// Queries at rows [query_begin, query_begin + num_queries) of q, at logical positions first_position and up; the keys
-/// of positions 0 .. first_position + num_queries - 1 lie in ranges [range_begin, range_end) of the plan, in order.
+/// Queries at rows [query_begin, query_begin + num_queries) of q, at logical positions first_position and up;
+/// the keys of positions 0 .. first_position + num_queries - 1 lie in ranges [range_begin, range_end) of the
+/// plan, in order.
 struct AttentionSequence {
   int64_t query_begin;
   int64_t num_queries;
@@ -30,8 +31,8 @@ struct AttentionSequence {
   int64_t range_end;
 };
 
-/// Which rows attend to which. Sequences that share key rows must stand in one group: groups are the units of work of
-/// the backward.
+/// Which rows attend to which. Sequences that share key rows must stand in one group: groups are the units of
+/// work of the backward.
 struct AttentionPlan {
   std::vector<RowRange> ranges;
   std::vector<AttentionSequence> sequences;
@@ -46,9 +47,10 @@ struct AttentionPlan {
 };
 
 /// softmax(q k^T * scale) v for every query of `plan`.
-/// `q` [N, num_heads, head_dim], `k` and `v` [R, num_kv_heads, head_dim], num_heads a multiple of num_kv_heads
-/// (grouped queries, arXiv:2305.13245); float32 or bfloat16, computed in float32 and rounded once. Rows of q that no
-/// sequence names come out as zero. Gradient to q, k and v; `plan` must stay alive until the backward is done.
+/// `q` [N, num_heads, head_dim], `k` and `v` [R, num_kv_heads, head_dim], num_heads a multiple of
+/// num_kv_heads (grouped queries, arXiv:2305.13245); float32 or bfloat16, computed in float32 and rounded
+/// once. Rows of q that no sequence names come out as zero. Gradient to q, k and v; `plan` must stay alive
+/// until the backward is done.
 at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionPlan& plan,
                   double scale);
 

@@ -1,5 +1,5 @@
-// Tiles of 64 keys are gathered into float32 scratch; every product is `weighted_sum`, a row of weights over a block of
-// rows. Legend: D head_dim, P head_dim rounded up to 16, R query heads per key head.
+// Tiles of 64 keys are gathered into float32 scratch; every product is `weighted_sum`, a row of weights over
+// a block of rows. Legend: D head_dim, P head_dim rounded up to 16, R query heads per key head.
 #include <ATen/Parallel.h>
 
 #include <algorithm>
@@ -34,12 +34,15 @@ COHORT_INLINE void weighted_sum_block(const float* weights, int64_t stride, cons
 }
 
 /// out[width] = sum over i < count of weights[i * stride] * rows[i][width]; width a multiple of 16.
-COHORT_INLINE void weighted_sum(const float* weights, int64_t stride, const float* rows, int64_t count, int64_t width,
-                                float* out) {
+COHORT_INLINE void weighted_sum(const float* weights, int64_t stride, const float* rows, int64_t count,
+                                int64_t width, float* out) {
   int64_t c = 0;
-  for (; c + 64 <= width; c += 64) weighted_sum_block<64 / kLanes>(weights, stride, rows + c, count, width, out + c);
-  for (; c + 32 <= width; c += 32) weighted_sum_block<32 / kLanes>(weights, stride, rows + c, count, width, out + c);
-  for (; c < width; c += 16) weighted_sum_block<16 / kLanes>(weights, stride, rows + c, count, width, out + c);
+  for (; c + 64 <= width; c += 64)
+    weighted_sum_block<64 / kLanes>(weights, stride, rows + c, count, width, out + c);
+  for (; c + 32 <= width; c += 32)
+    weighted_sum_block<32 / kLanes>(weights, stride, rows + c, count, width, out + c);
+  for (; c < width; c += 16)
+    weighted_sum_block<16 / kLanes>(weights, stride, rows + c, count, width, out + c);
 }
 
 /// Walks the logical positions of a sequence's keys and yields their rows.
@@ -92,7 +95,11 @@ COHORT_INLINE void transpose(const float* rows, int64_t padded, float* out) {
 /// One tile of keys in scratch.
 struct Tile {
   explicit Tile(int64_t padded)
-      : keys(kTile * padded), values(kTile * padded), keys_t(kTile * padded), values_t(kTile * padded), rows(kTile) {}
+      : keys(kTile * padded),
+        values(kTile * padded),
+        keys_t(kTile * padded),
+        values_t(kTile * padded),
+        rows(kTile) {}
 
   std::vector<float> keys, values;      // [64][P]
   std::vector<float> keys_t, values_t;  // [P][64]
@@ -123,8 +130,8 @@ COHORT_INLINE void gather(Tile& tile, KeyRows& walk, int64_t num_keys, const T* 
 
 /// The queries of one block: R heads of up to kQueryBlock rows, padded, in float32.
 template <typename T>
-COHORT_INLINE void load_queries(const T* q, const AttentionShape& shape, int64_t first_row, int64_t count, int64_t head,
-                                int64_t padded, float* out) {
+COHORT_INLINE void load_queries(const T* q, const AttentionShape& shape, int64_t first_row, int64_t count,
+                                int64_t head, int64_t padded, float* out) {
   const int64_t repeat = shape.num_heads / shape.num_kv_heads;
   for (int64_t i = 0; i < count; ++i) {
     for (int64_t r = 0; r < repeat; ++r) {
@@ -143,8 +150,12 @@ struct WorkItem {
 
 struct ForwardScratch {
   ForwardScratch(int64_t padded, int64_t repeat)
-      : tile(padded), queries(kQueryBlock * repeat * padded), outputs(queries.size()), row(padded),
-        maxima(kQueryBlock * repeat), sums(kQueryBlock * repeat) {}
+      : tile(padded),
+        queries(kQueryBlock * repeat * padded),
+        outputs(queries.size()),
+        row(padded),
+        maxima(kQueryBlock * repeat),
+        sums(kQueryBlock * repeat) {}
   Tile tile;
   std::vector<float> queries, outputs, row, maxima, sums;
 };
@@ -175,9 +186,11 @@ COHORT_INLINE void fold_tile(const Tile& tile, const float* query, int64_t valid
 
 template <typename T>
 COHORT_INLINE void forward_item(const AttentionPlan& plan, const AttentionShape& shape, const WorkItem& item,
-                                const T* q, const T* k, const T* v, T* out, float* log_sum_exp, ForwardScratch& s) {
+                                const T* q, const T* k, const T* v, T* out, float* log_sum_exp,
+                                ForwardScratch& s) {
   const AttentionSequence& sequence = plan.sequences[item.sequence];
-  const int64_t dim = shape.head_dim, padded = simd::round_up(dim), repeat = shape.num_heads / shape.num_kv_heads;
+  const int64_t dim = shape.head_dim, padded = simd::round_up(dim),
+                repeat = shape.num_heads / shape.num_kv_heads;
   const int64_t count = std::min(kQueryBlock, sequence.num_queries - item.first_query);
   const int64_t first_row = sequence.query_begin + item.first_query;
   const int64_t first_position = sequence.first_position + item.first_query;
@@ -194,32 +207,38 @@ COHORT_INLINE void forward_item(const AttentionPlan& plan, const AttentionShape&
       const int64_t valid = std::min(kTile, first_position + i + 1 - begin);
       if (valid <= 0) continue;
       for (int64_t r = i * repeat; r < (i + 1) * repeat; ++r) {
-        fold_tile(s.tile, s.queries.data() + r * padded, valid, shape.scale, dim, padded, s.maxima[r], s.sums[r],
-                  s.outputs.data() + r * padded, s.row.data());
+        fold_tile(s.tile, s.queries.data() + r * padded, valid, shape.scale, dim, padded, s.maxima[r],
+                  s.sums[r], s.outputs.data() + r * padded, s.row.data());
       }
     }
   }
   for (int64_t r = 0; r < count * repeat; ++r) {
     const int64_t target = (first_row + r / repeat) * shape.num_heads + item.head * repeat + r % repeat;
     const float inverse = 1.0f / s.sums[r];
-    for (int64_t d = 0; d < dim; ++d) out[target * dim + d] = static_cast<T>(s.outputs[r * padded + d] * inverse);
+    for (int64_t d = 0; d < dim; ++d)
+      out[target * dim + d] = static_cast<T>(s.outputs[r * padded + d] * inverse);
     if (log_sum_exp != nullptr) log_sum_exp[target] = s.maxima[r] + std::log(s.sums[r]);
   }
 }
 
 struct BackwardScratch {
   BackwardScratch(int64_t padded, int64_t repeat)
-      : tile(padded), queries(kQueryBlock * repeat * padded), grad_out(queries.size()), grad_q(queries.size()),
-        probabilities(kQueryBlock * repeat * kTile), grad_scores(probabilities.size()), deltas(kQueryBlock * repeat),
+      : tile(padded),
+        queries(kQueryBlock * repeat * padded),
+        grad_out(queries.size()),
+        grad_q(queries.size()),
+        probabilities(kQueryBlock * repeat * kTile),
+        grad_scores(probabilities.size()),
+        deltas(kQueryBlock * repeat),
         row(padded) {}
   Tile tile;
   std::vector<float> queries, grad_out, grad_q, probabilities, grad_scores, deltas, row;
 };
 
 /// Probabilities and score gradients of one query over one tile.
-COHORT_INLINE void backward_scores(const Tile& tile, const float* query, const float* grad_out, float log_sum_exp,
-                                   float delta, int64_t valid, float scale, int64_t dim, float* probabilities,
-                                   float* grad_scores) {
+COHORT_INLINE void backward_scores(const Tile& tile, const float* query, const float* grad_out,
+                                   float log_sum_exp, float delta, int64_t valid, float scale, int64_t dim,
+                                   float* probabilities, float* grad_scores) {
   weighted_sum(query, 1, tile.keys_t.data(), dim, kTile, probabilities);
   weighted_sum(grad_out, 1, tile.values_t.data(), dim, kTile, grad_scores);
   for (int64_t j = 0; j < kTile; j += kLanes) {
@@ -231,11 +250,13 @@ COHORT_INLINE void backward_scores(const Tile& tile, const float* query, const f
 }
 
 template <typename T>
-COHORT_INLINE void backward_block(const AttentionPlan& plan, const AttentionShape& shape, const WorkItem& item,
-                                  const T* q, const T* k, const T* v, const T* out, const float* log_sum_exp,
-                                  const T* grad_out, T* grad_q, float* grad_k, float* grad_v, BackwardScratch& s) {
+COHORT_INLINE void backward_block(const AttentionPlan& plan, const AttentionShape& shape,
+                                  const WorkItem& item, const T* q, const T* k, const T* v, const T* out,
+                                  const float* log_sum_exp, const T* grad_out, T* grad_q, float* grad_k,
+                                  float* grad_v, BackwardScratch& s) {
   const AttentionSequence& sequence = plan.sequences[item.sequence];
-  const int64_t dim = shape.head_dim, padded = simd::round_up(dim), repeat = shape.num_heads / shape.num_kv_heads;
+  const int64_t dim = shape.head_dim, padded = simd::round_up(dim),
+                repeat = shape.num_heads / shape.num_kv_heads;
   const int64_t count = std::min(kQueryBlock, sequence.num_queries - item.first_query), rows = count * repeat;
   const int64_t first_row = sequence.query_begin + item.first_query;
   const int64_t first_position = sequence.first_position + item.first_query;
@@ -260,10 +281,11 @@ COHORT_INLINE void backward_block(const AttentionPlan& plan, const AttentionShap
     transpose(s.tile.values.data(), padded, s.tile.values_t.data());
     for (int64_t r = 0; r < rows; ++r) {
       const int64_t valid = std::min(kTile, first_position + r / repeat + 1 - begin);
-      backward_scores(s.tile, s.queries.data() + r * padded, s.grad_out.data() + r * padded, log_sum_exp[target(r)],
-                      s.deltas[r], valid, shape.scale, dim, s.probabilities.data() + r * kTile,
-                      s.grad_scores.data() + r * kTile);
-      weighted_sum(s.grad_scores.data() + r * kTile, 1, s.tile.keys.data(), s.tile.count, padded, s.row.data());
+      backward_scores(s.tile, s.queries.data() + r * padded, s.grad_out.data() + r * padded,
+                      log_sum_exp[target(r)], s.deltas[r], valid, shape.scale, dim,
+                      s.probabilities.data() + r * kTile, s.grad_scores.data() + r * kTile);
+      weighted_sum(s.grad_scores.data() + r * kTile, 1, s.tile.keys.data(), s.tile.count, padded,
+                   s.row.data());
       for (int64_t d = 0; d < padded; ++d) s.grad_q[r * padded + d] += s.row[d];
     }
     for (int64_t j = 0; j < s.tile.count; ++j) {
@@ -282,8 +304,8 @@ COHORT_INLINE void backward_block(const AttentionPlan& plan, const AttentionShap
 }  // namespace
 
 template <typename T>
-void attention_kernel(const AttentionPlan& plan, const AttentionShape& shape, const T* q, const T* k, const T* v,
-                      T* out, float* log_sum_exp) {
+void attention_kernel(const AttentionPlan& plan, const AttentionShape& shape, const T* q, const T* k,
+                      const T* v, T* out, float* log_sum_exp) {
   std::vector<WorkItem> items;
   for (int64_t i = 0; i < static_cast<int64_t>(plan.sequences.size()); ++i) {
     for (int64_t first = 0; first < plan.sequences[i].num_queries; first += kQueryBlock) {
@@ -300,31 +322,33 @@ void attention_kernel(const AttentionPlan& plan, const AttentionShape& shape, co
 
 template <typename T>
 void attention_backward_kernel(const AttentionPlan& plan, const AttentionShape& shape, const T* q, const T* k,
-                               const T* v, const T* out, const float* log_sum_exp, const T* grad_out, T* grad_q,
-                               float* grad_k, float* grad_v) {
+                               const T* v, const T* out, const float* log_sum_exp, const T* grad_out,
+                               T* grad_q, float* grad_k, float* grad_v) {
   const auto num_groups = static_cast<int64_t>(plan.group_begin.size());
   // A group's key rows belong to one thread a head, and are added to in the order of the sequences.
   at::parallel_for(0, num_groups * shape.num_kv_heads, 1, [&](int64_t begin, int64_t end) {
     BackwardScratch scratch(simd::round_up(shape.head_dim), shape.num_heads / shape.num_kv_heads);
     for (int64_t unit = begin; unit < end; ++unit) {
       const int64_t group = unit / shape.num_kv_heads, head = unit % shape.num_kv_heads;
-      const int64_t last = group + 1 < num_groups ? plan.group_begin[group + 1]
-                                                  : static_cast<int64_t>(plan.sequences.size());
+      const int64_t last =
+          group + 1 < num_groups ? plan.group_begin[group + 1] : static_cast<int64_t>(plan.sequences.size());
       for (int64_t i = plan.group_begin[group]; i < last; ++i) {
         for (int64_t first = 0; first < plan.sequences[i].num_queries; first += kQueryBlock) {
           const WorkItem item{i, first, head};
-          backward_block(plan, shape, item, q, k, v, out, log_sum_exp, grad_out, grad_q, grad_k, grad_v, scratch);
+          backward_block(plan, shape, item, q, k, v, out, log_sum_exp, grad_out, grad_q, grad_k, grad_v,
+                         scratch);
         }
       }
     }
   });
 }
 
-#define COHORT_INSTANTIATE(T)                                                                                          \
-  template void attention_kernel<T>(const AttentionPlan&, const AttentionShape&, const T*, const T*, const T*, T*,     \
-                                    float*);                                                                           \
-  template void attention_backward_kernel<T>(const AttentionPlan&, const AttentionShape&, const T*, const T*, const T*, \
-                                             const T*, const float*, const T*, T*, float*, float*);
+#define COHORT_INSTANTIATE(T)                                                                          \
+  template void attention_kernel<T>(const AttentionPlan&, const AttentionShape&, const T*, const T*,   \
+                                    const T*, T*, float*);                                             \
+  template void attention_backward_kernel<T>(const AttentionPlan&, const AttentionShape&, const T*,    \
+                                             const T*, const T*, const T*, const float*, const T*, T*, \
+                                             float*, float*);
 COHORT_INSTANTIATE(float)
 COHORT_INSTANTIATE(at::BFloat16)
 #undef COHORT_INSTANTIATE

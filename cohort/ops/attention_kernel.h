@@ -16,16 +16,15 @@ struct AttentionShape {
 };
 
 COHORT_DECLARE_KERNELS(
-// q [N, num_heads, head_dim] -> out, the same shape; `log_sum_exp` [N, num_heads] or null.
-template <typename T>
-void attention_kernel(const AttentionPlan& plan, const AttentionShape& shape, const T* q, const T* k, const T* v,
-                      T* out, float* log_sum_exp);
+    // q [N, num_heads, head_dim] -> out, the same shape; `log_sum_exp` [N, num_heads] or null.
+    template <typename T>
+    void attention_kernel(const AttentionPlan& plan, const AttentionShape& shape, const T* q, const T* k,
+                          const T* v, T* out, float* log_sum_exp);
 
-// Writes grad_q; adds to grad_k and grad_v, which are float32 and zero at the start.
-template <typename T>
-void attention_backward_kernel(const AttentionPlan& plan, const AttentionShape& shape, const T* q, const T* k,
-                               const T* v, const T* out, const float* log_sum_exp, const T* grad_out, T* grad_q,
-                               float* grad_k, float* grad_v);
-)
+    // Writes grad_q; adds to grad_k and grad_v, which are float32 and zero at the start.
+    template <typename T>
+    void attention_backward_kernel(const AttentionPlan& plan, const AttentionShape& shape, const T* q,
+                                   const T* k, const T* v, const T* out, const float* log_sum_exp,
+                                   const T* grad_out, T* grad_q, float* grad_k, float* grad_v);)
 
 }  // namespace cohort

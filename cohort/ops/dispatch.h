@@ -1,4 +1,5 @@
-// Which tensors the hand-written CPU kernels serve; all others take the plain ATen formula of the same operation.
+// Which tensors the hand-written CPU kernels serve; all others take the plain ATen formula of the same
+// operation.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -20,8 +21,8 @@ void dispatch_float(const at::Tensor& x, F f) {
   }
 }
 
-/// `x` rounded to bfloat16 and back where `compute` is bfloat16, else `x` itself: a small parameter (norm, bias) as
-/// the forward uses it, in float32.
+/// `x` rounded to bfloat16 and back where `compute` is bfloat16, else `x` itself: a small parameter (norm,
+/// bias) as the forward uses it, in float32.
 inline at::Tensor round_to(const at::Tensor& x, at::ScalarType compute) {
   return compute == at::kBFloat16 ? x.to(at::kBFloat16).to(x.scalar_type()) : x;
 }

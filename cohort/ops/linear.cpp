@@ -16,7 +16,8 @@ constexpr int64_t kPackRows = 64;
 /// Calls an operator by name; these two have no header.
 at::Tensor call(const char* name, std::vector<c10::IValue> arguments) {
   const auto op = c10::Dispatcher::singleton().findSchemaOrThrow(name, "");
-  torch::jit::Stack stack(std::make_move_iterator(arguments.begin()), std::make_move_iterator(arguments.end()));
+  torch::jit::Stack stack(std::make_move_iterator(arguments.begin()),
+                          std::make_move_iterator(arguments.end()));
   op.callBoxed(stack);
   return stack.back().toTensor();
 }
@@ -27,8 +28,9 @@ at::Tensor pack(const at::Tensor& weight) {
 
 at::Tensor packed_product(const at::Tensor& x, const at::Tensor& packed, const at::Tensor& bias) {
   const c10::IValue optional_bias = bias.defined() ? c10::IValue(bias) : c10::IValue();
-  return call("mkldnn::_linear_pointwise", {x, packed, optional_bias, "none",
-                                            c10::List<std::optional<at::Scalar>>(), c10::IValue(std::string())});
+  return call(
+      "mkldnn::_linear_pointwise",
+      {x, packed, optional_bias, "none", c10::List<std::optional<at::Scalar>>(), c10::IValue(std::string())});
 }
 
 bool cpu_multiplies_bfloat16() {
@@ -45,8 +47,8 @@ bool cpu_multiplies_bfloat16() {
 
 class LinearFunction : public torch::autograd::Function<LinearFunction> {
  public:
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            const Linear* linear) {
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
+                            const at::Tensor& weight, const Linear* linear) {
     (void)weight;  // an input, so that the product is differentiated even where x is a constant
     context->save_for_backward({x});
     context->saved_data["linear"] = reinterpret_cast<int64_t>(linear);

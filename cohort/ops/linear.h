@@ -1,4 +1,5 @@
-// y = x W^T + b, with a packed copy of W whose product gives each row the same bits for any number of rows and threads.
+// y = x W^T + b, with a packed copy of W whose product gives each row the same bits for any number of rows
+// and threads.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -7,18 +8,19 @@ namespace cohort {
 
 /// A float32 master weight, its gradient and the packed copy that the forward uses.
 ///
-/// float32 goes through oneDNN's pre-packed product. So does bfloat16 where the CPU multiplies bfloat16; elsewhere its
-/// values are packed as float32 and the result is rounded to bfloat16, which is as exact and batch-invariant.
-/// float64 (tests) and other devices use at::linear.
+/// float32 goes through oneDNN's pre-packed product. So does bfloat16 where the CPU multiplies bfloat16;
+/// elsewhere its values are packed as float32 and the result is rounded to bfloat16, which is as exact and
+/// batch-invariant. float64 (tests) and other devices use at::linear.
 class Linear {
  public:
   Linear() = default;
 
-  /// `weight` [out, in] is the master (a leaf; its `.grad` is accumulated into by backward), `bias` [out] or undefined.
-  /// `compute` is the dtype of inputs and outputs.
+  /// `weight` [out, in] is the master (a leaf; its `.grad` is accumulated into by backward), `bias` [out] or
+  /// undefined. `compute` is the dtype of inputs and outputs.
   Linear(at::Tensor weight, at::Tensor bias, at::ScalarType compute);
 
-  /// `x` [N, in] in the compute dtype -> [N, out] in the compute dtype. Carries gradient to x, weight and bias.
+  /// `x` [N, in] in the compute dtype -> [N, out] in the compute dtype. Carries gradient to x, weight and
+  /// bias.
   at::Tensor forward(const at::Tensor& x) const;
 
   /// Brings the packed copy up to date after the master changed.
@@ -30,15 +32,16 @@ class Linear {
   /// The product alone, outside autograd; see forward.
   at::Tensor product(const at::Tensor& x) const;
 
-  /// `grad` [N, out] -> the gradient of x [N, in]; adds to the gradients of weight and bias where they want one.
+  /// `grad` [N, out] -> the gradient of x [N, in]; adds to the gradients of weight and bias where they want
+  /// one.
   at::Tensor backward(const at::Tensor& grad, const at::Tensor& x) const;
 
  private:
   at::Tensor weight_;
   at::Tensor bias_;
   at::ScalarType compute_ = at::kFloat;
-  at::Tensor packed_;          // undefined on the ATen path
-  at::Tensor rounded_bias_;    // bias in the dtype that the product adds it in
+  at::Tensor packed_;        // undefined on the ATen path
+  at::Tensor rounded_bias_;  // bias in the dtype that the product adds it in
   bool emulate_bfloat16_ = false;
 };
 

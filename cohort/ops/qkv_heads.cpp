@@ -32,17 +32,19 @@ QkvKernelArguments kernel_arguments(const QkvShape& shape, const at::Tensor& q_n
           .rows = positions.size(0)};
 }
 
-QkvHeads forward_rows(const at::Tensor& qkv, const QkvShape& shape, const at::Tensor& q_norm, const at::Tensor& k_norm,
-                      double epsilon, const RopeTable& rope, const at::Tensor& positions) {
+QkvHeads forward_rows(const at::Tensor& qkv, const QkvShape& shape, const at::Tensor& q_norm,
+                      const at::Tensor& k_norm, double epsilon, const RopeTable& rope,
+                      const at::Tensor& positions) {
   const at::Tensor in = qkv.contiguous();
-  const at::Tensor q_scale = rounded_norm(q_norm, qkv.scalar_type()), k_scale = rounded_norm(k_norm, qkv.scalar_type());
+  const at::Tensor q_scale = rounded_norm(q_norm, qkv.scalar_type()),
+                   k_scale = rounded_norm(k_norm, qkv.scalar_type());
   QkvHeads heads{at::empty({in.size(0), shape.num_heads, shape.head_dim}, in.options()),
                  at::empty({in.size(0), shape.num_kv_heads, shape.head_dim}, in.options()),
                  at::empty({in.size(0), shape.num_kv_heads, shape.head_dim}, in.options())};
   const auto arguments = kernel_arguments(shape, q_scale, k_scale, epsilon, rope, positions);
   dispatch_float(in, [&]<typename T>() {
-    COHORT_CALL_KERNEL(qkv_heads_kernel<T>(arguments, in.const_data_ptr<T>(), heads.q.mutable_data_ptr<T>(), heads.k.mutable_data_ptr<T>(),
-                     heads.v.mutable_data_ptr<T>()));
+    COHORT_CALL_KERNEL(qkv_heads_kernel<T>(arguments, in.const_data_ptr<T>(), heads.q.mutable_data_ptr<T>(),
+                                           heads.k.mutable_data_ptr<T>(), heads.v.mutable_data_ptr<T>()));
   });
   return heads;
 }
@@ -53,8 +55,7 @@ class QkvHeadsFunction : public torch::autograd::Function<QkvHeadsFunction> {
                                const at::Tensor& k_norm, const at::Tensor& cos, const at::Tensor& sin,
                                const at::Tensor& positions, QkvShape shape, double epsilon) {
     context->save_for_backward({qkv, q_norm, k_norm, cos, sin, positions});
-    context->saved_data["shape"] =
-        std::vector<int64_t>{shape.num_heads, shape.num_kv_heads, shape.head_dim};
+    context->saved_data["shape"] = std::vector<int64_t>{shape.num_heads, shape.num_kv_heads, shape.head_dim};
     context->saved_data["epsilon"] = epsilon;
     const QkvHeads heads = forward_rows(qkv, shape, q_norm, k_norm, epsilon, {cos, sin}, positions);
     return {heads.q, heads.k, heads.v};
@@ -67,15 +68,16 @@ class QkvHeadsFunction : public torch::autograd::Function<QkvHeadsFunction> {
     const at::Tensor qkv = saved[0].contiguous();
     const at::Tensor q_scale = rounded_norm(saved[1], qkv.scalar_type());
     const at::Tensor k_scale = rounded_norm(saved[2], qkv.scalar_type());
-    const auto arguments = kernel_arguments(shape, q_scale, k_scale, context->saved_data["epsilon"].toDouble(),
-                                            {saved[3], saved[4]}, saved[5]);
+    const auto arguments = kernel_arguments(
+        shape, q_scale, k_scale, context->saved_data["epsilon"].toDouble(), {saved[3], saved[4]}, saved[5]);
     at::Tensor grad_qkv = at::empty_like(qkv);
     at::Tensor grad_norms = at::zeros({2, shape.head_dim}, at::kFloat);
     for (at::Tensor& grad : grads) grad = grad.contiguous();
     dispatch_float(qkv, [&]<typename T>() {
-      COHORT_CALL_KERNEL(qkv_heads_backward_kernel<T>(arguments, qkv.const_data_ptr<T>(), grads[0].const_data_ptr<T>(),
-                                grads[1].const_data_ptr<T>(), grads[2].const_data_ptr<T>(),
-                                grad_qkv.mutable_data_ptr<T>(), grad_norms.mutable_data_ptr<float>()));
+      COHORT_CALL_KERNEL(
+          qkv_heads_backward_kernel<T>(arguments, qkv.const_data_ptr<T>(), grads[0].const_data_ptr<T>(),
+                                       grads[1].const_data_ptr<T>(), grads[2].const_data_ptr<T>(),
+                                       grad_qkv.mutable_data_ptr<T>(), grad_norms.mutable_data_ptr<float>()));
     });
     if (q_scale.defined()) accumulate_grad(saved[1], grad_norms[0]);
     if (k_scale.defined()) accumulate_grad(saved[2], grad_norms[1]);
@@ -89,10 +91,11 @@ at::Tensor rotate(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& 
 }
 
 QkvHeads aten_qkv_heads(const at::Tensor& qkv, const QkvShape& shape, const at::Tensor& q_norm,
-                        const at::Tensor& k_norm, double epsilon, const RopeTable& rope, const at::Tensor& positions) {
+                        const at::Tensor& k_norm, double epsilon, const RopeTable& rope,
+                        const at::Tensor& positions) {
   const int64_t rows = qkv.size(0), dim = shape.head_dim;
-  const auto parts = qkv.split_with_sizes(
-      {shape.num_heads * dim, shape.num_kv_heads * dim, shape.num_kv_heads * dim}, -1);
+  const auto parts =
+      qkv.split_with_sizes({shape.num_heads * dim, shape.num_kv_heads * dim, shape.num_kv_heads * dim}, -1);
   const auto prepare = [&](const at::Tensor& part, const at::Tensor& norm) {
     at::Tensor heads = part.reshape({-1, dim});
     if (norm.defined()) heads = rms_norm(heads, norm, epsilon);
@@ -112,15 +115,17 @@ RopeTable make_rope_table(const at::Tensor& frequencies, int64_t num_positions) 
   return {angles.cos().to(at::kFloat), angles.sin().to(at::kFloat)};
 }
 
-QkvHeads qkv_heads(const at::Tensor& qkv, const QkvShape& shape, const at::Tensor& q_norm, const at::Tensor& k_norm,
-                   double epsilon, const RopeTable& rope, const at::Tensor& positions) {
-  check_shape(qkv, {positions.size(0), (shape.num_heads + 2 * shape.num_kv_heads) * shape.head_dim}, "qkv_heads: qkv");
+QkvHeads qkv_heads(const at::Tensor& qkv, const QkvShape& shape, const at::Tensor& q_norm,
+                   const at::Tensor& k_norm, double epsilon, const RopeTable& rope,
+                   const at::Tensor& positions) {
+  check_shape(qkv, {positions.size(0), (shape.num_heads + 2 * shape.num_kv_heads) * shape.head_dim},
+              "qkv_heads: qkv");
   if (!has_cpu_kernel(qkv)) return aten_qkv_heads(qkv, shape, q_norm, k_norm, epsilon, rope, positions);
   if (!at::GradMode::is_enabled()) return forward_rows(qkv, shape, q_norm, k_norm, epsilon, rope, positions);
   // Inputs of an autograd function must be defined: no norm is an empty one.
   const auto given = [](const at::Tensor& norm) { return norm.defined() ? norm : at::empty({0}); };
-  const auto heads =
-      QkvHeadsFunction::apply(qkv, given(q_norm), given(k_norm), rope.cos, rope.sin, positions, shape, epsilon);
+  const auto heads = QkvHeadsFunction::apply(qkv, given(q_norm), given(k_norm), rope.cos, rope.sin, positions,
+                                             shape, epsilon);
   return {heads[0], heads[1], heads[2]};
 }
 

@@ -1,11 +1,13 @@
-// From the projected rows q | k | v to the heads that attention reads: optional norm per head, then rotary positions.
+// From the projected rows q | k | v to the heads that attention reads: optional norm per head, then rotary
+// positions.
 #pragma once
 
 #include <ATen/ATen.h>
 
 namespace cohort {
 
-/// cos and sin of position * frequency, arXiv:2104.09864 eq. 34; the halves of a head are rotated against each other.
+/// cos and sin of position * frequency, arXiv:2104.09864 eq. 34; the halves of a head are rotated against
+/// each other.
 struct RopeTable {
   at::Tensor cos;  ///< [positions, head_dim / 2] float32 (float64 in tests)
   at::Tensor sin;  ///< the same
@@ -26,10 +28,11 @@ struct QkvHeads {
   at::Tensor v;  ///< [N, num_kv_heads, head_dim]
 };
 
-/// Splits `qkv` [N, (num_heads + 2 num_kv_heads) head_dim] into heads. With `q_norm` and `k_norm` ([head_dim] masters,
-/// or undefined) each q and k head is RMS-normalised first. `positions` [N] int64. Computed in float32, rounded once.
-/// Gradient to qkv and the norms.
-QkvHeads qkv_heads(const at::Tensor& qkv, const QkvShape& shape, const at::Tensor& q_norm, const at::Tensor& k_norm,
-                   double epsilon, const RopeTable& rope, const at::Tensor& positions);
+/// Splits `qkv` [N, (num_heads + 2 num_kv_heads) head_dim] into heads. With `q_norm` and `k_norm` ([head_dim]
+/// masters, or undefined) each q and k head is RMS-normalised first. `positions` [N] int64. Computed in
+/// float32, rounded once. Gradient to qkv and the norms.
+QkvHeads qkv_heads(const at::Tensor& qkv, const QkvShape& shape, const at::Tensor& q_norm,
+                   const at::Tensor& k_norm, double epsilon, const RopeTable& rope,
+                   const at::Tensor& positions);
 
 }  // namespace cohort

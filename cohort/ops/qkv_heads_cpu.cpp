@@ -10,7 +10,8 @@
 namespace cohort::COHORT_ARCH {
 namespace {
 
-// Plain loops over a head: the compiler vectorises them; sums take a fixed order (16 strided partial sums, then a tree).
+// Plain loops over a head: the compiler vectorises them; sums take a fixed order (16 strided partial sums,
+// then a tree).
 COHORT_INLINE float dot(const float* a, const float* b, int64_t n) {
   float partial[simd::kLanes] = {};
   int64_t i = 0;
@@ -32,7 +33,8 @@ COHORT_INLINE void from_float(const float* in, T* out, int64_t n) {
 }
 
 /// Rotates by the angle (direction 1) or back (direction -1).
-COHORT_INLINE void rotate(const float* x, const float* cos, const float* sin, float direction, float* y, int64_t half) {
+COHORT_INLINE void rotate(const float* x, const float* cos, const float* sin, float direction, float* y,
+                          int64_t half) {
   for (int64_t i = 0; i < half; ++i) {
     const float a = x[i], b = x[i + half], s = direction * sin[i];
     y[i] = a * cos[i] - b * s;
@@ -46,15 +48,17 @@ struct Scratch {
 };
 
 template <typename T>
-COHORT_INLINE void forward_head(const QkvKernelArguments& a, const T* in, const float* norm, int64_t row, T* out,
-                                Scratch& s) {
+COHORT_INLINE void forward_head(const QkvKernelArguments& a, const T* in, const float* norm, int64_t row,
+                                T* out, Scratch& s) {
   const int64_t dim = a.head_dim, half = dim / 2;
   to_float(in, s.x.data(), dim);
   if (norm != nullptr) {
-    const float scale = 1.0f / std::sqrt(dot(s.x.data(), s.x.data(), dim) / static_cast<float>(dim) + a.epsilon);
+    const float scale =
+        1.0f / std::sqrt(dot(s.x.data(), s.x.data(), dim) / static_cast<float>(dim) + a.epsilon);
     for (int64_t i = 0; i < dim; ++i) s.x[i] = s.x[i] * scale * norm[i];
   }
-  rotate(s.x.data(), a.cos + a.positions[row] * half, a.sin + a.positions[row] * half, 1.0f, s.y.data(), half);
+  rotate(s.x.data(), a.cos + a.positions[row] * half, a.sin + a.positions[row] * half, 1.0f, s.y.data(),
+         half);
   from_float(s.y.data(), out, dim);
 }
 
@@ -82,10 +86,12 @@ COHORT_INLINE void backward_head(const QkvKernelArguments& a, const T* in, const
                                  float* grad_norm, int64_t row, T* out, Scratch& s) {
   const int64_t dim = a.head_dim, half = dim / 2;
   to_float(grad, s.x.data(), dim);
-  rotate(s.x.data(), a.cos + a.positions[row] * half, a.sin + a.positions[row] * half, -1.0f, s.y.data(), half);
+  rotate(s.x.data(), a.cos + a.positions[row] * half, a.sin + a.positions[row] * half, -1.0f, s.y.data(),
+         half);
   if (norm != nullptr) {
     to_float(in, s.x.data(), dim);
-    const float scale = 1.0f / std::sqrt(dot(s.x.data(), s.x.data(), dim) / static_cast<float>(dim) + a.epsilon);
+    const float scale =
+        1.0f / std::sqrt(dot(s.x.data(), s.x.data(), dim) / static_cast<float>(dim) + a.epsilon);
     for (int64_t i = 0; i < dim; ++i) {
       s.x[i] *= scale;
       grad_norm[i] += s.y[i] * s.x[i];
@@ -99,7 +105,8 @@ COHORT_INLINE void backward_head(const QkvKernelArguments& a, const T* in, const
 
 template <typename T>
 COHORT_INLINE void backward_rows(const QkvKernelArguments& a, const T* qkv, const T* grad_q, const T* grad_k,
-                                 const T* grad_v, T* grad_qkv, float* grad_norms, int64_t begin, int64_t end) {
+                                 const T* grad_v, T* grad_qkv, float* grad_norms, int64_t begin,
+                                 int64_t end) {
   Scratch scratch(a.head_dim);
   const int64_t dim = a.head_dim, width = (a.num_heads + 2 * a.num_kv_heads) * dim;
   for (int64_t row = begin; row < end; ++row) {
@@ -109,8 +116,8 @@ COHORT_INLINE void backward_rows(const QkvKernelArguments& a, const T* qkv, cons
                     grad_qkv + offset, scratch);
     }
     for (int64_t h = 0; h < a.num_kv_heads; ++h, offset += dim) {
-      backward_head(a, qkv + offset, grad_k + (row * a.num_kv_heads + h) * dim, a.k_norm, grad_norms + dim, row,
-                    grad_qkv + offset, scratch);
+      backward_head(a, qkv + offset, grad_k + (row * a.num_kv_heads + h) * dim, a.k_norm, grad_norms + dim,
+                    row, grad_qkv + offset, scratch);
     }
     const T* grad = grad_v + row * a.num_kv_heads * dim;
     std::copy(grad, grad + a.num_kv_heads * dim, grad_qkv + offset);
@@ -123,15 +130,15 @@ constexpr int64_t kGrainRows = 16;
 
 template <typename T>
 void qkv_heads_kernel(const QkvKernelArguments& arguments, const T* qkv, T* q, T* k, T* v) {
-  at::parallel_for(0, arguments.rows, kGrainRows, [&](int64_t begin, int64_t end) {
-    forward_rows(arguments, qkv, q, k, v, begin, end);
-  });
+  at::parallel_for(0, arguments.rows, kGrainRows,
+                   [&](int64_t begin, int64_t end) { forward_rows(arguments, qkv, q, k, v, begin, end); });
 }
 
 template <typename T>
-void qkv_heads_backward_kernel(const QkvKernelArguments& arguments, const T* qkv, const T* grad_q, const T* grad_k,
-                               const T* grad_v, T* grad_qkv, float* grad_norms) {
-  constexpr int64_t kBlockRows = 128;  // fixed, so that the norms' gradients do not depend on the number of threads
+void qkv_heads_backward_kernel(const QkvKernelArguments& arguments, const T* qkv, const T* grad_q,
+                               const T* grad_k, const T* grad_v, T* grad_qkv, float* grad_norms) {
+  constexpr int64_t kBlockRows =
+      128;  // fixed, so that the norms' gradients do not depend on the number of threads
   const int64_t blocks = (arguments.rows + kBlockRows - 1) / kBlockRows, width = 2 * arguments.head_dim;
   std::vector<float> partial(blocks * width, 0.0f);
   at::parallel_for(0, blocks, 1, [&](int64_t first, int64_t last) {
@@ -146,10 +153,10 @@ void qkv_heads_backward_kernel(const QkvKernelArguments& arguments, const T* qkv
   }
 }
 
-#define COHORT_INSTANTIATE(T)                                                                  \
-  template void qkv_heads_kernel<T>(const QkvKernelArguments&, const T*, T*, T*, T*);          \
-  template void qkv_heads_backward_kernel<T>(const QkvKernelArguments&, const T*, const T*, const T*, const T*, T*, \
-                                             float*);
+#define COHORT_INSTANTIATE(T)                                                                         \
+  template void qkv_heads_kernel<T>(const QkvKernelArguments&, const T*, T*, T*, T*);                 \
+  template void qkv_heads_backward_kernel<T>(const QkvKernelArguments&, const T*, const T*, const T*, \
+                                             const T*, T*, float*);
 COHORT_INSTANTIATE(float)
 COHORT_INSTANTIATE(at::BFloat16)
 #undef COHORT_INSTANTIATE

@@ -15,16 +15,17 @@ at::Tensor forward_rows(const at::Tensor& x, const at::Tensor& weight, double ep
   const at::Tensor scale = round_to(weight.detach(), x.scalar_type()).contiguous();
   at::Tensor y = at::empty_like(rows);
   dispatch_float(x, [&]<typename T>() {
-    COHORT_CALL_KERNEL(rms_norm<T>(rows.const_data_ptr<T>(), scale.const_data_ptr<float>(), y.mutable_data_ptr<T>(), x.size(0),
-                   x.size(1), static_cast<float>(epsilon)));
+    COHORT_CALL_KERNEL(rms_norm<T>(rows.const_data_ptr<T>(), scale.const_data_ptr<float>(),
+                                   y.mutable_data_ptr<T>(), x.size(0), x.size(1),
+                                   static_cast<float>(epsilon)));
   });
   return y;
 }
 
 class RmsNormFunction : public torch::autograd::Function<RmsNormFunction> {
  public:
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            double epsilon) {
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
+                            const at::Tensor& weight, double epsilon) {
     context->save_for_backward({x, weight});
     context->saved_data["epsilon"] = epsilon;
     return forward_rows(x, weight, epsilon);
@@ -39,9 +40,10 @@ class RmsNormFunction : public torch::autograd::Function<RmsNormFunction> {
     at::Tensor grad_x = at::empty_like(x);
     at::Tensor grad_scale = at::zeros({x.size(1)}, at::kFloat);
     dispatch_float(x, [&]<typename T>() {
-      COHORT_CALL_KERNEL(rms_norm_backward<T>(x.const_data_ptr<T>(), scale.const_data_ptr<float>(), grad.const_data_ptr<T>(),
-                              grad_x.mutable_data_ptr<T>(), grad_scale.mutable_data_ptr<float>(), x.size(0), x.size(1),
-                              static_cast<float>(epsilon)));
+      COHORT_CALL_KERNEL(rms_norm_backward<T>(x.const_data_ptr<T>(), scale.const_data_ptr<float>(),
+                                              grad.const_data_ptr<T>(), grad_x.mutable_data_ptr<T>(),
+                                              grad_scale.mutable_data_ptr<float>(), x.size(0), x.size(1),
+                                              static_cast<float>(epsilon)));
     });
     accumulate_grad(saved[1], grad_scale);
     return {grad_x, at::Tensor(), at::Tensor()};

@@ -1,6 +1,6 @@
-// The CPU kernels of the row-wise operations: parallel over rows only, one order of arithmetic per row, so that a
-// row's bits do not depend on the other rows or on the number of threads. T is float or at::BFloat16; all arithmetic
-// is float32, and a result is rounded once.
+// The CPU kernels of the row-wise operations: parallel over rows only, one order of arithmetic per row, so
+// that a row's bits do not depend on the other rows or on the number of threads. T is float or at::BFloat16;
+// all arithmetic is float32, and a result is rounded once.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,21 +12,19 @@
 namespace cohort {
 
 COHORT_DECLARE_KERNELS(
-// x [rows, width], weight [width] -> y [rows, width].
-template <typename T>
-void rms_norm(const T* x, const float* weight, T* y, int64_t rows, int64_t width, float epsilon);
+    // x [rows, width], weight [width] -> y [rows, width].
+    template <typename T>
+    void rms_norm(const T* x, const float* weight, T* y, int64_t rows, int64_t width, float epsilon);
 
-// Writes grad_x [rows, width] and adds to grad_weight [width].
-template <typename T>
-void rms_norm_backward(const T* x, const float* weight, const T* grad_y, T* grad_x, float* grad_weight, int64_t rows,
-                       int64_t width, float epsilon);
+    // Writes grad_x [rows, width] and adds to grad_weight [width].
+    template <typename T>
+    void rms_norm_backward(const T* x, const float* weight, const T* grad_y, T* grad_x, float* grad_weight,
+                           int64_t rows, int64_t width, float epsilon);
 
-// gate_up [rows, 2 width] = gate | up -> y [rows, width].
-template <typename T>
-void swiglu(const T* gate_up, T* y, int64_t rows, int64_t width);
+    // gate_up [rows, 2 width] = gate | up -> y [rows, width].
+    template <typename T> void swiglu(const T* gate_up, T* y, int64_t rows, int64_t width);
 
-template <typename T>
-void swiglu_backward(const T* gate_up, const T* grad_y, T* grad_gate_up, int64_t rows, int64_t width);
-)
+    template <typename T>
+    void swiglu_backward(const T* gate_up, const T* grad_y, T* grad_gate_up, int64_t rows, int64_t width);)
 
 }  // namespace cohort

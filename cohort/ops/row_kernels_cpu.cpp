@@ -1,10 +1,9 @@
-#include "cohort/ops/row_kernels.h"
-
 #include <ATen/Parallel.h>
 
 #include <cmath>
 #include <vector>
 
+#include "cohort/ops/row_kernels.h"
 #include "cohort/ops/simd.h"
 
 namespace cohort::COHORT_ARCH {
@@ -45,8 +44,8 @@ COHORT_INLINE float inverse_rms(const T* x, int64_t width, float epsilon) {
 }
 
 template <typename T>
-COHORT_INLINE void rms_norm_rows(const T* x, const float* weight, T* y, int64_t begin, int64_t end, int64_t width,
-                                 float epsilon) {
+COHORT_INLINE void rms_norm_rows(const T* x, const float* weight, T* y, int64_t begin, int64_t end,
+                                 int64_t width, float epsilon) {
   for (int64_t row = begin; row < end; ++row) {
     const T* in = x + row * width;
     T* out = y + row * width;
@@ -95,8 +94,8 @@ COHORT_INLINE void swiglu_rows(const T* gate_up, T* y, int64_t begin, int64_t en
 }
 
 template <typename T>
-COHORT_INLINE void swiglu_backward_rows(const T* gate_up, const T* grad_y, T* grad_gate_up, int64_t begin, int64_t end,
-                                        int64_t width) {
+COHORT_INLINE void swiglu_backward_rows(const T* gate_up, const T* grad_y, T* grad_gate_up, int64_t begin,
+                                        int64_t end, int64_t width) {
   for (int64_t row = begin; row < end; ++row) {
     const T* gate = gate_up + row * 2 * width;
     const T* up = gate + width;
@@ -108,7 +107,8 @@ COHORT_INLINE void swiglu_backward_rows(const T* gate_up, const T* grad_y, T* gr
       const Vec sigmoid = 1.0f / (1.0f + exp(-g));
       const Vec silu = g * sigmoid;
       store_block(grad_up + c, grad * silu, count);
-      store_block(grad_gate + c, grad * load_block(up + c, count) * (sigmoid + silu * (1.0f - sigmoid)), count);
+      store_block(grad_gate + c, grad * load_block(up + c, count) * (sigmoid + silu * (1.0f - sigmoid)),
+                  count);
     });
   }
 }
@@ -127,8 +127,8 @@ void rms_norm(const T* x, const float* weight, T* y, int64_t rows, int64_t width
 }
 
 template <typename T>
-void rms_norm_backward(const T* x, const float* weight, const T* grad_y, T* grad_x, float* grad_weight, int64_t rows,
-                       int64_t width, float epsilon) {
+void rms_norm_backward(const T* x, const float* weight, const T* grad_y, T* grad_x, float* grad_weight,
+                       int64_t rows, int64_t width, float epsilon) {
   // Blocks of a fixed size, added in order: the sum does not depend on the number of threads.
   constexpr int64_t kBlockRows = 128;
   const int64_t blocks = (rows + kBlockRows - 1) / kBlockRows;
@@ -136,7 +136,7 @@ void rms_norm_backward(const T* x, const float* weight, const T* grad_y, T* grad
   at::parallel_for(0, blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
       rms_norm_backward_rows(x, weight, grad_y, grad_x, partial.data() + block * width, block * kBlockRows,
-                              std::min(rows, (block + 1) * kBlockRows), width, epsilon);
+                             std::min(rows, (block + 1) * kBlockRows), width, epsilon);
     }
   });
   for (int64_t block = 0; block < blocks; ++block) {
@@ -157,10 +157,10 @@ void swiglu_backward(const T* gate_up, const T* grad_y, T* grad_gate_up, int64_t
   });
 }
 
-#define COHORT_INSTANTIATE(T)                                                                                    \
-  template void rms_norm<T>(const T*, const float*, T*, int64_t, int64_t, float);                               \
-  template void rms_norm_backward<T>(const T*, const float*, const T*, T*, float*, int64_t, int64_t, float);   \
-  template void swiglu<T>(const T*, T*, int64_t, int64_t);                                                      \
+#define COHORT_INSTANTIATE(T)                                                                                \
+  template void rms_norm<T>(const T*, const float*, T*, int64_t, int64_t, float);                            \
+  template void rms_norm_backward<T>(const T*, const float*, const T*, T*, float*, int64_t, int64_t, float); \
+  template void swiglu<T>(const T*, T*, int64_t, int64_t);                                                   \
   template void swiglu_backward<T>(const T*, const T*, T*, int64_t, int64_t);
 COHORT_INSTANTIATE(float)
 COHORT_INSTANTIATE(at::BFloat16)

@@ -1,9 +1,9 @@
-// One register of floats at a time, in GCC's vector types, as wide as the instruction set that is compiled for: 16, 8 or
-// 4 lanes. (Wider types than the registers would live in memory.)
+// One register of floats at a time, in GCC's vector types, as wide as the instruction set that is compiled
+// for: 16, 8 or 4 lanes. (Wider types than the registers would live in memory.)
 //
-// Every *_cpu.cpp file is compiled once per instruction set, into the namespace COHORT_ARCH; cpu_arch.h picks one when
-// the program starts, so that every call of a run takes the same instructions and a row gives the same bits wherever
-// it is computed.
+// Every *_cpu.cpp file is compiled once per instruction set, into the namespace COHORT_ARCH; cpu_arch.h picks
+// one when the program starts, so that every call of a run takes the same instructions and a row gives the
+// same bits wherever it is computed.
 #pragma once
 
 #include <c10/util/BFloat16.h>

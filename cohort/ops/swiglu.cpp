@@ -31,8 +31,9 @@ class SwigluFunction : public torch::autograd::Function<SwigluFunction> {
     const at::Tensor gate_up = context->get_saved_variables()[0].contiguous(), grad = grads[0].contiguous();
     at::Tensor grad_gate_up = at::empty_like(gate_up);
     dispatch_float(gate_up, [&]<typename T>() {
-      COHORT_CALL_KERNEL(swiglu_backward<T>(gate_up.const_data_ptr<T>(), grad.const_data_ptr<T>(), grad_gate_up.mutable_data_ptr<T>(),
-                            gate_up.size(0), gate_up.size(1) / 2));
+      COHORT_CALL_KERNEL(swiglu_backward<T>(gate_up.const_data_ptr<T>(), grad.const_data_ptr<T>(),
+                                            grad_gate_up.mutable_data_ptr<T>(), gate_up.size(0),
+                                            gate_up.size(1) / 2));
     });
     return {grad_gate_up};
   }

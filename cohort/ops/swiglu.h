@@ -5,8 +5,8 @@
 
 namespace cohort {
 
-/// `gate_up` [N, 2F] holds gate | up; returns silu(gate) * up [N, F], computed in float32 and rounded once. Gradient
-/// to gate_up.
+/// `gate_up` [N, 2F] holds gate | up; returns silu(gate) * up [N, F], computed in float32 and rounded once.
+/// Gradient to gate_up.
 at::Tensor swiglu(const at::Tensor& gate_up);
 
 }  // namespace cohort

@@ -1,5 +1,4 @@
 #include "cohort/ops/token_logprobs.h"
-#include "cohort/ops/vocabulary_kernel.h"
 
 #include <ATen/Parallel.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -8,6 +7,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/ops/dispatch.h"
+#include "cohort/ops/vocabulary_kernel.h"
 #include "cohort/tensor/check.h"
 
 namespace cohort {
@@ -64,8 +64,8 @@ TokenLogprobs forward_chunks(const at::Tensor& hidden, const Linear& head, const
 }
 
 /// Turns the logits of one row into the gradient of its token's log-probability, times `coefficient`.
-void row_gradient(float* logits, int64_t vocabulary, const TokenTargets& targets, int64_t index, float coefficient,
-                  std::vector<float>& buffer) {
+void row_gradient(float* logits, int64_t vocabulary, const TokenTargets& targets, int64_t index,
+                  float coefficient, std::vector<float>& buffer) {
   const KeptRow row = kept_row(logits, vocabulary, targets, index, buffer);
   const float lse = COHORT_CALL_KERNEL(log_sum_exp(row.logits, row.count));
   COHORT_CALL_KERNEL(softmax_gradient(row.logits, row.count, lse, row.target, -coefficient));

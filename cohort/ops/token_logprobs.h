@@ -17,18 +17,18 @@ struct TokenLogprobs {
 
 /// The token of each row and, where a filter was on, the ids it was drawn from.
 struct TokenTargets {
-  std::vector<int32_t> token_ids;                          ///< [M]
-  std::vector<const std::vector<int32_t>*> kept_ids;       ///< [M] ascending ids, or empty: the whole vocabulary
+  std::vector<int32_t> token_ids;                     ///< [M]
+  std::vector<const std::vector<int32_t>*> kept_ids;  ///< [M] ascending ids, or empty: the whole vocabulary
 };
 
-/// log softmax(head(hidden) / temperature)[token] for every row of `hidden` [M, H]. Works through chunks of rows, so
-/// that memory is O(chunk * vocabulary); the backward computes each chunk's logits again. Gradient to hidden and the
-/// head; `head` and `targets` must stay alive until the backward is done.
+/// log softmax(head(hidden) / temperature)[token] for every row of `hidden` [M, H]. Works through chunks of
+/// rows, so that memory is O(chunk * vocabulary); the backward computes each chunk's logits again. Gradient
+/// to hidden and the head; `head` and `targets` must stay alive until the backward is done.
 TokenLogprobs token_logprobs(const at::Tensor& hidden, const Linear& head, const TokenTargets& targets,
                              double temperature);
 
-/// One row of logits as float32, divided by the temperature; what the sampler draws from and what token_logprobs sees.
-/// `logits` [rows, V] in the compute dtype -> [rows, V] float32 (float64 stays).
+/// One row of logits as float32, divided by the temperature; what the sampler draws from and what
+/// token_logprobs sees. `logits` [rows, V] in the compute dtype -> [rows, V] float32 (float64 stays).
 at::Tensor scaled_logits(const at::Tensor& logits, double temperature);
 
 }  // namespace cohort

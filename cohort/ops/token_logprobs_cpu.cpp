@@ -43,22 +43,21 @@ COHORT_INLINE float row_entropy(const float* x, int64_t count, float log_sum_exp
 
 float log_sum_exp(const float* x, int64_t count) { return row_log_sum_exp(x, count); }
 
-float entropy(const float* x, int64_t count, float log_sum_exp) {
-  return row_entropy(x, count, log_sum_exp);
-}
+float entropy(const float* x, int64_t count, float log_sum_exp) { return row_entropy(x, count, log_sum_exp); }
 
 void probabilities(const float* x, int64_t count, float log_sum_exp, float* out) {
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) store(out + i, exp(load(x + i) - log_sum_exp));
-  if (i < count) store_part(out + i, exp(load_part(x + i, count - i, kMinusInfinity) - log_sum_exp), count - i);
+  if (i < count)
+    store_part(out + i, exp(load_part(x + i, count - i, kMinusInfinity) - log_sum_exp), count - i);
 }
 
-void softmax_gradient(float* x, int64_t count, float log_sum_exp, int64_t target,
-                                         float coefficient) {
+void softmax_gradient(float* x, int64_t count, float log_sum_exp, int64_t target, float coefficient) {
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) store(x + i, exp(load(x + i) - log_sum_exp) * coefficient);
   if (i < count) {
-    store_part(x + i, exp(load_part(x + i, count - i, kMinusInfinity) - log_sum_exp) * coefficient, count - i);
+    store_part(x + i, exp(load_part(x + i, count - i, kMinusInfinity) - log_sum_exp) * coefficient,
+               count - i);
   }
   x[target] -= coefficient;
 }
@@ -66,9 +65,8 @@ void softmax_gradient(float* x, int64_t count, float log_sum_exp, int64_t target
 void block_sums(const float* x, int64_t count, float log_sum_exp, float* sums) {
   for (int64_t begin = 0; begin < count; begin += kSumBlock) {
     Vec total{};
-    for_filled_blocks(x + begin, std::min(kSumBlock, count - begin), [&](Vec v) __attribute__((always_inline)) {
-      total += exp(v - log_sum_exp);
-    });
+    for_filled_blocks(x + begin, std::min(kSumBlock, count - begin),
+                      [&](Vec v) __attribute__((always_inline)) { total += exp(v - log_sum_exp); });
     sums[begin / kSumBlock] = sum(total);
   }
 }

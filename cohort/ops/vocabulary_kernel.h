@@ -10,21 +10,20 @@ namespace cohort {
 constexpr int64_t kSumBlock = 256;  ///< elements of one partial sum of block_sums
 
 COHORT_DECLARE_KERNELS(
-// log(sum(exp(x))) of `count` floats, in a fixed order.
-float log_sum_exp(const float* x, int64_t count);
+    // log(sum(exp(x))) of `count` floats, in a fixed order.
+    float log_sum_exp(const float* x, int64_t count);
 
-// Entropy in nats of softmax(x), given its log_sum_exp.
-float entropy(const float* x, int64_t count, float log_sum_exp);
+    // Entropy in nats of softmax(x), given its log_sum_exp.
+    float entropy(const float* x, int64_t count, float log_sum_exp);
 
-// Overwrites x with coefficient * (softmax(x) - onehot(target)).
-void softmax_gradient(float* x, int64_t count, float log_sum_exp, int64_t target, float coefficient);
+    // Overwrites x with coefficient * (softmax(x) - onehot(target)).
+    void softmax_gradient(float* x, int64_t count, float log_sum_exp, int64_t target, float coefficient);
 
-// Running sums of exp(x - log_sum_exp) over blocks of `kSumBlock` elements: sums[b] covers block b. Written for
-// count / kSumBlock (rounded up) blocks.
-void block_sums(const float* x, int64_t count, float log_sum_exp, float* sums);
+    // Running sums of exp(x - log_sum_exp) over blocks of `kSumBlock` elements: sums[b] covers block b.
+    // Written for count / kSumBlock (rounded up) blocks.
+    void block_sums(const float* x, int64_t count, float log_sum_exp, float* sums);
 
-// Writes exp(x - log_sum_exp) of `count` elements.
-void probabilities(const float* x, int64_t count, float log_sum_exp, float* out);
-)
+    // Writes exp(x - log_sum_exp) of `count` elements.
+    void probabilities(const float* x, int64_t count, float log_sum_exp, float* out);)
 
 }  // namespace cohort

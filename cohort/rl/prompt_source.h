@@ -1,4 +1,5 @@
-// Where prompts come from: stateful and resumable, so that shuffles, mixtures and curricula look alike to a trainer.
+// Where prompts come from: stateful and resumable, so that shuffles, mixtures and curricula look alike to a
+// trainer.
 #pragma once
 
 #include <vector>

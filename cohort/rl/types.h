@@ -11,10 +11,10 @@
 namespace cohort {
 
 struct Prompt {
-  std::string id;                  ///< unique in its data set; the random numbers of its completions do not depend on it
+  std::string id;  ///< unique in its data set; the random numbers of its completions do not depend on it
   std::vector<int32_t> token_ids;
   std::string text;
-  Json fields = Json::object();    ///< the data set's other columns, handed to the rewards
+  Json fields = Json::object();  ///< the data set's other columns, handed to the rewards
 };
 
 /// Only sampled tokens carry loss; injected ones are tool results, user turns and edits.
@@ -25,17 +25,20 @@ enum class FinishReason : uint8_t {
   kLength,  ///< max_completion_length or the context ended it
 };
 
-inline const char* to_string(FinishReason reason) { return reason == FinishReason::kStop ? "stop" : "length"; }
+inline const char* to_string(FinishReason reason) {
+  return reason == FinishReason::kStop ? "stop" : "length";
+}
 
 struct Completion {
-  std::vector<int32_t> token_ids;        ///< the stop token, where there is one, included
-  std::vector<float> sampler_logprobs;   ///< per token, natural log, at the sampling temperature, over the kept set
-  std::vector<TokenOrigin> origin;       ///< per token
+  std::vector<int32_t> token_ids;  ///< the stop token, where there is one, included
+  std::vector<float>
+      sampler_logprobs;  ///< per token, natural log, at the sampling temperature, over the kept set
+  std::vector<TokenOrigin> origin;  ///< per token
   /// Per token the ids that top-k, top-p or min-p kept, ascending; empty when no filter is on.
   std::vector<std::vector<int32_t>> kept_ids;
   FinishReason finish_reason = FinishReason::kLength;
-  int64_t policy_version = 0;            ///< number of updates behind the weights that sampled it
-  std::string text;                      ///< decoded without special tokens, cut before a stop string
+  int64_t policy_version = 0;  ///< number of updates behind the weights that sampled it
+  std::string text;            ///< decoded without special tokens, cut before a stop string
 };
 
 struct RolloutGroup {
@@ -62,12 +65,16 @@ class RewardMatrix {
  public:
   RewardMatrix() = default;
   RewardMatrix(int64_t num_completions, std::vector<std::string> names)
-      : names_(std::move(names)), cells_(num_completions * names_.size()), num_completions_(num_completions) {}
+      : names_(std::move(names)),
+        cells_(num_completions * names_.size()),
+        num_completions_(num_completions) {}
 
   int64_t num_completions() const { return num_completions_; }
   int64_t num_rewards() const { return static_cast<int64_t>(names_.size()); }
   const std::vector<std::string>& names() const { return names_; }
-  RewardResult& at(int64_t completion, int64_t reward) { return cells_.at(completion * num_rewards() + reward); }
+  RewardResult& at(int64_t completion, int64_t reward) {
+    return cells_.at(completion * num_rewards() + reward);
+  }
   const RewardResult& at(int64_t completion, int64_t reward) const {
     return cells_.at(completion * num_rewards() + reward);
   }

@@ -1,4 +1,5 @@
-// Pages of the key/value cache: who holds which, counted by reference so that a group shares its prompt's pages.
+// Pages of the key/value cache: who holds which, counted by reference so that a group shares its prompt's
+// pages.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@ constexpr int64_t kPageRows = 16;  ///< tokens a page
 inline int64_t pages_for(int64_t num_tokens) { return (num_tokens + kPageRows - 1) / kPageRows; }
 
 /// What a prompt and its completions take at most: its pages, and those that each completion does not share.
-inline int64_t pages_for_group(int64_t prompt_length, int64_t num_completions, int64_t max_completion_length) {
+inline int64_t pages_for_group(int64_t prompt_length, int64_t num_completions,
+                               int64_t max_completion_length) {
   return pages_for(prompt_length) +
          num_completions * pages_for(prompt_length % kPageRows + max_completion_length);
 }

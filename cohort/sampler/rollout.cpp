@@ -29,9 +29,16 @@ std::vector<RowRange> row_ranges(const std::vector<int64_t>& pages) {
 
 Rollout::Rollout(const Decoder& decoder, const Tokenizer* tokenizer, KvCache& cache,
                  const std::vector<Prompt>& prompts, int64_t num_generations, const SamplingParams& params,
-                 RolloutAddress address, int64_t policy_version, int64_t num_pages, const OnCompletion& on_completion)
-    : decoder_(decoder), tokenizer_(tokenizer), cache_(cache), prompts_(prompts), num_generations_(num_generations),
-      params_(params), address_(address), on_completion_(on_completion),
+                 RolloutAddress address, int64_t policy_version, int64_t num_pages,
+                 const OnCompletion& on_completion)
+    : decoder_(decoder),
+      tokenizer_(tokenizer),
+      cache_(cache),
+      prompts_(prompts),
+      num_generations_(num_generations),
+      params_(params),
+      address_(address),
+      on_completion_(on_completion),
       scheduler_({.num_pages = num_pages, .max_positions = decoder.config().max_position_embeddings},
                  prompt_lengths(prompts), num_generations, params.max_completion_length),
       growing_(prompts.size() * num_generations) {
@@ -78,7 +85,8 @@ const std::vector<int32_t>& Rollout::tokens_of(const ScheduledRows& rows, int64_
     offset = rows.first_position;
     return prompts_[rows.index].token_ids;
   }
-  offset = rows.first_position - static_cast<int64_t>(prompts_[rows.index / num_generations_].token_ids.size());
+  offset =
+      rows.first_position - static_cast<int64_t>(prompts_[rows.index / num_generations_].token_ids.size());
   return growing_[rows.index].completion.token_ids;
 }
 
@@ -99,7 +107,8 @@ DecoderInput Rollout::lay_out(const Schedule& schedule, std::vector<Draw>& draws
   DecoderInput input;
   input.plan.begin_group();
   for (const ScheduledRows& rows : schedule.rows) {
-    const auto& pages = rows.is_prompt ? scheduler_.prompt_pages(rows.index) : scheduler_.sequence_pages(rows.index);
+    const auto& pages =
+        rows.is_prompt ? scheduler_.prompt_pages(rows.index) : scheduler_.sequence_pages(rows.index);
     int64_t offset = 0;
     const std::vector<int32_t>& tokens = tokens_of(rows, offset);
     const auto begin = static_cast<int64_t>(token_ids.size());
@@ -132,8 +141,9 @@ void Rollout::draw_tokens(const at::Tensor& hidden, const std::vector<Draw>& dra
     std::vector<int64_t> rows;
     for (int64_t i = first; i < last; ++i) rows.push_back(draws[i].row);
     const at::Tensor input = decoder_.head_input(hidden, at::tensor(rows, at::kLong).to(hidden.device()));
-    const at::Tensor logits =
-        scaled_logits(decoder_.head().product(input), params_.logprob_temperature()).to(at::kCPU, at::kFloat).contiguous();
+    const at::Tensor logits = scaled_logits(decoder_.head().product(input), params_.logprob_temperature())
+                                  .to(at::kCPU, at::kFloat)
+                                  .contiguous();
     const float* data = logits.const_data_ptr<float>();
     std::vector<std::vector<SampledToken>> tokens(last - first);
     at::parallel_for(0, last - first, 1, [&](int64_t begin, int64_t end) {

@@ -12,9 +12,10 @@ namespace cohort {
 
 class Rollout {
  public:
-  Rollout(const Decoder& decoder, const Tokenizer* tokenizer, KvCache& cache, const std::vector<Prompt>& prompts,
-          int64_t num_generations, const SamplingParams& params, RolloutAddress address, int64_t policy_version,
-          int64_t num_pages, const OnCompletion& on_completion);
+  Rollout(const Decoder& decoder, const Tokenizer* tokenizer, KvCache& cache,
+          const std::vector<Prompt>& prompts, int64_t num_generations, const SamplingParams& params,
+          RolloutAddress address, int64_t policy_version, int64_t num_pages,
+          const OnCompletion& on_completion);
 
   /// Runs all passes.
   std::vector<RolloutGroup> run(SamplerStats& stats);

@@ -10,7 +10,9 @@
 namespace cohort {
 namespace {
 
-int64_t physical_memory_bytes() { return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE); }
+int64_t physical_memory_bytes() {
+  return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
+}
 
 }  // namespace
 
@@ -35,7 +37,8 @@ Sampler::Sampler(const Decoder& decoder, const Tokenizer* tokenizer, int64_t cac
 
 Sampler::~Sampler() = default;
 
-int64_t Sampler::page_budget(const std::vector<Prompt>& prompts, int64_t num_generations, int64_t max_length) const {
+int64_t Sampler::page_budget(const std::vector<Prompt>& prompts, int64_t num_generations,
+                             int64_t max_length) const {
   if (cache_tokens_ > 0) return cache_tokens_ / kPageRows;
   int64_t needed = 1, at_least = 1;
   for (const Prompt& prompt : prompts) {
@@ -66,8 +69,8 @@ std::vector<RolloutGroup> Sampler::rollout(const std::vector<Prompt>& prompts, i
     num_pages_ = pages;
   }
   stats_ = {};
-  Rollout rollout(decoder_, tokenizer_, *cache_, prompts, num_generations, params, address, policy_version, num_pages_,
-                  on_completion);
+  Rollout rollout(decoder_, tokenizer_, *cache_, prompts, num_generations, params, address, policy_version,
+                  num_pages_, on_completion);
   return rollout.run(stats_);
 }
 

@@ -23,14 +23,14 @@ struct RolloutAddress {
 
 /// What the last rollout took.
 struct SamplerStats {
-  int64_t prompt_rows = 0;       ///< forwarded, prompts prefilled again included
-  int64_t completion_rows = 0;   ///< forwarded, tokens of preempted completions included
+  int64_t prompt_rows = 0;      ///< forwarded, prompts prefilled again included
+  int64_t completion_rows = 0;  ///< forwarded, tokens of preempted completions included
   int64_t num_passes = 0;
   int64_t num_preemptions = 0;
 };
 
-/// Throws FormatError naming the id of a prompt that is empty, holds ids outside the vocabulary or leaves no room in the
-/// context. Sampler::rollout calls it; call it before to refuse a whole data set at once.
+/// Throws FormatError naming the id of a prompt that is empty, holds ids outside the vocabulary or leaves no
+/// room in the context. Sampler::rollout calls it; call it before to refuse a whole data set at once.
 void check_prompts(const std::vector<Prompt>& prompts, const DecoderConfig& config);
 
 /// Called as each completion ends, in the order in which they end; `prompt` counts from 0 in the rollout.
@@ -38,17 +38,18 @@ using OnCompletion = std::function<void(int64_t prompt, int64_t sample, const Co
 
 class Sampler {
  public:
-  /// `cache_tokens`: the page budget in tokens; 0 takes what a rollout needs, up to a quarter of the machine's memory.
-  /// `tokenizer` may be null: completions then have no text, and stop strings are refused. Both must outlive this.
+  /// `cache_tokens`: the page budget in tokens; 0 takes what a rollout needs, up to a quarter of the
+  /// machine's memory. `tokenizer` may be null: completions then have no text, and stop strings are refused.
+  /// Both must outlive this.
   Sampler(const Decoder& decoder, const Tokenizer* tokenizer, int64_t cache_tokens);
   ~Sampler();
 
-  /// `num_generations` completions of each prompt. The same tokens and log-probabilities come out whatever the batch,
-  /// the page budget or the number of threads. Throws UserError for a prompt that leaves no room in the context and
-  /// ConfigError when the page budget cannot hold one completion.
+  /// `num_generations` completions of each prompt. The same tokens and log-probabilities come out whatever
+  /// the batch, the page budget or the number of threads. Throws UserError for a prompt that leaves no room
+  /// in the context and ConfigError when the page budget cannot hold one completion.
   std::vector<RolloutGroup> rollout(const std::vector<Prompt>& prompts, int64_t num_generations,
-                                    const SamplingParams& params, RolloutAddress address, int64_t policy_version = 0,
-                                    const OnCompletion& on_completion = {});
+                                    const SamplingParams& params, RolloutAddress address,
+                                    int64_t policy_version = 0, const OnCompletion& on_completion = {});
 
   const SamplerStats& stats() const { return stats_; }
 

@@ -10,7 +10,8 @@
 namespace cohort {
 namespace {
 
-/// The ids in the order of falling logits, ties by lower id, taken one after another without sorting all of them.
+/// The ids in the order of falling logits, ties by lower id, taken one after another without sorting all of
+/// them.
 class RankedIds {
  public:
   RankedIds(const float* logits, int64_t vocabulary) : logits_(logits), heap_(vocabulary) {
@@ -30,7 +31,9 @@ class RankedIds {
  private:
   struct Less {
     const float* logits;
-    bool operator()(int32_t a, int32_t b) const { return logits[a] != logits[b] ? logits[a] < logits[b] : a > b; }
+    bool operator()(int32_t a, int32_t b) const {
+      return logits[a] != logits[b] ? logits[a] < logits[b] : a > b;
+    }
   };
 
   const float* logits_;
@@ -52,7 +55,8 @@ std::vector<int32_t> kept_set(const float* logits, int64_t vocabulary, const Sam
     while (static_cast<int64_t>(kept.size()) < limit) kept.push_back(ranked.next());
   }
   if (params.top_p < 1.0) {
-    const double normaliser = params.top_k > 0 ? log_sum_exp_of(logits, kept) : COHORT_CALL_KERNEL(log_sum_exp(logits, vocabulary));
+    const double normaliser =
+        params.top_k > 0 ? log_sum_exp_of(logits, kept) : COHORT_CALL_KERNEL(log_sum_exp(logits, vocabulary));
     double before = 0.0;  // probability of all higher ranks
     size_t count = 0;
     while (before < params.top_p || count == 0) {
@@ -102,11 +106,14 @@ int64_t invert(const float* logits, int64_t count, float log_sum_exp, double uni
   return last_possible;
 }
 
-int64_t largest(const float* logits, int64_t count) { return std::max_element(logits, logits + count) - logits; }
+int64_t largest(const float* logits, int64_t count) {
+  return std::max_element(logits, logits + count) - logits;
+}
 
 }  // namespace
 
-SampledToken sample_token(const float* logits, int64_t vocabulary, const SamplingParams& params, double uniform) {
+SampledToken sample_token(const float* logits, int64_t vocabulary, const SamplingParams& params,
+                          double uniform) {
   const auto draw = [&](const float* row, int64_t count, float lse) {
     return params.temperature > 0.0 ? invert(row, count, lse, uniform) : largest(row, count);
   };

@@ -27,9 +27,11 @@ struct SampledToken {
   std::vector<int32_t> kept_ids;  ///< ascending; empty when no filter is on
 };
 
-/// Draws from softmax(logits), `logits` [vocabulary] float32 and already divided by the temperature, by inverting the
-/// cumulative distribution over ascending ids at `uniform` in [0, 1). Filters apply in Hugging Face's order (top-k,
-/// top-p, min-p), ties go to the lower id. Greedy takes the largest logit of the kept set.
-SampledToken sample_token(const float* logits, int64_t vocabulary, const SamplingParams& params, double uniform);
+/// Draws from softmax(logits), `logits` [vocabulary] float32 and already divided by the temperature, by
+/// inverting the cumulative distribution over ascending ids at `uniform` in [0, 1). Filters apply in Hugging
+/// Face's order (top-k, top-p, min-p), ties go to the lower id. Greedy takes the largest logit of the kept
+/// set.
+SampledToken sample_token(const float* logits, int64_t vocabulary, const SamplingParams& params,
+                          double uniform);
 
 }  // namespace cohort

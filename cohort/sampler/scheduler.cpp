@@ -13,9 +13,9 @@ Scheduler::Scheduler(SchedulerLimits limits, std::vector<int64_t> prompt_lengths
     const int64_t longest = std::min(max_completion_length, limits.max_positions - prompt_lengths[p]);
     const int64_t needed = pages_for_group(prompt_lengths[p], 1, longest);
     if (needed > limits.num_pages) {
-      throw ConfigError(str("cache_tokens: ", limits.num_pages * kPageRows, " tokens of cache do not hold a prompt of ",
-                            prompt_lengths[p], " with a completion of ", longest, "; give at least ",
-                            needed * kPageRows));
+      throw ConfigError(str("cache_tokens: ", limits.num_pages * kPageRows,
+                            " tokens of cache do not hold a prompt of ", prompt_lengths[p],
+                            " with a completion of ", longest, "; give at least ", needed * kPageRows));
     }
     PromptState prompt;
     prompt.length = prompt_lengths[p];
@@ -56,7 +56,8 @@ void Scheduler::grow_running() {
   }
 }
 
-/// Frees a page for running sequence `index`: from a later sequence, an idle prompt, or by preempting it (false).
+/// Frees a page for running sequence `index`: from a later sequence, an idle prompt, or by preempting it
+/// (false).
 bool Scheduler::make_room(int64_t index) {
   while (blocks_.num_free() == 0) {
     if (running_.back() != index) {

@@ -1,11 +1,12 @@
-// Continuous batching: which tokens the next forward pass takes, and where their keys and values lie. No tensors here.
+// Continuous batching: which tokens the next forward pass takes, and where their keys and values lie. No
+// tensors here.
 //
-// Life of a completion: its group's prompt is prefilled once; every completion then shares the prompt's full pages and
-// copies the partial last one. A completion that runs out of pages is preempted: it gives up its own pages and is
-// forwarded again later. What is sampled never depends on any of this.
+// Life of a completion: its group's prompt is prefilled once; every completion then shares the prompt's full
+// pages and copies the partial last one. A completion that runs out of pages is preempted: it gives up its
+// own pages and is forwarded again later. What is sampled never depends on any of this.
 //
-// Invariants: a page is held by the prompts and sequences that list it, each once; a running sequence has pages for
-// all tokens that it has; when nothing runs, at most the pages of cached prompts are held.
+// Invariants: a page is held by the prompts and sequences that list it, each once; a running sequence has
+// pages for all tokens that it has; when nothing runs, at most the pages of cached prompts are held.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,8 @@ namespace cohort {
 
 struct SchedulerLimits {
   int64_t num_pages;
-  int64_t max_running = 256;  ///< completions decoded side by side
-  int64_t max_rows = 2048;    ///< rows of one forward pass
+  int64_t max_running = 256;                                    ///< completions decoded side by side
+  int64_t max_rows = 2048;                                      ///< rows of one forward pass
   int64_t max_positions = std::numeric_limits<int64_t>::max();  ///< of a prompt with its completion
 };
 
@@ -30,7 +31,7 @@ struct ScheduledRows {
   int64_t index;           ///< of the prompt, or of the sequence
   int64_t first_position;  ///< logical position of the first token
   int64_t count;
-  bool reaches_end;        ///< the last row's logits give the next token
+  bool reaches_end;  ///< the last row's logits give the next token
 };
 
 /// Rows of the cache to copy before the pass: the partial last page of a prompt, for a completion of its own.
@@ -47,8 +48,9 @@ struct Schedule {
 
 class Scheduler {
  public:
-  /// `prompt_lengths[p]` tokens; sequence p * num_generations + g is completion g of prompt p. The largest prompt with
-  /// one completion of `max_completion_length`, as far as `max_positions` goes, must fit into the pages (ConfigError otherwise).
+  /// `prompt_lengths[p]` tokens; sequence p * num_generations + g is completion g of prompt p. The largest
+  /// prompt with one completion of `max_completion_length`, as far as `max_positions` goes, must fit into the
+  /// pages (ConfigError otherwise).
   Scheduler(SchedulerLimits limits, std::vector<int64_t> prompt_lengths, int64_t num_generations,
             int64_t max_completion_length);
 

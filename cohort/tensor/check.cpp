@@ -15,14 +15,16 @@ void check_shape(const at::Tensor& tensor, std::initializer_list<int64_t> shape,
     return true;
   };
   if (fits()) return;
-  throw InternalError(cohort::str(what, ": expected ", at::IntArrayRef(shape.begin(), shape.size()), ", got ",
-                          tensor.defined() ? cohort::str(tensor.sizes()) : std::string("an undefined tensor")));
+  throw InternalError(
+      cohort::str(what, ": expected ", at::IntArrayRef(shape.begin(), shape.size()), ", got ",
+                  tensor.defined() ? cohort::str(tensor.sizes()) : std::string("an undefined tensor")));
 }
 
 void check_dtype(const at::Tensor& tensor, at::ScalarType dtype, const char* what) {
   if (tensor.defined() && tensor.scalar_type() == dtype) return;
-  throw InternalError(cohort::str(what, ": expected ", dtype, ", got ",
-                          tensor.defined() ? cohort::str(tensor.scalar_type()) : std::string("an undefined tensor")));
+  throw InternalError(
+      cohort::str(what, ": expected ", dtype, ", got ",
+                  tensor.defined() ? cohort::str(tensor.scalar_type()) : std::string("an undefined tensor")));
 }
 
 }  // namespace cohort

@@ -7,7 +7,8 @@
 
 namespace cohort {
 
-/// Throws InternalError naming `what` unless `tensor` is defined and has the sizes `shape`; -1 stands for any size.
+/// Throws InternalError naming `what` unless `tensor` is defined and has the sizes `shape`; -1 stands for any
+/// size.
 void check_shape(const at::Tensor& tensor, std::initializer_list<int64_t> shape, const char* what);
 
 /// Throws InternalError naming `what` unless `tensor` has dtype `dtype`.

@@ -3,9 +3,6 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
-#include <algorithm>
-#include <thread>
-
 #include "cohort/core/error.h"
 
 namespace cohort {
@@ -25,8 +22,7 @@ at::Device parse_device(const std::string& name) {
 }
 
 void set_threads(int64_t threads) {
-  const auto cores = static_cast<int64_t>(std::thread::hardware_concurrency());
-  at::set_num_threads(static_cast<int>(threads > 0 ? threads : std::max<int64_t>(1, cores)));
+  if (threads > 0) at::set_num_threads(static_cast<int>(threads));
 }
 
 }  // namespace cohort

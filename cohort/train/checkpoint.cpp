@@ -8,8 +8,8 @@ namespace cohort {
 
 namespace fs = std::filesystem;
 
-void save_checkpoint(const fs::path& temporary, const fs::path& final, const Decoder& decoder, const AdamW& optimizer,
-                     const Json& state) {
+void save_checkpoint(const fs::path& temporary, const fs::path& final, const Decoder& decoder,
+                     const AdamW& optimizer, const Json& state) {
   retire_directory(temporary);
   fs::create_directories(temporary);
   write_safetensors(temporary / "weights.safetensors", decoder.named_weights());
@@ -32,7 +32,8 @@ Json load_checkpoint(const fs::path& directory, Decoder& decoder, AdamW& optimiz
     }
     weight.copy_(saved);
   }
-  optimizer.load(SafetensorsFile(directory / "optimizer.safetensors"), state.at("num_updates").get<int64_t>());
+  optimizer.load(SafetensorsFile(directory / "optimizer.safetensors"),
+                 state.at("num_updates").get<int64_t>());
   decoder.refresh();
   return state;
 }

@@ -7,10 +7,17 @@
 
 namespace cohort {
 
-GrpoTrainer::GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder& policy, const Decoder* reference,
-                         const Tokenizer* tokenizer, PromptSource& prompts, AdamW& optimizer)
-    : config_(config), num_updates_(num_updates), policy_(policy), reference_(reference), prompts_(prompts),
-      optimizer_(optimizer), sampler_(policy, tokenizer, config.rollout.cache_tokens), scorer_(config.reward),
+GrpoTrainer::GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder& policy,
+                         const Decoder* reference, const Tokenizer* tokenizer, PromptSource& prompts,
+                         AdamW& optimizer)
+    : config_(config),
+      num_updates_(num_updates),
+      policy_(policy),
+      reference_(reference),
+      prompts_(prompts),
+      optimizer_(optimizer),
+      sampler_(policy, tokenizer, config.rollout.cache_tokens),
+      scorer_(config.reward),
       sampling_(sampling_params(config.rollout, stop_token_ids(policy.config(), tokenizer))),
       loss_options_{.temperature = config.rollout.temperature,
                     .max_completion_length = config.rollout.max_completion_length,
@@ -22,11 +29,12 @@ StepRecord GrpoTrainer::step(int64_t index) {
   StepRecord record;
   StepTimer timer(record.timings);
 
-  rollout(index, step);                                                    // prompt -> rollout
+  rollout(index, step);  // prompt -> rollout
   timer.lap("timing_s/gen");
-  for (size_t g = 0; g < step.groups.size(); ++g) step.rewards.push_back(scorer_.take(g));  // rollout -> reward
+  for (size_t g = 0; g < step.groups.size(); ++g)
+    step.rewards.push_back(scorer_.take(g));  // rollout -> reward
   timer.lap("timing_s/reward");
-  assign_advantages(step);                                                 // reward -> advantage
+  assign_advantages(step);  // reward -> advantage
   timer.lap("timing_s/adv");
   if (reference_ != nullptr) {
     fill_ref_logprobs(*reference_, step.trained, loss_options_);
@@ -36,7 +44,7 @@ StepRecord GrpoTrainer::step(int64_t index) {
   const size_t mini_batch = groups.size() / config_.train.steps_per_generation;
   for (int64_t iteration = 0; iteration < config_.objective.num_iterations; ++iteration) {
     for (size_t first = 0; first < groups.size(); first += mini_batch) {
-      update(groups.subspan(first, mini_batch), step);                     // advantage -> loss -> step
+      update(groups.subspan(first, mini_batch), step);  // advantage -> loss -> step
     }
   }
   timer.lap("timing_s/update_actor");
@@ -63,15 +71,16 @@ void GrpoTrainer::rollout(int64_t index, GrpoStep& step) {
 
 void GrpoTrainer::assign_advantages(GrpoStep& step) {
   const int64_t group_size = config_.rollout.num_generations;
-  for (const RewardMatrix& rewards : step.rewards) append_total_rewards(rewards, scorer_.weights(), step.totals);
+  for (const RewardMatrix& rewards : step.rewards)
+    append_total_rewards(rewards, scorer_.weights(), step.totals);
   step.advantages =
       group_advantages(step.totals, group_size, parse_scale_rewards(config_.objective.scale_rewards));
   for (size_t g = 0; g < step.groups.size(); ++g) {
     TrainedGroup trained{&step.groups[g], {}};
     for (int64_t i = 0; i < group_size; ++i) {
       const Completion& completion = step.groups[g].completions[i];
-      const bool is_masked = config_.objective.mask_truncated_completions &&
-                             completion.finish_reason == FinishReason::kLength;
+      const bool is_masked =
+          config_.objective.mask_truncated_completions && completion.finish_reason == FinishReason::kLength;
       trained.completions.push_back({step.advantages.values[g * group_size + i], is_masked, {}});
     }
     step.trained.push_back(std::move(trained));
@@ -103,7 +112,8 @@ void GrpoTrainer::update(std::span<const TrainedGroup> mini_batch, GrpoStep& ste
 Metrics GrpoTrainer::metrics(const GrpoStep& step) {
   Metrics metrics = reward_metrics(step.rewards, step.advantages);
   append(metrics, length_metrics(step.groups));
-  append(metrics, loss_metrics(step.loss, step.first_loss, config_.objective.beta != 0.0, config_.train.recompute));
+  append(metrics,
+         loss_metrics(step.loss, step.first_loss, config_.objective.beta != 0.0, config_.train.recompute));
   append(metrics, {{"grad_norm", step.grad_norm},
                    {"learning_rate", step.learning_rate},
                    {"epoch", prompts_.epoch()},

@@ -60,8 +60,8 @@ class GrpoTrainer : public Trainer {
   RewardScorer scorer_;
   SamplingParams sampling_;
   LossOptions loss_options_;
-  int64_t num_tokens_ = 0;      // prompt and completion tokens since the run began
-  int64_t skipped_steps_ = 0;   // updates left out because something was not finite
+  int64_t num_tokens_ = 0;     // prompt and completion tokens since the run began
+  int64_t skipped_steps_ = 0;  // updates left out because something was not finite
 };
 
 /// How completions are drawn under `config` by a model with these stop ids.

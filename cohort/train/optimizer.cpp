@@ -13,7 +13,8 @@ namespace {
 
 /// Sum of squares in double precision, over blocks of a fixed size that are added in order.
 double sum_of_squares(const at::Tensor& grad) {
-  if (!grad.is_cpu() || grad.scalar_type() != at::kFloat) return grad.to(at::kDouble).square().sum().item<double>();
+  if (!grad.is_cpu() || grad.scalar_type() != at::kFloat)
+    return grad.to(at::kDouble).square().sum().item<double>();
   constexpr int64_t kBlock = 1 << 15;
   const int64_t count = grad.numel(), blocks = (count + kBlock - 1) / kBlock;
   const float* data = grad.const_data_ptr<float>();
@@ -70,15 +71,17 @@ double AdamW::grad_norm() const {
 
 void AdamW::step(double learning_rate, double norm) {
   const at::NoGradGuard no_grad;
-  const double scale = config_.max_grad_norm > 0.0 && norm > config_.max_grad_norm ? config_.max_grad_norm / norm : 1.0;
+  const double scale =
+      config_.max_grad_norm > 0.0 && norm > config_.max_grad_norm ? config_.max_grad_norm / norm : 1.0;
   ++num_updates_;
   for (size_t i = 0; i < parameters_.size(); ++i) {
     at::Tensor& grad = parameters_[i].mutable_grad();
     if (scale != 1.0) grad.mul_(scale);
     steps_[i].fill_(static_cast<double>(num_updates_));
     const double decay = parameters_[i].dim() >= 2 ? config_.weight_decay : 0.0;
-    at::_fused_adamw_({parameters_[i]}, {grad}, {exp_avg_[i]}, {exp_avg_sq_[i]}, {}, {steps_[i]}, learning_rate,
-                      config_.adam_beta1, config_.adam_beta2, decay, config_.adam_epsilon, /*amsgrad=*/false,
+    at::_fused_adamw_({parameters_[i]}, {grad}, {exp_avg_[i]}, {exp_avg_sq_[i]}, {}, {steps_[i]},
+                      learning_rate, config_.adam_beta1, config_.adam_beta2, decay, config_.adam_epsilon,
+                      /*amsgrad=*/false,
                       /*maximize=*/false);
   }
 }

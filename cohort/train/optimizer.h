@@ -1,4 +1,5 @@
-// AdamW with decoupled weight decay (arXiv:1711.05101 algorithm 2), gradient clipping and the learning-rate schedule.
+// AdamW with decoupled weight decay (arXiv:1711.05101 algorithm 2), gradient clipping and the learning-rate
+// schedule.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -11,20 +12,21 @@
 
 namespace cohort {
 
-/// The rate of update `update` (from 0) of `num_updates`: a linear warm-up over warmup_steps updates, then constant,
-/// linear or half-cosine decay to 0, as in transformers' schedules.
+/// The rate of update `update` (from 0) of `num_updates`: a linear warm-up over warmup_steps updates, then
+/// constant, linear or half-cosine decay to 0, as in transformers' schedules.
 double learning_rate(const OptimizerConfig& config, int64_t update, int64_t num_updates);
 
 class AdamW {
  public:
-  /// Optimises leaves in place; moments are in the leaves' dtype. Weight decay leaves vectors (norms, biases) alone, as
-  /// transformers does.
+  /// Optimises leaves in place; moments are in the leaves' dtype. Weight decay leaves vectors (norms, biases)
+  /// alone, as transformers does.
   AdamW(std::vector<at::Tensor> parameters, const OptimizerConfig& config);
 
   /// Sets all gradients to zero, making them where they are missing.
   void zero_grad();
 
-  /// The Euclidean norm of the whole gradient; not finite when any element is not. The same for any number of threads.
+  /// The Euclidean norm of the whole gradient; not finite when any element is not. The same for any number of
+  /// threads.
   double grad_norm() const;
 
   /// One update. The gradient is scaled down first where `norm` exceeds max_grad_norm (0: never).

@@ -50,7 +50,9 @@ class RowBuilder {
   }
 
   void finish(at::Device device) {
-    const auto to_tensor = [&](const std::vector<int64_t>& values) { return at::tensor(values, at::kLong).to(device); };
+    const auto to_tensor = [&](const std::vector<int64_t>& values) {
+      return at::tensor(values, at::kLong).to(device);
+    };
     batch_.input.token_ids = to_tensor(token_ids_);
     batch_.input.positions = to_tensor(positions_);
     batch_.logit_rows = to_tensor(logit_rows_);
@@ -94,7 +96,8 @@ void RowCounts::add(const RowCounts& other) {
   repeated_prompt += other.repeated_prompt;
 }
 
-std::vector<std::vector<PackGroup>> cut_into_microbatches(const std::vector<PackGroup>& groups, int64_t max_rows) {
+std::vector<std::vector<PackGroup>> cut_into_microbatches(const std::vector<PackGroup>& groups,
+                                                          int64_t max_rows) {
   std::vector<std::vector<PackGroup>> microbatches;
   int64_t rows = 0;
   for (const PackGroup& group : groups) {
@@ -114,7 +117,8 @@ std::vector<std::vector<PackGroup>> cut_into_microbatches(const std::vector<Pack
   return microbatches;
 }
 
-std::unique_ptr<PackedBatch> pack(const std::vector<PackGroup>& groups, at::Device device, bool repeats_prompt) {
+std::unique_ptr<PackedBatch> pack(const std::vector<PackGroup>& groups, at::Device device,
+                                  bool repeats_prompt) {
   auto batch = std::make_unique<PackedBatch>();
   RowBuilder builder(*batch);
   for (const PackGroup& group : groups) builder.add_group(group, repeats_prompt && &group == &groups.front());
@@ -124,7 +128,8 @@ std::unique_ptr<PackedBatch> pack(const std::vector<PackGroup>& groups, at::Devi
 
 TokenLogprobs packed_logprobs(const Decoder& decoder, const PackedBatch& batch, double temperature) {
   const at::Tensor hidden = decoder.forward(batch.input);
-  return token_logprobs(decoder.head_input(hidden, batch.logit_rows), decoder.head(), batch.targets, temperature);
+  return token_logprobs(decoder.head_input(hidden, batch.logit_rows), decoder.head(), batch.targets,
+                        temperature);
 }
 
 void check_token_ids(const DecoderConfig& config, const std::vector<int32_t>& prompt_ids,

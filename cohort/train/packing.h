@@ -1,7 +1,7 @@
 // Ragged groups -> packed rows: a prompt's rows once, then the rows of each of its completions; no padding.
 //
-// A completion's first token is predicted by the prompt's last row, token j by the row of token j - 1: C tokens take
-// C - 1 rows, and the last token is never forwarded.
+// A completion's first token is predicted by the prompt's last row, token j by the row of token j - 1: C
+// tokens take C - 1 rows, and the last token is never forwarded.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -34,24 +34,27 @@ struct RowCounts {
 /// One forward pass. Heap-allocated: the graph holds pointers into it until the backward is done.
 struct PackedBatch {
   DecoderInput input;
-  at::Tensor logit_rows;                          ///< [M] int64: the row that predicts each token
-  TokenTargets targets;                           ///< [M] tokens, completion after completion
-  std::vector<const Completion*> completions;     ///< whose tokens they are, in order
+  at::Tensor logit_rows;                       ///< [M] int64: the row that predicts each token
+  TokenTargets targets;                        ///< [M] tokens, completion after completion
+  std::vector<const Completion*> completions;  ///< whose tokens they are, in order
   RowCounts rows;
 };
 
-/// Cuts groups into pieces of at most `max_rows` rows, in order: a group that fits whole stays whole, a larger one is
-/// cut between completions, and a single completion above the bound gets a piece of its own.
-std::vector<std::vector<PackGroup>> cut_into_microbatches(const std::vector<PackGroup>& groups, int64_t max_rows);
+/// Cuts groups into pieces of at most `max_rows` rows, in order: a group that fits whole stays whole, a
+/// larger one is cut between completions, and a single completion above the bound gets a piece of its own.
+std::vector<std::vector<PackGroup>> cut_into_microbatches(const std::vector<PackGroup>& groups,
+                                                          int64_t max_rows);
 
 /// Lays out one piece. `repeats_prompt`: the first group's prompt was forwarded by an earlier piece.
-std::unique_ptr<PackedBatch> pack(const std::vector<PackGroup>& groups, at::Device device, bool repeats_prompt = false);
+std::unique_ptr<PackedBatch> pack(const std::vector<PackGroup>& groups, at::Device device,
+                                  bool repeats_prompt = false);
 
-/// log-probabilities and entropies of all tokens of `batch`; gradient to the decoder's weights where gradients are on.
+/// log-probabilities and entropies of all tokens of `batch`; gradient to the decoder's weights where
+/// gradients are on.
 TokenLogprobs packed_logprobs(const Decoder& decoder, const PackedBatch& batch, double temperature);
 
-/// Throws UserError naming `where` when the prompt is empty, an id lies outside the vocabulary or the sequence is longer
-/// than the model's context.
+/// Throws UserError naming `where` when the prompt is empty, an id lies outside the vocabulary or the
+/// sequence is longer than the model's context.
 void check_token_ids(const DecoderConfig& config, const std::vector<int32_t>& prompt_ids,
                      const std::vector<int32_t>& completion_ids, const std::string& where);
 

@@ -25,7 +25,8 @@ int64_t loss_length(const Completion& completion, const TrainedCompletion& train
 template <typename F>
 void for_each_completion(std::span<const TrainedGroup> groups, F f) {
   for (const TrainedGroup& group : groups) {
-    for (size_t i = 0; i < group.completions.size(); ++i) f(group.group->completions[i], group.completions[i]);
+    for (size_t i = 0; i < group.completions.size(); ++i)
+      f(group.group->completions[i], group.completions[i]);
   }
 }
 
@@ -54,7 +55,8 @@ std::vector<PackGroup> forwarded_groups(std::span<const TrainedGroup> groups, bo
     for (size_t i = 0; i < group.completions.size(); ++i) {
       const Completion& completion = group.group->completions[i];
       const TrainedCompletion& trained = group.completions[i];
-      const bool has_gradient = loss_length(completion, trained) > 0 && (trained.advantage != 0.0 || zero_advantage_too);
+      const bool has_gradient =
+          loss_length(completion, trained) > 0 && (trained.advantage != 0.0 || zero_advantage_too);
       if (has_gradient) pack.completions.push_back(&completion);
     }
     if (!pack.completions.empty()) packed.push_back(std::move(pack));
@@ -64,7 +66,8 @@ std::vector<PackGroup> forwarded_groups(std::span<const TrainedGroup> groups, bo
 
 /// Calls f(batch) for each packed piece.
 template <typename F>
-void for_each_microbatch(const std::vector<PackGroup>& groups, const LossOptions& options, at::Device device, F f) {
+void for_each_microbatch(const std::vector<PackGroup>& groups, const LossOptions& options, at::Device device,
+                         F f) {
   const std::vector<int32_t>* last_prompt = nullptr;
   for (const auto& microbatch : cut_into_microbatches(groups, options.tokens_per_microbatch)) {
     const auto batch = pack(microbatch, device, microbatch.front().prompt_ids == last_prompt);
@@ -75,15 +78,18 @@ void for_each_microbatch(const std::vector<PackGroup>& groups, const LossOptions
 }
 
 /// Lays the per-token constants of a micro-batch beside its log-probabilities.
-ObjectiveInput objective_input(const PackedBatch& batch, const LossTerms& terms, const at::Tensor& policy_logprobs) {
+ObjectiveInput objective_input(const PackedBatch& batch, const LossTerms& terms,
+                               const at::Tensor& policy_logprobs) {
   std::vector<float> old_logprobs, ref_logprobs, advantages;
   std::vector<double> weights;
   ObjectiveInput input;
   for (const Completion* completion : batch.completions) {
     const LossTerm& term = terms.at(completion);
     const size_t length = completion->token_ids.size();
-    old_logprobs.insert(old_logprobs.end(), completion->sampler_logprobs.begin(), completion->sampler_logprobs.end());
-    ref_logprobs.insert(ref_logprobs.end(), term.trained->ref_logprobs.begin(), term.trained->ref_logprobs.end());
+    old_logprobs.insert(old_logprobs.end(), completion->sampler_logprobs.begin(),
+                        completion->sampler_logprobs.end());
+    ref_logprobs.insert(ref_logprobs.end(), term.trained->ref_logprobs.begin(),
+                        term.trained->ref_logprobs.end());
     advantages.insert(advantages.end(), length, static_cast<float>(term.trained->advantage));
     weights.insert(weights.end(), length, term.token_weight);
     input.completion_lengths.push_back(static_cast<int64_t>(length));
@@ -97,7 +103,8 @@ ObjectiveInput objective_input(const PackedBatch& batch, const LossTerms& terms,
   return input;
 }
 
-void record(const PackedBatch& batch, const TokenLogprobs& values, const ObjectiveInput& input, LossResult& result) {
+void record(const PackedBatch& batch, const TokenLogprobs& values, const ObjectiveInput& input,
+            LossResult& result) {
   const at::Tensor difference = (input.policy_logprobs.detach() - input.old_logprobs).abs().to(at::kDouble);
   result.logprob_difference_sum += difference.sum().item<double>();
   result.logprob_difference_max = std::max(result.logprob_difference_max, difference.max().item<double>());
@@ -113,20 +120,21 @@ LossResult accumulate_policy_gradient(const Decoder& policy, std::span<const Tra
   const LossTerms terms = loss_terms(groups, objective, options.max_completion_length);
   const bool has_kl = objective.beta != 0.0;
   LossResult result;
-  for_each_microbatch(forwarded_groups(groups, has_kl), options, policy.device(), [&](const PackedBatch& batch) {
-    if (!result.is_finite) return;
-    const TokenLogprobs values = packed_logprobs(policy, batch, options.temperature);
-    const ObjectiveInput input = objective_input(batch, terms, values.logprobs);
-    const ObjectiveOutput output = grpo_objective(input, objective);
-    record(batch, values, input, result);
-    result.objective.add(output.metrics);
-    if (!std::isfinite(output.metrics.loss)) {
-      result.is_finite = false;
-      result.nonfinite = batch.completions;
-      return;
-    }
-    output.loss.backward();
-  });
+  for_each_microbatch(forwarded_groups(groups, has_kl), options, policy.device(),
+                      [&](const PackedBatch& batch) {
+                        if (!result.is_finite) return;
+                        const TokenLogprobs values = packed_logprobs(policy, batch, options.temperature);
+                        const ObjectiveInput input = objective_input(batch, terms, values.logprobs);
+                        const ObjectiveOutput output = grpo_objective(input, objective);
+                        record(batch, values, input, result);
+                        result.objective.add(output.metrics);
+                        if (!std::isfinite(output.metrics.loss)) {
+                          result.is_finite = false;
+                          result.nonfinite = batch.completions;
+                          return;
+                        }
+                        output.loss.backward();
+                      });
   if (!has_kl) {
     for_each_completion(groups, [&](const Completion& completion, const TrainedCompletion& trained) {
       if (trained.advantage == 0.0) result.objective.add_skipped_completion(loss_length(completion, trained));
@@ -143,14 +151,16 @@ void fill_ref_logprobs(const Decoder& reference, std::span<TrainedGroup> groups,
       targets[&group.group->completions[i]] = &group.completions[i];
     }
   }
-  for_each_microbatch(forwarded_groups(groups, true), options, reference.device(), [&](const PackedBatch& batch) {
-    const at::Tensor values = packed_logprobs(reference, batch, options.temperature).logprobs.cpu().to(at::kFloat);
-    const float* value = values.const_data_ptr<float>();
-    for (const Completion* completion : batch.completions) {
-      targets.at(completion)->ref_logprobs.assign(value, value + completion->token_ids.size());
-      value += completion->token_ids.size();
-    }
-  });
+  for_each_microbatch(
+      forwarded_groups(groups, true), options, reference.device(), [&](const PackedBatch& batch) {
+        const at::Tensor values =
+            packed_logprobs(reference, batch, options.temperature).logprobs.cpu().to(at::kFloat);
+        const float* value = values.const_data_ptr<float>();
+        for (const Completion* completion : batch.completions) {
+          targets.at(completion)->ref_logprobs.assign(value, value + completion->token_ids.size());
+          value += completion->token_ids.size();
+        }
+      });
 }
 
 }  // namespace cohort

@@ -15,8 +15,8 @@ namespace cohort {
 /// What the loss needs to know of one completion besides its tokens.
 struct TrainedCompletion {
   double advantage = 0.0;
-  bool is_masked = false;            ///< no loss at all: unscorable, or truncated under mask_truncated_completions
-  std::vector<float> ref_logprobs;   ///< per token; empty when beta is 0
+  bool is_masked = false;  ///< no loss at all: unscorable, or truncated under mask_truncated_completions
+  std::vector<float> ref_logprobs;  ///< per token; empty when beta is 0
 };
 
 /// A group with the trainer's view of its completions, in the same order.
@@ -37,15 +37,16 @@ struct LossResult {
   ObjectiveMetrics objective;
   RowCounts rows;
   double entropy_sum = 0.0;
-  int64_t num_forwarded_tokens = 0;      ///< loss tokens that were forwarded
-  double logprob_difference_sum = 0.0;   ///< |policy - sampler|, over the forwarded tokens
+  int64_t num_forwarded_tokens = 0;     ///< loss tokens that were forwarded
+  double logprob_difference_sum = 0.0;  ///< |policy - sampler|, over the forwarded tokens
   double logprob_difference_max = 0.0;
   bool is_finite = true;
   std::vector<const Completion*> nonfinite;  ///< the completions of the first micro-batch that was not
 };
 
-/// Adds the gradient of the objective over `groups` (one mini-batch) to the decoder's leaves. Completions that carry
-/// no gradient (masked, or advantage exactly 0 without a KL term) count in every normaliser and are not forwarded.
+/// Adds the gradient of the objective over `groups` (one mini-batch) to the decoder's leaves. Completions
+/// that carry no gradient (masked, or advantage exactly 0 without a KL term) count in every normaliser and
+/// are not forwarded.
 LossResult accumulate_policy_gradient(const Decoder& policy, std::span<const TrainedGroup> groups,
                                       const ObjectiveConfig& objective, const LossOptions& options);
 

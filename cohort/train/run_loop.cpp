@@ -48,8 +48,13 @@ double wall_time() {
 RunLoop::RunLoop(const RunDirectory& run, const LoopConfig& config, Decoder& decoder, AdamW& optimizer,
                  Trainer& trainer, std::filesystem::path source_model,
                  std::function<EvalRecord(int64_t step)> evaluate)
-    : run_(run), config_(config), decoder_(decoder), optimizer_(optimizer), trainer_(trainer),
-      source_model_(std::move(source_model)), evaluate_(std::move(evaluate)) {}
+    : run_(run),
+      config_(config),
+      decoder_(decoder),
+      optimizer_(optimizer),
+      trainer_(trainer),
+      source_model_(std::move(source_model)),
+      evaluate_(std::move(evaluate)) {}
 
 void RunLoop::resume() {
   const std::vector<int64_t> steps = run_.checkpoint_steps();
@@ -100,7 +105,8 @@ void RunLoop::take_step(MetricsLog& log, JsonlWriter& completions, ProgressLine&
   if (nonfinite_steps_ >= config_.max_nonfinite_steps) {
     throw UserError(str("step ", step_, ": the ", nonfinite_steps_,
                         "th step in a row with a loss or gradient that is not finite; the samples are in ",
-                        run_.root().string(), "/nonfinite-*.jsonl (a lower learning_rate or max_grad_norm often helps)"));
+                        run_.root().string(),
+                        "/nonfinite-*.jsonl (a lower learning_rate or max_grad_norm often helps)"));
   }
 }
 
@@ -115,7 +121,8 @@ void RunLoop::note_nonfinite(const StepRecord& record) {
   dump.truncate_to(0);
   for (const Json& row : record.nonfinite) dump.write(row);
   dump.flush();
-  log_warn("step ", step_, ": the loss or gradient is not finite, the update was skipped; sample in ", path.string());
+  log_warn("step ", step_, ": the loss or gradient is not finite, the update was skipped; sample in ",
+           path.string());
 }
 
 void RunLoop::evaluate(Metrics& metrics, Metrics& timings) {

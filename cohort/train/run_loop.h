@@ -21,8 +21,8 @@ struct StepRecord {
   Metrics timings;
   std::vector<Json> completions;  ///< rows for completions.jsonl
   bool is_finite = true;
-  std::vector<Json> nonfinite;    ///< the sample whose loss or gradient was not finite
-  std::string summary;            ///< for the progress line
+  std::vector<Json> nonfinite;  ///< the sample whose loss or gradient was not finite
+  std::string summary;          ///< for the progress line
 };
 
 class Trainer {
@@ -54,14 +54,16 @@ struct LoopConfig {
 /// One run. All references must outlive it.
 class RunLoop {
  public:
-  RunLoop(const RunDirectory& run, const LoopConfig& config, Decoder& decoder, AdamW& optimizer, Trainer& trainer,
-          std::filesystem::path source_model, std::function<EvalRecord(int64_t step)> evaluate = {});
+  RunLoop(const RunDirectory& run, const LoopConfig& config, Decoder& decoder, AdamW& optimizer,
+          Trainer& trainer, std::filesystem::path source_model,
+          std::function<EvalRecord(int64_t step)> evaluate = {});
 
-  /// Continues from the newest checkpoint, or from the start where there is none; records behind it are cut off.
+  /// Continues from the newest checkpoint, or from the start where there is none; records behind it are cut
+  /// off.
   void resume();
 
-  /// Runs to the last step and writes the final model; returns the exit code: 0, or 128 + the signal that ended it
-  /// after a checkpoint. Throws UserError after too many steps in a row that were not finite.
+  /// Runs to the last step and writes the final model; returns the exit code: 0, or 128 + the signal that
+  /// ended it after a checkpoint. Throws UserError after too many steps in a row that were not finite.
   int run();
 
  private:
@@ -78,12 +80,12 @@ class RunLoop {
   Trainer& trainer_;
   std::filesystem::path source_model_;
   std::function<EvalRecord(int64_t)> evaluate_;
-  int64_t step_ = 0;          // done
-  int64_t saved_step_ = -1;   // of the newest checkpoint
+  int64_t step_ = 0;         // done
+  int64_t saved_step_ = -1;  // of the newest checkpoint
   int64_t nonfinite_steps_ = 0;
   std::optional<double> best_score_;
   Json file_sizes_ = Json::object();
-  int64_t first_step_ = 0;    // of this process
+  int64_t first_step_ = 0;  // of this process
   double started_s_ = 0.0;
 };
 

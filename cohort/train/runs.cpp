@@ -34,7 +34,8 @@ std::unique_ptr<Decoder> load_model(const ModelConfig& config) {
   return load_pretrained(config.path, parse_dtype(config.dtype), parse_device(config.device));
 }
 
-int64_t num_steps(std::optional<int64_t> max_steps, std::optional<double> epochs, int64_t rows, int64_t rows_per_step) {
+int64_t num_steps(std::optional<int64_t> max_steps, std::optional<double> epochs, int64_t rows,
+                  int64_t rows_per_step) {
   int64_t steps = max_steps.value_or(std::numeric_limits<int64_t>::max());
   if (epochs) {
     const double needed = std::ceil(*epochs * static_cast<double>(rows) / static_cast<double>(rows_per_step));
@@ -52,7 +53,8 @@ void report_exactness(const Decoder& decoder) {
   if (difference == 0.0) {
     log_info("sampler and trainer agree exactly");
   } else {
-    log_warn("this platform is not exact: log-probabilities of sampler and trainer differ by up to ", difference);
+    log_warn("this platform is not exact: log-probabilities of sampler and trainer differ by up to ",
+             difference);
   }
 }
 
@@ -70,9 +72,10 @@ Metrics evaluation_metrics(const Evaluation& evaluation) {
 }
 
 /// Held-out evaluation for the loop; draws lie at a step that no rollout uses.
-std::function<EvalRecord(int64_t)> evaluator(const TrainConfig& config, Sampler& sampler, const Tokenizer& tokenizer,
-                                             const DecoderConfig& model) {
-  const auto prompts = std::make_shared<std::vector<Prompt>>(read_tokenized(config.data.eval_path, tokenizer));
+std::function<EvalRecord(int64_t)> evaluator(const TrainConfig& config, Sampler& sampler,
+                                             const Tokenizer& tokenizer, const DecoderConfig& model) {
+  const auto prompts =
+      std::make_shared<std::vector<Prompt>>(read_tokenized(config.data.eval_path, tokenizer));
   const SamplingParams params = sampling_params(config.rollout, stop_token_ids(model, &tokenizer));
   const int64_t num_generations = config.train.num_generations_eval.value_or(config.rollout.num_generations);
   const auto scorer = std::make_shared<RewardScorer>(config.reward);
@@ -89,16 +92,18 @@ int run_grpo(const TrainConfig& config, bool resume) {
   validate(config);
   const auto policy = load_model(config.model);
   const Tokenizer tokenizer = Tokenizer::from_directory(config.model.path);
-  ShuffledSource prompts(read_tokenized(config.data.path, tokenizer), config.seed, config.data.shuffle_dataset);
+  ShuffledSource prompts(read_tokenized(config.data.path, tokenizer), config.seed,
+                         config.data.shuffle_dataset);
   const auto reference = config.objective.beta != 0.0 ? load_model(config.model) : nullptr;
   AdamW optimizer(policy->parameters(), config.optimizer);
-  const int64_t steps = num_steps(config.train.max_steps, config.train.num_train_epochs, prompts.num_prompts(),
-                                  config.rollout.prompts_per_step);
-  GrpoTrainer trainer(config, steps * GrpoTrainer::updates_per_step(config), *policy, reference.get(), &tokenizer,
-                      prompts, optimizer);
+  const int64_t steps = num_steps(config.train.max_steps, config.train.num_train_epochs,
+                                  prompts.num_prompts(), config.rollout.prompts_per_step);
+  GrpoTrainer trainer(config, steps * GrpoTrainer::updates_per_step(config), *policy, reference.get(),
+                      &tokenizer, prompts, optimizer);
   Sampler eval_sampler(*policy, &tokenizer, config.rollout.cache_tokens);
   std::function<EvalRecord(int64_t)> evaluate_step;
-  if (config.train.eval_steps > 0) evaluate_step = evaluator(config, eval_sampler, tokenizer, policy->config());
+  if (config.train.eval_steps > 0)
+    evaluate_step = evaluator(config, eval_sampler, tokenizer, policy->config());
 
   const RunDirectory run = open_run(config, resume);
   report_exactness(*policy);

@@ -28,7 +28,8 @@ std::vector<SftExample> read_sft_examples(const std::filesystem::path& path, con
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     const std::string where = str(path.string(), ":", number);
     const Json row = parse_json_line(line, path, number);
-    const char* completion_key = row.contains("completion") || !row.contains("solution") ? "completion" : "solution";
+    const char* completion_key =
+        row.contains("completion") || !row.contains("solution") ? "completion" : "solution";
     SftExample example;
     example.prompt_ids = tokenizer.encode(text_of(row, "prompt", where));
     auto& ids = example.completion.token_ids;
@@ -62,7 +63,11 @@ struct SftTrainer::Sums {
 
 SftTrainer::SftTrainer(const SftConfig& config, int64_t num_updates, Decoder& model,
                        const std::vector<SftExample>& examples, PromptSource& source, AdamW& optimizer)
-    : config_(config), num_updates_(num_updates), model_(model), examples_(examples), source_(source),
+    : config_(config),
+      num_updates_(num_updates),
+      model_(model),
+      examples_(examples),
+      source_(source),
       optimizer_(optimizer) {}
 
 SftTrainer::Sums SftTrainer::accumulate_gradient(const std::vector<Prompt>& batch) {
@@ -107,12 +112,10 @@ StepRecord SftTrainer::step(int64_t) {
   num_tokens_ += sums.num_tokens;
   timer.lap("timing_s/update_actor");
   timer.finish(sums.num_tokens);
-  record.metrics = {{"loss", sums.loss},
-                    {"entropy", sums.entropy / static_cast<double>(sums.num_loss_tokens)},
-                    {"grad_norm", norm},
-                    {"learning_rate", rate},
-                    {"epoch", source_.epoch()},
-                    {"num_tokens", static_cast<double>(num_tokens_)}};
+  record.metrics = {
+      {"loss", sums.loss},        {"entropy", sums.entropy / static_cast<double>(sums.num_loss_tokens)},
+      {"grad_norm", norm},        {"learning_rate", rate},
+      {"epoch", source_.epoch()}, {"num_tokens", static_cast<double>(num_tokens_)}};
   char text[64];
   std::snprintf(text, sizeof(text), "loss %.4f", sums.loss);
   record.summary = text;

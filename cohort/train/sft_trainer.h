@@ -1,5 +1,5 @@
-// Supervised fine-tuning on prompt/completion pairs: the warm start of R1-style pipelines. The same packing and forward
-// as in GRPO, loss on completions only.
+// Supervised fine-tuning on prompt/completion pairs: the warm start of R1-style pipelines. The same packing
+// and forward as in GRPO, loss on completions only.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct SftExample {
   Completion completion;  ///< its tokens, the end-of-sequence id last
 };
 
-/// Reads JSONL rows with the strings `prompt` and `completion` (`solution` where there is no `completion`); the
-/// tokenizer's end-of-sequence id is put behind each completion. Throws FormatError naming the line.
+/// Reads JSONL rows with the strings `prompt` and `completion` (`solution` where there is no `completion`);
+/// the tokenizer's end-of-sequence id is put behind each completion. Throws FormatError naming the line.
 std::vector<SftExample> read_sft_examples(const std::filesystem::path& path, const Tokenizer& tokenizer,
                                           const DecoderConfig& model);
 
@@ -32,8 +32,8 @@ std::vector<Prompt> example_prompts(const std::vector<SftExample>& examples);
 class SftTrainer : public Trainer {
  public:
   /// `source` yields prompts with the field "row". All arguments but the config must outlive this.
-  SftTrainer(const SftConfig& config, int64_t num_updates, Decoder& model, const std::vector<SftExample>& examples,
-             PromptSource& source, AdamW& optimizer);
+  SftTrainer(const SftConfig& config, int64_t num_updates, Decoder& model,
+             const std::vector<SftExample>& examples, PromptSource& source, AdamW& optimizer);
 
   StepRecord step(int64_t index) override;
   Json save() const override;

@@ -47,7 +47,9 @@ Json reward_cells(const RewardMatrix& rewards, int64_t completion) {
 
 }  // namespace
 
-void append(Metrics& metrics, const Metrics& more) { metrics.insert(metrics.end(), more.begin(), more.end()); }
+void append(Metrics& metrics, const Metrics& more) {
+  metrics.insert(metrics.end(), more.begin(), more.end());
+}
 
 Metrics reward_metrics(const std::vector<RewardMatrix>& rewards, const Advantages& advantages) {
   Metrics metrics{{"reward", advantages.reward_mean},
@@ -93,7 +95,8 @@ Metrics length_metrics(const std::vector<RolloutGroup>& groups) {
 
 Metrics loss_metrics(const LossResult& loss, const LossResult& first_loss, bool has_kl, bool recompute) {
   const ObjectiveMetrics& objective = loss.objective;
-  Metrics metrics{{"loss", objective.loss}, {"entropy", mean_of(loss.entropy_sum, loss.num_forwarded_tokens)}};
+  Metrics metrics{{"loss", objective.loss},
+                  {"entropy", mean_of(loss.entropy_sum, loss.num_forwarded_tokens)}};
   if (has_kl) metrics.emplace_back("kl", objective.kl_mean());
   const auto rows = static_cast<double>(loss.rows.prompt + loss.rows.completion + loss.rows.repeated_prompt);
   append(metrics, {{"clip_ratio/low_mean", objective.low_mean()},

@@ -1,4 +1,5 @@
-// What a step looks like from outside: metrics (docs/metrics.md defines each), timings and the completions file.
+// What a step looks like from outside: metrics (docs/metrics.md defines each), timings and the completions
+// file.
 #pragma once
 
 #include <chrono>

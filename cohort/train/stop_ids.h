@@ -9,8 +9,8 @@
 
 namespace cohort {
 
-/// The stop ids of config.json and generation_config.json, and the tokenizer's end-of-sequence id (`tokenizer` may be
-/// null).
+/// The stop ids of config.json and generation_config.json, and the tokenizer's end-of-sequence id
+/// (`tokenizer` may be null).
 std::vector<int32_t> stop_token_ids(const DecoderConfig& config, const Tokenizer* tokenizer);
 
 }  // namespace cohort

@@ -194,7 +194,8 @@ TEST_P(MinimalGrpo, AgreesWithTheEngine) {
       const double grad_norm = result["grad_norm"].get<double>();
       EXPECT_NEAR(optimizer.grad_norm(), grad_norm, 1e-5 * grad_norm);
       for (const auto& [name, weight] : decoder->named_weights()) {
-        const at::Tensor difference = named_gradient(*decoder, weight) - gradients.tensor(name).to(at::kFloat);
+        const at::Tensor difference =
+            named_gradient(*decoder, weight) - gradients.tensor(name).to(at::kFloat);
         EXPECT_LT(difference.norm().item<double>(), 1e-5 * grad_norm) << name << " " << tokens_per_microbatch;
       }
     }

@@ -1,5 +1,5 @@
-// Each operation against its plain formula in float64, values and gradients; and the same bits for a row whatever
-// stands beside it.
+// Each operation against its plain formula in float64, values and gradients; and the same bits for a row
+// whatever stands beside it.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,9 @@
 namespace cohort {
 namespace {
 
-at::Tensor randn(at::IntArrayRef sizes, at::ScalarType dtype = at::kFloat) { return at::randn(sizes).to(dtype); }
+at::Tensor randn(at::IntArrayRef sizes, at::ScalarType dtype = at::kFloat) {
+  return at::randn(sizes).to(dtype);
+}
 
 at::Tensor leaf(const at::Tensor& x) { return x.detach().clone().set_requires_grad(true); }
 
@@ -44,8 +46,8 @@ class OpsTest : public testing::TestWithParam<Precision> {
   at::ScalarType dtype() const { return GetParam().dtype; }
   double tolerance() const { return GetParam().tolerance; }
 
-  /// Runs `f` on the kernels and, on the same values, in float64; compares outputs and the gradients of all inputs.
-  /// Inputs named in `masters` are parameters and stay float32.
+  /// Runs `f` on the kernels and, on the same values, in float64; compares outputs and the gradients of all
+  /// inputs. Inputs named in `masters` are parameters and stay float32.
   template <typename F>
   void compare(const std::vector<at::Tensor>& inputs, const std::vector<bool>& masters, F f) {
     std::vector<at::Tensor> fast, plain;
@@ -64,7 +66,8 @@ class OpsTest : public testing::TestWithParam<Precision> {
     for (size_t i = 0; i < inputs.size(); ++i) {
       ASSERT_TRUE(fast[i].grad().defined()) << "input " << i;
       const double size = std::max(1.0, plain[i].grad().abs().max().item<double>());
-      EXPECT_LT(largest_difference(fast[i].grad(), plain[i].grad()) / size, 4 * tolerance()) << "gradient " << i;
+      EXPECT_LT(largest_difference(fast[i].grad(), plain[i].grad()) / size, 4 * tolerance())
+          << "gradient " << i;
     }
   }
 };
@@ -96,9 +99,8 @@ TEST_P(OpsTest, QkvHeads) {
     std::vector<at::Tensor> inputs{randn({150, 8 * 24})};
     if (with_norm) inputs.insert(inputs.end(), {randn({24}), randn({24})});
     compare(inputs, {false, true, true}, [&](const auto& in, at::ScalarType compute) {
-      const RopeTable rope = compute == at::kDouble
-                                 ? RopeTable{table.cos.to(at::kDouble), table.sin.to(at::kDouble)}
-                                 : table;
+      const RopeTable rope =
+          compute == at::kDouble ? RopeTable{table.cos.to(at::kDouble), table.sin.to(at::kDouble)} : table;
       const auto norm = [&](size_t i) { return with_norm ? in[i] : at::Tensor(); };
       const QkvHeads heads = qkv_heads(in[0], shape, norm(1), norm(2), 1e-6, rope, positions);
       return std::vector<at::Tensor>{heads.q, heads.k, heads.v};
@@ -208,7 +210,9 @@ TEST_P(OpsTest, AttentionHasTheSameBitsFromScatteredPages) {
 
 INSTANTIATE_TEST_SUITE_P(Precisions, OpsTest,
                          testing::Values(Precision{at::kFloat, 2e-5}, Precision{at::kBFloat16, 1e-2}),
-                         [](const auto& info) { return info.param.dtype == at::kFloat ? "float32" : "bfloat16"; });
+                         [](const auto& info) {
+                           return info.param.dtype == at::kFloat ? "float32" : "bfloat16";
+                         });
 
 }  // namespace
 }  // namespace cohort

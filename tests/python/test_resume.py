@@ -25,7 +25,9 @@ REWARD = "python3 -uc 'import sys,json,zlib\nfor l in sys.stdin: print(zlib.crc3
 
 
 def cohort(*arguments, **options):
-    return subprocess.run([PROGRAM, *map(str, arguments)], check=True, capture_output=True, text=True, **options)
+    return subprocess.run(
+        [PROGRAM, *map(str, arguments)], check=True, capture_output=True, text=True, **options
+    )
 
 
 class ResumeTest(unittest.TestCase):
@@ -33,7 +35,17 @@ class ResumeTest(unittest.TestCase):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         config = self.folder / "config.json"
         config.write_text(CONFIG)
-        cohort("init", "--config", config, "--tokenizer", ROOT / "recipes/demo", "--seed", 3, "--output", self.folder / "m")
+        cohort(
+            "init",
+            "--config",
+            config,
+            "--tokenizer",
+            ROOT / "recipes/demo",
+            "--seed",
+            3,
+            "--output",
+            self.folder / "m",
+        )
         cohort("data", "countdown", "--count", 40, "--seed", 1, "--output", self.folder / "train.jsonl")
         self.recipe = self.folder / "recipe.toml"
         self.recipe.write_text(f"""
@@ -99,7 +111,10 @@ class ResumeTest(unittest.TestCase):
                 self.assertIn(run.returncode, (0, -signal.SIGKILL), errors)
             for record, content in expected.items():
                 self.assertEqual((self.folder / name / record).read_bytes(), content, f"{name}/{record}")
-        print(f"{kills} kills over {round_number} runs, {inside_checkpoint} inside a checkpoint's writing", file=sys.stderr)
+        print(
+            f"{kills} kills over {round_number} runs, {inside_checkpoint} inside a checkpoint's writing",
+            file=sys.stderr,
+        )
 
     def test_a_signal_ends_the_run_after_a_checkpoint(self):
         reference = self.start("reference")

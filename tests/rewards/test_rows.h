@@ -23,6 +23,8 @@ inline Completion make_completion(const std::string& text) {
 }
 
 /// Score and status as one text, "1 ok", which is easy to compare and to print.
-inline std::string brief(const RewardResult& result) { return str(result.score, " ", to_string(result.status)); }
+inline std::string brief(const RewardResult& result) {
+  return str(result.score, " ", to_string(result.status));
+}
 
 }  // namespace cohort

@@ -38,9 +38,27 @@ FAMILIES = {
     "qwen3": {"tie_word_embeddings": False, "head_dim": 10},
 }
 OBJECTIVES = {
-    "llama": {"loss_type": "grpo", "scale_rewards": "group", "beta": 0.04, "epsilon": 0.2, "epsilon_high": 0.2},
-    "qwen2": {"loss_type": "dapo", "scale_rewards": "none", "beta": 0.0, "epsilon": 0.2, "epsilon_high": 0.28},
-    "qwen3": {"loss_type": "dr_grpo", "scale_rewards": "batch", "beta": 0.1, "epsilon": 0.1, "epsilon_high": 0.3},
+    "llama": {
+        "loss_type": "grpo",
+        "scale_rewards": "group",
+        "beta": 0.04,
+        "epsilon": 0.2,
+        "epsilon_high": 0.2,
+    },
+    "qwen2": {
+        "loss_type": "dapo",
+        "scale_rewards": "none",
+        "beta": 0.0,
+        "epsilon": 0.2,
+        "epsilon_high": 0.28,
+    },
+    "qwen3": {
+        "loss_type": "dr_grpo",
+        "scale_rewards": "batch",
+        "beta": 0.1,
+        "epsilon": 0.1,
+        "epsilon_high": 0.3,
+    },
 }
 
 
@@ -60,7 +78,9 @@ def fill(model):
         is_norm = "norm" in name
         scale = 0.5 if weight.dim() == 1 else math.sqrt(6.0 / weight.shape[1])
         weight.data = ((1.0 if is_norm else 0.0) + scale * values).float()
-        parameters.append({"name": name, "shape": list(weight.shape), "scale": scale, "offset": float(is_norm)})
+        parameters.append(
+            {"name": name, "shape": list(weight.shape), "scale": scale, "offset": float(is_norm)}
+        )
     return parameters
 
 
@@ -95,13 +115,17 @@ def golden(family):
     theta = {"rope_parameters": {"rope_theta": THETA, "rope_type": "default"}}
     config = COMMON | FAMILIES[family] | {"model_type": family}
     built = transformers.AutoConfig.for_model(**(config | theta))
-    model = transformers.AutoModelForCausalLM.from_config(built, attn_implementation="eager", dtype=torch.float32)
+    model = transformers.AutoModelForCausalLM.from_config(
+        built, attn_implementation="eager", dtype=torch.float32
+    )
     parameters = fill(model)
     objective = OBJECTIVES[family] | {"temperature": 0.8, "max_completion_length": 9}
     with torch.no_grad():
         assert_features_matter(model, objective["temperature"])
     policy_rows = logprobs_of(model, objective["temperature"])
-    shifted = lambda key: [row.detach() + 0.3 * hashed(key + i, len(row)).float() for i, row in enumerate(policy_rows)]
+    shifted = lambda key: [
+        row.detach() + 0.3 * hashed(key + i, len(row)).float() for i, row in enumerate(policy_rows)
+    ]
     old_rows, ref_rows = shifted(900), shifted(950)
 
     advantages = objectives.advantage_case(objective["scale_rewards"], 2, REWARDS)["advantages"]
@@ -127,10 +151,15 @@ def golden(family):
         gradients[name] = {"norm": gradient.norm().item(), "projection": projection}
     as_lists = lambda rows: [row.tolist() for row in rows]
     return {
-        "versions": {"torch": torch.__version__, "transformers": transformers.__version__, "trl": trl.__version__},
+        "versions": {
+            "torch": torch.__version__,
+            "transformers": transformers.__version__,
+            "trl": trl.__version__,
+        },
         "config": config | (theta if family != "llama" else {"rope_theta": THETA}),
         "parameters": parameters,
-        "job": objective | {
+        "job": objective
+        | {
             "prompts": PROMPTS,
             "num_generations": 2,
             "completions": COMPLETIONS,

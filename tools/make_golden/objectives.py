@@ -103,7 +103,10 @@ def advantage_case(scale, group_size, rewards):
         scale_rewards=scale,
     )
     scope = vars(grpo_trainer) | {
-        "self": settings, "rewards_per_func": values, "num_generations": group_size, "device": "cpu"
+        "self": settings,
+        "rewards_per_func": values,
+        "num_generations": group_size,
+        "device": "cpu",
     }
     exec(textwrap.dedent(source[begin:end]), scope)
     return {
