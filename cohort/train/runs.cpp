@@ -13,6 +13,7 @@
 #include "cohort/tensor/compute.h"
 #include "cohort/train/evaluation.h"
 #include "cohort/train/grpo_trainer.h"
+#include "cohort/train/model_tokenizer.h"
 #include "cohort/train/run_loop.h"
 #include "cohort/train/self_test.h"
 #include "cohort/train/sft_trainer.h"
@@ -44,8 +45,20 @@ int64_t num_steps(std::optional<int64_t> max_steps, std::optional<double> epochs
   return std::max<int64_t>(1, steps);
 }
 
-std::vector<Prompt> read_tokenized(const std::string& path, const Tokenizer& tokenizer) {
-  return read_prompts(path, [&](const std::string& text) { return tokenizer.encode(text); });
+/// The model's tokenizer, which text data needs.
+std::unique_ptr<const Tokenizer> require_tokenizer(const std::string& model_dir, const DecoderConfig& model) {
+  auto tokenizer = read_tokenizer(model_dir, model);
+  if (tokenizer == nullptr)
+    throw FormatError(str(model_dir, ": has no tokenizer.json, which training on text needs"));
+  return tokenizer;
+}
+
+/// All prompts of a file, refused at once where one does not fit the model.
+std::vector<Prompt> read_tokenized(const std::string& path, const Tokenizer& tokenizer,
+                                   const DecoderConfig& model) {
+  auto prompts = read_prompts(path, [&](const std::string& text) { return tokenizer.encode(text); });
+  check_prompts(prompts, model);
+  return prompts;
 }
 
 void report_exactness(const Decoder& decoder) {
@@ -75,7 +88,7 @@ Metrics evaluation_metrics(const Evaluation& evaluation) {
 std::function<EvalRecord(int64_t)> evaluator(const TrainConfig& config, Sampler& sampler,
                                              const Tokenizer& tokenizer, const DecoderConfig& model) {
   const auto prompts =
-      std::make_shared<std::vector<Prompt>>(read_tokenized(config.data.eval_path, tokenizer));
+      std::make_shared<std::vector<Prompt>>(read_tokenized(config.data.eval_path, tokenizer, model));
   const SamplingParams params = sampling_params(config.rollout, stop_token_ids(model, &tokenizer));
   const int64_t num_generations = config.train.num_generations_eval.value_or(config.rollout.num_generations);
   const auto scorer = std::make_shared<RewardScorer>(config.reward);
@@ -91,19 +104,19 @@ std::function<EvalRecord(int64_t)> evaluator(const TrainConfig& config, Sampler&
 int run_grpo(const TrainConfig& config, bool resume) {
   validate(config);
   const auto policy = load_model(config.model);
-  const Tokenizer tokenizer = Tokenizer::from_directory(config.model.path);
-  ShuffledSource prompts(read_tokenized(config.data.path, tokenizer), config.seed,
+  const auto tokenizer = require_tokenizer(config.model.path, policy->config());
+  ShuffledSource prompts(read_tokenized(config.data.path, *tokenizer, policy->config()), config.seed,
                          config.data.shuffle_dataset);
   const auto reference = config.objective.beta != 0.0 ? load_model(config.model) : nullptr;
   AdamW optimizer(policy->parameters(), config.optimizer);
   const int64_t steps = num_steps(config.train.max_steps, config.train.num_train_epochs,
                                   prompts.num_prompts(), config.rollout.prompts_per_step);
   GrpoTrainer trainer(config, steps * GrpoTrainer::updates_per_step(config), *policy, reference.get(),
-                      &tokenizer, prompts, optimizer);
-  Sampler eval_sampler(*policy, &tokenizer, config.rollout.cache_tokens);
+                      tokenizer.get(), prompts, optimizer);
+  Sampler eval_sampler(*policy, tokenizer.get(), config.rollout.cache_tokens);
   std::function<EvalRecord(int64_t)> evaluate_step;
   if (config.train.eval_steps > 0)
-    evaluate_step = evaluator(config, eval_sampler, tokenizer, policy->config());
+    evaluate_step = evaluator(config, eval_sampler, *tokenizer, policy->config());
 
   const RunDirectory run = open_run(config, resume);
   report_exactness(*policy);
@@ -120,8 +133,8 @@ int run_grpo(const TrainConfig& config, bool resume) {
 int run_sft(const SftConfig& config, bool resume) {
   validate(config);
   const auto model = load_model(config.model);
-  const Tokenizer tokenizer = Tokenizer::from_directory(config.model.path);
-  const std::vector<SftExample> examples = read_sft_examples(config.data.path, tokenizer, model->config());
+  const auto tokenizer = require_tokenizer(config.model.path, model->config());
+  const std::vector<SftExample> examples = read_sft_examples(config.data.path, *tokenizer, model->config());
   ShuffledSource source(example_prompts(examples), config.seed, config.data.shuffle_dataset);
   AdamW optimizer(model->parameters(), config.optimizer);
   const int64_t steps = num_steps(config.train.max_steps, config.train.num_train_epochs, source.num_prompts(),
