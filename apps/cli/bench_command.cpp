@@ -1,0 +1,279 @@
+// cohort bench: how fast and how large the engine runs on this machine with one model.
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <iomanip>
+#include <iostream>
+
+#include "apps/cli/command.h"
+#include "apps/cli/rows.h"
+#include "cohort/core/error.h"
+#include "cohort/models/pretrained.h"
+#include "cohort/ops/linear.h"
+#include "cohort/sampler/sampler.h"
+#include "cohort/tensor/compute.h"
+#include "cohort/train/optimizer.h"
+#include "cohort/train/policy_loss.h"
+#include "cohort/train/step_metrics.h"
+
+namespace cohort::cli {
+namespace {
+
+constexpr int64_t kGroups = 8, kGroupSize = 8;
+constexpr int64_t kPeakRows = 1024;
+
+struct BenchConfig {
+  std::string model, output;
+  std::string dtype = "bfloat16";
+  std::string device = "cpu";
+  int64_t prompt_length = 128;
+  int64_t completion_length = 64;
+  int64_t tokens_per_microbatch = GrpoLoopConfig().tokens_per_microbatch;
+  int64_t repeats = 5;
+  int64_t threads = 0;
+
+  void describe(FieldVisitor& f) {
+    f("model", model, "Hugging Face model directory; required. Random weights serve as well (cohort init).");
+    f("output", output, "The same figures as JSON; optional.");
+    f("dtype", dtype, "Compute dtype.", one_of({"float32", "bfloat16"}));
+    f("device", device, "Where to compute.", one_of({"cpu", "cuda"}));
+    f("prompt_length", prompt_length, "Tokens of a prompt.", at_least(1));
+    f("completion_length", completion_length, "Tokens of a completion.", at_least(2));
+    f("tokens_per_microbatch", tokens_per_microbatch, "Rows that training forwards at once.", at_least(1));
+    f("repeats", repeats, "Runs of each measurement, of which the median counts.", at_least(1));
+    f("threads", threads, "CPU threads; 0 takes all cores.", at_least(0));
+  }
+};
+
+/// One line of the report: a pass of so many rows, as often as fits into a second.
+struct Line {
+  std::string name;
+  double tokens_per_s;
+  int64_t rows;
+  int64_t head_rows;  ///< of which the head makes logits
+  bool has_backward = false;
+  double ceiling_per_s = 0.0;  ///< if the model's matrix products alone took time
+};
+
+/// Median seconds of `work`, after one call that warms up.
+double median_seconds(int64_t repeats, const std::function<void()>& work) {
+  using Clock = std::chrono::steady_clock;
+  work();
+  std::vector<double> seconds;
+  for (int64_t i = 0; i < repeats; ++i) {
+    const Clock::time_point start = Clock::now();
+    work();
+    seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  std::nth_element(seconds.begin(), seconds.begin() + repeats / 2, seconds.end());
+  return seconds[repeats / 2];
+}
+
+/// The model's matrices without anything around them.
+class MatrixProducts {
+ public:
+  MatrixProducts(const DecoderConfig& model, at::ScalarType compute, at::Device device)
+      : compute_(compute), device_(device), num_layers_(model.num_hidden_layers) {
+    const int64_t hidden = model.hidden_size, q = model.num_attention_heads * model.head_dim;
+    const int64_t kv = model.num_key_value_heads * model.head_dim;
+    for (const auto& [out, in] : {std::pair{q + 2 * kv, hidden},
+                                  {hidden, q},
+                                  {2 * model.intermediate_size, hidden},
+                                  {hidden, model.intermediate_size}}) {
+      layer_.push_back(make(out, in));
+    }
+    head_ = make(model.vocab_size, hidden);
+  }
+
+  /// Seconds of one pass over `rows` rows, of which `head_rows` reach the head; with the backward too.
+  double seconds(int64_t repeats, int64_t rows, int64_t head_rows, bool with_backward) const {
+    double total = 0.0;
+    for (const Linear& linear : layer_) {
+      total += static_cast<double>(num_layers_) * product_seconds(linear, repeats, rows, with_backward);
+    }
+    return total + product_seconds(head_, repeats, head_rows, with_backward);
+  }
+
+  /// Floating-point operations a second of the largest layer matrix.
+  double peak_flops(int64_t repeats) const {
+    const Linear& linear = layer_[2];
+    const double flop = 2.0 * static_cast<double>(kPeakRows * linear.weight().numel());
+    return flop / product_seconds(linear, repeats, kPeakRows, false);
+  }
+
+ private:
+  Linear make(int64_t out, int64_t in) const {
+    const at::Tensor weight = at::randn({out, in}, at::TensorOptions(at::kFloat).device(device_));
+    return Linear(weight.set_requires_grad(true), at::Tensor(), compute_);
+  }
+
+  double product_seconds(const Linear& linear, int64_t repeats, int64_t rows, bool with_backward) const {
+    const at::NoGradGuard no_grad;
+    // A head's output is large: as in the program, not all of it is held at once.
+    const int64_t at_once = std::min(rows, kPeakRows);
+    const auto random = [&](int64_t width) {
+      return at::randn({at_once, width}, at::TensorOptions(at::kFloat).device(device_)).to(compute_);
+    };
+    const at::Tensor x = random(linear.weight().size(1)), grad = random(linear.out_features());
+    const double seconds = median_seconds(repeats, [&] {
+      const at::Tensor y = linear.product(x);
+      if (with_backward) linear.backward(grad, x);
+      y.flatten().narrow(0, 0, 1).cpu();  // waits for a device
+    });
+    linear.weight().mutable_grad() = at::Tensor();
+    return seconds * static_cast<double>(rows) / static_cast<double>(at_once);
+  }
+
+  at::ScalarType compute_;
+  at::Device device_;
+  int64_t num_layers_;
+  std::vector<Linear> layer_;
+  Linear head_;
+};
+
+class Bench {
+ public:
+  Bench(const BenchConfig& config, Decoder& decoder)
+      : config_(config), decoder_(decoder), sampler_(decoder, nullptr, 0) {
+    if (config.prompt_length + config.completion_length > decoder.config().max_position_embeddings) {
+      throw ConfigError(str("--prompt_length + --completion_length is more than the model's context of ",
+                            decoder.config().max_position_embeddings));
+    }
+  }
+
+  std::vector<Line> run() {
+    std::vector<Line> lines{prefill()};
+    for (const int64_t streams : {1, 8, 64}) lines.push_back(decode(streams));
+    lines.push_back(training());
+    return lines;
+  }
+
+ private:
+  std::vector<Prompt> prompts(int64_t count) const {
+    std::vector<Prompt> prompts(count);
+    for (int64_t p = 0; p < count; ++p) {
+      for (int64_t i = 0; i < config_.prompt_length; ++i) {
+        const int64_t id = (p * 104729 + i * 7919) % decoder_.config().vocab_size;
+        prompts[p].token_ids.push_back(static_cast<int32_t>(id));
+      }
+    }
+    return prompts;
+  }
+
+  std::vector<RolloutGroup> rollout(int64_t num_prompts, int64_t num_generations, int64_t length) {
+    SamplingParams params;
+    params.max_completion_length = length;
+    params.ignore_eos = true;
+    return sampler_.rollout(prompts(num_prompts), num_generations, params, {});
+  }
+
+  Line prefill() {
+    const double seconds = median_seconds(config_.repeats, [&] { rollout(kGroups, 1, 1); });
+    const int64_t rows = kGroups * config_.prompt_length;
+    return {"prefill", static_cast<double>(rows) / seconds, rows, kGroups};
+  }
+
+  Line decode(int64_t streams) {
+    const double first = median_seconds(config_.repeats, [&] { rollout(1, streams, 1); });
+    const double all =
+        median_seconds(config_.repeats, [&] { rollout(1, streams, config_.completion_length); });
+    const auto tokens = static_cast<double>(streams * (config_.completion_length - 1));
+    return {str("decode, ", streams, streams == 1 ? " stream" : " streams"), tokens / (all - first), streams,
+            streams};
+  }
+
+  Line training() {
+    const std::vector<RolloutGroup> groups = rollout(kGroups, kGroupSize, config_.completion_length);
+    std::vector<TrainedGroup> trained;
+    for (const RolloutGroup& group : groups) {
+      trained.push_back({&group, std::vector<TrainedCompletion>(kGroupSize)});
+      for (int64_t i = 0; i < kGroupSize; ++i) {
+        trained.back().completions[i].advantage = i % 2 == 0 ? 1.0 : -1.0;
+      }
+    }
+    AdamW optimizer(decoder_.parameters(), OptimizerConfig());
+    const LossOptions options{.max_completion_length = config_.completion_length,
+                              .tokens_per_microbatch = config_.tokens_per_microbatch};
+    LossResult loss;
+    const double seconds = median_seconds(config_.repeats, [&] {
+      optimizer.zero_grad();
+      loss = accumulate_policy_gradient(decoder_, trained, ObjectiveConfig(), options);
+      optimizer.step(0.0, optimizer.grad_norm());
+      decoder_.refresh();
+    });
+    const int64_t rows = loss.rows.prompt + loss.rows.completion + loss.rows.repeated_prompt;
+    return {"training", static_cast<double>(rows) / seconds, rows,
+            kGroups * kGroupSize * config_.completion_length, /*has_backward=*/true};
+  }
+
+  const BenchConfig& config_;
+  Decoder& decoder_;
+  Sampler sampler_;
+};
+
+/// The whole report.
+struct Report {
+  std::vector<Line> lines;
+  double peak_memory_gib;
+  double gflops;  ///< of the products at kPeakRows rows
+};
+
+Report measure(const BenchConfig& config, Decoder& decoder) {
+  Report report{Bench(config, decoder).run(), max_memory_gib(), 0.0};
+  const MatrixProducts products(decoder.config(), decoder.compute_dtype(), decoder.device());
+  for (Line& line : report.lines) {
+    line.ceiling_per_s = static_cast<double>(line.rows) /
+                         products.seconds(config.repeats, line.rows, line.head_rows, line.has_backward);
+  }
+  report.gflops = products.peak_flops(config.repeats) / 1e9;
+  return report;
+}
+
+void print(const Report& report) {
+  std::cout << std::fixed << std::left << std::setw(20) << "" << std::right << std::setw(12) << "tokens/s"
+            << std::setw(12) << "ceiling" << std::setw(9) << "share\n";
+  for (const Line& line : report.lines) {
+    std::cout << std::left << std::setw(20) << line.name << std::right << std::setprecision(0)
+              << std::setw(12) << line.tokens_per_s << std::setw(12) << line.ceiling_per_s << std::setw(6)
+              << 100.0 * line.tokens_per_s / line.ceiling_per_s << " %\n";
+  }
+  std::cout
+      << "Tokens are rows of a pass: a prompt's are computed once for its group. The ceiling is the time "
+         "of the model's\nmatrix products alone, measured here with the same numbers of rows; "
+      << std::setprecision(0) << report.gflops << " GFLOP/s at " << kPeakRows << " rows.\n"
+      << "peak memory " << std::setprecision(2) << report.peak_memory_gib << " GiB\n";
+}
+
+Json to_json(const BenchConfig& config, const Report& report) {
+  Json rows = Json::array();
+  for (const Line& line : report.lines) {
+    rows.push_back({{"name", line.name},
+                    {"tokens_per_s", line.tokens_per_s},
+                    {"ceiling_tokens_per_s", line.ceiling_per_s}});
+  }
+  return {{"model", config.model},
+          {"dtype", config.dtype},
+          {"device", config.device},
+          {"prompt_length", config.prompt_length},
+          {"completion_length", config.completion_length},
+          {"lines", rows},
+          {"gflops", report.gflops},
+          {"peak_memory_gib", report.peak_memory_gib}};
+}
+
+}  // namespace
+
+int bench_command(const Command& self, const Arguments& arguments) {
+  BenchConfig config;
+  if (!read_flags(self, arguments, config)) return 0;
+  require(config.model, "model");
+  if (!config.output.empty()) check_output(config.output);
+  set_threads(config.threads);
+  const auto decoder = load_pretrained(config.model, parse_dtype(config.dtype), parse_device(config.device));
+  const Report report = measure(config, *decoder);
+  print(report);
+  if (!config.output.empty()) write_json(config.output, to_json(config, report));
+  return 0;
+}
+
+}  // namespace cohort::cli

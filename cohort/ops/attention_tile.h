@@ -1,0 +1,251 @@
+// What the forward and the backward of attention share: tiles of 64 keys by logical position, blocks of
+// queries, and the two products between them. Compiled once per instruction set, like the kernels.
+// Legend: D head_dim, P head_dim rounded up to 16, R query heads per key head, "row" a query of one head.
+#pragma once
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <numeric>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "cohort/ops/attention_kernel.h"
+#include "cohort/ops/simd.h"
+
+namespace cohort::COHORT_ARCH {
+namespace {
+
+using simd::kLanes;
+using simd::Vec;
+
+constexpr int64_t kTile = 64;
+constexpr int64_t kQueryBlock = 64;
+
+/// out[q][width] = sum over i < count of weights[q * weight_stride + i * weight_step] * row(i)[width], i
+/// ascending, for kRows outputs that share the loads of the rows.
+template <int kRows, int kVecs, typename RowAt>
+COHORT_INLINE void weighted_sums_block(const float* weights, int64_t weight_stride, int64_t weight_step,
+                                       RowAt row_at, int64_t count, float* out, int64_t out_stride) {
+  Vec sums[kRows][kVecs] = {};
+  for (int64_t i = 0; i < count; ++i) {
+    const float* row = row_at(i);
+#pragma GCC unroll 16
+    for (int q = 0; q < kRows; ++q) {
+      const Vec weight = simd::broadcast(weights[q * weight_stride + i * weight_step]);
+#pragma GCC unroll 16
+      for (int b = 0; b < kVecs; ++b) sums[q][b] += weight * simd::load(row + b * kLanes);
+    }
+  }
+#pragma GCC unroll 16
+  for (int q = 0; q < kRows; ++q) {
+#pragma GCC unroll 16
+    for (int b = 0; b < kVecs; ++b) simd::store(out + q * out_stride + b * kLanes, sums[q][b]);
+  }
+}
+
+/// The same for any width that is a multiple of 16, by columns of as many registers as stay in the file.
+template <int kRows, typename RowAt>
+COHORT_INLINE void weighted_sums(const float* weights, int64_t weight_stride, int64_t weight_step,
+                                 RowAt row_at, int64_t count, int64_t width, float* out, int64_t out_stride) {
+  constexpr int64_t kColumns = kLanes == 16 ? 64 : 16;
+  int64_t c = 0;
+  for (; c + kColumns <= width; c += kColumns) {
+    weighted_sums_block<kRows, kColumns / kLanes>(
+        weights, weight_stride, weight_step,
+        [&](int64_t i) __attribute__((always_inline)) { return row_at(i) + c; }, count, out + c, out_stride);
+  }
+  for (; c < width; c += 16) {
+    weighted_sums_block<kRows, 16 / kLanes>(
+        weights, weight_stride, weight_step,
+        [&](int64_t i) __attribute__((always_inline)) { return row_at(i) + c; }, count, out + c, out_stride);
+  }
+}
+
+/// Neighbouring sums of `a` and of `b`, w lanes apart, interleaved by blocks of w.
+template <int w, int... i>
+COHORT_INLINE Vec fold(Vec a, Vec b, std::integer_sequence<int, i...>) {
+  return __builtin_shufflevector(a, b, (i / (2 * w) * (2 * w) + i % w + (i % (2 * w) < w ? 0 : kLanes))...) +
+         __builtin_shufflevector(a, b,
+                                 (i / (2 * w) * (2 * w) + i % w + (i % (2 * w) < w ? 0 : kLanes) + w)...);
+}
+
+/// Lane j of the result is the sum of the lanes of sums[j], in a fixed tree.
+template <int w = 1>
+COHORT_INLINE Vec lane_sums(const Vec* sums) {
+  if constexpr (w == kLanes) {
+    return sums[0];
+  } else {
+    Vec folded[kLanes / (2 * w)];
+#pragma GCC unroll 16
+    for (int j = 0; j < kLanes / (2 * w); ++j) {
+      folded[j] = fold<w>(sums[2 * j], sums[2 * j + 1], std::make_integer_sequence<int, kLanes>());
+    }
+    return lane_sums<2 * w>(folded);
+  }
+}
+
+/// out[j] = query . keys[j] for the kTile keys of a tile; kVecs registers a row, or `width` where it is 0.
+template <int kVecs>
+COHORT_INLINE void tile_dots(const float* query, const float* const* keys, int64_t width, float* out) {
+  const int64_t vecs = kVecs > 0 ? kVecs : width / kLanes;
+  for (int64_t first = 0; first < kTile; first += kLanes) {
+    Vec sums[kLanes];
+#pragma GCC unroll 16
+    for (int j = 0; j < kLanes; ++j) {
+      const float* key = keys[first + j];
+      Vec sum{};
+#pragma GCC unroll 16
+      for (int64_t b = 0; b < vecs; ++b) sum += simd::load(query + b * kLanes) * simd::load(key + b * kLanes);
+      sums[j] = sum;
+    }
+    simd::store(out + first, lane_sums(sums));
+  }
+}
+
+COHORT_INLINE void tile_dots(const float* query, const float* const* keys, int64_t width, float* out) {
+  if (width == 64) {
+    tile_dots<64 / kLanes>(query, keys, width, out);
+  } else if (width == 128) {
+    tile_dots<128 / kLanes>(query, keys, width, out);
+  } else {
+    tile_dots<0>(query, keys, width, out);
+  }
+}
+
+/// Walks the logical positions of a sequence's keys and yields their rows.
+class KeyRows {
+ public:
+  KeyRows(const AttentionPlan& plan, const AttentionSequence& sequence)
+      : range_(plan.ranges.data() + sequence.range_begin), row_(range_->begin) {}
+
+  int64_t next() {
+    while (row_ == range_->end) row_ = (++range_)->begin;
+    return row_++;
+  }
+
+ private:
+  const RowRange* range_;
+  int64_t row_;
+};
+
+/// Copies one head of a row, padded with zeros to `padded`.
+template <typename T>
+COHORT_INLINE void load_head(const T* head, int64_t dim, int64_t padded, float* out) {
+  int64_t d = 0;
+  for (; d + kLanes <= dim; d += kLanes) simd::store(out + d, simd::load(head + d));
+  for (; d < dim; ++d) out[d] = static_cast<float>(head[d]);
+  for (; d < padded; ++d) out[d] = 0.0f;
+}
+
+/// One tile of keys of one head: float32 rows of P, in place where they lie so in memory.
+struct Tile {
+  explicit Tile(int64_t padded) : key_copies(kTile * padded), value_copies(kTile * padded) {}
+
+  const float* keys[kTile];  // those behind `count` repeat the first, and weigh nothing
+  const float* values[kTile];
+  int64_t rows[kTile];  // of k and v
+  int64_t count = 0;
+  std::vector<float> key_copies, value_copies;
+};
+
+template <typename T>
+COHORT_INLINE void gather_rows(const Tile& tile, const T* source, const AttentionShape& shape, int64_t head,
+                               int64_t padded, float* copies, const float** out) {
+  for (int64_t j = 0; j < tile.count; ++j) {
+    const T* row = source + (tile.rows[j] * shape.num_kv_heads + head) * shape.head_dim;
+    if constexpr (std::is_same_v<T, float>) {
+      if (padded == shape.head_dim) {
+        out[j] = row;
+        continue;
+      }
+    }
+    load_head(row, shape.head_dim, padded, copies + j * padded);
+    out[j] = copies + j * padded;
+  }
+  std::fill(out + tile.count, out + kTile, out[0]);
+}
+
+template <typename T>
+COHORT_INLINE void gather(Tile& tile, KeyRows& walk, int64_t num_keys, const T* k, const T* v,
+                          const AttentionShape& shape, int64_t head, int64_t padded) {
+  tile.count = std::min(kTile, num_keys);
+  for (int64_t j = 0; j < tile.count; ++j) tile.rows[j] = walk.next();
+  gather_rows(tile, k, shape, head, padded, tile.key_copies.data(), tile.keys);
+  gather_rows(tile, v, shape, head, padded, tile.value_copies.data(), tile.values);
+}
+
+/// One block of queries of one sequence and one key head.
+struct WorkItem {
+  int64_t sequence;
+  int64_t first_query;
+  int64_t head;
+};
+
+/// A work item with what follows from it.
+struct Block {
+  Block(const AttentionPlan& plan, const AttentionShape& shape, const WorkItem& item)
+      : sequence(plan.sequences[item.sequence]),
+        head(item.head),
+        repeat(shape.num_heads / shape.num_kv_heads),
+        dim(shape.head_dim),
+        padded(simd::round_up(dim)),
+        num_heads(shape.num_heads),
+        num_queries(std::min(kQueryBlock, sequence.num_queries - item.first_query)),
+        num_rows(num_queries * repeat),
+        first_row(sequence.query_begin + item.first_query),
+        first_position(sequence.first_position + item.first_query),
+        num_keys(first_position + num_queries) {}
+
+  /// Where row r lies in [N, num_heads].
+  int64_t source(int64_t r) const {
+    return (first_row + r / repeat) * num_heads + head * repeat + r % repeat;
+  }
+
+  /// The first row that sees the key at logical position `begin`; the later ones do, too.
+  int64_t first_row_behind(int64_t begin) const {
+    return std::max<int64_t>(0, begin - first_position) * repeat;
+  }
+
+  /// How many keys of the tile that starts at `begin` row r sees.
+  int64_t num_visible(int64_t r, int64_t begin) const {
+    return std::min(kTile, first_position + r / repeat + 1 - begin);
+  }
+
+  template <typename T>
+  void load_rows(const T* heads, float* out) const {
+    for (int64_t r = 0; r < num_rows; ++r) load_head(heads + source(r) * dim, dim, padded, out + r * padded);
+  }
+
+  const AttentionSequence& sequence;
+  int64_t head, repeat, dim, padded, num_heads, num_queries, num_rows;
+  int64_t first_row, first_position, num_keys;
+};
+
+/// Calls f(begin, end) on pieces of [0, costs.size()) that cost about the same, one a thread.
+template <typename F>
+void parallel_by_cost(const std::vector<int64_t>& costs, F f) {
+  const auto count = static_cast<int64_t>(costs.size());
+  const int64_t total = std::accumulate(costs.begin(), costs.end(), int64_t{0});
+  const int64_t threads = std::min<int64_t>(at::get_num_threads(), count);
+  std::vector<int64_t> cuts{0};
+  int64_t cost = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    cost += costs[i];
+    const auto cut = static_cast<int64_t>(cuts.size());
+    if (cut < threads && cost * threads >= cut * total) cuts.push_back(i + 1);
+  }
+  cuts.push_back(count);
+  at::parallel_for(0, static_cast<int64_t>(cuts.size()) - 1, 1, [&](int64_t begin, int64_t end) {
+    if (cuts[begin] < cuts[end]) f(cuts[begin], cuts[end]);
+  });
+}
+
+/// Multiplications of a run of queries, but for a factor.
+int64_t query_cost(const AttentionSequence& sequence, int64_t first_query, int64_t count) {
+  return count * (sequence.first_position + first_query + count);
+}
+
+}  // namespace
+}  // namespace cohort::COHORT_ARCH
