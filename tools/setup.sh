@@ -18,7 +18,7 @@ missing_packages() {
     command -v "${pair%%:*}" > /dev/null || printf '%s ' "${pair#*:}"
   done
   for pair in libpcre2-8:libpcre2-dev libutf8proc:libutf8proc-dev nlohmann_json:nlohmann-json3-dev \
-    tomlplusplus:libtomlplusplus-dev gtest:libgtest-dev; do
+    tomlplusplus:libtomlplusplus-dev libtcmalloc_minimal:libgoogle-perftools-dev gtest:libgtest-dev; do
     pkg-config --exists "${pair%%:*}" 2> /dev/null || printf '%s ' "${pair#*:}"
   done
   python3 -c 'import ensurepip, venv' 2> /dev/null || printf '%s' 'python3 python3-venv'

@@ -8,13 +8,15 @@
 #include "apps/cli/command.h"
 #include "apps/cli/rows.h"
 #include "cohort/core/error.h"
+#include "cohort/core/memory.h"
+#include "cohort/core/units.h"
 #include "cohort/models/pretrained.h"
 #include "cohort/ops/linear.h"
+#include "cohort/ops/token_logprobs.h"
 #include "cohort/sampler/sampler.h"
 #include "cohort/tensor/compute.h"
 #include "cohort/train/optimizer.h"
 #include "cohort/train/policy_loss.h"
-#include "cohort/train/step_metrics.h"
 
 namespace cohort::cli {
 namespace {
@@ -110,7 +112,7 @@ class MatrixProducts {
   double product_seconds(const Linear& linear, int64_t repeats, int64_t rows, bool with_backward) const {
     const at::NoGradGuard no_grad;
     // A head's output is large: as in the program, not all of it is held at once.
-    const int64_t at_once = std::min(rows, kPeakRows);
+    const int64_t at_once = std::min({rows, kPeakRows, logit_rows_at_once(linear.out_features())});
     const auto random = [&](int64_t width) {
       return at::randn({at_once, width}, at::TensorOptions(at::kFloat).device(device_)).to(compute_);
     };
@@ -153,7 +155,8 @@ class Bench {
     std::vector<Prompt> prompts(count);
     for (int64_t p = 0; p < count; ++p) {
       for (int64_t i = 0; i < config_.prompt_length; ++i) {
-        const int64_t id = (p * 104729 + i * 7919) % decoder_.config().vocab_size;
+        // Id 0 is often padding, whose zero embedding makes the gradients of a random model overflow.
+        const int64_t id = 1 + (p * 104729 + i * 7919) % (decoder_.config().vocab_size - 1);
         prompts[p].token_ids.push_back(static_cast<int32_t>(id));
       }
     }
@@ -214,12 +217,12 @@ class Bench {
 /// The whole report.
 struct Report {
   std::vector<Line> lines;
-  double peak_memory_gib;
+  int64_t peak_memory_bytes;
   double gflops;  ///< of the products at kPeakRows rows
 };
 
 Report measure(const BenchConfig& config, Decoder& decoder) {
-  Report report{Bench(config, decoder).run(), max_memory_gib(), 0.0};
+  Report report{Bench(config, decoder).run(), peak_memory_bytes(), 0.0};
   const MatrixProducts products(decoder.config(), decoder.compute_dtype(), decoder.device());
   for (Line& line : report.lines) {
     line.ceiling_per_s = static_cast<double>(line.rows) /
@@ -241,7 +244,7 @@ void print(const Report& report) {
       << "Tokens are rows of a pass: a prompt's are computed once for its group. The ceiling is the time "
          "of the model's\nmatrix products alone, measured here with the same numbers of rows; "
       << std::setprecision(0) << report.gflops << " GFLOP/s at " << kPeakRows << " rows.\n"
-      << "peak memory " << std::setprecision(2) << report.peak_memory_gib << " GiB\n";
+      << "peak memory " << format_bytes(report.peak_memory_bytes) << "\n";
 }
 
 Json to_json(const BenchConfig& config, const Report& report) {
@@ -258,7 +261,7 @@ Json to_json(const BenchConfig& config, const Report& report) {
           {"completion_length", config.completion_length},
           {"lines", rows},
           {"gflops", report.gflops},
-          {"peak_memory_gib", report.peak_memory_gib}};
+          {"peak_memory_bytes", report.peak_memory_bytes}};
 }
 
 }  // namespace

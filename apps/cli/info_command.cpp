@@ -2,10 +2,10 @@
 #include <iomanip>
 #include <iostream>
 #include <map>
-#include <sstream>
 
 #include "apps/cli/command.h"
 #include "cohort/core/error.h"
+#include "cohort/core/units.h"
 #include "cohort/models/kv_cache.h"
 #include "cohort/models/pretrained.h"
 #include "cohort/tensor/weight_files.h"
@@ -28,17 +28,6 @@ struct WeightSummary {
 template <typename... Args>
 void print_line(const char* label, const Args&... args) {
   std::cout << std::left << std::setw(14) << label << cohort::str(args...) << "\n";
-}
-
-/// Such as "12.3 MiB".
-std::string bytes_text(int64_t bytes) {
-  const char* const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-  auto value = static_cast<double>(bytes);
-  size_t unit = 0;
-  for (; value >= 1024.0 && unit + 1 < std::size(units); ++unit) value /= 1024.0;
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(unit == 0 ? 0 : 1) << value << " " << units[unit];
-  return text.str();
 }
 
 /// From the headers of the files alone: the weights are not read.
@@ -73,7 +62,7 @@ void print_weights(const WeightSummary& weights) {
   print_line("parameters", weights.num_parameters);
   std::string files;
   for (const auto& [dtype, bytes] : weights.bytes_by_dtype) {
-    files += (files.empty() ? "" : ", ") + bytes_text(bytes) + " of " + dtype;
+    files += (files.empty() ? "" : ", ") + format_bytes(bytes) + " of " + dtype;
   }
   print_line("weight files", weights.num_tensors, " tensors: ", files);
 }
@@ -101,7 +90,7 @@ void print_memory(const WeightSummary& weights, const DecoderConfig& config) {
     const auto packed = static_cast<int64_t>(c10::elementSize(dtype));
     const int64_t per_parameter = kMasterGradientAdam + packed;
     const char* label = dtype == at::kFloat ? "float32" : "bfloat16";
-    print_line(label, "training about ", bytes_text(weights.num_parameters * per_parameter), " (",
+    print_line(label, "training about ", format_bytes(weights.num_parameters * per_parameter), " (",
                per_parameter, " bytes a parameter: master 4, gradient 4, Adam 8, packed copy ", packed,
                ") and activations; KV cache ", KvCache::bytes_per_row(config, dtype), " bytes a token");
   }

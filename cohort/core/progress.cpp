@@ -3,12 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
 #include <limits>
-
-#include "cohort/core/str.h"
 
 namespace cohort {
 namespace {
@@ -18,8 +13,6 @@ size_t terminal_width(std::FILE* stream) {
   const bool is_known = ::ioctl(::fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
   return is_known ? size.ws_col : 80;
 }
-
-std::string two_digits(int64_t number) { return str(number < 10 ? "0" : "", number); }
 
 }  // namespace
 
@@ -48,13 +41,6 @@ void ProgressLine::finish() {
   std::fprintf(stream_, is_terminal_ ? "\r%s\033[K\n" : "%s\n", text_.c_str());
   std::fflush(stream_);
   is_written_ = true;
-}
-
-std::string format_duration(double seconds) {
-  const int64_t total = std::llround(std::max(seconds, 0.0));
-  if (total < 60) return str(total, " s");
-  if (total < 3600) return str(total / 60, " min ", two_digits(total % 60), " s");
-  return str(total / 3600, " h ", two_digits(total / 60 % 60), " min");
 }
 
 }  // namespace cohort

@@ -31,7 +31,4 @@ class ProgressLine {
   bool is_written_ = true;  ///< `text_` stands as a whole line
 };
 
-/// "1 h 02 min", "3 min 20 s" or "12 s".
-std::string format_duration(double seconds);
-
 }  // namespace cohort

@@ -67,6 +67,15 @@ at::Tensor rope_frequencies(const DecoderConfig& config) {
 
 }  // namespace
 
+void DecoderInput::set_rows(std::vector<int64_t> token_ids, std::vector<int64_t> positions,
+                            at::Device device) {
+  const auto rows = padded_rows(static_cast<int64_t>(token_ids.size()));
+  token_ids.resize(rows, 0);
+  positions.resize(rows, 0);
+  this->token_ids = at::tensor(token_ids, at::kLong).to(device);
+  this->positions = at::tensor(positions, at::kLong).to(device);
+}
+
 Decoder::Decoder(DecoderConfig config, at::ScalarType compute, at::Device device, uint64_t seed)
     : config_(std::move(config)), compute_(compute) {
   const at::ScalarType master = compute == at::kDouble ? at::kDouble : at::kFloat;

@@ -20,11 +20,14 @@ namespace cohort {
 
 /// The rows of one forward pass. Must stay alive until the backward is done.
 struct DecoderInput {
+  /// Fills token_ids and positions; rows that belong to no sequence follow, up to padded_rows.
+  void set_rows(std::vector<int64_t> token_ids, std::vector<int64_t> positions, at::Device device);
+
   at::Tensor token_ids;  ///< [N] int64
   at::Tensor positions;  ///< [N] int64
   AttentionPlan plan;    ///< key rows are rows of this batch, or of `cache` where there is one
   KvCache* cache = nullptr;
-  at::Tensor cache_rows;  ///< [N] int64: where each row's key and value go; undefined without a cache
+  at::Tensor cache_rows;  ///< int64: where the first rows' keys and values go; undefined without a cache
   bool recompute =
       false;  ///< keep only each layer's input for the backward, and forward the layer again there
 };

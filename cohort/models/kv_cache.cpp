@@ -12,8 +12,8 @@ KvCache::KvCache(const DecoderConfig& config, int64_t num_rows, at::ScalarType c
 }
 
 void KvCache::write(int64_t layer, const at::Tensor& rows, const at::Tensor& k, const at::Tensor& v) {
-  keys_[layer].index_copy_(0, rows, k);
-  values_[layer].index_copy_(0, rows, v);
+  keys_[layer].index_copy_(0, rows, k.narrow(0, 0, rows.size(0)));
+  values_[layer].index_copy_(0, rows, v.narrow(0, 0, rows.size(0)));
 }
 
 void KvCache::copy_rows(int64_t source, int64_t target, int64_t count) {

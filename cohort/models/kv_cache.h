@@ -16,7 +16,7 @@ class KvCache {
   /// `num_rows` rows in `compute` dtype on `device`; the memory is taken at once.
   KvCache(const DecoderConfig& config, int64_t num_rows, at::ScalarType compute, at::Device device);
 
-  /// Writes `k` and `v` [N, num_kv_heads, head_dim] to `rows` [N] int64 of a layer.
+  /// Writes the first R rows of `k` and `v` [N, num_kv_heads, head_dim] to `rows` [R] int64 of a layer.
   void write(int64_t layer, const at::Tensor& rows, const at::Tensor& k, const at::Tensor& v);
 
   /// Copies `count` rows from `source` on to `target` on, in every layer.

@@ -33,6 +33,29 @@ at::Tensor packed_product(const at::Tensor& x, const at::Tensor& packed, const a
       {x, packed, optional_bias, "none", c10::List<std::optional<at::Scalar>>(), c10::IValue(std::string())});
 }
 
+/// True where oneDNN's float32 products of large matrices stand in for ATen's, which are half as fast.
+bool uses_onednn_float(const at::Tensor& grad) {
+  return grad.is_cpu() && grad.scalar_type() == at::kFloat && grad.size(0) > 0;
+}
+
+/// grad W.
+at::Tensor input_gradient(const at::Tensor& grad, const at::Tensor& weight) {
+  if (!uses_onednn_float(grad)) return at::matmul(grad, weight);
+  return packed_product(grad.contiguous(), pack(weight.t()), {});
+}
+
+/// total += grad^T x.
+void add_weight_gradient(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight,
+                         at::Tensor& total) {
+  if (!uses_onednn_float(grad)) {
+    total.add_(at::matmul(grad.t(), x));
+    return;
+  }
+  const auto [product, no_bias] =
+      at::mkldnn_linear_backward_weights(grad.to_mkldnn(), x.to_mkldnn(), weight, /*bias_defined=*/false);
+  total.add_(product.to_dense());
+}
+
 bool cpu_multiplies_bfloat16() {
   static const bool result = [] {
     try {
@@ -43,6 +66,12 @@ bool cpu_multiplies_bfloat16() {
     }
   }();
   return result;
+}
+
+/// Zeros behind the last row, up to padded_rows.
+at::Tensor pad_rows(const at::Tensor& x) {
+  const int64_t missing = padded_rows(x.size(0)) - x.size(0);
+  return missing == 0 ? x.contiguous() : at::constant_pad_nd(x, {0, 0, 0, missing});
 }
 
 class LinearFunction : public torch::autograd::Function<LinearFunction> {
@@ -64,6 +93,15 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
 };
 
 }  // namespace
+
+int64_t padded_rows(int64_t rows) {
+  // One row alone may take another kernel than two, with other bits.
+  for (const int64_t few : {2, 4, 8}) {
+    if (rows <= few) return few;
+  }
+  const int64_t step = rows <= 256 ? 16 : rows <= 2048 ? 64 : 256;
+  return (rows + step - 1) / step * step;
+}
 
 Linear::Linear(at::Tensor weight, at::Tensor bias, at::ScalarType compute)
     : weight_(std::move(weight)), bias_(std::move(bias)), compute_(compute) {
@@ -87,10 +125,8 @@ at::Tensor Linear::product(const at::Tensor& x) const {
   if (!packed_.defined()) return at::linear(x, weight_.to(compute_), rounded_bias_);
   const int64_t rows = x.size(0);
   if (rows == 0) return at::empty({0, out_features()}, x.options());
-  at::Tensor input = emulate_bfloat16_ ? x.to(at::kFloat) : x;
-  // One row alone may take another kernel than two, with other bits.
-  if (rows == 1) input = at::cat({input, input});
-  const at::Tensor y = packed_product(input.contiguous(), packed_, rounded_bias_).narrow(0, 0, rows);
+  const at::Tensor input = pad_rows(emulate_bfloat16_ ? x.to(at::kFloat) : x);
+  const at::Tensor y = packed_product(input, packed_, rounded_bias_).narrow(0, 0, rows);
   return emulate_bfloat16_ ? y.to(at::kBFloat16) : y;
 }
 
@@ -101,18 +137,19 @@ at::Tensor Linear::forward(const at::Tensor& x) const {
 
 at::Tensor Linear::backward(const at::Tensor& grad, const at::Tensor& x) const {
   const at::ScalarType work = emulate_bfloat16_ ? at::kFloat : compute_;
-  const at::Tensor grad_work = grad.to(work);
+  const bool is_padded = packed_.defined() && grad.size(0) > 0;
+  const auto prepare = [&](const at::Tensor& rows) {
+    return is_padded ? pad_rows(rows.to(work)) : rows.to(work);
+  };
+  const at::Tensor grad_work = prepare(grad);
+  const at::Tensor weight = weight_.detach().to(compute_).to(work);
   if (weight_.requires_grad()) {
-    at::Tensor& weight_grad = weight_.mutable_grad();
-    if (!weight_grad.defined()) weight_grad = at::zeros_like(weight_);
-    if (work == weight_grad.scalar_type()) {
-      weight_grad.addmm_(grad_work.t(), x.to(work));
-    } else {
-      weight_grad.add_(at::matmul(grad_work.t(), x.to(work)));
-    }
+    at::Tensor& total = weight_.mutable_grad();
+    if (!total.defined()) total = at::zeros_like(weight_.detach());
+    add_weight_gradient(grad_work, prepare(x), weight, total);
     if (bias_.defined()) accumulate_grad(bias_, grad.sum(0, false, bias_.scalar_type()));
   }
-  return at::matmul(grad_work, weight_.detach().to(compute_).to(work)).to(compute_);
+  return input_gradient(grad_work, weight).narrow(0, 0, grad.size(0)).to(compute_);
 }
 
 void accumulate_grad(const at::Tensor& parameter, const at::Tensor& update) {

@@ -6,6 +6,11 @@
 
 namespace cohort {
 
+/// The next number of rows for which products are prepared. oneDNN compiles and keeps a kernel for each
+/// number of rows, which would cost more time and memory than the rows added here: zeros that change no
+/// result.
+int64_t padded_rows(int64_t rows);
+
 /// A float32 master weight, its gradient and the packed copy that the forward uses.
 ///
 /// float32 goes through oneDNN's pre-packed product. So does bfloat16 where the CPU multiplies bfloat16;

@@ -16,9 +16,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr int64_t kChunkElements = 8 << 20;  // logits held at once: 32 MiB of float32
-
-int64_t chunk_rows(int64_t vocabulary) { return std::max<int64_t>(16, kChunkElements / vocabulary); }
+constexpr int64_t kChunkElements = 16 << 20;  // logits held at once: 64 MiB of float32
 
 /// A row's logits over its kept ids: the row itself, or a gathered copy in `buffer`.
 struct KeptRow {
@@ -45,7 +43,7 @@ TokenLogprobs forward_chunks(const at::Tensor& hidden, const Linear& head, const
   TokenLogprobs result{at::empty({num_rows}, at::kFloat), at::empty({num_rows}, at::kFloat)};
   float* logprobs = result.logprobs.mutable_data_ptr<float>();
   float* entropies = result.entropies.mutable_data_ptr<float>();
-  const int64_t step = chunk_rows(vocabulary);
+  const int64_t step = logit_rows_at_once(vocabulary);
   for (int64_t first = 0; first < num_rows; first += step) {
     const int64_t count = std::min(step, num_rows - first);
     at::Tensor logits = scaled_logits(head.product(hidden.narrow(0, first, count)), temperature);
@@ -96,7 +94,8 @@ class TokenLogprobsFunction : public torch::autograd::Function<TokenLogprobsFunc
     const double temperature = context->saved_data["temperature"].toDouble();
     const at::Tensor grad = grads[0].contiguous();
     const float* coefficients = grad.const_data_ptr<float>();
-    const int64_t num_rows = hidden.size(0), vocabulary = head.out_features(), step = chunk_rows(vocabulary);
+    const int64_t num_rows = hidden.size(0), vocabulary = head.out_features(),
+                  step = logit_rows_at_once(vocabulary);
     at::Tensor grad_hidden = at::empty_like(hidden);
     for (int64_t first = 0; first < num_rows; first += step) {
       const int64_t count = std::min(step, num_rows - first);
@@ -138,6 +137,11 @@ TokenLogprobs aten_token_logprobs(const at::Tensor& hidden, const Linear& head, 
 }
 
 }  // namespace
+
+int64_t logit_rows_at_once(int64_t vocabulary) {
+  const int64_t rows = std::clamp<int64_t>(kChunkElements / vocabulary, 64, 1024);
+  return rows / 64 * 64;
+}
 
 at::Tensor scaled_logits(const at::Tensor& logits, double temperature) {
   at::Tensor scaled = logits.scalar_type() == at::kDouble ? logits : logits.to(at::kFloat);

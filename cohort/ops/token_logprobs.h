@@ -27,6 +27,9 @@ struct TokenTargets {
 TokenLogprobs token_logprobs(const at::Tensor& hidden, const Linear& head, const TokenTargets& targets,
                              double temperature);
 
+/// How many rows of logits over `vocabulary` ids are held at once.
+int64_t logit_rows_at_once(int64_t vocabulary);
+
 /// One row of logits as float32, divided by the temperature; what the sampler draws from and what
 /// token_logprobs sees. `logits` [rows, V] in the compute dtype -> [rows, V] float32 (float64 stays).
 at::Tensor scaled_logits(const at::Tensor& logits, double temperature);

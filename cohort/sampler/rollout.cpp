@@ -11,8 +11,6 @@
 namespace cohort {
 namespace {
 
-constexpr int64_t kChunkElements = 8 << 20;  // logits held at once
-
 std::vector<int64_t> prompt_lengths(const std::vector<Prompt>& prompts) {
   std::vector<int64_t> lengths;
   for (const Prompt& prompt : prompts) lengths.push_back(static_cast<int64_t>(prompt.token_ids.size()));
@@ -122,19 +120,15 @@ DecoderInput Rollout::lay_out(const Schedule& schedule, std::vector<Draw>& draws
     std::vector<int64_t> sequences = sequences_to_draw(rows);
     if (!sequences.empty()) draws.push_back({begin + rows.count - 1, std::move(sequences)});
   }
-  const auto to_tensor = [&](const std::vector<int64_t>& values) {
-    return at::tensor(values, at::kLong).to(decoder_.device());
-  };
-  input.token_ids = to_tensor(token_ids);
-  input.positions = to_tensor(positions);
-  input.cache_rows = to_tensor(cache_rows);
+  input.set_rows(std::move(token_ids), std::move(positions), decoder_.device());
+  input.cache_rows = at::tensor(cache_rows, at::kLong).to(decoder_.device());
   input.cache = &cache_;
   return input;
 }
 
 void Rollout::draw_tokens(const at::Tensor& hidden, const std::vector<Draw>& draws) {
   const int64_t vocabulary = decoder_.config().vocab_size;
-  const int64_t step = std::max<int64_t>(16, kChunkElements / vocabulary);
+  const int64_t step = logit_rows_at_once(vocabulary);
   const auto num_draws = static_cast<int64_t>(draws.size());
   for (int64_t first = 0; first < num_draws; first += step) {
     const int64_t last = std::min(num_draws, first + step);

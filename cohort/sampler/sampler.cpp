@@ -1,21 +1,12 @@
 #include "cohort/sampler/sampler.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "cohort/core/error.h"
+#include "cohort/core/memory.h"
 #include "cohort/sampler/rollout.h"
 
 namespace cohort {
-namespace {
-
-int64_t physical_memory_bytes() {
-  return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
-}
-
-}  // namespace
-
 void check_prompts(const std::vector<Prompt>& prompts, const DecoderConfig& config) {
   for (const Prompt& prompt : prompts) {
     const auto length = static_cast<int64_t>(prompt.token_ids.size());
@@ -32,6 +23,19 @@ void check_prompts(const std::vector<Prompt>& prompts, const DecoderConfig& conf
   }
 }
 
+int64_t default_cache_pages(const DecoderConfig& config, at::ScalarType compute,
+                            const std::vector<int64_t>& prompt_lengths, int64_t num_generations,
+                            int64_t max_completion_length) {
+  int64_t needed = 1, at_least = 1;
+  for (const int64_t length : prompt_lengths) {
+    const int64_t longest = std::min(max_completion_length, config.max_position_embeddings - length);
+    needed += pages_for_group(length, num_generations, longest);
+    at_least = std::max(at_least, pages_for_group(length, 1, longest));
+  }
+  const int64_t page_bytes = kPageRows * KvCache::bytes_per_row(config, compute);
+  return std::max(at_least, std::min(needed, physical_memory_bytes() / 4 / page_bytes));
+}
+
 Sampler::Sampler(const Decoder& decoder, const Tokenizer* tokenizer, int64_t cache_tokens)
     : decoder_(decoder), tokenizer_(tokenizer), cache_tokens_(cache_tokens) {}
 
@@ -40,15 +44,10 @@ Sampler::~Sampler() = default;
 int64_t Sampler::page_budget(const std::vector<Prompt>& prompts, int64_t num_generations,
                              int64_t max_length) const {
   if (cache_tokens_ > 0) return cache_tokens_ / kPageRows;
-  int64_t needed = 1, at_least = 1;
-  for (const Prompt& prompt : prompts) {
-    const auto length = static_cast<int64_t>(prompt.token_ids.size());
-    const int64_t longest = std::min(max_length, decoder_.config().max_position_embeddings - length);
-    needed += pages_for_group(length, num_generations, longest);
-    at_least = std::max(at_least, pages_for_group(length, 1, longest));
-  }
-  const int64_t page_bytes = kPageRows * KvCache::bytes_per_row(decoder_.config(), decoder_.compute_dtype());
-  return std::max(at_least, std::min(needed, physical_memory_bytes() / 4 / page_bytes));
+  std::vector<int64_t> lengths;
+  for (const Prompt& prompt : prompts) lengths.push_back(static_cast<int64_t>(prompt.token_ids.size()));
+  return default_cache_pages(decoder_.config(), decoder_.compute_dtype(), lengths, num_generations,
+                             max_length);
 }
 
 std::vector<RolloutGroup> Sampler::rollout(const std::vector<Prompt>& prompts, int64_t num_generations,

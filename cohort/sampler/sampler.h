@@ -36,6 +36,12 @@ void check_prompts(const std::vector<Prompt>& prompts, const DecoderConfig& conf
 /// Called as each completion ends, in the order in which they end; `prompt` counts from 0 in the rollout.
 using OnCompletion = std::function<void(int64_t prompt, int64_t sample, const Completion& completion)>;
 
+/// The page budget that a sampler chooses for prompts of these lengths: what the rollout needs, up to a
+/// quarter of the machine's memory, and at least what one completion needs.
+int64_t default_cache_pages(const DecoderConfig& config, at::ScalarType compute,
+                            const std::vector<int64_t>& prompt_lengths, int64_t num_generations,
+                            int64_t max_completion_length);
+
 class Sampler {
  public:
   /// `cache_tokens`: the page budget in tokens; 0 takes what a rollout needs, up to a quarter of the

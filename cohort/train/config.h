@@ -62,7 +62,7 @@ struct GrpoLoopConfig {
   std::optional<int64_t> max_steps;
   std::optional<double> num_train_epochs;
   int64_t steps_per_generation = 1;
-  int64_t tokens_per_microbatch = 8192;
+  int64_t tokens_per_microbatch = 2048;
   bool recompute = false;
   int64_t eval_steps = 0;
   std::optional<int64_t> num_generations_eval;
@@ -105,7 +105,7 @@ struct SftLoopConfig {
   std::optional<int64_t> max_steps;
   std::optional<double> num_train_epochs;
   int64_t sequences_per_step = 8;
-  int64_t tokens_per_microbatch = 8192;
+  int64_t tokens_per_microbatch = 2048;
   bool recompute = false;
   int64_t save_steps = 500;
   int64_t save_total_limit = 2;

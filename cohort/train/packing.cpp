@@ -50,12 +50,8 @@ class RowBuilder {
   }
 
   void finish(at::Device device) {
-    const auto to_tensor = [&](const std::vector<int64_t>& values) {
-      return at::tensor(values, at::kLong).to(device);
-    };
-    batch_.input.token_ids = to_tensor(token_ids_);
-    batch_.input.positions = to_tensor(positions_);
-    batch_.logit_rows = to_tensor(logit_rows_);
+    batch_.input.set_rows(std::move(token_ids_), std::move(positions_), device);
+    batch_.logit_rows = at::tensor(logit_rows_, at::kLong).to(device);
     if (!has_kept_ids_) batch_.targets.kept_ids.clear();
   }
 

@@ -8,6 +8,7 @@
 #include "cohort/core/jsonl_writer.h"
 #include "cohort/core/log.h"
 #include "cohort/core/progress.h"
+#include "cohort/core/units.h"
 #include "cohort/models/pretrained.h"
 #include "cohort/train/checkpoint.h"
 #include "cohort/train/metrics_log.h"

@@ -13,6 +13,7 @@
 #include "cohort/tensor/compute.h"
 #include "cohort/train/evaluation.h"
 #include "cohort/train/grpo_trainer.h"
+#include "cohort/train/memory_plan.h"
 #include "cohort/train/model_tokenizer.h"
 #include "cohort/train/run_loop.h"
 #include "cohort/train/self_test.h"
@@ -71,6 +72,42 @@ void report_exactness(const Decoder& decoder) {
   }
 }
 
+int64_t longest_prompt(const std::vector<Prompt>& prompts) {
+  size_t longest = 0;
+  for (const Prompt& prompt : prompts) longest = std::max(longest, prompt.token_ids.size());
+  return static_cast<int64_t>(longest);
+}
+
+/// A step of the longest prompts and completions.
+StepShape step_shape(const TrainConfig& config, const Decoder& policy, int64_t prompt_length) {
+  const RolloutConfig& rollout = config.rollout;
+  const int64_t completion_length =
+      std::min(rollout.max_completion_length, policy.config().max_position_embeddings - prompt_length);
+  const int64_t group_rows = prompt_length + rollout.num_generations * completion_length;
+  const std::vector<int64_t> prompt_lengths(rollout.prompts_per_step, prompt_length);
+  return {.longest_sequence = prompt_length + completion_length,
+          .rows = rollout.prompts_per_step * group_rows,
+          .tokens_per_microbatch = config.train.tokens_per_microbatch,
+          .cache_pages = rollout.cache_tokens > 0
+                             ? rollout.cache_tokens / kPageRows
+                             : default_cache_pages(policy.config(), policy.compute_dtype(), prompt_lengths,
+                                                   rollout.num_generations, completion_length),
+          .recompute = config.train.recompute,
+          .has_reference = config.objective.beta != 0.0};
+}
+
+StepShape step_shape(const SftConfig& config, const std::vector<SftExample>& examples) {
+  int64_t longest = 0;
+  for (const SftExample& example : examples) {
+    const size_t length = example.prompt_ids.size() + example.completion.token_ids.size();
+    longest = std::max(longest, static_cast<int64_t>(length));
+  }
+  return {.longest_sequence = longest,
+          .rows = longest * config.train.sequences_per_step,
+          .tokens_per_microbatch = config.train.tokens_per_microbatch,
+          .recompute = config.train.recompute};
+}
+
 /// TRL's names with the prefix `eval_`; pass@k as `eval_rewards/NAME/pass@K`.
 Metrics evaluation_metrics(const Evaluation& evaluation) {
   Metrics metrics{{"eval_reward", evaluation.mean_reward.value_or(0.0)}};
@@ -105,8 +142,9 @@ int run_grpo(const TrainConfig& config, bool resume) {
   validate(config);
   const auto policy = load_model(config.model);
   const auto tokenizer = require_tokenizer(config.model.path, policy->config());
-  ShuffledSource prompts(read_tokenized(config.data.path, *tokenizer, policy->config()), config.seed,
-                         config.data.shuffle_dataset);
+  std::vector<Prompt> data = read_tokenized(config.data.path, *tokenizer, policy->config());
+  const MemoryPlan memory = plan_memory(*policy, step_shape(config, *policy, longest_prompt(data)));
+  ShuffledSource prompts(std::move(data), config.seed, config.data.shuffle_dataset);
   const auto reference = config.objective.beta != 0.0 ? load_model(config.model) : nullptr;
   AdamW optimizer(policy->parameters(), config.optimizer);
   const int64_t steps = num_steps(config.train.max_steps, config.train.num_train_epochs,
@@ -119,6 +157,7 @@ int run_grpo(const TrainConfig& config, bool resume) {
     evaluate_step = evaluator(config, eval_sampler, *tokenizer, policy->config());
 
   const RunDirectory run = open_run(config, resume);
+  report_memory(memory);
   report_exactness(*policy);
   const LoopConfig loop{.max_steps = steps,
                         .save_steps = config.train.save_steps,
@@ -141,6 +180,7 @@ int run_sft(const SftConfig& config, bool resume) {
                                   config.train.sequences_per_step);
   SftTrainer trainer(config, steps, *model, examples, source, optimizer);
   const RunDirectory run = open_run(config, resume);
+  report_memory(plan_memory(*model, step_shape(config, examples)));
   const LoopConfig loop{.max_steps = steps,
                         .save_steps = config.train.save_steps,
                         .save_total_limit = config.train.save_total_limit,

@@ -1,10 +1,10 @@
 #include "cohort/train/step_metrics.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+
+#include "cohort/core/memory.h"
 
 namespace cohort {
 namespace {
@@ -205,13 +205,7 @@ void StepTimer::finish(int64_t num_tokens) {
                     {"perf/total_num_tokens", static_cast<double>(num_tokens)},
                     {"perf/time_per_step", seconds},
                     {"perf/throughput", static_cast<double>(num_tokens) / seconds},
-                    {"perf/max_memory_allocated_gb", max_memory_gib()}});
-}
-
-double max_memory_gib() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / (1024.0 * 1024.0);
+                    {"perf/max_memory_allocated_gb", static_cast<double>(peak_memory_bytes()) / (1 << 30)}});
 }
 
 }  // namespace cohort

@@ -64,7 +64,4 @@ class StepTimer {
   Clock::time_point last_ = start_;
 };
 
-/// The largest resident memory of this process so far, in GiB.
-double max_memory_gib();
-
 }  // namespace cohort

@@ -40,14 +40,6 @@ TEST_F(ProgressFile, FinishesOnce) {
   EXPECT_EQ(content(), "step 1\n");
 }
 
-TEST(FormatDuration, ChoosesTwoUnits) {
-  EXPECT_EQ(format_duration(12.4), "12 s");
-  EXPECT_EQ(format_duration(59.6), "1 min 00 s");
-  EXPECT_EQ(format_duration(200), "3 min 20 s");
-  EXPECT_EQ(format_duration(3725), "1 h 02 min");
-  EXPECT_EQ(format_duration(-1), "0 s");
-}
-
 TEST(Log, WritesOneLineToStandardError) {
   testing::internal::CaptureStderr();
   log_info("step ", 3);

@@ -28,8 +28,8 @@ TEST(Packing, LaysOutThePromptOnce) {
   const std::vector<int32_t> first{10, 11, 12}, second{20};
   const Completion a = completion_of({1, 2, 3}), b = completion_of({4}), empty, c = completion_of({5, 6});
   const auto batch = pack({{&first, {&a, &b, &empty}}, {&second, {&c}}}, at::kCPU, true);
-  EXPECT_EQ(values(batch->input.token_ids), (std::vector<int64_t>{10, 11, 12, 1, 2, 20, 5}));
-  EXPECT_EQ(values(batch->input.positions), (std::vector<int64_t>{0, 1, 2, 3, 4, 0, 1}));
+  EXPECT_EQ(values(batch->input.token_ids), (std::vector<int64_t>{10, 11, 12, 1, 2, 20, 5, /*padding*/ 0}));
+  EXPECT_EQ(values(batch->input.positions), (std::vector<int64_t>{0, 1, 2, 3, 4, 0, 1, 0}));
   EXPECT_EQ(values(batch->logit_rows), (std::vector<int64_t>{2, 3, 4, 2, 5, 6}));
   EXPECT_EQ(batch->targets.token_ids, (std::vector<int32_t>{1, 2, 3, 4, 5, 6}));
   EXPECT_TRUE(batch->targets.kept_ids.empty());

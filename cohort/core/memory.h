@@ -1,0 +1,14 @@
+// The machine's memory and what this process takes of it.
+#pragma once
+
+#include <cstdint>
+
+namespace cohort {
+
+/// Bytes of memory that the machine has.
+int64_t physical_memory_bytes();
+
+/// Largest resident size of this process so far, in bytes.
+int64_t peak_memory_bytes();
+
+}  // namespace cohort

@@ -1,0 +1,40 @@
+// Peak memory, counted before the first step.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cohort/models/decoder.h"
+
+namespace cohort {
+
+/// Bytes by what holds them, in the order of the report.
+struct MemoryPlan {
+  std::vector<std::pair<std::string, int64_t>> parts;
+
+  int64_t total() const;
+
+  /// "1.2 GiB: weights 0.3 GiB, ...", the parts that take something.
+  std::string describe() const;
+};
+
+/// What decides the size of a training step.
+struct StepShape {
+  int64_t longest_sequence = 0;  ///< prompt and completion, in tokens
+  int64_t rows = 0;              ///< of the whole step
+  int64_t tokens_per_microbatch = 0;
+  int64_t cache_pages = 0;  ///< of the sampler; 0 without one
+  bool recompute = false;
+  bool has_reference = false;  ///< a second, frozen copy of the model
+};
+
+/// The most that training `decoder` with AdamW takes at once. The step's rows bound it, so it is an upper
+/// bound that is reached when all completions take their full length.
+MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step);
+
+/// Says what is planned, and warns where the machine has less.
+void report_memory(const MemoryPlan& plan);
+
+}  // namespace cohort
