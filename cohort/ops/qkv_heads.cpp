@@ -54,7 +54,9 @@ class QkvHeadsFunction : public torch::autograd::Function<QkvHeadsFunction> {
   static variable_list forward(AutogradContext* context, const at::Tensor& qkv, const at::Tensor& q_norm,
                                const at::Tensor& k_norm, const at::Tensor& cos, const at::Tensor& sin,
                                const at::Tensor& positions, QkvShape shape, double epsilon) {
-    context->save_for_backward({qkv, q_norm, k_norm, cos, sin, positions});
+    // A rotation alone is linear: its backward needs no input.
+    const bool has_norm = q_norm.numel() > 0 || k_norm.numel() > 0;
+    context->save_for_backward({has_norm ? qkv : at::Tensor(), q_norm, k_norm, cos, sin, positions});
     context->saved_data["shape"] = std::vector<int64_t>{shape.num_heads, shape.num_kv_heads, shape.head_dim};
     context->saved_data["epsilon"] = epsilon;
     const QkvHeads heads = forward_rows(qkv, shape, q_norm, k_norm, epsilon, {cos, sin}, positions);
@@ -65,12 +67,13 @@ class QkvHeadsFunction : public torch::autograd::Function<QkvHeadsFunction> {
     const auto saved = context->get_saved_variables();
     const auto sizes = context->saved_data["shape"].toIntVector();
     const QkvShape shape{sizes[0], sizes[1], sizes[2]};
-    const at::Tensor qkv = saved[0].contiguous();
-    const at::Tensor q_scale = rounded_norm(saved[1], qkv.scalar_type());
-    const at::Tensor k_scale = rounded_norm(saved[2], qkv.scalar_type());
+    const at::ScalarType compute = grads[0].scalar_type();
+    const at::Tensor q_scale = rounded_norm(saved[1], compute), k_scale = rounded_norm(saved[2], compute);
     const auto arguments = kernel_arguments(
         shape, q_scale, k_scale, context->saved_data["epsilon"].toDouble(), {saved[3], saved[4]}, saved[5]);
-    at::Tensor grad_qkv = at::empty_like(qkv);
+    const int64_t width = (shape.num_heads + 2 * shape.num_kv_heads) * shape.head_dim;
+    at::Tensor grad_qkv = at::empty({grads[0].size(0), width}, grads[0].options());
+    const at::Tensor qkv = saved[0].defined() ? saved[0].contiguous() : grad_qkv;  // unread without a norm
     at::Tensor grad_norms = at::zeros({2, shape.head_dim}, at::kFloat);
     for (at::Tensor& grad : grads) grad = grad.contiguous();
     dispatch_float(qkv, [&]<typename T>() {

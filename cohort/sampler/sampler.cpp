@@ -39,8 +39,6 @@ int64_t default_cache_pages(const DecoderConfig& config, at::ScalarType compute,
 Sampler::Sampler(const Decoder& decoder, const Tokenizer* tokenizer, int64_t cache_tokens)
     : decoder_(decoder), tokenizer_(tokenizer), cache_tokens_(cache_tokens) {}
 
-Sampler::~Sampler() = default;
-
 int64_t Sampler::page_budget(const std::vector<Prompt>& prompts, int64_t num_generations,
                              int64_t max_length) const {
   if (cache_tokens_ > 0) return cache_tokens_ / kPageRows;
@@ -61,15 +59,11 @@ std::vector<RolloutGroup> Sampler::rollout(const std::vector<Prompt>& prompts, i
   }
   check_prompts(prompts, decoder_.config());
   const int64_t pages = page_budget(prompts, num_generations, params.max_completion_length);
-  if (cache_ == nullptr || pages > num_pages_) {
-    cache_.reset();  // before the larger one takes its memory
-    cache_ = std::make_unique<KvCache>(decoder_.config(), pages * kPageRows, decoder_.compute_dtype(),
-                                       decoder_.device());
-    num_pages_ = pages;
-  }
+  // Only for this rollout: an update takes the same memory for its activations.
+  KvCache cache(decoder_.config(), pages * kPageRows, decoder_.compute_dtype(), decoder_.device());
   stats_ = {};
-  Rollout rollout(decoder_, tokenizer_, *cache_, prompts, num_generations, params, address, policy_version,
-                  num_pages_, on_completion);
+  Rollout rollout(decoder_, tokenizer_, cache, prompts, num_generations, params, address, policy_version,
+                  pages, on_completion);
   return rollout.run(stats_);
 }
 

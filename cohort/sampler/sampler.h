@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <vector>
 
 #include "cohort/models/decoder.h"
@@ -48,7 +47,6 @@ class Sampler {
   /// machine's memory. `tokenizer` may be null: completions then have no text, and stop strings are refused.
   /// Both must outlive this.
   Sampler(const Decoder& decoder, const Tokenizer* tokenizer, int64_t cache_tokens);
-  ~Sampler();
 
   /// `num_generations` completions of each prompt. The same tokens and log-probabilities come out whatever
   /// the batch, the page budget or the number of threads. Throws UserError for a prompt that leaves no room
@@ -65,8 +63,6 @@ class Sampler {
   const Decoder& decoder_;
   const Tokenizer* tokenizer_;
   int64_t cache_tokens_;
-  std::unique_ptr<KvCache> cache_;
-  int64_t num_pages_ = 0;
   SamplerStats stats_;
 };
 

@@ -12,11 +12,15 @@ namespace cohort {
 
 /// Bytes by what holds them, in the order of the report.
 struct MemoryPlan {
-  std::vector<std::pair<std::string, int64_t>> parts;
+  using Parts = std::vector<std::pair<std::string, int64_t>>;
+  Parts always;
+  Parts sampling;  ///< in addition, one after the other:
+  Parts updating;
 
   int64_t total() const;
 
-  /// "1.2 GiB: weights 0.3 GiB, ...", the parts that take something.
+  /// "1.2 GiB: weights 0.3 GiB, ..., and KV cache ... while sampling or ... while updating"; the parts that
+  /// take something.
   std::string describe() const;
 };
 

@@ -9,6 +9,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import shutil
 import struct
 import subprocess
@@ -21,7 +22,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 PROGRAM = pathlib.Path(os.environ["COHORT"]).resolve()
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEMO = ROOT / "recipes" / "demo"
-COMMANDS = ["sample", "score", "eval", "tokenize", "detokenize", "data", "init", "info", "docs"]
+COMMANDS = ["sample", "score", "eval", "tokenize", "detokenize", "data", "init", "info", "bench", "docs"]
 
 # A large initializer_range, so that the tokens' probabilities differ widely and every weight matters.
 CONFIG = {
@@ -511,6 +512,140 @@ class EvalTest(CliTest):
         self.assertIsNone(result["mean"])
         self.assertEqual(result["pass@k"], {})
         self.assertEqual(result["reward_statuses"]["unparsed"], 2)
+
+
+class BenchTest(CliTest):
+    def test_every_measurement_stands_beside_its_ceiling(self):
+        output = self.folder / "bench.json"
+        sizes = ("--prompt_length", 20, "--completion_length", 4, "--repeats", 1)
+        result = self.cohort("bench", "--model", self.model, *sizes, "--dtype", "float32", "--output", output)
+        report = json.loads(output.read_text())
+        names = ["prefill", "decode, 1 stream", "decode, 8 streams", "decode, 64 streams", "training"]
+        self.assertEqual([line["name"] for line in report["lines"]], names)
+        for line in report["lines"]:
+            self.assertGreater(line["tokens_per_s"], 0)
+            self.assertGreater(line["ceiling_tokens_per_s"], 0)
+            self.assertIn(line["name"], result.stdout)
+        self.assertGreater(report["gflops"], 0)
+        self.assertGreater(report["peak_memory_bytes"], 1 << 20)
+
+
+class MemoryTest(CliTest):
+    """What a run says before its first step is what it takes at most, and not far from it."""
+
+    SHAPE = {"hidden_size": 384, "intermediate_size": 1024, "num_hidden_layers": 8, "head_dim": 64}
+
+    def test_the_plan_holds(self):
+        config = self.folder / "wide.json"
+        config.write_text(json.dumps({**CONFIG, **self.SHAPE, "max_position_embeddings": 512}))
+        model = self.folder / "wide"
+        self.cohort("init", "--config", config, "--tokenizer", DEMO, "--seed", 1, "--output", model)
+        recipe = self.folder / "memory.toml"
+        recipe.write_text(
+            "[rollout]\nprompts_per_step = 3\nmax_completion_length = 100\nignore_eos = true\n"
+            '[[reward]]\nname = "format"\n[objective]\nbeta = 0.1\n[train]\nmax_steps = 1\n'
+        )
+        for dtype in ("float32", "bfloat16"):
+            for recompute in ("false", "true"):
+                with self.subTest(dtype=dtype, recompute=recompute):
+                    planned, taken = self.memory(recipe, model, dtype, recompute)
+                    self.assertLess(taken, planned)
+                    self.assertGreater(taken, 0.75 * planned)
+
+    def memory(self, recipe, model, dtype, recompute):
+        run_dir = self.folder / f"memory-{dtype}-{recompute}"
+        places = ("--model.path", model, "--data.path", self.countdown, "--run-dir", run_dir)
+        result = self.cohort(
+            "train", recipe, *places, "--model.dtype", dtype, "--recompute", recompute, "--seed", 1
+        )
+        amount, unit = re.search(r"memory planned: ([0-9.]+) (MiB|GiB)", result.stderr).groups()
+        timings = read_lines(run_dir / "timings.jsonl")
+        return float(amount) / (1024 if unit == "MiB" else 1), timings[-1]["perf/max_memory_allocated_gb"]
+
+
+class RunTest(CliTest):
+    """Whole GRPO steps: mixed prompt lengths, pages that do not suffice, filters on, every reward different."""
+
+    RECIPE = """
+        seed = 4
+        [rollout]
+        prompts_per_step = 4
+        num_generations = 6
+        max_completion_length = 20
+        top_k = 60
+        top_p = 0.95
+        cache_tokens = 192
+        [[reward]]
+        name = "hash"
+        type = "command"
+        command = "python3 {reward}"
+        [objective]
+        loss_type = "grpo"
+        [optimizer]
+        learning_rate = 1e-3
+        [train]
+        max_steps = {steps}
+        tokens_per_microbatch = 1000
+    """
+
+    def setUp(self):
+        words = ["2 + 3 =", "a", "Numbers: 4 5 6. " * 5, "target " * 7, "the sum of 1 and 2 is", "x" * 40]
+        self.texts = write_lines(self.folder / "run-texts.jsonl", [{"prompt": text} for text in words])
+
+    def train(self, name, *options, steps=2, threads=1):
+        recipe = self.folder / "run.toml"
+        recipe.write_text(self.RECIPE.format(reward=ROOT / "bench" / "hash_reward.py", steps=steps))
+        run_dir = self.folder / f"run-{name}"
+        places = ("--model.path", self.model, "--data.path", self.texts, "--run-dir", run_dir)
+        arguments = [PROGRAM, "train", recipe, *places, *options]
+        environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+        result = subprocess.run(
+            list(map(str, arguments)), capture_output=True, text=True, env=environment, check=False
+        )
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return run_dir
+
+    def test_the_trainer_sees_the_samplers_log_probabilities(self):
+        for dtype in ("float32", "bfloat16"):
+            run_dir = self.train(f"exact-{dtype}", "--model.dtype", dtype)
+            completions = read_lines(run_dir / "completions.jsonl")
+            first = read_lines(run_dir / "metrics.jsonl")[0]
+            self.assertEqual(first["sampling/sampling_logp_difference/max"], 0)
+            groups = {row["prompt_id"]: row for row in completions if row["step"] == 1}
+            self.assertGreater(len({len(row["prompt_ids"]) for row in groups.values()}), 2)
+            prompt_rows = sum(len(row["prompt_ids"]) for row in groups.values())
+            completion_rows = sum(len(row["completion_ids"]) - 1 for row in completions if row["step"] == 1)
+            self.assertEqual(first["rows/prompt"], prompt_rows)
+            self.assertEqual(first["rows/completion"], completion_rows)
+            self.assertEqual(first["rows/repeated_prompt"], 0)
+
+    def test_one_seed_gives_the_same_bytes(self):
+        one, two = (self.train(f"again-{i}", threads=2) for i in range(2))
+        for name in ("metrics.jsonl", "completions.jsonl", "final/model.safetensors"):
+            self.assertEqual((one / name).read_bytes(), (two / name).read_bytes(), name)
+        other = self.train("other-seed", "--seed", 5)
+        self.assertNotEqual(
+            (one / "completions.jsonl").read_bytes(), (other / "completions.jsonl").read_bytes()
+        )
+
+    def test_threads_do_not_change_the_first_step(self):
+        for dtype in ("float32", "bfloat16"):
+            for name, options in (
+                ("many", ()),
+                # One prompt whose completions must take turns: a single live row a pass.
+                ("single", ("--prompts-per-step", 1, "--num-generations", 2, "--cache-tokens", 144)),
+            ):
+                expected = None
+                for threads in (1, 2, 3, 5, 8):
+                    with self.subTest(dtype=dtype, name=name, threads=threads):
+                        settings = ("--model.dtype", dtype, *options)
+                        run_dir = self.train(
+                            f"threads-{dtype}-{name}-{threads}", *settings, steps=1, threads=threads
+                        )
+                        rows = read_lines(run_dir / "completions.jsonl")
+                        drawn = [(row["completion_ids"], row["logprobs"]) for row in rows]
+                        expected = expected or drawn
+                        self.assertEqual(drawn, expected)
 
 
 class WrongInputTest(CliTest):

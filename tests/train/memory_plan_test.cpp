@@ -1,0 +1,70 @@
+#include "cohort/train/memory_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/models/tiny_decoder.h"
+
+namespace cohort {
+namespace {
+
+int64_t part(const MemoryPlan& plan, const std::string& name) {
+  for (const auto* parts : {&plan.always, &plan.sampling, &plan.updating}) {
+    for (const auto& [key, bytes] : *parts) {
+      if (key == name) return bytes;
+    }
+  }
+  ADD_FAILURE() << "no part named " << name;
+  return -1;
+}
+
+const StepShape kStep{.longest_sequence = 30, .rows = 100, .tokens_per_microbatch = 40, .cache_pages = 7};
+
+TEST(MemoryPlan, CountsWhatIsHeldPerParameter) {
+  const auto decoder = tiny_decoder(tiny_config("Qwen2ForCausalLM"), at::kBFloat16);
+  const int64_t parameters = decoder->num_parameters();
+  StepShape step = kStep;
+  MemoryPlan plan = plan_memory(*decoder, step);
+  EXPECT_EQ(part(plan, "weights"), parameters * (4 + 2));
+  EXPECT_EQ(part(plan, "gradients"), parameters * 4);
+  EXPECT_EQ(part(plan, "optimizer"), parameters * 8);
+  EXPECT_EQ(part(plan, "reference"), 0);
+  step.has_reference = true;
+  EXPECT_EQ(part(plan_memory(*decoder, step), "reference"), parameters * (4 + 2));
+}
+
+TEST(MemoryPlan, CountsWhatIsHeldPerRow) {
+  // 2 layers; hidden 48, MLP 80; 4 query heads and 2 key heads of 12.
+  const auto decoder = tiny_decoder(tiny_config("Qwen2ForCausalLM"), at::kFloat);
+  MemoryPlan plan = plan_memory(*decoder, kStep);
+  const int64_t kept = 4 * 48 + (48 + 2 * 24) + 48 + 3 * 80;
+  const int64_t gradients = 2 * 48 + 5 * 80;
+  // Norms of q and k keep their inputs, too; here with 4 and 2 heads of 24.
+  const auto normed = tiny_decoder(tiny_config("Qwen3ForCausalLM"), at::kFloat);
+  EXPECT_EQ(part(plan_memory(*normed, kStep), "activations"),
+            40 * 4 * (2 * (4 * 48 + 2 * (96 + 2 * 48) + 96 + 3 * 80) + 2 * 48 + 3 * 96 + 6 * 48));
+  EXPECT_EQ(part(plan, "activations"), 40 * 4 * (2 * kept + gradients));
+  EXPECT_EQ(part(plan, "KV cache"), 7 * 16 * 2 * 2 * 24 * 4);
+  EXPECT_EQ(part(plan, "logits"), 100 * 300 * (4 + 2 * 4));
+
+  StepShape step = kStep;
+  step.recompute = true;
+  EXPECT_EQ(part(plan_memory(*decoder, step), "activations"), 40 * 4 * (2 * 48 + kept + gradients));
+  step.longest_sequence = 60;  // goes through in one piece
+  EXPECT_EQ(part(plan_memory(*decoder, step), "activations"), 60 * 4 * (2 * 48 + kept + gradients));
+}
+
+TEST(MemoryPlan, DescribesItsParts) {
+  MemoryPlan plan;
+  plan.always = {{"weights", 3 << 20}, {"reference", 0}, {"gradients", 1 << 20}};
+  plan.updating = {{"activations", 2 << 20}};
+  EXPECT_EQ(plan.describe(),
+            "6.0 MiB: weights 3.0 MiB, gradients 1.0 MiB; activations 2.0 MiB while updating");
+  plan.sampling = {{"KV cache", 5 << 20}};
+  EXPECT_EQ(plan.total(), 9 << 20);
+  EXPECT_EQ(plan.describe(),
+            "9.0 MiB: weights 3.0 MiB, gradients 1.0 MiB; KV cache 5.0 MiB while sampling or activations 2.0 "
+            "MiB while updating");
+}
+
+}  // namespace
+}  // namespace cohort
