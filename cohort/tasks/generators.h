@@ -24,9 +24,11 @@ struct RandomExpression {
   int64_t value = 0;
 };
 
-/// Draws `num_operands` numbers from 1 to `max_value` and joins them two by two; results stay below 5 *
-/// max_value.
+/// Draws `num_operands` numbers from 1 to `max_value` and joins them.
 RandomExpression draw_expression(const TaskConfig& config, CounterRng& rng);
+
+/// Joins numbers two by two in a random way; results stay below 5 * max_value.
+RandomExpression join_numbers(std::vector<int64_t> numbers, const TaskConfig& config, CounterRng& rng);
 
 /// The worked completion: <think>, one step a line, </think>, and the answer in its tags.
 std::string worked_completion(const std::vector<std::string>& steps, const std::string& answer);

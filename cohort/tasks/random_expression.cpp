@@ -56,13 +56,18 @@ void combine_two(std::vector<Term>& pool, int64_t limit, RandomExpression& expre
 }  // namespace
 
 RandomExpression draw_expression(const TaskConfig& config, CounterRng& rng) {
+  std::vector<int64_t> numbers;
+  for (int64_t i = 0; i < config.num_operands; ++i) {
+    numbers.push_back(static_cast<int64_t>(1 + rng.below(static_cast<uint64_t>(config.max_value))));
+  }
+  return join_numbers(std::move(numbers), config, rng);
+}
+
+RandomExpression join_numbers(std::vector<int64_t> numbers, const TaskConfig& config, CounterRng& rng) {
   RandomExpression expression;
   std::vector<Term> pool;
-  for (int64_t i = 0; i < config.num_operands; ++i) {
-    auto number = static_cast<int64_t>(1 + rng.below(static_cast<uint64_t>(config.max_value)));
-    expression.numbers.push_back(number);
-    pool.push_back({number, str(number), false});
-  }
+  for (const int64_t number : numbers) pool.push_back({number, str(number), false});
+  expression.numbers = std::move(numbers);
   while (pool.size() > 1) combine_two(pool, 5 * config.max_value, expression, rng);
   expression.text = pool[0].text;
   expression.value = pool[0].value;

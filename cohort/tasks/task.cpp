@@ -38,6 +38,16 @@ DrawRow find_draw(const TaskConfig& config) {
                         nearest_name(config.name, task_names()), "\"?"));
 }
 
+void check_success(const TaskConfig& config) {
+  const double share = config.solution_success;
+  if (share < 0.0 || share > 1.0) {
+    throw ConfigError(str("solution_success = ", share, " is out of range; it must be from 0 to 1"));
+  }
+  if (share < 1.0 && config.name != "countdown") {
+    throw ConfigError(str("solution_success: task ", config.name, " has right solutions only; leave it out"));
+  }
+}
+
 void check_range(const char* key, int64_t value, int64_t low, int64_t high) {
   if (value < low || value > high) {
     throw ConfigError(str(key, " = ", value, " is out of range; it must be from ", low, " to ", high));
@@ -47,6 +57,7 @@ void check_range(const char* key, int64_t value, int64_t low, int64_t high) {
 void validate(const TaskConfig& config) {
   check_range("num_operands", config.num_operands, 2, 6);
   check_range("max_value", config.max_value, 4, 1000);
+  check_success(config);
 }
 
 // FNV-1a: it must never change, or published splits would overlap.

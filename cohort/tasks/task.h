@@ -22,6 +22,8 @@ struct TaskConfig {
   std::string name = "countdown";  ///< a line of tasks.def
   int64_t num_operands = 3;        ///< numbers per problem, 2 to 6
   int64_t max_value = 20;  ///< the largest number, 4 to 1000; results of steps stay below five times it
+  double solution_success = 1.0;  ///< share of `solution`s that are right, 0 to 1; the others are worked
+                                  ///< tries that miss. Problems and their order do not depend on it
 };
 
 /// The names that `TaskConfig::name` knows, in the order of tasks.def.

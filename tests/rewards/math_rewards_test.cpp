@@ -137,6 +137,24 @@ TEST_P(EveryTaskSolution, ScoresOne) {
   }
 }
 
+TEST(Countdown, SomeSolutionsAreTriesThatMiss) {
+  const TaskConfig right{.name = "countdown"}, mixed{.name = "countdown", .solution_success = 0.4};
+  const auto expected = make_task_rows(right, 5, 500, Split::kTrain);
+  const auto rows = make_task_rows(mixed, 5, 500, Split::kTrain);
+  int num_right = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    ASSERT_EQ(rows[i]["prompt"], expected[i]["prompt"]);
+    const std::string result = score("countdown", rows[i], rows[i]["solution"]);
+    ASSERT_TRUE(result == "1 ok" || result.starts_with("0 ok")) << result << " " << rows[i];
+    ASSERT_EQ(score("format", rows[i], rows[i]["solution"]), "1 ok") << rows[i];
+    num_right += result == "1 ok";
+    if (result == "1 ok") {
+      ASSERT_EQ(rows[i]["solution"], expected[i]["solution"]);
+    }
+  }
+  EXPECT_NEAR(num_right / 500.0, 0.4, 0.07);  // three deviations
+}
+
 // The evaluator of the countdown reward judges the text that the prompt shows.
 TEST(Arithmetic, AnswerIsTheValueOfTheExpressionInThePrompt) {
   for (const Json& row : make_task_rows({.name = "arithmetic"}, 2, 200, Split::kTrain)) {

@@ -103,6 +103,10 @@ TEST(Tasks, RefusesWhatIsOutOfRange) {
   EXPECT_THROW(make_task_row({.name = "countdown", .num_operands = 1}, 1, 0, Split::kTrain), ConfigError);
   EXPECT_THROW(make_task_row({.name = "countdown", .num_operands = 7}, 1, 0, Split::kTrain), ConfigError);
   EXPECT_THROW(make_task_row({.name = "arithmetic", .max_value = 0}, 1, 0, Split::kTrain), ConfigError);
+  EXPECT_THROW(make_task_row({.name = "countdown", .solution_success = 1.1}, 1, 0, Split::kTrain),
+               ConfigError);
+  EXPECT_THROW(make_task_row({.name = "arithmetic", .solution_success = 0.5}, 1, 0, Split::kTrain),
+               ConfigError);
   EXPECT_THROW(parse_split("validation"), ConfigError);
   EXPECT_EQ(parse_split("test"), Split::kTest);
 }
