@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The main job, end to end: a tiny model is warm-started on worked countdown problems, then trained by GRPO; held-out
-# accuracy and three sample completions before and after. SEED=2 tools/demo.sh repeats it with another seed.
+# The main job, end to end: a tiny model is warm-started on demonstrations of countdown, two in five of which miss the target,
+# then trained by GRPO, which sees the reward alone; held-out accuracy and three sample completions before and after.
+# SEED=2 tools/demo.sh repeats it with another seed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cohort=build/cohort
@@ -25,17 +26,17 @@ import json, sys
 for prompt, sample in zip(open(sys.argv[1]), open(sys.argv[2])):
     print(json.loads(prompt)['prompt'].splitlines()[0]); print('   ', repr(json.loads(sample)['text']))" "$@"; }
 
-say "problems: 8000 to train on, 512 held out"
-"$cohort" data countdown --count 8000 --seed "$seed" --split train --output "$run/train.jsonl"
+say "problems: 4000 to train on, 512 held out"
+"$cohort" data countdown --count 4000 --seed "$seed" --split train --solution_success 0.6 --output "$run/train.jsonl"
 "$cohort" data countdown --count 512 --seed "$seed" --split test --output "$run/test.jsonl"
 
-say "warm start: supervised training of a random model on worked solutions"
+say "warm start: supervised training of a random model on worked solutions, two in five of which miss the target"
 "$cohort" init --config recipes/demo/config.json --tokenizer recipes/demo --seed "$seed" --output "$run/start"
 "$cohort" sft recipes/demo/sft.toml --seed "$seed" --model.path "$run/start" --data.path "$run/train.jsonl" \
   --run-dir "$run/warm"
 judge before "$run/warm/final"
 
-say "GRPO"
+say "GRPO: reward 1 for reaching the target"
 "$cohort" train recipes/demo/grpo.toml --seed "$seed" --model.path "$run/warm/final" --data.path "$run/train.jsonl" \
   --run-dir "$run/grpo"
 judge after "$run/grpo/final"

@@ -275,7 +275,7 @@ int bench_command(const Command& self, const Arguments& arguments) {
   const auto decoder = load_pretrained(config.model, parse_dtype(config.dtype), parse_device(config.device));
   const Report report = measure(config, *decoder);
   print(report);
-  if (!config.output.empty()) write_json(config.output, to_json(config, report));
+  if (!config.output.empty()) write_result(config.output, to_json(config, report));
   return 0;
 }
 

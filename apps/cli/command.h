@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cohort/core/config_io.h"
+#include "cohort/core/error.h"
 #include "cohort/tensor/compute.h"
 
 namespace cohort::cli {
@@ -35,8 +36,15 @@ std::optional<Arguments> read_arguments(const Command& command, const Arguments&
       return std::nullopt;
     }
   }
-  // The first pass finds the files, which flags override whatever their order.
+  // The first pass finds the files, which flags override whatever their order. Flags may name items of lists
+  // in those files, so it reads them too; what is wrong with one is said when it is applied below.
   Config ignored = config;
+  for (const std::string& argument : arguments) {
+    try {
+      if (argument.ends_with(".toml")) apply_toml_file(settings_of(ignored), argument);
+    } catch (const UserError&) {
+    }
+  }
   Arguments rest;
   for (const std::string& argument : apply_flags(settings_of(ignored), arguments)) {
     if (argument.ends_with(".toml")) {

@@ -14,7 +14,7 @@ namespace {
 struct EvalConfig {
   GenerationConfig generation;
   std::string input, output, reward, command;
-  double timeout_s = RewardConfig().timeout_s;
+  std::optional<double> timeout_s;
 
   void describe(FieldVisitor& f) {
     f("input", input, "JSONL with a string `prompt` per line; other columns reach the reward.");
@@ -22,8 +22,8 @@ struct EvalConfig {
       "JSON: mean reward, pass@k, lengths, finish reasons, statuses. A reward of 1 is a success.");
     f("reward", reward, "What judges a completion.", one_of(reward_types()));
     f("command", command, "For `command`: a shell command that answers one JSON line with one JSON line.");
-    f("timeout_s", timeout_s, "For `command`: seconds for one answer; later ones count as timeout.",
-      above(0.0));
+    f("timeout_s", timeout_s,
+      "For `command`: seconds for one answer, 10 when unset; later ones count as timeout.", above(0.0));
     generation.describe(f);
   }
 };
@@ -84,7 +84,7 @@ int eval_command(const Command& self, const Arguments& arguments) {
       evaluate(sampler, prompts, config.generation.num_generations, sampling_params(config.generation, model),
                scorer, rollout_address(config.generation));
   const Json result = to_json(config, evaluation);
-  write_json(config.output, result);
+  write_result(config.output, result);
   std::cout << "mean " << result["mean"] << ", pass@k " << result["pass@k"] << ", lengths "
             << result["lengths"] << "\n";
   return 0;

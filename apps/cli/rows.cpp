@@ -54,6 +54,17 @@ void check_output(const std::string& path) {
   if (std::filesystem::is_directory(path)) throw FormatError(str(path, ": is a folder; name a file"));
 }
 
+void write_result(const std::string& path, const Json& value) {
+  if (!std::filesystem::exists(path) ||
+      std::filesystem::is_regular_file(std::filesystem::symlink_status(path))) {
+    write_json(path, value);
+    return;
+  }
+  std::ofstream file(path);
+  file << to_json_text(value, 2) << "\n";
+  if (!file.flush()) throw FormatError(str(path, ": can't be written"));
+}
+
 JsonlWriter open_output(const std::string& path) {
   check_output(path);
   // What is no regular file, such as /dev/null, is written to as it is.

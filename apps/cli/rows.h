@@ -30,6 +30,10 @@ std::vector<int32_t> read_ids(const Json& row, const char* key, const std::strin
 /// Throws FormatError, before any work is done, when `path` is a folder or lies in none.
 void check_output(const std::string& path);
 
+/// Writes one JSON value as a file, or into what is no regular file, such as /dev/null, as it is. Throws
+/// FormatError when it can't be written.
+void write_result(const std::string& path, const Json& value);
+
 /// A new file, replacing an old one. Throws FormatError when it can't be written.
 JsonlWriter open_output(const std::string& path);
 

@@ -181,6 +181,7 @@ void assign(const KeyedField& target, const SettingValue& value, const std::stri
 void throw_unknown_key(const Section& settings, const std::string& key, const std::string& where) {
   std::vector<std::string> keys;
   append_documented_keys(settings, "", keys);
+  if (keys.empty()) throw ConfigError(str(where, "unknown key ", key, "; there are none here"));
   throw ConfigError(str(where, "unknown key ", key, "; did you mean ", nearest_key(key, keys), "?"));
 }
 

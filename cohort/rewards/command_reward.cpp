@@ -34,7 +34,7 @@ RewardResult read_answer(const std::string& line) {
     }
     reward = &*member;
     auto text = answer.find("detail");
-    if (text != answer.end()) detail = text->is_string() ? text->get<std::string>() : text->dump();
+    if (text != answer.end()) detail = text->is_string() ? text->get<std::string>() : excerpt(line);
   }
   if (reward->is_null()) return {0.0, RewardStatus::kSkipped, detail};
   if (!reward->is_number() || !std::isfinite(reward->get<double>())) {
@@ -93,11 +93,12 @@ std::unique_ptr<Reward> make_command_reward(const RewardConfig& config) {
     throw ConfigError(str("reward ", config.name, ": type \"command\" needs `command`, the program to run"));
   }
   constexpr double kMaxTimeout = 86400.0;
-  if (!(config.timeout_s > 0.0 && config.timeout_s <= kMaxTimeout)) {
-    throw ConfigError(str("reward ", config.name, ": timeout_s = ", config.timeout_s,
+  const double timeout_s = config.timeout_s.value_or(kDefaultTimeoutS);
+  if (!(timeout_s > 0.0 && timeout_s <= kMaxTimeout)) {
+    throw ConfigError(str("reward ", config.name, ": timeout_s = ", timeout_s,
                           " is out of range; it must be above 0 and at most ", kMaxTimeout));
   }
-  return std::make_unique<CommandReward>(config.command, config.timeout_s);
+  return std::make_unique<CommandReward>(config.command, timeout_s);
 }
 
 }  // namespace cohort

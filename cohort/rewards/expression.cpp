@@ -16,7 +16,9 @@ class Parser {
 
   Evaluation parse() {
     result_.value = sum();
-    if (!is_stopped() && peek() != '\0') stop(Status::kMalformed, str("unexpected text at byte ", position_));
+    peek();
+    if (!is_stopped() && position_ < text_.size())
+      stop(Status::kMalformed, str("unexpected text at byte ", position_));
     return std::move(result_);
   }
 

@@ -26,6 +26,10 @@ void validate(const RewardConfig& config, const std::string& type) {
     throw ConfigError(str("reward ", config.name, ": `command` has no effect on type \"", type,
                           "\"; set type = \"command\" or remove it"));
   }
+  if (type != "command" && config.timeout_s) {
+    throw ConfigError(
+        str("reward ", config.name, ": `timeout_s` has no effect on type \"", type, "\"; remove it"));
+  }
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,12 @@ struct RewardConfig {
   std::string name{};  ///< the metric's name, and the type where `type` is empty
   std::string type{};  ///< a line of rewards.def
   double weight = 1.0;
-  std::string command{};    ///< type "command": the program and its arguments, run by /bin/sh -c
-  double timeout_s = 10.0;  ///< type "command": the longest wait for one answer, the program's start included
+  std::string command{};  ///< type "command": the program and its arguments, run by /bin/sh -c
+  /// type "command": the longest wait for one answer, the program's start included; kDefaultTimeoutS if unset
+  std::optional<double> timeout_s{};
 };
+
+constexpr double kDefaultTimeoutS = 10.0;
 
 /// The type names that `make_reward` knows, in the order of rewards.def.
 std::vector<std::string> reward_types();

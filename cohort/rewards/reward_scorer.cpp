@@ -95,22 +95,4 @@ void RewardScorer::work(size_t reward) {
   }
 }
 
-std::optional<double> weighted_reward(const RewardMatrix& rewards, const std::vector<double>& weights,
-                                      int64_t completion) {
-  COHORT_CHECK(static_cast<int64_t>(weights.size()) == rewards.num_rewards());
-  double sum = 0.0;
-  bool has_ok = false;
-  for (int64_t reward = 0; reward < rewards.num_rewards(); ++reward) {
-    const RewardResult& cell = rewards.at(completion, reward);
-    if (cell.status == RewardStatus::kOk) {
-      sum += weights[reward] * cell.score;
-      has_ok = true;
-    } else if (cell.status != RewardStatus::kSkipped && weights[reward] != 0.0) {
-      return std::nullopt;
-    }
-  }
-  if (!has_ok) return std::nullopt;
-  return sum;
-}
-
 }  // namespace cohort

@@ -1,4 +1,4 @@
-// Runs the rewards of a recipe beside generation, and sums them up.
+// Runs the rewards of a recipe beside generation.
 #pragma once
 
 #include <condition_variable>
@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -59,11 +58,5 @@ class RewardScorer {
 
   std::vector<std::thread> workers_;
 };
-
-/// The reward of one completion: the weighted sum of its ok cells. Skipped cells are left out, as TRL leaves
-/// out None. Nothing (the completion is unscorable and must be masked) when no cell is ok, or when a cell
-/// whose weight is not 0 failed: leaving that one out would count it as 0.
-std::optional<double> weighted_reward(const RewardMatrix& rewards, const std::vector<double>& weights,
-                                      int64_t completion);
 
 }  // namespace cohort

@@ -5,7 +5,6 @@
 namespace cohort {
 
 std::vector<PromptBatch> prompt_batches(const std::vector<Prompt>& prompts, int64_t num_generations) {
-  constexpr int64_t kCompletionsAtOnce = 512;
   const int64_t size = std::max<int64_t>(1, kCompletionsAtOnce / num_generations);
   const auto count = static_cast<int64_t>(prompts.size());
   std::vector<PromptBatch> batches;

@@ -8,14 +8,16 @@
 
 namespace cohort {
 
+constexpr int64_t kCompletionsAtOnce = 512;
+
 struct PromptBatch {
-  int64_t first =
-      0;  ///< index of the first prompt in the whole list; it belongs into RolloutAddress::first_prompt
+  /// Index of the first prompt in the whole list; it belongs into RolloutAddress::first_prompt.
+  int64_t first = 0;
   std::vector<Prompt> prompts;
 };
 
-/// Cuts `prompts`, in order, into batches of at most about 512 completions: enough to keep a rollout's passes
-/// full, few enough to bound its memory. The completions do not depend on the cuts.
+/// Cuts `prompts`, in order, into batches of at most kCompletionsAtOnce completions or one prompt: enough to
+/// keep a rollout's passes full, few enough to bound its memory. The completions do not depend on the cuts.
 std::vector<PromptBatch> prompt_batches(const std::vector<Prompt>& prompts, int64_t num_generations);
 
 }  // namespace cohort

@@ -23,6 +23,36 @@ void check_prompts(const std::vector<Prompt>& prompts, const DecoderConfig& conf
   }
 }
 
+void check_stop_strings(const std::vector<std::string>& stop_strings, const Tokenizer* tokenizer) {
+  if (stop_strings.empty()) return;
+  if (tokenizer == nullptr) throw ConfigError("stop_strings need a tokenizer.json in the model directory");
+  for (const std::string& stop : stop_strings) {
+    if (stop.empty()) throw ConfigError("stop_strings: an empty text would end every completion; remove it");
+    for (int32_t id = 0; id < tokenizer->vocab_size(); ++id) {
+      const std::optional<std::string> token = tokenizer->token(id);
+      if (tokenizer->is_special(id) && token && stop.find(*token) != std::string::npos) {
+        throw ConfigError(str("stop_strings: \"", stop, "\" holds the special token \"", *token,
+                              "\", which no text shows; make it an eos_token_id of the model's "
+                              "generation_config.json"));
+      }
+    }
+  }
+}
+
+void check_cache_tokens(int64_t cache_tokens, const std::vector<Prompt>& prompts, const DecoderConfig& config,
+                        int64_t max_completion_length) {
+  if (cache_tokens == 0) return;
+  for (const Prompt& prompt : prompts) {
+    const auto length = static_cast<int64_t>(prompt.token_ids.size());
+    const int64_t longest = std::min(max_completion_length, config.max_position_embeddings - length);
+    const int64_t needed = kPageRows * pages_for_group(length, 1, longest);
+    if (needed > cache_tokens / kPageRows * kPageRows) {
+      throw ConfigError(str("rollout.cache_tokens = ", cache_tokens, " does not hold ", prompt.id, " (",
+                            length, " tokens) with a completion of ", longest, "; give at least ", needed));
+    }
+  }
+}
+
 int64_t default_cache_pages(const DecoderConfig& config, at::ScalarType compute,
                             const std::vector<int64_t>& prompt_lengths, int64_t num_generations,
                             int64_t max_completion_length) {
@@ -51,12 +81,7 @@ int64_t Sampler::page_budget(const std::vector<Prompt>& prompts, int64_t num_gen
 std::vector<RolloutGroup> Sampler::rollout(const std::vector<Prompt>& prompts, int64_t num_generations,
                                            const SamplingParams& params, RolloutAddress address,
                                            int64_t policy_version, const OnCompletion& on_completion) {
-  if (!params.stop_strings.empty() && tokenizer_ == nullptr) {
-    throw ConfigError("stop_strings need a tokenizer.json in the model directory");
-  }
-  for (const std::string& stop : params.stop_strings) {
-    if (stop.empty()) throw ConfigError("stop_strings: an empty text would end every completion; remove it");
-  }
+  check_stop_strings(params.stop_strings, tokenizer_);
   check_prompts(prompts, decoder_.config());
   const int64_t pages = page_budget(prompts, num_generations, params.max_completion_length);
   // Only for this rollout: an update takes the same memory for its activations.

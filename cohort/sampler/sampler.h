@@ -35,6 +35,15 @@ void check_prompts(const std::vector<Prompt>& prompts, const DecoderConfig& conf
 /// Called as each completion ends, in the order in which they end; `prompt` counts from 0 in the rollout.
 using OnCompletion = std::function<void(int64_t prompt, int64_t sample, const Completion& completion)>;
 
+/// Throws ConfigError for stop strings that a sampler cannot honour: empty ones, any without a tokenizer, and
+/// special tokens, of which texts are free.
+void check_stop_strings(const std::vector<std::string>& stop_strings, const Tokenizer* tokenizer);
+
+/// Throws ConfigError naming `rollout.cache_tokens` when that many do not hold the prompt that needs most
+/// with one completion; 0 always does.
+void check_cache_tokens(int64_t cache_tokens, const std::vector<Prompt>& prompts, const DecoderConfig& config,
+                        int64_t max_completion_length);
+
 /// The page budget that a sampler chooses for prompts of these lengths: what the rollout needs, up to a
 /// quarter of the machine's memory, and at least what one completion needs.
 int64_t default_cache_pages(const DecoderConfig& config, at::ScalarType compute,

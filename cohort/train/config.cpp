@@ -1,5 +1,6 @@
 #include "cohort/train/config.h"
 
+#include <algorithm>
 #include <set>
 
 #include "cohort/core/config_io.h"
@@ -49,6 +50,9 @@ void check_rewards(const std::vector<RewardConfig>& rewards) {
           str("two rewards are named \"", reward.name, "\": names must differ (use `type` for the kind)"));
     }
   }
+  if (std::all_of(rewards.begin(), rewards.end(), [](const auto& reward) { return reward.weight == 0.0; })) {
+    throw ConfigError("every reward.weight is 0: nothing would be learnt; give one reward a weight");
+  }
 }
 
 void check_evaluation(const TrainConfig& config) {
@@ -73,8 +77,8 @@ void describe(FieldVisitor& f, RewardConfig& reward) {
   f("weight", reward.weight, "Factor in the weighted sum of a completion's rewards; 0 only logs it.");
   f("command", reward.command,
     "For `command`: a shell command that answers one JSON line with one JSON line.");
-  f("timeout_s", reward.timeout_s, "For `command`: seconds for one answer; later ones count as timeout.",
-    above(0.0));
+  f("timeout_s", reward.timeout_s,
+    "For `command`: seconds for one answer, 10 when unset; later ones count as timeout.", above(0.0));
 }
 
 void ModelConfig::describe(FieldVisitor& f) {

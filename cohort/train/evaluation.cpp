@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cohort/core/error.h"
+#include "cohort/objectives/advantage.h"
 #include "cohort/sampler/prompt_batches.h"
 
 namespace cohort {
@@ -76,11 +77,11 @@ Evaluation summarise(const std::vector<RolloutGroup>& groups, const std::vector<
   for (size_t reward = 0; reward < weights.size(); ++reward) {
     result.rewards.push_back(evaluate_reward(rewards, static_cast<int64_t>(reward)));
   }
+  TotalRewards totals;
+  for (const RewardMatrix& matrix : rewards) append_total_rewards(matrix, weights, totals);
   Mean total;
-  for (const RewardMatrix& matrix : rewards) {
-    for (int64_t i = 0; i < matrix.num_completions(); ++i) {
-      if (const std::optional<double> reward = weighted_reward(matrix, weights, i)) total.add(*reward);
-    }
+  for (size_t i = 0; i < totals.values.size(); ++i) {
+    if (totals.valid[i]) total.add(totals.values[i]);
   }
   result.mean_reward = total.value();
   return result;

@@ -88,7 +88,6 @@ void GrpoTrainer::assign_advantages(GrpoStep& step) {
 }
 
 void GrpoTrainer::update(std::span<const TrainedGroup> mini_batch, GrpoStep& step) {
-  const bool is_first = step.loss.objective.num_tokens == 0 && step.loss.is_finite;
   optimizer_.zero_grad();
   LossResult loss = accumulate_policy_gradient(policy_, mini_batch, config_.objective, loss_options_);
   step.grad_norm = optimizer_.grad_norm();
@@ -105,7 +104,7 @@ void GrpoTrainer::update(std::span<const TrainedGroup> mini_batch, GrpoStep& ste
   } else {
     ++skipped_steps_;
   }
-  if (is_first) step.first_loss = loss;
+  if (step.num_updates++ == 0) step.first_loss = loss;
   add_loss(loss, step.loss);
 }
 

@@ -26,8 +26,9 @@ struct GrpoStep {
   Advantages advantages;
   std::vector<TrainedGroup> trained;  ///< points into `groups`
   LossResult loss;                    ///< added up over all updates
-  LossResult first_loss;              ///< of the first update, before which policy and sampler are the same
-  double grad_norm = 0.0;             ///< of the last update
+  int64_t num_updates = 0;
+  LossResult first_loss;   ///< of the first update, before which policy and sampler are the same
+  double grad_norm = 0.0;  ///< of the last update
   double learning_rate = 0.0;
 };
 
@@ -41,7 +42,7 @@ class GrpoTrainer : public Trainer {
   Json save() const override;
   void load(const Json& state) override;
 
-  /// Updates that a run of `num_steps` steps makes.
+  /// Updates that one step makes.
   static int64_t updates_per_step(const TrainConfig& config);
 
  private:

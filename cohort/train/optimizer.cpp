@@ -97,9 +97,17 @@ NamedTensors AdamW::save() const {
 
 void AdamW::load(const SafetensorsFile& file, int64_t num_updates) {
   const at::NoGradGuard no_grad;
+  const auto restore = [&](const std::string& name, at::Tensor& target) {
+    const at::Tensor tensor = file.tensor(name);
+    if (tensor.sizes() != target.sizes()) {
+      throw FormatError(cohort::str("the checkpoint's optimizer tensor \"", name, "\" is ", tensor.sizes(),
+                                    "; the model asks for ", target.sizes()));
+    }
+    target.copy_(tensor);
+  };
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    exp_avg_[i].copy_(file.tensor(str("exp_avg.", i)));
-    exp_avg_sq_[i].copy_(file.tensor(str("exp_avg_sq.", i)));
+    restore(str("exp_avg.", i), exp_avg_[i]);
+    restore(str("exp_avg_sq.", i), exp_avg_sq_[i]);
   }
   num_updates_ = num_updates;
 }

@@ -107,7 +107,8 @@ void record(const PackedBatch& batch, const TokenLogprobs& values, const Objecti
             LossResult& result) {
   const at::Tensor difference = (input.policy_logprobs.detach() - input.old_logprobs).abs().to(at::kDouble);
   result.logprob_difference_sum += difference.sum().item<double>();
-  result.logprob_difference_max = std::max(result.logprob_difference_max, difference.max().item<double>());
+  const double largest = difference.max().item<double>();
+  if (!(largest <= result.logprob_difference_max)) result.logprob_difference_max = largest;  // a NaN, too
   result.entropy_sum += values.entropies.to(at::kDouble).sum().item<double>();
   result.num_forwarded_tokens += values.logprobs.size(0);
   result.rows.add(batch.rows);

@@ -46,6 +46,18 @@ void check_same_settings(const fs::path& path, const std::string& run_toml, cons
   }
 }
 
+/// A run overwrites files: its directory must hold none but those of a run that was killed at its beginning.
+void check_unused(const fs::path& root) {
+  if (!fs::is_directory(root)) return;
+  for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
+    const fs::path name = entry.path().filename();
+    if (name == ".lock" || name == "config.toml.tmp" || (name == "checkpoints" && fs::is_empty(entry)))
+      continue;
+    throw ConfigError(str(root.string(), ": holds ", name.string(),
+                          ", which is no run's beginning: choose a new run.dir or empty this one"));
+  }
+}
+
 std::string step_name(int64_t step) {
   char name[32];
   std::snprintf(name, sizeof name, "%s%08lld", kCheckpointPrefix, static_cast<long long>(step));
@@ -76,6 +88,7 @@ RunDirectory RunDirectory::create(const fs::path& root, const std::string& confi
     throw ConfigError(
         str(root.string(), ": holds a run already: continue it with --resume or choose another run.dir"));
   }
+  check_unused(root);
   RunDirectory run(root);
   write_file_atomically(run.config_file(), config_toml);
   return run;

@@ -47,8 +47,7 @@ double wall_time() {
 }  // namespace
 
 RunLoop::RunLoop(const RunDirectory& run, const LoopConfig& config, Decoder& decoder, AdamW& optimizer,
-                 Trainer& trainer, std::filesystem::path source_model,
-                 std::function<EvalRecord(int64_t step)> evaluate)
+                 Trainer& trainer, std::filesystem::path source_model, std::function<EvalRecord()> evaluate)
     : run_(run),
       config_(config),
       decoder_(decoder),
@@ -128,10 +127,10 @@ void RunLoop::note_nonfinite(const StepRecord& record) {
 
 void RunLoop::evaluate(Metrics& metrics, Metrics& timings) {
   const double start = seconds_since_start();
-  const EvalRecord record = evaluate_(step_);
+  const EvalRecord record = evaluate_();
   append(metrics, record.metrics);
   timings.emplace_back("timing_s/testing", seconds_since_start() - start);
-  if (best_score_ && record.score <= *best_score_) return;
+  if (!record.score || (best_score_ && *record.score <= *best_score_)) return;
   best_score_ = record.score;
   save_pretrained(decoder_, source_model_, run_.best_model());
 }

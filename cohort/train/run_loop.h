@@ -39,8 +39,8 @@ class Trainer {
 
 /// What an evaluation found.
 struct EvalRecord {
-  double score = 0.0;  ///< larger is better: decides the best checkpoint
-  Metrics metrics;     ///< with their `eval_` names
+  std::optional<double> score;  ///< larger is better: decides the best model; nothing was judged without it
+  Metrics metrics;              ///< with their `eval_` names
 };
 
 struct LoopConfig {
@@ -55,8 +55,7 @@ struct LoopConfig {
 class RunLoop {
  public:
   RunLoop(const RunDirectory& run, const LoopConfig& config, Decoder& decoder, AdamW& optimizer,
-          Trainer& trainer, std::filesystem::path source_model,
-          std::function<EvalRecord(int64_t step)> evaluate = {});
+          Trainer& trainer, std::filesystem::path source_model, std::function<EvalRecord()> evaluate = {});
 
   /// Continues from the newest checkpoint, or from the start where there is none; records behind it are cut
   /// off.
@@ -79,7 +78,7 @@ class RunLoop {
   AdamW& optimizer_;
   Trainer& trainer_;
   std::filesystem::path source_model_;
-  std::function<EvalRecord(int64_t)> evaluate_;
+  std::function<EvalRecord()> evaluate_;
   int64_t step_ = 0;         // done
   int64_t saved_step_ = -1;  // of the newest checkpoint
   int64_t nonfinite_steps_ = 0;

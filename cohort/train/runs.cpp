@@ -8,6 +8,7 @@
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
 #include "cohort/models/pretrained.h"
+#include "cohort/sampler/prompt_batches.h"
 #include "cohort/tasks/dataset.h"
 #include "cohort/tasks/shuffled_source.h"
 #include "cohort/tensor/compute.h"
@@ -66,34 +67,63 @@ void report_exactness(const Decoder& decoder) {
   const double difference = sampler_trainer_difference(decoder);
   if (difference == 0.0) {
     log_info("sampler and trainer agree exactly");
+  } else if (!std::isfinite(difference)) {
+    throw FormatError("the model's log-probabilities are not finite: its weights hold NaN or overflow");
   } else {
     log_warn("this platform is not exact: log-probabilities of sampler and trainer differ by up to ",
              difference);
   }
 }
 
-int64_t longest_prompt(const std::vector<Prompt>& prompts) {
-  size_t longest = 0;
-  for (const Prompt& prompt : prompts) longest = std::max(longest, prompt.token_ids.size());
-  return static_cast<int64_t>(longest);
+int64_t generations_eval(const TrainConfig& config) {
+  return config.train.num_generations_eval.value_or(config.rollout.num_generations);
 }
 
-/// A step of the longest prompts and completions.
-StepShape step_shape(const TrainConfig& config, const Decoder& policy, int64_t prompt_length) {
+/// Of the prompts that a step could draw, the one whose group is largest, `count` times.
+struct LargestStep {
+  LargestStep(const std::vector<Prompt>& prompts, int64_t count, int64_t num_generations,
+              const TrainConfig& config, const Decoder& policy) {
+    int64_t prompt_length = 0, completion_length = 0;
+    for (const Prompt& prompt : prompts) {
+      const auto length = static_cast<int64_t>(prompt.token_ids.size());
+      const int64_t longest =
+          std::min(config.rollout.max_completion_length, policy.config().max_position_embeddings - length);
+      longest_sequence = std::max(longest_sequence, length + longest);
+      if (const int64_t group = length + num_generations * longest; count * group > rows) {
+        rows = count * group;
+        prompt_length = length;
+        completion_length = longest;
+      }
+    }
+    const std::vector<int64_t> prompt_lengths(count, prompt_length);
+    cache_pages = config.rollout.cache_tokens > 0
+                      ? config.rollout.cache_tokens / kPageRows
+                      : default_cache_pages(policy.config(), policy.compute_dtype(), prompt_lengths,
+                                            num_generations, completion_length);
+  }
+
+  int64_t longest_sequence = 0;
+  int64_t rows = 0;
+  int64_t cache_pages = 0;
+};
+
+StepShape step_shape(const TrainConfig& config, const Decoder& policy, const std::vector<Prompt>& prompts) {
   const RolloutConfig& rollout = config.rollout;
-  const int64_t completion_length =
-      std::min(rollout.max_completion_length, policy.config().max_position_embeddings - prompt_length);
-  const int64_t group_rows = prompt_length + rollout.num_generations * completion_length;
-  const std::vector<int64_t> prompt_lengths(rollout.prompts_per_step, prompt_length);
-  return {.longest_sequence = prompt_length + completion_length,
-          .rows = rollout.prompts_per_step * group_rows,
+  const LargestStep largest(prompts, rollout.prompts_per_step, rollout.num_generations, config, policy);
+  return {.longest_sequence = largest.longest_sequence,
+          .rows = largest.rows,
           .tokens_per_microbatch = config.train.tokens_per_microbatch,
-          .cache_pages = rollout.cache_tokens > 0
-                             ? rollout.cache_tokens / kPageRows
-                             : default_cache_pages(policy.config(), policy.compute_dtype(), prompt_lengths,
-                                                   rollout.num_generations, completion_length),
+          .cache_pages = largest.cache_pages,
           .recompute = config.train.recompute,
           .has_reference = config.objective.beta != 0.0};
+}
+
+/// Pages that evaluation takes, which samples more completions at once.
+int64_t evaluation_pages(const TrainConfig& config, const Decoder& policy,
+                         const std::vector<Prompt>& prompts) {
+  const int64_t num_generations = generations_eval(config);
+  const auto batch = static_cast<int64_t>(prompt_batches(prompts, num_generations).front().prompts.size());
+  return LargestStep(prompts, batch, num_generations, config, policy).cache_pages;
 }
 
 StepShape step_shape(const SftConfig& config, const std::vector<SftExample>& examples) {
@@ -110,11 +140,17 @@ StepShape step_shape(const SftConfig& config, const std::vector<SftExample>& exa
 
 /// TRL's names with the prefix `eval_`; pass@k as `eval_rewards/NAME/pass@K`.
 Metrics evaluation_metrics(const Evaluation& evaluation) {
-  Metrics metrics{{"eval_reward", evaluation.mean_reward.value_or(0.0)}};
+  constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();  // null in metrics.jsonl
+  Metrics metrics{{"eval_reward", evaluation.mean_reward.value_or(kNothing)}};
   for (const RewardEvaluation& reward : evaluation.rewards) {
-    metrics.emplace_back("eval_rewards/" + reward.name + "/mean", reward.mean.value_or(0.0));
+    const std::string prefix = "eval_rewards/" + reward.name + "/";
+    metrics.emplace_back(prefix + "mean", reward.mean.value_or(kNothing));
+    for (int64_t status = 1; status < kNumRewardStatuses; ++status) {
+      metrics.emplace_back(prefix + to_string(static_cast<RewardStatus>(status)),
+                           reward.status_counts[status]);
+    }
     for (const auto& [k, share] : reward.pass_at) {
-      metrics.emplace_back(str("eval_rewards/", reward.name, "/pass@", k), share);
+      metrics.emplace_back(str(prefix, "pass@", k), share);
     }
   }
   metrics.emplace_back("eval_completions/mean_length", evaluation.mean_length);
@@ -122,17 +158,15 @@ Metrics evaluation_metrics(const Evaluation& evaluation) {
 }
 
 /// Held-out evaluation for the loop; draws lie at a step that no rollout uses.
-std::function<EvalRecord(int64_t)> evaluator(const TrainConfig& config, Sampler& sampler,
-                                             const Tokenizer& tokenizer, const DecoderConfig& model) {
-  const auto prompts =
-      std::make_shared<std::vector<Prompt>>(read_tokenized(config.data.eval_path, tokenizer, model));
+std::function<EvalRecord()> evaluator(const TrainConfig& config, Sampler& sampler, const Tokenizer& tokenizer,
+                                      const DecoderConfig& model, std::vector<Prompt> prompts) {
   const SamplingParams params = sampling_params(config.rollout, stop_token_ids(model, &tokenizer));
-  const int64_t num_generations = config.train.num_generations_eval.value_or(config.rollout.num_generations);
   const auto scorer = std::make_shared<RewardScorer>(config.reward);
-  return [=, &config, &sampler](int64_t) {
+  return [=, &config, &sampler, prompts = std::move(prompts)] {
     const RolloutAddress address{static_cast<uint64_t>(config.seed), std::numeric_limits<uint64_t>::max(), 0};
-    const Evaluation evaluation = evaluate(sampler, *prompts, num_generations, params, *scorer, address);
-    return EvalRecord{evaluation.mean_reward.value_or(0.0), evaluation_metrics(evaluation)};
+    const Evaluation evaluation =
+        evaluate(sampler, prompts, generations_eval(config), params, *scorer, address);
+    return EvalRecord{evaluation.mean_reward, evaluation_metrics(evaluation)};
   };
 }
 
@@ -143,7 +177,10 @@ int run_grpo(const TrainConfig& config, bool resume) {
   const auto policy = load_model(config.model);
   const auto tokenizer = require_tokenizer(config.model.path, policy->config());
   std::vector<Prompt> data = read_tokenized(config.data.path, *tokenizer, policy->config());
-  const MemoryPlan memory = plan_memory(*policy, step_shape(config, *policy, longest_prompt(data)));
+  check_stop_strings(config.rollout.stop_strings, tokenizer.get());
+  check_cache_tokens(config.rollout.cache_tokens, data, policy->config(),
+                     config.rollout.max_completion_length);
+  StepShape shape = step_shape(config, *policy, data);
   ShuffledSource prompts(std::move(data), config.seed, config.data.shuffle_dataset);
   const auto reference = config.objective.beta != 0.0 ? load_model(config.model) : nullptr;
   AdamW optimizer(policy->parameters(), config.optimizer);
@@ -152,12 +189,17 @@ int run_grpo(const TrainConfig& config, bool resume) {
   GrpoTrainer trainer(config, steps * GrpoTrainer::updates_per_step(config), *policy, reference.get(),
                       tokenizer.get(), prompts, optimizer);
   Sampler eval_sampler(*policy, tokenizer.get(), config.rollout.cache_tokens);
-  std::function<EvalRecord(int64_t)> evaluate_step;
-  if (config.train.eval_steps > 0)
-    evaluate_step = evaluator(config, eval_sampler, *tokenizer, policy->config());
+  std::function<EvalRecord()> evaluate_step;
+  if (config.train.eval_steps > 0) {
+    std::vector<Prompt> held_out = read_tokenized(config.data.eval_path, *tokenizer, policy->config());
+    check_cache_tokens(config.rollout.cache_tokens, held_out, policy->config(),
+                       config.rollout.max_completion_length);
+    shape.cache_pages = std::max(shape.cache_pages, evaluation_pages(config, *policy, held_out));
+    evaluate_step = evaluator(config, eval_sampler, *tokenizer, policy->config(), std::move(held_out));
+  }
 
   const RunDirectory run = open_run(config, resume);
-  report_memory(memory);
+  report_memory(plan_memory(*policy, shape));
   report_exactness(*policy);
   const LoopConfig loop{.max_steps = steps,
                         .save_steps = config.train.save_steps,

@@ -42,7 +42,8 @@ double sampler_trainer_difference(const Decoder& decoder) {
     const float* value = logprobs.const_data_ptr<float>();
     for (const Completion* completion : batch->completions) {
       for (const float sampled : completion->sampler_logprobs) {
-        largest = std::max(largest, std::abs(static_cast<double>(*value++) - sampled));
+        const double difference = std::abs(static_cast<double>(*value++) - sampled);
+        if (!(difference <= largest)) largest = difference;  // a NaN, too
       }
     }
   }

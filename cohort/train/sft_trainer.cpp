@@ -5,6 +5,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/train/step_metrics.h"
+#include "cohort/train/stop_ids.h"
 
 namespace cohort {
 namespace {
@@ -22,6 +23,9 @@ std::vector<SftExample> read_sft_examples(const std::filesystem::path& path, con
                                           const DecoderConfig& model) {
   std::ifstream file(path);
   if (!file) throw FormatError(str(path.string(), ": can't be read"));
+  // What ends completions in the rollout ends them here.
+  std::optional<int32_t> eos = tokenizer.eos_token_id();
+  if (const auto stops = stop_token_ids(model, &tokenizer); !eos && !stops.empty()) eos = stops.front();
   std::vector<SftExample> examples;
   std::string line;
   for (int64_t number = 1; std::getline(file, line); ++number) {
@@ -34,7 +38,7 @@ std::vector<SftExample> read_sft_examples(const std::filesystem::path& path, con
     example.prompt_ids = tokenizer.encode(text_of(row, "prompt", where));
     auto& ids = example.completion.token_ids;
     ids = tokenizer.encode(text_of(row, completion_key, where), {.add_special_tokens = false});
-    if (tokenizer.eos_token_id()) ids.push_back(*tokenizer.eos_token_id());
+    if (eos) ids.push_back(*eos);
     if (ids.empty()) throw FormatError(str(where, ": \"", completion_key, "\" has no tokens"));
     check_token_ids(model, example.prompt_ids, ids, where);
     examples.push_back(std::move(example));
@@ -58,7 +62,6 @@ struct SftTrainer::Sums {
   double entropy = 0.0;
   int64_t num_loss_tokens = 0;
   int64_t num_tokens = 0;
-  std::vector<const Completion*> nonfinite;
 };
 
 SftTrainer::SftTrainer(const SftConfig& config, int64_t num_updates, Decoder& model,
@@ -86,13 +89,21 @@ SftTrainer::Sums SftTrainer::accumulate_gradient(const std::vector<Prompt>& batc
     const at::Tensor loss = -values.logprobs.sum(at::kDouble) / static_cast<double>(sums.num_loss_tokens);
     sums.loss += loss.item<double>();
     sums.entropy += values.entropies.sum(at::kDouble).item<double>();
-    if (!std::isfinite(sums.loss)) {
-      sums.nonfinite = packed->completions;
-      return sums;
-    }
+    if (!std::isfinite(sums.loss)) return sums;
     loss.backward();
   }
   return sums;
+}
+
+std::vector<Json> SftTrainer::batch_rows(const std::vector<Prompt>& batch) const {
+  std::vector<Json> rows;
+  for (const Prompt& prompt : batch) {
+    const auto row = prompt.fields.at("row").get<size_t>();
+    rows.push_back({{"row", row},
+                    {"prompt_ids", examples_.at(row).prompt_ids},
+                    {"completion_ids", examples_.at(row).completion.token_ids}});
+  }
+  return rows;
 }
 
 StepRecord SftTrainer::step(int64_t) {
@@ -103,8 +114,8 @@ StepRecord SftTrainer::step(int64_t) {
   const Sums sums = accumulate_gradient(batch);
   const double norm = optimizer_.grad_norm();
   const double rate = learning_rate(config_.optimizer, optimizer_.num_updates(), num_updates_);
-  record.is_finite = sums.nonfinite.empty() && std::isfinite(norm);
-  record.nonfinite = nonfinite_rows(sums.nonfinite);
+  record.is_finite = std::isfinite(sums.loss) && std::isfinite(norm);
+  if (!record.is_finite) record.nonfinite = batch_rows(batch);
   if (record.is_finite) {
     optimizer_.step(rate, norm);
     model_.refresh();

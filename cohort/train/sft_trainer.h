@@ -42,6 +42,7 @@ class SftTrainer : public Trainer {
  private:
   struct Sums;
   Sums accumulate_gradient(const std::vector<Prompt>& batch);
+  std::vector<Json> batch_rows(const std::vector<Prompt>& batch) const;
 
   SftConfig config_;
   int64_t num_updates_;

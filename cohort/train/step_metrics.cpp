@@ -31,6 +31,13 @@ void append_lengths(Metrics& metrics, const std::string& suffix, const std::vect
   metrics.emplace_back("completions/max_" + suffix, lengths.empty() ? 0.0 : *high);
 }
 
+/// Values that are not finite, which JSON lacks, become null.
+Json finite_values(const std::vector<float>& values) {
+  Json list = Json::array();
+  for (const float value : values) list.push_back(std::isfinite(value) ? Json(value) : Json(nullptr));
+  return list;
+}
+
 double mean_of(double sum, int64_t count) { return count > 0 ? sum / static_cast<double>(count) : 0.0; }
 
 Json reward_cells(const RewardMatrix& rewards, int64_t completion) {
@@ -155,7 +162,7 @@ std::vector<Json> completion_rows(int64_t step, const std::vector<RolloutGroup>&
                       {"policy_version", completion.policy_version},
                       {"prompt_ids", groups[g].prompt.token_ids},
                       {"completion_ids", completion.token_ids},
-                      {"logprobs", completion.sampler_logprobs}});
+                      {"logprobs", finite_values(completion.sampler_logprobs)}});
     }
   }
   return rows;

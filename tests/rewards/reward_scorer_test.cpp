@@ -36,8 +36,6 @@ TEST(RewardScorer, FillsTheMatrixByGroupAndSample) {
   ASSERT_EQ(second.num_completions(), 2);
   EXPECT_EQ(brief(second.at(0, 0)), "0 ok");
   EXPECT_EQ(brief(second.at(1, 0)), "1 ok");
-  EXPECT_EQ(weighted_reward(second, scorer.weights(), 0), 0.5);
-  EXPECT_EQ(weighted_reward(second, scorer.weights(), 1), 1.0);
 }
 
 TEST(RewardScorer, AProgramThatFailsOnSomeRowsSpoilsOnlyThem) {
@@ -92,32 +90,6 @@ TEST(RewardScorer, RefusesBadRecipesAndMisuse) {
   EXPECT_THROW(scorer.submit(0, 0, make_prompt({}), make_completion("")), InternalError);
   scorer.submit(1, 1, make_prompt({}), make_completion(""));
   EXPECT_THROW(scorer.take(1), InternalError);
-}
-
-RewardMatrix make_matrix(std::vector<RewardResult> cells) {
-  std::vector<std::string> names(cells.size());
-  RewardMatrix matrix(1, names);
-  for (size_t i = 0; i < cells.size(); ++i) matrix.at(0, static_cast<int64_t>(i)) = cells[i];
-  return matrix;
-}
-
-TEST(WeightedReward, SumsOkCellsAndLeavesSkippedOnesOut) {
-  RewardResult two{2.0, RewardStatus::kOk, ""}, three{3.0, RewardStatus::kOk, ""};
-  RewardResult skipped{9.0, RewardStatus::kSkipped, ""};
-  EXPECT_EQ(weighted_reward(make_matrix({two, three}), {1.0, -0.5}, 0), 0.5);
-  EXPECT_EQ(weighted_reward(make_matrix({two, skipped}), {1.0, 1.0}, 0), 2.0);
-  EXPECT_EQ(weighted_reward(make_matrix({skipped, skipped}), {1.0, 1.0}, 0), std::nullopt);
-}
-
-TEST(WeightedReward, AFailedCellMasksTheCompletion) {
-  RewardResult two{2.0, RewardStatus::kOk, ""};
-  for (RewardStatus status :
-       {RewardStatus::kUnparsed, RewardStatus::kTimeout, RewardStatus::kError, RewardStatus::kSandboxError}) {
-    RewardResult failed{0.0, status, ""};
-    EXPECT_EQ(weighted_reward(make_matrix({two, failed}), {1.0, 1.0}, 0), std::nullopt) << to_string(status);
-    EXPECT_EQ(weighted_reward(make_matrix({two, failed}), {1.0, 0.0}, 0), 2.0) << to_string(status);
-    EXPECT_EQ(weighted_reward(make_matrix({failed}), {0.0}, 0), std::nullopt) << to_string(status);
-  }
 }
 
 }  // namespace
