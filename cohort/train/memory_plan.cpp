@@ -11,7 +11,7 @@
 namespace cohort {
 namespace {
 
-constexpr int64_t kProgramBytes = int64_t{220} << 20;  // libraries, tokenizer, data, allocator
+constexpr int64_t kProgramBytes = int64_t{384} << 20;  // libraries, prepared products, data, allocator
 constexpr int64_t kFloatBytes = 4;
 
 /// Elements that a layer keeps of one row for its backward: both norms' inputs and outputs, q k v behind the

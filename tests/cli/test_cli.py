@@ -550,7 +550,7 @@ class MemoryTest(CliTest):
                 with self.subTest(dtype=dtype, recompute=recompute):
                     planned, taken = self.memory(recipe, model, dtype, recompute)
                     self.assertLess(taken, planned)
-                    self.assertGreater(taken, 0.75 * planned)
+                    self.assertGreater(taken, 0.6 * planned)
 
     def memory(self, recipe, model, dtype, recompute):
         run_dir = self.folder / f"memory-{dtype}-{recompute}"
@@ -706,6 +706,7 @@ class WrongInputTest(CliTest):
             ([*ask[:-1], self.folder], [self.folder, "folder"]),
             (["info"], ["model directory"]),
             (["info", self.model, "more"], ['"more"']),
+            (["info", "--model", self.model], ["--model", "none here"]),
             (["docs"], ["configuration"]),
             (["docs", "metrics"], ['"metrics"', "configuration"]),
             (["tokenize"], ["--model"]),
@@ -866,12 +867,74 @@ class WrongInputTest(CliTest):
         self.refused([*ask, "--reward", "countdwn"], "countdwn", "countdown")
         self.refused([*ask, "--reward", "command"], "command")
         self.refused([*ask, "--reward", "format", "--command", "cat"], "command", "no effect")
+        self.refused([*ask, "--reward", "format", "--timeout-s", 3], "timeout_s", "no effect")
         self.refused(
             [*ask[:4], self.prompts, *ask[5:], "--reward", "format"], 'prompts.jsonl:1: the column "prompt"'
         )
         self.refused([*ask[:2], self.no_tokenizer, *ask[3:], "--reward", "format"], "tokenizer.json")
         long = write_lines(self.folder / "long.jsonl", [{"prompt": "1 " * CONTEXT}])
         self.refused([*ask[:4], long, *ask[5:], "--reward", "format"], "long.jsonl:1: the prompt has")
+
+    def test_train(self):
+        recipe = self.folder / "wrong.toml"
+        recipe.write_text(
+            '[[reward]]\nname = "format"\n[[reward]]\nname = "countdown"\n[train]\nmax_steps = 1\n'
+            "[rollout]\nmax_completion_length = 4\n"
+        )
+        ask = ["train", recipe, "--model.path", self.model, "--data.path", self.countdown, "--run-dir", "OUT"]
+        misspelt = self.folder / "misspelt.toml"
+        misspelt.write_text("[train]\nmax_stps = 1\n")
+        ids = write_lines(self.folder / "no-prompt.jsonl", [{"prompt": "1"}, {"text": "1"}])
+        weightless = ("--reward.0.weight", 0, "--reward.1.weight", 0)
+        for arguments, parts in [
+            (["train", misspelt, *ask[2:]], ["misspelt.toml:2", "max_stps", "max_steps"]),
+            ([*ask[:2], *ask[4:]], ["model.path"]),
+            (ask[:6], ["run.dir"]),
+            ([*ask, "--data.path", ids], ["no-prompt.jsonl:2", "prompt"]),
+            ([*ask, "--rollout.num_generations", 1], ["num_generations", "at least 2"]),
+            ([*ask, "--cache-tokens", 16], ["rollout.cache_tokens", "countdown.jsonl", "give at least"]),
+            ([*ask, "--stop-strings", ""], ["stop_strings"]),
+            ([*ask, "--stop-strings", "a<|endoftext|>"], ["stop_strings", "<|endoftext|>"]),
+            ([*ask, "--steps-per-generation", 3], ["prompts_per_step", "steps_per_generation"]),
+            ([*ask, "--eval-path", self.countdown], ["eval_path", "eval_steps"]),
+            ([*ask, "--reward.0.timeout_s", 1], ["timeout_s", "no effect"]),
+            ([*ask, "--reward.2.weight", 1], ["reward.name"]),
+            ([*ask, *weightless], ["reward.weight"]),
+            ([*ask[:-1], self.model], [self.model, "choose a new run.dir"]),
+        ]:
+            with self.subTest(arguments=arguments):
+                self.refused(arguments, *parts)
+        self.assertTrue((self.model / "model.safetensors").exists())
+        self.cohort(*ask[:-1], self.folder / "one-weight", "--reward.1.weight", 2)
+
+    def test_a_model_that_gives_no_numbers(self):
+        broken = self.broken_model("nan", self.poison)
+        recipe = self.folder / "nan.toml"
+        recipe.write_text('[[reward]]\nname = "format"\n[train]\nmax_steps = 1\n')
+        arguments = ["train", recipe, "--model.path", broken, "--data.path", self.countdown]
+        result = run(*arguments, "--run-dir", self.folder / "nan-run")
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("not finite", result.stderr)
+
+    @staticmethod
+    def poison(folder):
+        """NaN into the last bytes of the weights."""
+        path = folder / "model.safetensors"
+        data = path.read_bytes()
+        path.write_bytes(data[:-400] + b"\xff\xff\xff\x7f" * 100)
+
+    def test_sft(self):
+        recipe = self.folder / "sft-wrong.toml"
+        recipe.write_text("[train]\nmax_steps = 1\n")
+        ask = ["sft", recipe, "--model.path", self.model, "--run-dir", "OUT", "--data.path"]
+        for row, parts in [
+            ({"prompt": "1"}, ["bad-sft.jsonl:1", "completion"]),
+            ({"prompt": 1, "completion": "2"}, ["bad-sft.jsonl:1", "prompt"]),
+            ({"prompt": "1 " * CONTEXT, "completion": "2"}, ["bad-sft.jsonl:1", "context"]),
+        ]:
+            with self.subTest(row=row):
+                self.refused([*ask, write_lines(self.folder / "bad-sft.jsonl", [row])], *parts)
+        self.refused([*ask, self.folder / "nowhere.jsonl"], "nowhere.jsonl")
 
 
 if __name__ == "__main__":

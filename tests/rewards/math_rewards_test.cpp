@@ -40,6 +40,7 @@ TEST(CountdownReward, ScoresMalformedAnswersZeroAndDoesNotMaskThem) {
                              "25 - 8 + 7;", "25 - 8 + \xe2\x82", "()", "__import__('os')"}) {
     EXPECT_EQ(countdown(answer), "0 ok") << answer;
   }
+  EXPECT_EQ(countdown(std::string("25 - 8 + 7\0 ;", 13)), "0 ok");
 }
 
 TEST(CountdownReward, IsExact) {
