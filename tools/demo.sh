@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The main job, end to end: a tiny model is warm-started on demonstrations of countdown, two in five of which miss the target,
-# then trained by GRPO, which sees the reward alone; held-out accuracy and three sample completions before and after.
-# SEED=2 tools/demo.sh repeats it with another seed.
+# The main job, end to end: a tiny model is warm-started on demonstrations of countdown, two in five of which miss the
+# target, then trained by GRPO, which sees the reward alone; held-out accuracy and three sample completions before and
+# after. SEED=2 tools/demo.sh repeats it with another seed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cohort=build/cohort

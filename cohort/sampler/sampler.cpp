@@ -29,8 +29,9 @@ void check_stop_strings(const std::vector<std::string>& stop_strings, const Toke
   for (const std::string& stop : stop_strings) {
     if (stop.empty()) throw ConfigError("stop_strings: an empty text would end every completion; remove it");
     for (int32_t id = 0; id < tokenizer->vocab_size(); ++id) {
+      if (!tokenizer->is_special(id)) continue;
       const std::optional<std::string> token = tokenizer->token(id);
-      if (tokenizer->is_special(id) && token && stop.find(*token) != std::string::npos) {
+      if (token && stop.find(*token) != std::string::npos) {
         throw ConfigError(str("stop_strings: \"", stop, "\" holds the special token \"", *token,
                               "\", which no text shows; make it an eos_token_id of the model's "
                               "generation_config.json"));

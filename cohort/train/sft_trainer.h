@@ -22,7 +22,8 @@ struct SftExample {
 };
 
 /// Reads JSONL rows with the strings `prompt` and `completion` (`solution` where there is no `completion`);
-/// the tokenizer's end-of-sequence id is put behind each completion. Throws FormatError naming the line.
+/// the tokenizer's end-of-sequence id, or else the model's first stop id, is put behind each completion.
+/// Throws FormatError naming the line.
 std::vector<SftExample> read_sft_examples(const std::filesystem::path& path, const Tokenizer& tokenizer,
                                           const DecoderConfig& model);
 
