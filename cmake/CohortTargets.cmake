@@ -1,11 +1,11 @@
-# One static library per folder of cohort/, one test program per folder of tests/.
+# One static library per folder of cohort/ (with its subfolders), one test program per folder of tests/.
 add_library(cohort_options INTERFACE)
 target_compile_options(cohort_options INTERFACE -Wall -Wextra -Werror)
 target_include_directories(cohort_options INTERFACE ${CMAKE_SOURCE_DIR})
 
 function(cohort_library name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/cohort/${name}/*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/cohort/${name}/*.cpp ${CMAKE_SOURCE_DIR}/cohort/${name}/*/*.cpp)
   list(FILTER sources EXCLUDE REGEX "_cpu\\.cpp$")
   if(sources)
     add_library(cohort_${name} STATIC ${sources})

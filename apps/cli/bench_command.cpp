@@ -137,10 +137,11 @@ class Bench {
  public:
   Bench(const BenchConfig& config, Decoder& decoder)
       : config_(config), decoder_(decoder), sampler_(decoder, nullptr, 0) {
-    if (config.prompt_length + config.completion_length > decoder.config().max_position_embeddings) {
+    if (config.prompt_length + config.completion_length > decoder.config().context_length) {
       throw ConfigError(str("--prompt_length + --completion_length is more than the model's context of ",
-                            decoder.config().max_position_embeddings));
+                            decoder.config().context_length));
     }
+    decoder.plan_length(config.prompt_length + config.completion_length);
   }
 
   std::vector<Line> run() {

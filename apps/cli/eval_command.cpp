@@ -79,6 +79,7 @@ int eval_command(const Command& self, const Arguments& arguments) {
   RewardScorer scorer({{.name = config.reward, .command = config.command, .timeout_s = config.timeout_s}});
   const LoadedModel model = load_model(config.generation);
   const std::vector<Prompt> prompts = read_eval_prompts(config, model);
+  plan_length(model, prompts, config.generation);
   Sampler sampler(*model.decoder, model.tokenizer.get(), config.generation.cache_tokens);
   const Evaluation evaluation =
       evaluate(sampler, prompts, config.generation.num_generations, sampling_params(config.generation, model),

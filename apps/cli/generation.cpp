@@ -1,8 +1,10 @@
 #include "apps/cli/generation.h"
 
+#include <algorithm>
+
 #include "apps/cli/command.h"
 #include "apps/cli/rows.h"
-#include "cohort/models/pretrained.h"
+#include "cohort/models/adapter.h"
 #include "cohort/train/model_tokenizer.h"
 #include "cohort/train/stop_ids.h"
 
@@ -10,6 +12,7 @@ namespace cohort::cli {
 
 void GenerationConfig::describe(FieldVisitor& f) {
   f("model", model, "Hugging Face model directory; required.");
+  f("adapter", adapter, "PEFT adapter directory to put on the model.");
   f("dtype", dtype, "Compute dtype.", one_of({"float32", "bfloat16"}));
   f("device", device, "Where to compute.", one_of({"cpu", "cuda"}));
   f("num_generations", num_generations, "Completions of each prompt.", at_least(1));
@@ -32,9 +35,20 @@ void GenerationConfig::describe(FieldVisitor& f) {
 LoadedModel load_model(const GenerationConfig& config) {
   set_threads(config.threads);
   LoadedModel model;
-  model.decoder = load_pretrained(config.model, parse_dtype(config.dtype), parse_device(config.device));
+  model.decoder =
+      load_adapted(config.model, config.adapter, parse_dtype(config.dtype), parse_device(config.device));
   model.tokenizer = read_tokenizer(config.model, model.decoder->config());
   return model;
+}
+
+void plan_length(const LoadedModel& model, const std::vector<Prompt>& prompts,
+                 const GenerationConfig& config) {
+  int64_t longest = 0;
+  for (const Prompt& prompt : prompts) {
+    longest = std::max(longest, static_cast<int64_t>(prompt.token_ids.size()));
+  }
+  longest = std::min(longest + config.max_completion_length, model.decoder->config().context_length);
+  model.decoder->plan_length(longest);
 }
 
 SamplingParams sampling_params(const GenerationConfig& config, const LoadedModel& model) {

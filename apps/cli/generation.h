@@ -13,7 +13,7 @@
 namespace cohort::cli {
 
 struct GenerationConfig {
-  std::string model;
+  std::string model, adapter;
   std::string dtype = "float32";
   std::string device = "cpu";
   int64_t num_generations = 1;
@@ -39,6 +39,10 @@ struct LoadedModel {
 
 /// Sets the threads and loads the model. Throws FormatError naming the file at fault.
 LoadedModel load_model(const GenerationConfig& config);
+
+/// Fixes the model's positions for the longest sequence that `prompts` can grow to.
+void plan_length(const LoadedModel& model, const std::vector<Prompt>& prompts,
+                 const GenerationConfig& config);
 
 /// How `config` draws from `model`, whose stop ids end completions.
 SamplingParams sampling_params(const GenerationConfig& config, const LoadedModel& model);

@@ -1,4 +1,5 @@
 // cohort info: what a model directory holds, and the memory that it needs.
+#include <algorithm>
 #include <iomanip>
 #include <iostream>
 #include <map>
@@ -46,6 +47,33 @@ WeightSummary read_weights(const std::string& model_dir, const DecoderConfig& co
   return summary;
 }
 
+/// ", positions yarn x 4" and the like; nothing where no rope is scaled.
+std::string rope_text(const DecoderConfig& config) {
+  std::string text;
+  for (const RopeConfig& rope : config.ropes) {
+    if (rope.rope_type != "default") text += str(", positions ", rope.rope_type, " x ", rope.factor);
+  }
+  return text;
+}
+
+/// What the family has beyond the common decoder.
+void print_features(const DecoderConfig& config) {
+  const auto layers_where = [&](auto has) {
+    return std::count_if(config.layers.begin(), config.layers.end(), has);
+  };
+  const auto windows = layers_where([](const LayerConfig& layer) { return layer.window > 0; });
+  if (windows > 0) print_line("windows", config.sliding_window, " tokens in ", windows, " layers");
+  if (config.attention_softcap > 0) print_line("caps", "scores ", config.attention_softcap);
+  if (config.final_softcap > 0) print_line("caps", "logits ", config.final_softcap);
+  const auto mixtures = layers_where([](const LayerConfig& layer) { return layer.has_experts; });
+  if (mixtures > 0) {
+    print_line("experts", config.num_experts, " of width ", config.moe_intermediate_size, " in ", mixtures,
+               " layers, ", config.num_experts_per_tok, " a token");
+  }
+  if (config.head != HeadKind::kCausalLm) print_line("head", config.num_labels, " scores");
+  for (const std::string& note : config.notes) print_line("left aside", note);
+}
+
 void print_shape(const DecoderConfig& config) {
   print_line("architecture", config.architecture);
   print_line("layers", config.num_hidden_layers, " of width ", config.hidden_size, ", MLP ",
@@ -55,7 +83,8 @@ void print_shape(const DecoderConfig& config) {
              config.qkv_bias ? ", qkv bias" : "");
   print_line("vocabulary", config.vocab_size,
              config.tie_word_embeddings ? ", head tied to the embedding" : ", own head");
-  print_line("context", config.max_position_embeddings, " tokens");
+  print_line("context", config.context_length, " tokens", rope_text(config));
+  print_features(config);
 }
 
 void print_weights(const WeightSummary& weights) {

@@ -77,6 +77,7 @@ int sample_command(const Command& self, const Arguments& arguments) {
   const std::vector<Prompt> prompts = read_prompt_rows(config.input, model);
 
   const SamplingParams params = sampling_params(config.generation, model);
+  plan_length(model, prompts, config.generation);
   Sampler sampler(*model.decoder, model.tokenizer.get(), config.generation.cache_tokens);
   RolloutAddress address = rollout_address(config.generation);
   const int64_t num_generations = config.generation.num_generations;

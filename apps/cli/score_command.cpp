@@ -1,4 +1,5 @@
 // cohort score: log-probabilities of given completions.
+#include <algorithm>
 #include <map>
 
 #include "apps/cli/command.h"
@@ -6,14 +7,14 @@
 #include "cohort/core/error.h"
 #include "cohort/core/json.h"
 #include "cohort/core/jsonl_writer.h"
-#include "cohort/models/pretrained.h"
+#include "cohort/models/adapter.h"
 #include "cohort/train/packing.h"
 
 namespace cohort::cli {
 namespace {
 
 struct ScoreConfig {
-  std::string model, input, output;
+  std::string model, adapter, input, output;
   std::string dtype = "float32";
   std::string device = "cpu";
   double temperature = 1.0;
@@ -22,6 +23,7 @@ struct ScoreConfig {
 
   void describe(FieldVisitor& f) {
     f("model", model, "Hugging Face model directory.");
+    f("adapter", adapter, "PEFT adapter directory to put on the model.");
     f("input", input, "JSONL: {\"prompt_ids\": [...], \"completion_ids\": [...]}.");
     f("output", output, "JSONL: {\"logprobs\": [...]}, one line a line.");
     f("dtype", dtype, "Compute dtype.", one_of({"float32", "bfloat16"}));
@@ -70,8 +72,15 @@ int score_command(const Command& self, const Arguments& arguments) {
   check_output(config.output);
   set_threads(config.threads);
   const at::NoGradGuard no_grad;
-  const auto decoder = load_pretrained(config.model, parse_dtype(config.dtype), parse_device(config.device));
+  const auto decoder =
+      load_adapted(config.model, config.adapter, parse_dtype(config.dtype), parse_device(config.device));
   const std::vector<ScoreRow> rows = read_rows(config, decoder->config());
+
+  size_t longest = 0;
+  for (const ScoreRow& row : rows) {
+    longest = std::max(longest, row.prompt_ids.size() + row.completion.token_ids.size());
+  }
+  decoder->plan_length(static_cast<int64_t>(longest));
 
   std::map<const Completion*, std::vector<float>> logprobs;
   for (const auto& microbatch : cut_into_microbatches(group_rows(rows), config.tokens_per_microbatch)) {

@@ -4,7 +4,10 @@
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <algorithm>
+
 #include "cohort/core/error.h"
+#include "cohort/core/log.h"
 #include "cohort/models/decoder_layer.h"
 #include "cohort/ops/rms_norm.h"
 #include "cohort/tensor/check.h"
@@ -15,12 +18,19 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
+at::Tensor embedding_rows(const at::Tensor& weight, const at::Tensor& token_ids, at::ScalarType compute,
+                          double scale) {
+  const at::Tensor rows = weight.detach().index_select(0, token_ids).to(compute);
+  return scale == 1.0 ? rows : rows * scale;
+}
+
 class EmbeddingFunction : public torch::autograd::Function<EmbeddingFunction> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& weight, const at::Tensor& token_ids,
-                            at::ScalarType compute) {
+                            at::ScalarType compute, double scale) {
     context->save_for_backward({weight, token_ids});
-    return weight.detach().index_select(0, token_ids).to(compute);
+    context->saved_data["scale"] = scale;
+    return embedding_rows(weight, token_ids, compute, scale);
   }
 
   static variable_list backward(AutogradContext* context, variable_list grads) {
@@ -29,9 +39,11 @@ class EmbeddingFunction : public torch::autograd::Function<EmbeddingFunction> {
     if (weight.requires_grad()) {
       at::Tensor& grad = weight.mutable_grad();
       if (!grad.defined()) grad = at::zeros_like(weight);
-      grad.index_add_(0, saved[1], grads[0].to(weight.scalar_type()));
+      const at::Tensor rows = grads[0].to(weight.scalar_type());
+      const double scale = context->saved_data["scale"].toDouble();
+      grad.index_add_(0, saved[1], scale == 1.0 ? rows : rows * scale);
     }
-    return {at::Tensor(), at::Tensor(), at::Tensor()};
+    return {{}, {}, {}, {}};
   }
 };
 
@@ -59,10 +71,9 @@ class RecomputedLayer : public torch::autograd::Function<RecomputedLayer> {
   }
 };
 
-at::Tensor rope_frequencies(const DecoderConfig& config) {
-  const at::Tensor exponents =
-      at::arange(0, config.head_dim, 2, at::kFloat) / static_cast<double>(config.head_dim);
-  return at::reciprocal(at::pow(at::scalar_tensor(config.rope_theta, at::kFloat), exponents));
+/// The scale of embeddings in the compute dtype, as the models were trained.
+double rounded_scale(double scale, at::ScalarType compute) {
+  return at::scalar_tensor(scale, at::kFloat).to(compute).item<double>();
 }
 
 }  // namespace
@@ -76,61 +87,114 @@ void DecoderInput::set_rows(std::vector<int64_t> token_ids, std::vector<int64_t>
   this->positions = at::tensor(positions, at::kLong).to(device);
 }
 
-Decoder::Decoder(DecoderConfig config, at::ScalarType compute, at::Device device, uint64_t seed)
-    : config_(std::move(config)), compute_(compute) {
-  const at::ScalarType master = compute == at::kDouble ? at::kDouble : at::kFloat;
-  at::Generator generator = at::detail::createCPUGenerator(seed);
+Decoder::Decoder(DecoderConfig config, at::ScalarType compute, at::Device device,
+                 std::optional<uint64_t> seed, bool is_frozen)
+    : config_(std::move(config)),
+      compute_(compute),
+      embedding_scale_(rounded_scale(config_.embedding_scale, compute)),
+      planned_length_(config_.max_position_embeddings),
+      is_frozen_(is_frozen) {
+  const at::ScalarType master = compute == at::kDouble || is_frozen ? compute : at::kFloat;
+  at::Generator generator = at::detail::createCPUGenerator(seed.value_or(0));
   const MakeParameter make = [&](at::IntArrayRef sizes, double mean, double deviation) {
-    at::Tensor values = at::full(sizes, mean, at::kFloat);
-    if (deviation > 0.0) values.normal_(mean, deviation, generator);
-    parameters_.push_back(values.to(device, master).set_requires_grad(true));
-    return parameters_.back();
+    at::Tensor values = at::empty(sizes, at::TensorOptions(device.is_meta() ? device : at::kCPU));
+    if (seed && !device.is_meta()) {
+      values.fill_(mean);
+      if (deviation > 0.0) values.normal_(mean, deviation, generator);
+    }
+    const at::Tensor leaf = values.to(device, master).set_requires_grad(!is_frozen);
+    if (!is_frozen) parameters_.push_back(leaf);
+    return leaf;
   };
-  const at::Tensor embedding =
-      make({config_.vocab_size, config_.hidden_size}, 0.0, config_.initializer_range);
-  embedding_ = embedding;
-  named_weights_.emplace_back("model.embed_tokens.weight", embedding.detach());
+  embedding_ = make({config_.vocab_size, config_.hidden_size}, 0.0, config_.initializer_range);
+  named_weights_.emplace_back("model.embed_tokens.weight", embedding_.detach());
   for (int64_t i = 0; i < config_.num_hidden_layers; ++i) {
     layers_.push_back(std::make_unique<DecoderLayer>(config_, i, compute, make, named_weights_));
   }
-  final_norm_ = make({config_.hidden_size}, 1.0, 0.0);
-  named_weights_.emplace_back("model.norm.weight", final_norm_.detach());
-  at::Tensor head = embedding_;
-  if (!config_.tie_word_embeddings) {
-    head = make({config_.vocab_size, config_.hidden_size}, 0.0, config_.initializer_range);
-    named_weights_.emplace_back("lm_head.weight", head.detach());
-  }
-  head_ = Linear(head, at::Tensor(), compute);
-  rope_ = make_rope_table(rope_frequencies(config_), config_.max_position_embeddings);
-  rope_ = {rope_.cos.to(device, master), rope_.sin.to(device, master)};
+  final_norm_ = {make({config_.hidden_size}, 1.0 - config_.norm_offset, 0.0), config_.rms_norm_eps,
+                 config_.norm_offset};
+  named_weights_.emplace_back("model.norm.weight", final_norm_.weight.detach());
+  make_head(make);
+  ropes_.resize(config_.ropes.size());
 }
 
 Decoder::~Decoder() = default;
 
+void Decoder::make_head(const MakeParameter& make) {
+  at::Tensor weight = embedding_, bias;
+  if (config_.head != HeadKind::kCausalLm) {
+    weight = make({config_.num_labels, config_.hidden_size}, 0.0, config_.initializer_range);
+    named_weights_.emplace_back("score.weight", weight.detach());
+    if (config_.head == HeadKind::kTokenClassification) {
+      bias = make({config_.num_labels}, 0.0, 0.0);
+      named_weights_.emplace_back("score.bias", bias.detach());
+    }
+  } else if (!config_.tie_word_embeddings) {
+    weight = make({config_.vocab_size, config_.hidden_size}, 0.0, config_.initializer_range);
+    named_weights_.emplace_back("lm_head.weight", weight.detach());
+  }
+  head_ = Linear(weight, bias, compute_);
+}
+
+void Decoder::plan_length(int64_t longest_sequence) {
+  planned_length_ = longest_sequence;
+  ropes_.assign(config_.ropes.size(), {});
+  for (const RopeConfig& rope : config_.ropes) {
+    if (!depends_on_length(rope)) continue;
+    log_info("positions (", rope.rope_type, ") are those of sequences of ", longest_sequence,
+             " tokens for the whole run");
+  }
+}
+
+void Decoder::cover_positions(int64_t count) const {
+  for (size_t i = 0; i < ropes_.size(); ++i) {
+    const int64_t covered = ropes_[i].cos.defined() ? ropes_[i].cos.size(0) : 0;
+    if (count <= covered) continue;
+    COHORT_CHECK(count <= config_.context_length, count, " positions in a context of ",
+                 config_.context_length);
+    const int64_t positions = std::min(std::max<int64_t>(2 * covered, count + 1024), config_.context_length);
+    const RopeFrequencies rope = rope_frequencies(config_.ropes[i], config_.head_dim,
+                                                  config_.max_position_embeddings, planned_length_);
+    const RopeTable table = make_rope_table(rope.frequencies, positions, rope.scale);
+    const at::ScalarType dtype = compute_ == at::kDouble ? at::kDouble : at::kFloat;
+    ropes_[i] = {table.cos.to(device(), dtype), table.sin.to(device(), dtype)};
+  }
+}
+
 at::Tensor Decoder::embed(const at::Tensor& token_ids) const {
-  if (!at::GradMode::is_enabled()) return embedding_.detach().index_select(0, token_ids).to(compute_);
-  return EmbeddingFunction::apply(embedding_, token_ids, compute_);
+  const bool is_saved = saved_embedding_.defined() && lora_state_->enabled;
+  const at::Tensor& weight = is_saved ? saved_embedding_ : embedding_;
+  if (!at::GradMode::is_enabled()) return embedding_rows(weight, token_ids, compute_, embedding_scale_);
+  return EmbeddingFunction::apply(weight, token_ids, compute_, embedding_scale_);
 }
 
 at::Tensor Decoder::forward(const DecoderInput& input) const {
   check_shape(input.token_ids, {-1}, "decoder: token_ids");
   check_shape(input.positions, {input.token_ids.size(0)}, "decoder: positions");
+  if (input.positions.numel() > 0) cover_positions(input.positions.max().item<int64_t>() + 1);
   at::Tensor x = embed(input.token_ids);
-  for (const auto& layer : layers_) {
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const RopeTable& rope = ropes_[config_.layers[i].rope];
     if (input.recompute && at::GradMode::is_enabled()) {
-      x = RecomputedLayer::apply(x, layer.get(), &input, &rope_);
+      x = RecomputedLayer::apply(x, layers_[i].get(), &input, &rope);
     } else {
-      x = layer->forward(x, input, rope_);
+      x = layers_[i]->forward(x, input, rope);
     }
   }
   return x;
 }
 
 at::Tensor Decoder::head_input(const at::Tensor& hidden, const at::Tensor& rows) const {
-  return rms_norm(hidden.index_select(0, rows), final_norm_, config_.rms_norm_eps);
+  return rms_norm(hidden.index_select(0, rows), final_norm_);
 }
 
 int64_t Decoder::num_parameters() const {
+  int64_t total = 0;
+  for (const auto& [name, weight] : named_weights_) total += weight.numel();
+  return total;
+}
+
+int64_t Decoder::num_trained() const {
   int64_t total = 0;
   for (const at::Tensor& parameter : parameters_) total += parameter.numel();
   return total;
@@ -139,6 +203,7 @@ int64_t Decoder::num_parameters() const {
 void Decoder::refresh() {
   for (const auto& layer : layers_) layer->refresh();
   head_.repack();
+  if (saved_head_) saved_head_->repack();
 }
 
 }  // namespace cohort

@@ -1,18 +1,23 @@
-// The decoder of Llama, Qwen2 and Qwen3: the one forward that sampler and trainer share.
+// The decoder of all families: the one forward that sampler and trainer share.
 // Legend: N rows of a packed batch, H hidden_size, V vocab_size.
 #pragma once
 
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cohort/models/decoder_config.h"
 #include "cohort/models/kv_cache.h"
+#include "cohort/models/lora_config.h"
 #include "cohort/ops/attention.h"
 #include "cohort/ops/linear.h"
+#include "cohort/ops/lora.h"
+#include "cohort/ops/moe.h"
 #include "cohort/ops/qkv_heads.h"
 #include "cohort/tensor/safetensors.h"
 
@@ -30,18 +35,30 @@ struct DecoderInput {
   at::Tensor cache_rows;  ///< int64: where the first rows' keys and values go; undefined without a cache
   bool recompute =
       false;  ///< keep only each layer's input for the backward, and forward the layer again there
+  RouterBalance* balance = nullptr;  ///< asks for the balance loss of mixtures of experts; see moe.h
 };
 
 class DecoderLayer;
+struct LinearModule;
+
+/// Makes a master leaf of the given sizes, filled with its initial values.
+using MakeParameter = std::function<at::Tensor(at::IntArrayRef sizes, double mean, double deviation)>;
 
 class Decoder {
  public:
-  /// Random weights: normal with initializer_range, norms 1, biases 0; a pure function of `seed`. `compute`
-  /// is float32 or bfloat16 (masters are float32), or float64 in tests.
-  Decoder(DecoderConfig config, at::ScalarType compute, at::Device device, uint64_t seed = 0);
+  /// Random weights: normal with initializer_range, norms 1 (offset included), biases 0; a pure function of
+  /// `seed`. Without a seed they are not set, for a caller that sets all of them. `compute` is float32 or
+  /// bfloat16 (masters are float32), or float64 in tests. On the meta device it has names and shapes only. A
+  /// frozen decoder has weights in the compute dtype and no parameters until it is adapted.
+  Decoder(DecoderConfig config, at::ScalarType compute, at::Device device, std::optional<uint64_t> seed = 0,
+          bool is_frozen = false);
   ~Decoder();
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
+
+  /// The longest sequence of the run, which fixes the frequencies of dynamic and longrope positions.
+  /// Without a call it is the model's max_position_embeddings.
+  void plan_length(int64_t longest_sequence);
 
   /// The rows behind the last layer, before the final norm: [N, H] in the compute dtype, with gradient to all
   /// weights where gradients are on.
@@ -50,34 +67,82 @@ class Decoder {
   /// Selected rows of `hidden` through the final norm: what the head sees. `rows` [M] int64.
   at::Tensor head_input(const at::Tensor& hidden, const at::Tensor& rows) const;
 
-  const Linear& head() const { return head_; }
+  /// Adds low-rank adapters to a frozen decoder whose weights are set: A random by `seed`, B zero. Throws
+  /// ConfigError when a setting fits no module of the model.
+  void adapt(const LoraConfig& config, uint64_t seed);
+
+  /// What all adapters share: whether they are on, and their dropout. Null without adapters.
+  LoraState* lora_state() const { return lora_state_.get(); }
+  const LoraConfig& lora_config() const { return lora_config_; }
+
+  const Linear& head() const { return saved_head_ && lora_state_->enabled ? *saved_head_ : head_; }
   const DecoderConfig& config() const { return config_; }
   at::ScalarType compute_dtype() const { return compute_; }
   at::Device device() const { return embedding_.device(); }
 
-  /// The trained leaves. Projections that read the same input are one leaf (q | k | v, gate | up).
+  /// The trained leaves: all weights, of which projections that read the same input are one (q | k | v,
+  /// gate | up), or the adapters'.
   const std::vector<at::Tensor>& parameters() const { return parameters_; }
 
   /// Views of the masters by Hugging Face name, in the order of the layers.
   const NamedTensors& named_weights() const { return named_weights_; }
 
+  /// Views of the adapters' leaves, by PEFT's names; empty without adapters.
+  const NamedTensors& adapter_weights() const { return adapter_weights_; }
+
+  /// Of the model without its adapters.
   int64_t num_parameters() const;
+
+  /// What a run changes: the adapters where there are any, else all weights.
+  const NamedTensors& trained_weights() const { return lora_state_ ? adapter_weights_ : named_weights_; }
+
+  /// Elements of parameters().
+  int64_t num_trained() const;
 
   /// Brings the packed compute copies up to date after the masters changed.
   void refresh();
 
  private:
   at::Tensor embed(const at::Tensor& token_ids) const;
+  void make_head(const MakeParameter& make);
+  std::vector<LinearModule> adaptable_modules();
+  void add_leaf(const std::string& name, const at::Tensor& leaf);
+  void save_module(const std::string& name);
+  void cover_positions(int64_t count) const;
 
   DecoderConfig config_;
   at::ScalarType compute_;
-  at::Tensor embedding_;   // [V, H]
-  at::Tensor final_norm_;  // [H]
-  Linear head_;            // on embedding_ where tied
-  RopeTable rope_;
+  at::Tensor embedding_;  // [V, H]
+  double embedding_scale_;
+  RmsNorm final_norm_;
+  Linear head_;  // on embedding_ where tied
+  int64_t planned_length_;
+  mutable std::vector<RopeTable> ropes_;  // grown to the longest sequence that was forwarded
   std::vector<std::unique_ptr<DecoderLayer>> layers_;
+  bool is_frozen_;
+  LoraConfig lora_config_;
+  std::shared_ptr<LoraState> lora_state_;
+  at::Tensor saved_embedding_;        // trained beside the adapters, in place of the frozen one
+  std::optional<Linear> saved_head_;  // the same
+  NamedTensors adapter_weights_;
   std::vector<at::Tensor> parameters_;
   NamedTensors named_weights_;
+};
+
+/// Turns a decoder's adapters off, where it has any, until the end of the scope.
+class AdaptersOff {
+ public:
+  explicit AdaptersOff(const Decoder& decoder) : state_(decoder.lora_state()) {
+    if (state_ != nullptr) state_->enabled = false;
+  }
+  ~AdaptersOff() {
+    if (state_ != nullptr) state_->enabled = true;
+  }
+  AdaptersOff(const AdaptersOff&) = delete;
+  AdaptersOff& operator=(const AdaptersOff&) = delete;
+
+ private:
+  LoraState* state_;
 };
 
 }  // namespace cohort

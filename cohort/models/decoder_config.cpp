@@ -1,151 +1,178 @@
 #include "cohort/models/decoder_config.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "cohort/core/error.h"
+#include "cohort/models/config_reader.h"
+#include "cohort/models/family.h"
 
 namespace cohort {
 namespace {
 
 namespace fs = std::filesystem;
 
-enum Bias { kNever, kAlways, kByConfig };
-
-struct Family {
-  const char* architecture;
-  const char* model_type;
-  Bias qkv_bias;
-  Bias output_bias;
-  bool qk_norm;
-};
-
-constexpr Family kFamilies[] = {
-#define FAMILY(architecture, model_type, qkv_bias, output_bias, qk_norm) \
-  {#architecture, model_type, qkv_bias, output_bias, qk_norm},
+const Family* const kFamilies[] = {
+#define FAMILY(name) &name,
 #include "cohort/models/families.def"
 #undef FAMILY
 };
 
-/// Reads keys of one JSON object; every error names file and key.
-class ConfigReader {
- public:
-  ConfigReader(const Json& object, const fs::path& path) : object_(object), path_(path) {
-    if (!object.is_object()) throw FormatError(str(path.string(), ": expected a JSON object"));
-  }
-
-  bool has(const char* key) const { return object_.contains(key) && !object_.at(key).is_null(); }
-
-  [[noreturn]] void fail(const std::string& key, const std::string& what) const {
-    throw FormatError(str(path_.string(), ": key \"", key, "\" ", what));
-  }
-
-  int64_t integer(const char* key, int64_t least, int64_t most = int64_t{1} << 31) const {
-    if (!has(key)) fail(key, "is missing");
-    const Json& value = object_.at(key);
-    if (!value.is_number_integer()) fail(key, "must be an integer");
-    const auto number = value.get<int64_t>();
-    if (number < least || number > most) fail(key, str("must be in ", least, "..", most, ", is ", number));
-    return number;
-  }
-
-  int64_t integer_or(const char* key, int64_t fallback, int64_t least) const {
-    return has(key) ? integer(key, least) : fallback;
-  }
-
-  double number_or(const char* key, double fallback) const {
-    if (!has(key)) return fallback;
-    if (!object_.at(key).is_number()) fail(key, "must be a number");
-    return object_.at(key).get<double>();
-  }
-
-  bool flag_or(const char* key, bool fallback) const {
-    if (!has(key)) return fallback;
-    if (!object_.at(key).is_boolean()) fail(key, "must be true or false");
-    return object_.at(key).get<bool>();
-  }
-
-  const Json& at(const char* key) const { return object_.at(key); }
-
- private:
-  const Json& object_;
-  const fs::path& path_;
+struct Head {
+  HeadKind kind;
+  const char* suffix;
 };
 
-const Family& family_of(const ConfigReader& reader) {
-  if (reader.has("architectures") && reader.at("architectures").is_array() &&
-      !reader.at("architectures").empty()) {
-    const Json& name = reader.at("architectures")[0];
-    for (const Family& family : kFamilies) {
-      if (name == family.architecture) return family;
+constexpr Head kHeads[] = {{HeadKind::kCausalLm, "ForCausalLM"},
+                           {HeadKind::kSequenceClassification, "ForSequenceClassification"},
+                           {HeadKind::kTokenClassification, "ForTokenClassification"}};
+
+/// By the class name; without one, by model_type as a language model.
+const Family& find_family(const ConfigReader& reader, DecoderConfig& config) {
+  const bool has_class = reader.has("architectures") && reader.at("architectures").is_array() &&
+                         !reader.at("architectures").empty();
+  for (const Family* family : kFamilies) {
+    for (const Head& head : kHeads) {
+      const std::string name = std::string(family->stem) + head.suffix;
+      const bool is_it = has_class ? reader.at("architectures")[0] == name
+                                   : head.kind == HeadKind::kCausalLm && reader.has("model_type") &&
+                                         reader.at("model_type") == family->model_type;
+      if (!is_it) continue;
+      config.architecture = name;
+      config.head = head.kind;
+      return *family;
     }
-    reader.fail("architectures",
-                str("names ", name.dump(), "; supported are ", Json(supported_architectures()).dump()));
   }
-  if (reader.has("model_type")) {
-    for (const Family& family : kFamilies) {
-      if (reader.at("model_type") == family.model_type) return family;
-    }
-  }
-  reader.fail("architectures", str("is missing; supported are ", Json(supported_architectures()).dump()));
+  reader.fail("architectures", str(has_class ? "names " + reader.at("architectures")[0].dump() : "is missing",
+                                   "; supported are ", Json(supported_architectures()).dump(),
+                                   " and the same for SequenceClassification and TokenClassification"));
 }
 
-bool bias_of(Bias bias, const ConfigReader& reader) {
-  return bias == kAlways || (bias == kByConfig && reader.flag_or("attention_bias", false));
-}
-
-/// rope_theta at the top (transformers 4) or in rope_parameters (5); any scaling is refused by name.
-double rope_theta(const ConfigReader& reader, const fs::path& path) {
-  double theta = reader.number_or("rope_theta", 10000.0);
-  for (const char* key : {"rope_scaling", "rope_parameters"}) {
-    if (!reader.has(key)) continue;
-    const ConfigReader rope(reader.at(key), path);
-    for (const char* type_key : {"rope_type", "type"}) {
-      if (rope.has(type_key) && rope.at(type_key) != "default") {
-        reader.fail(str(key, ".", type_key),
-                    str("is ", rope.at(type_key).dump(), "; only \"default\" is supported"));
-      }
-    }
-    theta = rope.number_or("rope_theta", theta);
-  }
-  if (!(theta > 0.0)) reader.fail("rope_theta", "must be positive");
-  return theta;
-}
-
-void refuse_unsupported(const ConfigReader& reader) {
-  if (reader.has("hidden_act") && reader.at("hidden_act") != "silu") {
-    reader.fail("hidden_act", str("is ", reader.at("hidden_act").dump(), "; only \"silu\" is supported"));
-  }
-  if (reader.flag_or("use_sliding_window", false)) {
-    reader.fail("use_sliding_window", "is true; sliding windows are not supported");
-  }
-  if (reader.has("quantization_config"))
+/// What would change the model is refused by name; noise while training is left aside, and said.
+void check_unsupported(const ConfigReader& reader, DecoderConfig& config) {
+  if (reader.has("quantization_config")) {
     reader.fail("quantization_config", "is set; load the unquantised model");
+  }
+  for (const char* key : {"attention_dropout", "router_jitter_noise", "classifier_dropout"}) {
+    if (reader.number_or(key, 0.0) == 0.0) continue;
+    config.notes.push_back(
+        str("\"", key, "\" is left aside: sampler and trainer share one forward without noise"));
+  }
 }
 
-void read_eos(const Json& value, const ConfigReader& reader, std::vector<int32_t>& ids) {
+Activation read_activation(const ConfigReader& reader) {
+  // Gemma's files hold both keys; the longer one counts.
+  const char* key = reader.has("hidden_activation") ? "hidden_activation" : "hidden_act";
+  if (!reader.has(key)) return Activation::kSilu;
+  const std::string name = reader.text(key);
+  if (name == "silu" || name == "swish") return Activation::kSilu;
+  if (name == "gelu_pytorch_tanh") return Activation::kGeluTanh;
+  reader.fail(key, str("is \"", name, "\"; supported are \"silu\" and \"gelu_pytorch_tanh\""));
+}
+
+void read_original_positions(const ConfigReader& rope, const ConfigReader& reader, int64_t max_positions,
+                             RopeConfig& config) {
+  const char* key = "original_max_position_embeddings";
+  const bool has_scaled_length =
+      config.rope_type == "llama3" || config.rope_type == "yarn" || config.rope_type == "longrope";
+  int64_t fallback = has_scaled_length ? max_positions : 0;
+  if (has_scaled_length && reader.has(key)) fallback = reader.integer(key, 1);
+  config.original_max_position_embeddings = rope.integer_or(key, fallback, 1);
+}
+
+void read_yarn(const ConfigReader& rope, int64_t max_positions, RopeConfig& config) {
+  const auto original = static_cast<double>(config.original_max_position_embeddings);
+  config.factor = rope.number_or("factor", static_cast<double>(max_positions) / original);
+  config.attention_factor = rope.number_or("attention_factor", 0.0);
+  config.beta_fast = rope.number_or("beta_fast", 32.0);
+  config.beta_slow = rope.number_or("beta_slow", 1.0);
+  config.mscale = rope.number_or("mscale", 0.0);
+  config.mscale_all_dim = rope.number_or("mscale_all_dim", 0.0);
+  config.truncate = rope.flag_or("truncate", true);
+}
+
+void read_longrope(const ConfigReader& rope, int64_t max_positions, int64_t head_dim, RopeConfig& config) {
+  const auto original = static_cast<double>(config.original_max_position_embeddings);
+  config.factor = rope.number_or("factor", static_cast<double>(max_positions) / original);
+  config.attention_factor = rope.number_or("attention_factor", 0.0);
+  config.short_factor = rope.numbers("short_factor");
+  config.long_factor = rope.numbers("long_factor");
+  for (const char* key : {"short_factor", "long_factor"}) {
+    const auto& factors = std::string(key) == "short_factor" ? config.short_factor : config.long_factor;
+    if (static_cast<int64_t>(factors.size()) != head_dim / 2 ||
+        std::any_of(factors.begin(), factors.end(), [](double f) { return !(f > 0.0); })) {
+      rope.fail(key, str("must hold ", head_dim / 2, " positive numbers, one per two of head_dim"));
+    }
+  }
+}
+
+/// One entry of rope parameters; `theta` where it names none.
+RopeConfig read_rope(const ConfigReader& rope, const ConfigReader& reader, double theta,
+                     int64_t max_positions, int64_t head_dim) {
+  RopeConfig config;
+  const char* type_key = rope.has("rope_type") ? "rope_type" : "type";
+  if (rope.has(type_key)) config.rope_type = rope.text(type_key);
+  config.rope_theta = rope.number_or("rope_theta", theta);
+  if (rope.number_or("partial_rotary_factor", 1.0) != 1.0) {
+    rope.fail("partial_rotary_factor", "is not 1; only whole heads are rotated");
+  }
+  read_original_positions(rope, reader, max_positions, config);
+  const std::string& type = config.rope_type;
+  if (type == "linear" || type == "dynamic" || type == "llama3") config.factor = rope.number("factor");
+  if (type == "llama3") {
+    config.low_freq_factor = rope.number("low_freq_factor");
+    config.high_freq_factor = rope.number("high_freq_factor");
+    if (!(config.high_freq_factor > config.low_freq_factor)) {
+      rope.fail("high_freq_factor", "must be more than low_freq_factor");
+    }
+  } else if (type == "yarn") {
+    read_yarn(rope, max_positions, config);
+  } else if (type == "longrope") {
+    read_longrope(rope, max_positions, head_dim, config);
+  } else if (type != "default" && type != "linear" && type != "dynamic") {
+    rope.fail(type_key,
+              str("is \"", type, "\"; supported are default, linear, dynamic, yarn, longrope, llama3"));
+  }
+  if (!(config.rope_theta > 0.0)) rope.fail("rope_theta", "must be positive");
+  if (type != "default" && !(config.factor > 0.0)) rope.fail("factor", "must be positive");
+  return config;
+}
+
+/// transformers 5 keeps all of it in rope_parameters, which some families key by layer type; transformers 4
+/// in rope_theta and rope_scaling, with rope_local_base_freq for sliding layers.
+void read_ropes(const ConfigReader& reader, DecoderConfig& config) {
+  const double theta = reader.number_or("rope_theta", 10000.0);
+  const double local_theta = reader.number_or("rope_local_base_freq", theta);
+  const auto read = [&](const ConfigReader& rope, double base) {
+    return read_rope(rope, reader, base, config.max_position_embeddings, config.head_dim);
+  };
+  const char* key = reader.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
+  const ConfigReader rope = reader.has(key) ? reader.object(key) : reader.empty();
+  const bool is_keyed = rope.has("full_attention") || rope.has("sliding_attention");
+  const auto part = [&](const char* name) { return rope.has(name) ? rope.object(name) : reader.empty(); };
+  config.ropes = {read(is_keyed ? part("full_attention") : rope, theta)};
+  if (is_keyed || reader.has("rope_local_base_freq")) {
+    config.ropes.push_back(read(is_keyed ? part("sliding_attention") : reader.empty(), local_theta));
+  }
+  config.context_length = config.max_position_embeddings;
+  for (const RopeConfig& each : config.ropes) {
+    config.context_length =
+        std::max(config.context_length, allowed_positions(each, config.max_position_embeddings));
+  }
+}
+
+void read_ids(const ConfigReader& reader, const char* key, std::vector<int32_t>& ids) {
+  if (!reader.has(key)) return;
+  const Json& value = reader.at(key);
   for (const Json& id : value.is_array() ? value : Json::array({value})) {
     const int64_t wide = id.is_number_integer() ? id.get<int64_t>() : -1;
     const auto number = static_cast<int32_t>(wide);
-    if (wide < 0 || wide != number) reader.fail("eos_token_id", "must be an id or a list of ids");
+    if (wide < 0 || wide != number) reader.fail(key, "must be an id or a list of ids");
     if (std::find(ids.begin(), ids.end(), number) == ids.end()) ids.push_back(number);
   }
 }
 
-}  // namespace
-
-std::vector<std::string> supported_architectures() {
-  std::vector<std::string> names;
-  for (const Family& family : kFamilies) names.emplace_back(family.architecture);
-  return names;
-}
-
-DecoderConfig parse_decoder_config(const Json& raw, const fs::path& path) {
-  const ConfigReader reader(raw, path);
-  const Family& family = family_of(reader);
-  refuse_unsupported(reader);
-  DecoderConfig config;
-  config.raw = raw;
-  config.architecture = family.architecture;
+void read_shape(const ConfigReader& reader, DecoderConfig& config) {
   config.vocab_size = reader.integer("vocab_size", 1);
   config.hidden_size = reader.integer("hidden_size", 1);
   config.intermediate_size = reader.integer("intermediate_size", 1);
@@ -161,15 +188,53 @@ DecoderConfig parse_decoder_config(const Json& raw, const fs::path& path) {
     reader.fail("head_dim", str("must be even and positive, is ", config.head_dim));
   }
   config.max_position_embeddings = reader.integer_or("max_position_embeddings", 2048, 1);
+  config.layers.assign(config.num_hidden_layers, {});
+}
+
+void read_labels(const ConfigReader& reader, DecoderConfig& config) {
+  if (config.head == HeadKind::kCausalLm) return;
+  config.num_labels = 2;
+  if (reader.has("id2label") && reader.at("id2label").is_object()) {
+    config.num_labels = static_cast<int64_t>(reader.at("id2label").size());
+  }
+  config.num_labels = reader.integer_or("num_labels", config.num_labels, 1);
+  config.tie_word_embeddings = false;
+}
+
+/// The family's defaults under the file's keys.
+Json with_defaults(const Json& raw, const Family& family) {
+  Json merged = Json::parse(family.defaults);
+  for (const auto& [key, value] : raw.items()) merged[key] = value;
+  return merged;
+}
+
+}  // namespace
+
+std::vector<std::string> supported_architectures() {
+  std::vector<std::string> names;
+  for (const Family* family : kFamilies) names.push_back(std::string(family->stem) + kHeads[0].suffix);
+  return names;
+}
+
+DecoderConfig parse_decoder_config(const Json& raw, const fs::path& path) {
+  DecoderConfig config;
+  const Family& family = find_family(ConfigReader(raw, path), config);
+  const Json merged = with_defaults(raw, family);
+  const ConfigReader reader(merged, path);
+  check_unsupported(reader, config);
+  config.raw = raw;
+  config.names = family.names;
+  read_shape(reader, config);
   config.rms_norm_eps = reader.number_or("rms_norm_eps", 1e-6);
-  config.rope_theta = rope_theta(reader, path);
   config.initializer_range = reader.number_or("initializer_range", 0.02);
   config.tie_word_embeddings = reader.flag_or("tie_word_embeddings", false);
-  config.qkv_bias = bias_of(family.qkv_bias, reader);
-  config.output_bias = bias_of(family.output_bias, reader);
-  config.mlp_bias = reader.flag_or("mlp_bias", false);
-  config.qk_norm = family.qk_norm;
-  if (reader.has("eos_token_id")) read_eos(raw.at("eos_token_id"), reader, config.eos_token_ids);
+  config.activation = read_activation(reader);
+  config.attention_scale = 1.0 / std::sqrt(static_cast<double>(config.head_dim));
+  read_ropes(reader, config);
+  family.read(reader, config);
+  read_labels(reader, config);
+  read_ids(reader, "eos_token_id", config.eos_token_ids);
+  read_ids(reader, "pad_token_id", config.pad_token_ids);
   return config;
 }
 
@@ -182,8 +247,7 @@ DecoderConfig read_decoder_config(const fs::path& model_dir) {
   const fs::path generation = model_dir / "generation_config.json";
   if (fs::exists(generation)) {
     const Json raw = read_json(generation);
-    const ConfigReader reader(raw, generation);
-    if (reader.has("eos_token_id")) read_eos(raw.at("eos_token_id"), reader, config.eos_token_ids);
+    read_ids(ConfigReader(raw, generation), "eos_token_id", config.eos_token_ids);
   }
   return config;
 }

@@ -1,9 +1,6 @@
 #include "cohort/models/decoder_layer.h"
 
-#include <cmath>
-
-#include "cohort/ops/rms_norm.h"
-#include "cohort/ops/swiglu.h"
+#include "cohort/ops/gated_activation.h"
 
 namespace cohort {
 namespace {
@@ -38,15 +35,17 @@ DecoderLayer::DecoderLayer(const DecoderConfig& config, int64_t index, at::Scala
   const int64_t hidden = config.hidden_size, dim = config.head_dim;
   const int64_t q_rows = config.num_attention_heads * dim, kv_rows = config.num_key_value_heads * dim;
   const auto norm = [&](const char* name, int64_t size) {
-    const at::Tensor weight = make({size}, 1.0, 0.0);
+    if (name == nullptr) return RmsNorm{};
+    const at::Tensor weight = make({size}, 1.0 - config.norm_offset, 0.0);
     names.emplace_back(prefix + name + ".weight", weight.detach());
-    return weight;
+    return RmsNorm{weight, config.rms_norm_eps, config.norm_offset};
   };
-  const auto linear = [&](const char* group, const std::vector<Part>& parts, int64_t in_features, bool bias) {
+  const auto linear = [&](const std::string& group, const std::vector<Part>& parts, int64_t in_features,
+                          bool bias) {
     return make_linear(prefix + group, parts, in_features, bias, config.initializer_range, compute, make,
                        names);
   };
-  input_norm_ = norm("input_layernorm", hidden);
+  attention_norm_ = norm(config.names.attention_norm, hidden);
   qkv_ = linear("self_attn.", {{"q_proj", q_rows}, {"k_proj", kv_rows}, {"v_proj", kv_rows}}, hidden,
                 config.qkv_bias);
   if (config.qk_norm) {
@@ -54,32 +53,87 @@ DecoderLayer::DecoderLayer(const DecoderConfig& config, int64_t index, at::Scala
     k_norm_ = norm("self_attn.k_norm", dim);
   }
   output_ = linear("self_attn.", {{"o_proj", hidden}}, q_rows, config.output_bias);
-  post_attention_norm_ = norm("post_attention_layernorm", hidden);
-  const int64_t intermediate = config.intermediate_size;
-  gate_up_ =
-      linear("mlp.", {{"gate_proj", intermediate}, {"up_proj", intermediate}}, hidden, config.mlp_bias);
-  down_ = linear("mlp.", {{"down_proj", hidden}}, intermediate, config.mlp_bias);
+  post_attention_norm_ = norm(config.names.post_attention_norm, hidden);
+  mlp_norm_ = norm(config.names.mlp_norm, hidden);
+  if (config.layers[index].has_experts) {
+    router_ = linear("", {{config.names.router, config.num_experts}}, hidden, false);
+    const int64_t inner = config.moe_intermediate_size;
+    for (int64_t e = 0; e < config.num_experts; ++e) {
+      const std::string expert = config.names.experts + std::to_string(e) + ".";
+      const std::vector<Part> gate_up{{config.names.expert_gate, inner}, {config.names.expert_up, inner}};
+      experts_.push_back({linear(expert, gate_up, hidden, false),
+                          linear(expert, {{config.names.expert_down, hidden}}, inner, false)});
+    }
+  } else {
+    const int64_t inner = config.intermediate_size;
+    gate_up_ = linear("mlp.", {{"gate_proj", inner}, {"up_proj", inner}}, hidden, config.mlp_bias);
+    down_ = linear("mlp.", {{"down_proj", hidden}}, inner, config.mlp_bias);
+  }
+  post_mlp_norm_ = norm(config.names.post_mlp_norm, hidden);
 }
 
-at::Tensor DecoderLayer::forward(const at::Tensor& x, const DecoderInput& input,
-                                 const RopeTable& rope) const {
+at::Tensor DecoderLayer::attention(const at::Tensor& x, const DecoderInput& input,
+                                   const RopeTable& rope) const {
   const QkvShape shape{config_.num_attention_heads, config_.num_key_value_heads, config_.head_dim};
-  const at::Tensor qkv = qkv_.forward(rms_norm(x, input_norm_, config_.rms_norm_eps));
-  QkvHeads heads = qkv_heads(qkv, shape, q_norm_, k_norm_, config_.rms_norm_eps, rope, input.positions);
+  QkvHeads heads = qkv_heads(qkv_.forward(x), shape, q_norm_, k_norm_, rope, input.positions);
   if (input.cache != nullptr) {
     input.cache->write(index_, input.cache_rows, heads.k, heads.v);
     heads.k = input.cache->keys(index_);
     heads.v = input.cache->values(index_);
   }
-  const double scale = 1.0 / std::sqrt(static_cast<double>(config_.head_dim));
-  const at::Tensor attended = attend(heads.q, heads.k, heads.v, input.plan, scale);
-  const at::Tensor middle = x + output_.forward(attended.flatten(1));
-  const at::Tensor normed = rms_norm(middle, post_attention_norm_, config_.rms_norm_eps);
-  return middle + down_.forward(swiglu(gate_up_.forward(normed)));
+  const AttentionOptions options{.scale = config_.attention_scale,
+                                 .window = config_.layers[index_].window,
+                                 .softcap = config_.attention_softcap};
+  return output_.forward(attend(heads.q, heads.k, heads.v, input.plan, options).flatten(1));
+}
+
+at::Tensor DecoderLayer::mlp(const at::Tensor& x, const DecoderInput& input) const {
+  if (experts_.empty()) return down_.forward(gated_activation(gate_up_.forward(x), config_.activation));
+  const MoeOptions options{.num_experts_per_tok = config_.num_experts_per_tok,
+                           .norm_topk_prob = config_.norm_topk_prob,
+                           .activation = config_.activation};
+  return moe(x, router_, experts_, options, input.balance);
+}
+
+at::Tensor DecoderLayer::forward(const at::Tensor& x, const DecoderInput& input,
+                                 const RopeTable& rope) const {
+  const auto normed = [](const at::Tensor& rows, const RmsNorm& norm) {
+    return norm.defined() ? rms_norm(rows, norm) : rows;
+  };
+  const at::Tensor attended = attention(rms_norm(x, attention_norm_), input, rope);
+  const at::Tensor middle = x + normed(attended, post_attention_norm_);
+  return middle + normed(mlp(rms_norm(middle, mlp_norm_), input), post_mlp_norm_);
+}
+
+std::vector<LinearModule> DecoderLayer::modules() {
+  const std::string prefix = "model.layers." + std::to_string(index_) + ".";
+  const int64_t hidden = config_.hidden_size, inner = config_.intermediate_size;
+  const int64_t q = config_.num_attention_heads * config_.head_dim,
+                kv = config_.num_key_value_heads * config_.head_dim;
+  std::vector<LinearModule> modules{{prefix + "self_attn.q_proj", &qkv_, 0, q},
+                                    {prefix + "self_attn.k_proj", &qkv_, q, kv},
+                                    {prefix + "self_attn.v_proj", &qkv_, q + kv, kv},
+                                    {prefix + "self_attn.o_proj", &output_, 0, hidden}};
+  if (!experts_.empty()) return modules;
+  modules.insert(modules.end(), {{prefix + "mlp.gate_proj", &gate_up_, 0, inner},
+                                 {prefix + "mlp.up_proj", &gate_up_, inner, inner},
+                                 {prefix + "mlp.down_proj", &down_, 0, hidden}});
+  return modules;
 }
 
 void DecoderLayer::refresh() {
-  for (Linear* linear : {&qkv_, &output_, &gate_up_, &down_}) linear->repack();
+  qkv_.repack();
+  output_.repack();
+  if (experts_.empty()) {
+    gate_up_.repack();
+    down_.repack();
+  } else {
+    router_.repack();
+  }
+  for (Expert& expert : experts_) {
+    expert.gate_up.repack();
+    expert.down.repack();
+  }
 }
 
 }  // namespace cohort

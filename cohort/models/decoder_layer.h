@@ -1,17 +1,25 @@
-// One layer: attention and gated MLP, each behind a norm and added to its input.
+// One layer: attention, and a gated MLP or a mixture of such, each behind a norm and added to its input.
 #pragma once
 
 #include <ATen/ATen.h>
 
 #include <cstdint>
-#include <functional>
+#include <string>
+#include <vector>
 
 #include "cohort/models/decoder.h"
+#include "cohort/ops/moe.h"
+#include "cohort/ops/rms_norm.h"
 
 namespace cohort {
 
-/// Makes a master leaf of the given sizes, filled with its initial values.
-using MakeParameter = std::function<at::Tensor(at::IntArrayRef sizes, double mean, double deviation)>;
+/// The rows [row, row + rows) of a Linear's outputs, which are a module of their own on disk.
+struct LinearModule {
+  std::string name;
+  Linear* linear;
+  int64_t row;
+  int64_t rows;
+};
 
 class DecoderLayer {
  public:
@@ -24,12 +32,21 @@ class DecoderLayer {
 
   void refresh();
 
+  /// The projections that may be adapted: attention and MLP, but not router and experts.
+  std::vector<LinearModule> modules();
+
  private:
+  at::Tensor attention(const at::Tensor& x, const DecoderInput& input, const RopeTable& rope) const;
+  at::Tensor mlp(const at::Tensor& x, const DecoderInput& input) const;
+
   const DecoderConfig& config_;
   int64_t index_;
-  at::Tensor input_norm_, post_attention_norm_;  // [H]
-  at::Tensor q_norm_, k_norm_;                   // [head_dim], undefined without qk_norm
-  Linear qkv_, output_, gate_up_, down_;
+  RmsNorm attention_norm_, post_attention_norm_, mlp_norm_, post_mlp_norm_;  // the second ones may be none
+  RmsNorm q_norm_, k_norm_;                                                  // may be none
+  Linear qkv_, output_;
+  Linear gate_up_, down_;  // or, in a layer with experts:
+  Linear router_;
+  std::vector<Expert> experts_;
 };
 
 }  // namespace cohort

@@ -2,8 +2,8 @@
 
 #include <set>
 
-#include "cohort/core/atomic_file.h"
 #include "cohort/core/error.h"
+#include "cohort/models/model_files.h"
 #include "cohort/tensor/weight_files.h"
 
 namespace cohort {
@@ -11,18 +11,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_floating(at::ScalarType dtype) {
-  return dtype == at::kFloat || dtype == at::kBFloat16 || dtype == at::kHalf || dtype == at::kDouble;
-}
-
 constexpr char kEmbedding[] = "model.embed_tokens.weight";
 constexpr char kHead[] = "lm_head.weight";
 
-bool is_weight_file(const fs::path& path) {
-  const std::string name = path.filename().string();
-  return name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json") ||
-         name.ends_with(".bin") || name.ends_with(".bin.index.json") || name.ends_with(".gguf") ||
-         name.ends_with(".pt") || name.ends_with(".pth");
+const char* describe(HeadKind head) {
+  return head == HeadKind::kCausalLm ? "a language model (ForCausalLM)" : "a classification model";
 }
 
 Json saved_config(const Decoder& decoder) {
@@ -48,24 +41,20 @@ bool is_redundant(const std::string& name, const Decoder& decoder, const WeightR
   return head.scalar_type() == embedding.scalar_type() && at::equal(head, embedding);
 }
 
-}  // namespace
-
-void load_weights(const fs::path& model_dir, Decoder& decoder) {
-  const at::NoGradGuard no_grad;
-  const WeightReader reader = WeightReader::open(model_dir);
+/// Every tensor of the files has a place and every weight of the decoder has a tensor.
+void check_weights(const fs::path& model_dir, const WeightReader& reader, const Decoder& decoder) {
   std::set<std::string> unused;
   for (const std::string& name : reader.names()) unused.insert(name);
   for (const auto& [name, weight] : decoder.named_weights()) {
     if (!reader.contains(name)) {
       throw FormatError(str(model_dir.string(), ": the weight files lack the tensor \"", name, "\""));
     }
-    const at::Tensor tensor = reader.tensor(name);
-    if (tensor.sizes() != weight.sizes() || !is_floating(tensor.scalar_type())) {
-      throw FormatError(cohort::str(model_dir.string(), ": tensor \"", name, "\" is ", tensor.scalar_type(),
-                                    " ", tensor.sizes(), "; config.json asks for a floating-point tensor of ",
-                                    weight.sizes()));
+    const TensorInfo& info = reader.info(name);
+    if (at::IntArrayRef(info.shape) != weight.sizes() || !is_floating(info.dtype)) {
+      throw FormatError(cohort::str(model_dir.string(), ": tensor \"", name, "\" is ", info.dtype, " ",
+                                    at::IntArrayRef(info.shape),
+                                    "; config.json asks for a floating-point tensor of ", weight.sizes()));
     }
-    weight.copy_(tensor);
     unused.erase(name);
   }
   for (const std::string& name : unused) {
@@ -77,35 +66,54 @@ void load_weights(const fs::path& model_dir, Decoder& decoder) {
     throw FormatError(str(model_dir.string(), ": tensor \"", name, "\" has no place in ",
                           decoder.config().architecture, " with this config.json"));
   }
+}
+
+}  // namespace
+
+void load_weights(const fs::path& model_dir, Decoder& decoder) {
+  const at::NoGradGuard no_grad;
+  const WeightReader reader = WeightReader::open(model_dir);
+  check_weights(model_dir, reader, decoder);
+  for (const auto& [name, weight] : decoder.named_weights()) weight.copy_(reader.tensor(name));
   decoder.refresh();
 }
 
-std::unique_ptr<Decoder> load_pretrained(const fs::path& model_dir, at::ScalarType compute,
-                                         at::Device device) {
-  auto decoder = std::make_unique<Decoder>(read_decoder_config(model_dir), compute, device);
+std::unique_ptr<Decoder> load_pretrained(const fs::path& model_dir, at::ScalarType compute, at::Device device,
+                                         HeadKind head, bool is_frozen) {
+  DecoderConfig config = read_decoder_config(model_dir);
+  if (config.head != head) {
+    throw FormatError(str((model_dir / "config.json").string(), ": \"architectures\" names ",
+                          config.architecture, "; what is asked for here is ", describe(head)));
+  }
+  auto decoder = std::make_unique<Decoder>(std::move(config), compute, device, std::nullopt, is_frozen);
   load_weights(model_dir, *decoder);
   return decoder;
 }
 
+void copy_pretrained(const fs::path& source_dir, const fs::path& model_dir) {
+  const at::NoGradGuard no_grad;
+  const Decoder shapes(read_decoder_config(source_dir), at::kFloat, at::kMeta);
+  const WeightReader reader = WeightReader::open(source_dir);
+  check_weights(source_dir, reader, shapes);
+  NamedTensors weights;
+  for (const std::string& name : reader.names()) weights.emplace_back(name, reader.tensor(name));
+  write_directory(model_dir, [&](const fs::path& directory) {
+    copy_other_files(source_dir, directory, "");
+    write_weights(directory, weights);
+  });
+}
+
 void save_pretrained(const Decoder& decoder, const fs::path& source_dir, const fs::path& model_dir) {
   const at::NoGradGuard no_grad;
-  const fs::path temporary = model_dir.string() + ".tmp";
-  retire_directory(temporary);
-  fs::create_directories(temporary);
-  for (const fs::directory_entry& entry : fs::directory_iterator(source_dir)) {
-    if (entry.is_regular_file() && !is_weight_file(entry.path()) &&
-        entry.path().filename() != "config.json") {
-      fs::copy_file(entry.path(), temporary / entry.path().filename());
-    }
-  }
-  write_json(temporary / "config.json", saved_config(decoder));
   NamedTensors weights;
   for (const auto& [name, weight] : decoder.named_weights()) {
     weights.emplace_back(name, weight.to(at::kCPU, decoder.compute_dtype()));
   }
-  write_weights(temporary, weights);
-  retire_directory(model_dir);
-  publish_directory(temporary, model_dir);
+  write_directory(model_dir, [&](const fs::path& directory) {
+    copy_other_files(source_dir, directory, "config.json");
+    write_json(directory / "config.json", saved_config(decoder));
+    write_weights(directory, weights);
+  });
 }
 
 }  // namespace cohort

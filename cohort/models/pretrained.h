@@ -10,10 +10,15 @@
 
 namespace cohort {
 
-/// Reads config and weights. Every tensor of the files must be a parameter and every parameter must be there
-/// with its shape. Throws FormatError naming file, tensor or key.
+/// Reads config and weights of a model with such a head. Every tensor of the files must be a parameter and
+/// every parameter must be there with its shape. Throws FormatError naming file, tensor or key.
 std::unique_ptr<Decoder> load_pretrained(const std::filesystem::path& model_dir, at::ScalarType compute,
-                                         at::Device device);
+                                         at::Device device, HeadKind head = HeadKind::kCausalLm,
+                                         bool is_frozen = false);
+
+/// A plain copy of a model directory: every tensor in its own dtype, all other files byte for byte. Throws
+/// FormatError as load_pretrained does, before anything is written.
+void copy_pretrained(const std::filesystem::path& source_dir, const std::filesystem::path& model_dir);
 
 /// Copies weights from `model_dir` into `decoder`, which has the same config.
 void load_weights(const std::filesystem::path& model_dir, Decoder& decoder);

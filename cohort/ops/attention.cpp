@@ -13,12 +13,17 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-AttentionShape shape_of(const at::Tensor& q, const at::Tensor& k, double scale) {
-  return {q.size(1), k.size(1), q.size(2), static_cast<float>(scale)};
+AttentionShape shape_of(const at::Tensor& q, const at::Tensor& k, const AttentionOptions& options) {
+  return {.num_heads = q.size(1),
+          .num_kv_heads = k.size(1),
+          .head_dim = q.size(2),
+          .scale = static_cast<float>(options.scale),
+          .window = options.window,
+          .softcap = static_cast<float>(options.softcap)};
 }
 
 at::Tensor forward_rows(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                        const AttentionPlan& plan, double scale, at::Tensor* log_sum_exp) {
+                        const AttentionPlan& plan, const AttentionOptions& options, at::Tensor* log_sum_exp) {
   at::Tensor out = at::zeros_like(q);
   float* lse = nullptr;
   if (log_sum_exp != nullptr) {
@@ -26,7 +31,7 @@ at::Tensor forward_rows(const at::Tensor& q, const at::Tensor& k, const at::Tens
     lse = log_sum_exp->mutable_data_ptr<float>();
   }
   dispatch_float(q, [&]<typename T>() {
-    COHORT_CALL_KERNEL(attention_kernel<T>(plan, shape_of(q, k, scale), q.const_data_ptr<T>(),
+    COHORT_CALL_KERNEL(attention_kernel<T>(plan, shape_of(q, k, options), q.const_data_ptr<T>(),
                                            k.const_data_ptr<T>(), v.const_data_ptr<T>(),
                                            out.mutable_data_ptr<T>(), lse));
   });
@@ -36,12 +41,14 @@ at::Tensor forward_rows(const at::Tensor& q, const at::Tensor& k, const at::Tens
 class AttentionFunction : public torch::autograd::Function<AttentionFunction> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& q, const at::Tensor& k,
-                            const at::Tensor& v, const AttentionPlan* plan, double scale) {
+                            const at::Tensor& v, const AttentionPlan* plan, AttentionOptions options) {
     at::Tensor log_sum_exp;
-    at::Tensor out = forward_rows(q, k, v, *plan, scale, &log_sum_exp);
+    at::Tensor out = forward_rows(q, k, v, *plan, options, &log_sum_exp);
     context->save_for_backward({q, k, v, out, log_sum_exp});
     context->saved_data["plan"] = reinterpret_cast<int64_t>(plan);
-    context->saved_data["scale"] = scale;
+    context->saved_data["scale"] = options.scale;
+    context->saved_data["window"] = options.window;
+    context->saved_data["softcap"] = options.softcap;
     return out;
   }
 
@@ -49,15 +56,17 @@ class AttentionFunction : public torch::autograd::Function<AttentionFunction> {
     const auto saved = context->get_saved_variables();
     const at::Tensor &q = saved[0], &k = saved[1], &v = saved[2], &out = saved[3];
     const auto& plan = *reinterpret_cast<const AttentionPlan*>(context->saved_data["plan"].toInt());
+    const AttentionOptions options{.scale = context->saved_data["scale"].toDouble(),
+                                   .window = context->saved_data["window"].toInt(),
+                                   .softcap = context->saved_data["softcap"].toDouble()};
     const at::Tensor grad_out = grads[0].contiguous();
     at::Tensor grad_q = at::zeros_like(q);
     at::Tensor grad_k = at::zeros(k.sizes(), at::kFloat), grad_v = at::zeros(v.sizes(), at::kFloat);
     dispatch_float(q, [&]<typename T>() {
       COHORT_CALL_KERNEL(attention_backward_kernel<T>(
-          plan, shape_of(q, k, context->saved_data["scale"].toDouble()), q.const_data_ptr<T>(),
-          k.const_data_ptr<T>(), v.const_data_ptr<T>(), out.const_data_ptr<T>(),
-          saved[4].const_data_ptr<float>(), grad_out.const_data_ptr<T>(), grad_q.mutable_data_ptr<T>(),
-          grad_k.mutable_data_ptr<float>(), grad_v.mutable_data_ptr<float>()));
+          plan, shape_of(q, k, options), q.const_data_ptr<T>(), k.const_data_ptr<T>(), v.const_data_ptr<T>(),
+          out.const_data_ptr<T>(), saved[4].const_data_ptr<float>(), grad_out.const_data_ptr<T>(),
+          grad_q.mutable_data_ptr<T>(), grad_k.mutable_data_ptr<float>(), grad_v.mutable_data_ptr<float>()));
     });
     return {grad_q, grad_k.to(k.scalar_type()), grad_v.to(v.scalar_type()), at::Tensor(), at::Tensor()};
   }
@@ -73,7 +82,7 @@ at::Tensor key_rows(const AttentionPlan& plan, const AttentionSequence& sequence
 
 /// The formula as it is written in papers, one sequence after the other.
 at::Tensor aten_attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                       const AttentionPlan& plan, double scale) {
+                       const AttentionPlan& plan, const AttentionOptions& options) {
   const int64_t repeat = q.size(1) / k.size(1);
   const at::ScalarType wide = q.scalar_type() == at::kBFloat16 ? at::kFloat : q.scalar_type();
   at::Tensor out = at::zeros_like(q);
@@ -84,9 +93,11 @@ at::Tensor aten_attend(const at::Tensor& q, const at::Tensor& k, const at::Tenso
     const auto heads = [&](const at::Tensor& rows) {
       return key_rows(plan, sequence, rows).repeat_interleave(repeat, 1).transpose(0, 1).to(wide);
     };
-    at::Tensor scores = at::matmul(queries, heads(k).transpose(1, 2)) * scale;
-    const at::Tensor hidden =
-        at::ones({count, scores.size(2)}, q.options().dtype(at::kBool)).triu(sequence.first_position + 1);
+    at::Tensor scores = at::matmul(queries, heads(k).transpose(1, 2)) * options.scale;
+    if (options.softcap > 0.0) scores = (scores / options.softcap).tanh() * options.softcap;
+    const at::Tensor every = at::ones({count, scores.size(2)}, q.options().dtype(at::kBool));
+    at::Tensor hidden = every.triu(sequence.first_position + 1);
+    if (options.window > 0) hidden = hidden.logical_or(every.tril(sequence.first_position - options.window));
     scores = scores.masked_fill(hidden, -std::numeric_limits<double>::infinity());
     const at::Tensor rows = at::matmul(scores.softmax(-1), heads(v)).transpose(0, 1).to(q.scalar_type());
     out = out.slice_scatter(rows, 0, begin, begin + count);
@@ -110,15 +121,15 @@ void AttentionPlan::add_sequence(int64_t query_begin, int64_t num_queries, int64
 }
 
 at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionPlan& plan,
-                  double scale) {
+                  const AttentionOptions& options) {
   check_shape(q, {-1, -1, -1}, "attend: q");
   check_shape(k, {-1, -1, q.size(2)}, "attend: k");
   check_shape(v, {k.size(0), k.size(1), k.size(2)}, "attend: v");
   COHORT_CHECK(q.size(1) % k.size(1) == 0, q.size(1), " query heads over ", k.size(1), " key heads");
-  if (!has_cpu_kernel(q)) return aten_attend(q, k, v, plan, scale);
+  if (!has_cpu_kernel(q)) return aten_attend(q, k, v, plan, options);
   COHORT_CHECK(q.is_contiguous() && k.is_contiguous() && v.is_contiguous());
-  if (!at::GradMode::is_enabled()) return forward_rows(q, k, v, plan, scale, nullptr);
-  return AttentionFunction::apply(q, k, v, &plan, scale);
+  if (!at::GradMode::is_enabled()) return forward_rows(q, k, v, plan, options, nullptr);
+  return AttentionFunction::apply(q, k, v, &plan, options);
 }
 
 }  // namespace cohort

@@ -46,12 +46,18 @@ struct AttentionPlan {
                     const std::vector<RowRange>& key_ranges);
 };
 
+struct AttentionOptions {
+  double scale = 1.0;    ///< what a query's dot product with a key is multiplied with
+  int64_t window = 0;    ///< a query sees itself and the window - 1 positions before it; 0: all before it
+  double softcap = 0.0;  ///< scores become softcap * tanh(score / softcap), arXiv:2408.00118; 0: as they are
+};
+
 /// softmax(q k^T * scale) v for every query of `plan`.
 /// `q` [N, num_heads, head_dim], `k` and `v` [R, num_kv_heads, head_dim], num_heads a multiple of
 /// num_kv_heads (grouped queries, arXiv:2305.13245); float32 or bfloat16, computed in float32 and rounded
 /// once. Rows of q that no sequence names come out as zero. Gradient to q, k and v; `plan` must stay alive
 /// until the backward is done.
 at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionPlan& plan,
-                  double scale);
+                  const AttentionOptions& options);
 
 }  // namespace cohort

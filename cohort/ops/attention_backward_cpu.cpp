@@ -20,16 +20,24 @@ struct BackwardScratch {
 
 /// Probabilities and score gradients of one row over one tile.
 COHORT_INLINE void backward_scores(const Tile& tile, const float* query, const float* grad_out,
-                                   float log_sum_exp, float delta, int64_t visible, float scale,
-                                   int64_t padded, float* probabilities, float* grad_scores) {
+                                   float log_sum_exp, float delta, Visible visible,
+                                   const AttentionShape& shape, int64_t padded, float* probabilities,
+                                   float* grad_scores) {
   tile_dots(query, tile.keys, padded, probabilities);
   tile_dots(grad_out, tile.values, padded, grad_scores);
+  const bool is_capped = shape.softcap > 0.0f;
+  if (is_capped) cap_scores(probabilities, shape);
+  const float score_scale = is_capped ? 1.0f : shape.scale;
   for (int64_t j = 0; j < kTile; j += kLanes) {
-    const Vec p = simd::exp(simd::load(probabilities + j) * scale - log_sum_exp);
+    const Vec score = simd::load(probabilities + j) * score_scale;
+    const Vec p = simd::exp(score - log_sum_exp);
+    Vec slope = simd::broadcast(shape.scale);
+    if (is_capped) slope *= 1.0f - (score / shape.softcap) * (score / shape.softcap);
     simd::store(probabilities + j, p);
-    simd::store(grad_scores + j, p * (simd::load(grad_scores + j) - delta) * scale);
+    simd::store(grad_scores + j, p * (simd::load(grad_scores + j) - delta) * slope);
   }
-  for (int64_t j = visible; j < kTile; ++j) probabilities[j] = grad_scores[j] = 0.0f;
+  for (int64_t j = 0; j < visible.begin; ++j) probabilities[j] = grad_scores[j] = 0.0f;
+  for (int64_t j = visible.end; j < kTile; ++j) probabilities[j] = grad_scores[j] = 0.0f;
 }
 
 /// grad_q of kRows rows from on r += their score gradients over the keys of the tile.
@@ -46,16 +54,16 @@ COHORT_INLINE void add_query_gradients(const Block& block, int64_t r, BackwardSc
   }
 }
 
-/// The gradient of kKeys keys or values of the tile += weights of the rows from `first` on times `rows`.
+/// The gradient of kKeys keys or values of the tile += weights of the rows [first, end) times `rows`.
 template <int kKeys>
 COHORT_INLINE void add_key_gradients(const Block& block, const AttentionShape& shape, BackwardScratch& s,
-                                     int64_t j, int64_t first, const float* weights, const float* rows,
-                                     float* grad) {
+                                     int64_t j, int64_t first, int64_t end, const float* weights,
+                                     const float* rows, float* grad) {
   float* added = s.added.data();
   weighted_sums<kKeys>(
       weights + first * kTile + j, 1, kTile,
       [&](int64_t r) __attribute__((always_inline)) { return rows + (first + r) * block.padded; },
-      block.num_rows - first, block.padded, added, block.padded);
+      end - first, block.padded, added, block.padded);
   for (int q = 0; q < kKeys; ++q) {
     float* target = grad + (s.tile.rows[j + q] * shape.num_kv_heads + block.head) * block.dim;
     for (int64_t d = 0; d < block.dim; ++d) target[d] += added[q * block.padded + d];
@@ -80,25 +88,25 @@ COHORT_INLINE void backward_block(const AttentionPlan& plan, const AttentionShap
     s.deltas[r] = delta;
   }
 
-  KeyRows walk(plan, block.sequence);
-  for (int64_t begin = 0; begin < block.num_keys; begin += kTile) {
+  KeyRows walk(plan, block.sequence, block.first_tile());
+  for (int64_t begin = block.first_tile(); begin < block.num_keys; begin += kTile) {
     gather(s.tile, walk, block.num_keys - begin, k, v, shape, item.head, padded);
-    const int64_t first = block.first_row_behind(begin);
-    for (int64_t r = first; r < block.num_rows; ++r) {
+    const int64_t first = block.first_row_behind(begin), end = block.end_row(begin);
+    for (int64_t r = first; r < end; ++r) {
       backward_scores(s.tile, s.queries.data() + r * padded, s.grad_out.data() + r * padded,
-                      log_sum_exp[block.source(r)], s.deltas[r], block.num_visible(r, begin), shape.scale,
-                      padded, s.probabilities.data() + r * kTile, s.grad_scores.data() + r * kTile);
+                      log_sum_exp[block.source(r)], s.deltas[r], block.visible(r, begin), shape, padded,
+                      s.probabilities.data() + r * kTile, s.grad_scores.data() + r * kTile);
     }
     int64_t r = first;
-    for (; r + 4 <= block.num_rows; r += 4) add_query_gradients<4>(block, r, s);
-    for (; r < block.num_rows; ++r) add_query_gradients<1>(block, r, s);
+    for (; r + 4 <= end; r += 4) add_query_gradients<4>(block, r, s);
+    for (; r < end; ++r) add_query_gradients<1>(block, r, s);
     const auto add_all = [&](const float* weights, const float* rows, float* grad)
                              __attribute__((always_inline)) {
                                int64_t j = 0;
                                for (; j + 4 <= s.tile.count; j += 4)
-                                 add_key_gradients<4>(block, shape, s, j, first, weights, rows, grad);
+                                 add_key_gradients<4>(block, shape, s, j, first, end, weights, rows, grad);
                                for (; j < s.tile.count; ++j)
-                                 add_key_gradients<1>(block, shape, s, j, first, weights, rows, grad);
+                                 add_key_gradients<1>(block, shape, s, j, first, end, weights, rows, grad);
                              };
     add_all(s.probabilities.data(), s.grad_out.data(), grad_v);
     add_all(s.grad_scores.data(), s.queries.data(), grad_k);

@@ -22,10 +22,14 @@ struct ForwardScratch {
 
 /// Scores of one row over one tile, folded into its running maximum and sum; leaves the weights of the keys
 /// and returns what the output so far is multiplied with.
-COHORT_INLINE float fold_scores(const Tile& tile, const float* query, int64_t visible, float scale,
-                                int64_t padded, float& maximum, float& sum, float* weights) {
+COHORT_INLINE float fold_scores(const Tile& tile, const float* query, Visible visible,
+                                const AttentionShape& shape, int64_t padded, float& maximum, float& sum,
+                                float* weights) {
   tile_dots(query, tile.keys, padded, weights);
-  for (int64_t j = visible; j < kTile; ++j) weights[j] = -std::numeric_limits<float>::infinity();
+  if (shape.softcap > 0.0f) cap_scores(weights, shape);
+  const float scale = shape.softcap > 0.0f ? 1.0f : shape.scale;
+  for (int64_t j = 0; j < visible.begin; ++j) weights[j] = -std::numeric_limits<float>::infinity();
+  for (int64_t j = visible.end; j < kTile; ++j) weights[j] = -std::numeric_limits<float>::infinity();
   Vec largest = simd::broadcast(-std::numeric_limits<float>::infinity());
   for (int64_t j = 0; j < kTile; j += kLanes) {
     const Vec scaled = simd::load(weights + j) * scale;
@@ -47,17 +51,17 @@ COHORT_INLINE float fold_scores(const Tile& tile, const float* query, int64_t vi
 
 /// kRows neighbouring rows over one tile.
 template <int kRows>
-COHORT_INLINE void fold_tile(const Block& block, int64_t r, int64_t begin, float scale, ForwardScratch& s) {
+COHORT_INLINE void fold_tile(const Block& block, int64_t r, int64_t begin, const AttentionShape& shape,
+                             ForwardScratch& s) {
   float weights[kRows][kTile], decays[kRows];
   for (int q = 0; q < kRows; ++q) {
-    decays[q] =
-        fold_scores(s.tile, s.queries.data() + (r + q) * block.padded, block.num_visible(r + q, begin), scale,
-                    block.padded, s.maxima[r + q], s.sums[r + q], weights[q]);
+    decays[q] = fold_scores(s.tile, s.queries.data() + (r + q) * block.padded, block.visible(r + q, begin),
+                            shape, block.padded, s.maxima[r + q], s.sums[r + q], weights[q]);
   }
   float* added = s.added.data();
   weighted_sums<kRows>(
       weights[0], kTile, 1, [&](int64_t j) __attribute__((always_inline)) { return s.tile.values[j]; },
-      block.num_visible(r + kRows - 1, begin), block.padded, added, block.padded);
+      block.visible(r + kRows - 1, begin).end, block.padded, added, block.padded);
   for (int q = 0; q < kRows; ++q) {
     float* output = s.outputs.data() + (r + q) * block.padded;
     for (int64_t d = 0; d < block.padded; d += kLanes) {
@@ -76,13 +80,14 @@ COHORT_INLINE void forward_block(const AttentionPlan& plan, const AttentionShape
   std::fill_n(s.maxima.begin(), block.num_rows, -std::numeric_limits<float>::infinity());
   std::fill_n(s.sums.begin(), block.num_rows, 0.0f);
 
-  KeyRows walk(plan, block.sequence);
-  for (int64_t begin = 0; begin < block.num_keys; begin += kTile) {
+  KeyRows walk(plan, block.sequence, block.first_tile());
+  for (int64_t begin = block.first_tile(); begin < block.num_keys; begin += kTile) {
     gather(s.tile, walk, block.num_keys - begin, k, v, shape, item.head, block.padded);
+    const int64_t end = block.end_row(begin);
     int64_t r = block.first_row_behind(begin);
-    for (; r + 4 <= block.num_rows; r += 4) fold_tile<4>(block, r, begin, shape.scale, s);
-    for (; r + 2 <= block.num_rows; r += 2) fold_tile<2>(block, r, begin, shape.scale, s);
-    for (; r < block.num_rows; ++r) fold_tile<1>(block, r, begin, shape.scale, s);
+    for (; r + 4 <= end; r += 4) fold_tile<4>(block, r, begin, shape, s);
+    for (; r + 2 <= end; r += 2) fold_tile<2>(block, r, begin, shape, s);
+    for (; r < end; ++r) fold_tile<1>(block, r, begin, shape, s);
   }
   for (int64_t r = 0; r < block.num_rows; ++r) {
     const int64_t target = block.source(r);

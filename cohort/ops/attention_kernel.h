@@ -13,6 +13,8 @@ struct AttentionShape {
   int64_t num_kv_heads;
   int64_t head_dim;
   float scale;
+  int64_t window;  // 0: none
+  float softcap;   // 0: none
 };
 
 COHORT_DECLARE_KERNELS(

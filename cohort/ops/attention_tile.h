@@ -114,11 +114,26 @@ COHORT_INLINE void tile_dots(const float* query, const float* const* keys, int64
   }
 }
 
+/// Dot products of a tile -> softcap * tanh(scale * product / softcap).
+COHORT_INLINE void cap_scores(float* products, const AttentionShape& shape) {
+  for (int64_t j = 0; j < kTile; j += kLanes) {
+    simd::store(products + j,
+                simd::tanh(simd::load(products + j) * (shape.scale / shape.softcap)) * shape.softcap);
+  }
+}
+
 /// Walks the logical positions of a sequence's keys and yields their rows.
 class KeyRows {
  public:
-  KeyRows(const AttentionPlan& plan, const AttentionSequence& sequence)
-      : range_(plan.ranges.data() + sequence.range_begin), row_(range_->begin) {}
+  /// Starts at logical position `first`.
+  KeyRows(const AttentionPlan& plan, const AttentionSequence& sequence, int64_t first)
+      : range_(plan.ranges.data() + sequence.range_begin) {
+    while (first > 0 && first >= range_->end - range_->begin) {
+      first -= range_->end - range_->begin;
+      ++range_;
+    }
+    row_ = range_->begin + first;
+  }
 
   int64_t next() {
     while (row_ == range_->end) row_ = (++range_)->begin;
@@ -183,6 +198,11 @@ struct WorkItem {
   int64_t head;
 };
 
+/// Which keys of a tile a row sees: [begin, end).
+struct Visible {
+  int64_t begin, end;
+};
+
 /// A work item with what follows from it.
 struct Block {
   Block(const AttentionPlan& plan, const AttentionShape& shape, const WorkItem& item)
@@ -196,7 +216,8 @@ struct Block {
         num_rows(num_queries * repeat),
         first_row(sequence.query_begin + item.first_query),
         first_position(sequence.first_position + item.first_query),
-        num_keys(first_position + num_queries) {}
+        num_keys(first_position + num_queries),
+        window(shape.window > 0 ? shape.window : num_keys) {}
 
   /// Where row r lies in [N, num_heads].
   int64_t source(int64_t r) const {
@@ -208,9 +229,18 @@ struct Block {
     return std::max<int64_t>(0, begin - first_position) * repeat;
   }
 
-  /// How many keys of the tile that starts at `begin` row r sees.
-  int64_t num_visible(int64_t r, int64_t begin) const {
-    return std::min(kTile, first_position + r / repeat + 1 - begin);
+  /// The end of the rows whose window reaches the tile that starts at `begin`.
+  int64_t end_row(int64_t begin) const {
+    return std::min(num_queries, begin + kTile - 1 + window - first_position) * repeat;
+  }
+
+  /// Where the first tile that any row sees starts.
+  int64_t first_tile() const { return std::max<int64_t>(0, first_position - window + 1) / kTile * kTile; }
+
+  /// The keys of the tile that starts at `begin` that row r sees.
+  Visible visible(int64_t r, int64_t begin) const {
+    const int64_t end = first_position + r / repeat + 1 - begin;
+    return {std::max<int64_t>(0, end - window), std::min(kTile, end)};
   }
 
   template <typename T>
@@ -220,7 +250,7 @@ struct Block {
 
   const AttentionSequence& sequence;
   int64_t head, repeat, dim, padded, num_heads, num_queries, num_rows;
-  int64_t first_row, first_position, num_keys;
+  int64_t first_row, first_position, num_keys, window;
 };
 
 /// Calls f(begin, end) on pieces of [0, costs.size()) that cost about the same, one a thread.

@@ -5,6 +5,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/ops/dispatch.h"
+#include "cohort/ops/lora.h"
 #include "cohort/tensor/check.h"
 
 namespace cohort {
@@ -77,8 +78,8 @@ at::Tensor pad_rows(const at::Tensor& x) {
 class LinearFunction : public torch::autograd::Function<LinearFunction> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
-                            const at::Tensor& weight, const Linear* linear) {
-    (void)weight;  // an input, so that the product is differentiated even where x is a constant
+                            const at::Tensor& trained_leaf, const Linear* linear) {
+    (void)trained_leaf;  // an input, so that the product is differentiated even where x is a constant
     context->save_for_backward({x});
     context->saved_data["linear"] = reinterpret_cast<int64_t>(linear);
     return linear->product(x);
@@ -110,7 +111,14 @@ Linear::Linear(at::Tensor weight, at::Tensor bias, at::ScalarType compute)
 
 void Linear::repack() {
   const at::NoGradGuard no_grad;
+  // A frozen weight is packed again only where it was set anew.
+  if (weight_.requires_grad() || packed_version_ != weight_._version()) pack_weight();
+  if (lora_ != nullptr) lora_->repack(weight_);
+}
+
+void Linear::pack_weight() {
   packed_ = at::Tensor();
+  packed_version_ = weight_._version();
   if (bias_.defined()) rounded_bias_ = bias_.detach().to(compute_);
   if (!weight_.is_cpu() || compute_ == at::kDouble) return;
   emulate_bfloat16_ = compute_ == at::kBFloat16 && !cpu_multiplies_bfloat16();
@@ -119,23 +127,46 @@ void Linear::repack() {
   if (emulate_bfloat16_ && bias_.defined()) rounded_bias_ = rounded_bias_.to(at::kFloat);
 }
 
+void Linear::adapt(std::shared_ptr<Lora> lora) {
+  lora_ = std::move(lora);
+  repack();
+}
+
+const at::Tensor& Linear::trained_leaf() const { return is_adapted() ? lora_->parts().front().a : weight_; }
+
+bool Linear::is_adapted() const { return lora_ != nullptr && lora_->is_enabled(); }
+
 at::Tensor Linear::product(const at::Tensor& x) const {
   check_shape(x, {-1, weight_.size(1)}, "linear: x");
   check_dtype(x, compute_, "linear: x");
-  if (!packed_.defined()) return at::linear(x, weight_.to(compute_), rounded_bias_);
+  if (!is_adapted()) return base_product(x, rounded_bias_);
+  const at::Tensor bias = lora_->has_magnitudes() ? at::Tensor() : rounded_bias_;
+  return lora_->add_to(base_product(x, bias), x, rounded_bias_);
+}
+
+at::Tensor Linear::base_product(const at::Tensor& x, const at::Tensor& bias) const {
+  if (!packed_.defined()) return at::linear(x, weight_.to(compute_), bias);
   const int64_t rows = x.size(0);
   if (rows == 0) return at::empty({0, out_features()}, x.options());
   const at::Tensor input = pad_rows(emulate_bfloat16_ ? x.to(at::kFloat) : x);
-  const at::Tensor y = packed_product(input, packed_, rounded_bias_).narrow(0, 0, rows);
+  const at::Tensor y = packed_product(input, packed_, bias).narrow(0, 0, rows);
   return emulate_bfloat16_ ? y.to(at::kBFloat16) : y;
 }
 
 at::Tensor Linear::forward(const at::Tensor& x) const {
   if (!at::GradMode::is_enabled()) return product(x);
-  return LinearFunction::apply(x, weight_, this);
+  return LinearFunction::apply(x, trained_leaf(), this);
 }
 
 at::Tensor Linear::backward(const at::Tensor& grad, const at::Tensor& x) const {
+  if (!is_adapted()) return base_backward(grad, x);
+  const at::NoGradGuard no_grad;
+  const at::Tensor base = lora_->has_magnitudes() ? base_product(x, {}) : at::Tensor();
+  const Lora::Gradients through = lora_->backward(grad, x, base);
+  return (base_backward(through.base, x).to(through.x.scalar_type()) + through.x).to(compute_);
+}
+
+at::Tensor Linear::base_backward(const at::Tensor& grad, const at::Tensor& x) const {
   const at::ScalarType work = emulate_bfloat16_ ? at::kFloat : compute_;
   const bool is_padded = packed_.defined() && grad.size(0) > 0;
   const auto prepare = [&](const at::Tensor& rows) {

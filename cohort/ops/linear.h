@@ -4,14 +4,20 @@
 
 #include <ATen/ATen.h>
 
+#include <memory>
+
 namespace cohort {
+
+class Lora;
 
 /// The next number of rows for which products are prepared. oneDNN compiles and keeps a kernel for each
 /// number of rows, which would cost more time and memory than the rows added here: zeros that change no
 /// result.
 int64_t padded_rows(int64_t rows);
 
-/// A float32 master weight, its gradient and the packed copy that the forward uses.
+/// A weight, its gradient and the packed copy that the forward uses. The weight is a float32 master, or,
+/// without a gradient of its own, a frozen one in the compute dtype; then adapters may add to the product
+/// (lora.h).
 ///
 /// float32 goes through oneDNN's pre-packed product. So does bfloat16 where the CPU multiplies bfloat16;
 /// elsewhere its values are packed as float32 and the result is rounded to bfloat16, which is as exact and
@@ -28,10 +34,19 @@ class Linear {
   /// bias.
   at::Tensor forward(const at::Tensor& x) const;
 
-  /// Brings the packed copy up to date after the master changed.
+  /// Brings the packed copy up to date after the master or the adapters changed.
   void repack();
 
+  /// Adds adapters to the product.
+  void adapt(std::shared_ptr<Lora> lora);
+  const Lora* lora() const { return lora_.get(); }
+
+  /// A leaf that the result depends on and that wants a gradient, where there is one: the weight, or an
+  /// adapter's.
+  const at::Tensor& trained_leaf() const;
+
   const at::Tensor& weight() const { return weight_; }
+  const at::Tensor& bias() const { return bias_; }
   int64_t out_features() const { return weight_.size(0); }
 
   /// The product alone, outside autograd; see forward.
@@ -42,9 +57,16 @@ class Linear {
   at::Tensor backward(const at::Tensor& grad, const at::Tensor& x) const;
 
  private:
+  bool is_adapted() const;
+  at::Tensor base_product(const at::Tensor& x, const at::Tensor& bias) const;
+  at::Tensor base_backward(const at::Tensor& grad, const at::Tensor& x) const;
+  void pack_weight();
+
   at::Tensor weight_;
   at::Tensor bias_;
+  std::shared_ptr<Lora> lora_;
   at::ScalarType compute_ = at::kFloat;
+  int64_t packed_version_ = -1;
   at::Tensor packed_;        // undefined on the ATen path
   at::Tensor rounded_bias_;  // bias in the dtype that the product adds it in
   bool emulate_bfloat16_ = false;

@@ -4,6 +4,8 @@
 
 #include <ATen/ATen.h>
 
+#include "cohort/ops/rms_norm.h"
+
 namespace cohort {
 
 /// cos and sin of position * frequency, arXiv:2104.09864 eq. 34; the halves of a head are rotated against
@@ -13,8 +15,9 @@ struct RopeTable {
   at::Tensor sin;  ///< the same
 };
 
-/// `frequencies` [head_dim / 2] float32, radians a position. Angles are float32 products, as in transformers.
-RopeTable make_rope_table(const at::Tensor& frequencies, int64_t num_positions);
+/// `frequencies` [head_dim / 2] float32, radians a position; cosine and sine come multiplied with `scale`.
+/// Angles are float32 products, as in transformers.
+RopeTable make_rope_table(const at::Tensor& frequencies, int64_t num_positions, double scale = 1.0);
 
 struct QkvShape {
   int64_t num_heads;
@@ -28,11 +31,10 @@ struct QkvHeads {
   at::Tensor v;  ///< [N, num_kv_heads, head_dim]
 };
 
-/// Splits `qkv` [N, (num_heads + 2 num_kv_heads) head_dim] into heads. With `q_norm` and `k_norm` ([head_dim]
-/// masters, or undefined) each q and k head is RMS-normalised first. `positions` [N] int64. Computed in
-/// float32, rounded once. Gradient to qkv and the norms.
-QkvHeads qkv_heads(const at::Tensor& qkv, const QkvShape& shape, const at::Tensor& q_norm,
-                   const at::Tensor& k_norm, double epsilon, const RopeTable& rope,
-                   const at::Tensor& positions);
+/// Splits `qkv` [N, (num_heads + 2 num_kv_heads) head_dim] into heads. With norms (weights [head_dim], or
+/// undefined) each q and k head is normalised first. `positions` [N] int64. Computed in float32, rounded
+/// once. Gradient to qkv and the norms.
+QkvHeads qkv_heads(const at::Tensor& qkv, const QkvShape& shape, const RmsNorm& q_norm, const RmsNorm& k_norm,
+                   const RopeTable& rope, const at::Tensor& positions);
 
 }  // namespace cohort

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "cohort/ops/cpu_arch.h"
+#include "cohort/ops/gated_activation.h"
 
 namespace cohort {
 
@@ -22,9 +23,11 @@ COHORT_DECLARE_KERNELS(
                            int64_t rows, int64_t width, float epsilon);
 
     // gate_up [rows, 2 width] = gate | up -> y [rows, width].
-    template <typename T> void swiglu(const T* gate_up, T* y, int64_t rows, int64_t width);
+    template <typename T>
+    void gated_activation(Activation activation, const T* gate_up, T* y, int64_t rows, int64_t width);
 
     template <typename T>
-    void swiglu_backward(const T* gate_up, const T* grad_y, T* grad_gate_up, int64_t rows, int64_t width);)
+    void gated_activation_backward(Activation activation, const T* gate_up, const T* grad_y, T* grad_gate_up,
+                                   int64_t rows, int64_t width);)
 
 }  // namespace cohort

@@ -81,34 +81,55 @@ COHORT_INLINE void rms_norm_backward_rows(const T* x, const float* weight, const
   }
 }
 
-template <typename T>
-COHORT_INLINE void swiglu_rows(const T* gate_up, T* y, int64_t begin, int64_t end, int64_t width) {
+/// A gate's activation and its derivative.
+struct Activated {
+  Vec value, slope;
+};
+
+COHORT_INLINE Activated silu(Vec x) {
+  const Vec divisor = 1.0f + exp(-x);
+  const Vec value = x / divisor, sigmoid = 1.0f / divisor;
+  return {value, sigmoid + value * (1.0f - sigmoid)};
+}
+
+COHORT_INLINE Activated gelu_tanh(Vec x) {
+  constexpr float kScale = 0.79788456080286536f, kCubic = 0.044715f;  // sqrt(2 / pi)
+  const Vec square = x * x;
+  const Vec t = tanh(kScale * x * (1.0f + kCubic * square));
+  const Vec inner_slope = kScale * (1.0f + 3.0f * kCubic * square);
+  return {0.5f * x * (1.0f + t), 0.5f * (1.0f + t) + 0.5f * x * (1.0f - t * t) * inner_slope};
+}
+
+template <Activation activation>
+COHORT_INLINE Activated activate(Vec x) {
+  return activation == Activation::kSilu ? silu(x) : gelu_tanh(x);
+}
+
+template <Activation activation, typename T>
+COHORT_INLINE void gated_activation_rows(const T* gate_up, T* y, int64_t begin, int64_t end, int64_t width) {
   for (int64_t row = begin; row < end; ++row) {
     const T* gate = gate_up + row * 2 * width;
     const T* up = gate + width;
     for_blocks(width, [&](int64_t c, int64_t count) __attribute__((always_inline)) {
-      const Vec g = load_block(gate + c, count);
-      store_block(y + row * width + c, g / (1.0f + exp(-g)) * load_block(up + c, count), count);
+      const Activated g = activate<activation>(load_block(gate + c, count));
+      store_block(y + row * width + c, g.value * load_block(up + c, count), count);
     });
   }
 }
 
-template <typename T>
-COHORT_INLINE void swiglu_backward_rows(const T* gate_up, const T* grad_y, T* grad_gate_up, int64_t begin,
-                                        int64_t end, int64_t width) {
+template <Activation activation, typename T>
+COHORT_INLINE void gated_activation_backward_rows(const T* gate_up, const T* grad_y, T* grad_gate_up,
+                                                  int64_t begin, int64_t end, int64_t width) {
   for (int64_t row = begin; row < end; ++row) {
     const T* gate = gate_up + row * 2 * width;
     const T* up = gate + width;
     T* grad_gate = grad_gate_up + row * 2 * width;
     T* grad_up = grad_gate + width;
     for_blocks(width, [&](int64_t c, int64_t count) __attribute__((always_inline)) {
-      const Vec g = load_block(gate + c, count);
+      const Activated g = activate<activation>(load_block(gate + c, count));
       const Vec grad = load_block(grad_y + row * width + c, count);
-      const Vec sigmoid = 1.0f / (1.0f + exp(-g));
-      const Vec silu = g * sigmoid;
-      store_block(grad_up + c, grad * silu, count);
-      store_block(grad_gate + c, grad * load_block(up + c, count) * (sigmoid + silu * (1.0f - sigmoid)),
-                  count);
+      store_block(grad_up + c, grad * g.value, count);
+      store_block(grad_gate + c, grad * load_block(up + c, count) * g.slope, count);
     });
   }
 }
@@ -145,23 +166,33 @@ void rms_norm_backward(const T* x, const float* weight, const T* grad_y, T* grad
 }
 
 template <typename T>
-void swiglu(const T* gate_up, T* y, int64_t rows, int64_t width) {
-  at::parallel_for(0, rows, grain(width),
-                   [&](int64_t begin, int64_t end) { swiglu_rows(gate_up, y, begin, end, width); });
+void gated_activation(Activation activation, const T* gate_up, T* y, int64_t rows, int64_t width) {
+  at::parallel_for(0, rows, grain(width), [&](int64_t begin, int64_t end) {
+    if (activation == Activation::kSilu) {
+      gated_activation_rows<Activation::kSilu>(gate_up, y, begin, end, width);
+    } else {
+      gated_activation_rows<Activation::kGeluTanh>(gate_up, y, begin, end, width);
+    }
+  });
 }
 
 template <typename T>
-void swiglu_backward(const T* gate_up, const T* grad_y, T* grad_gate_up, int64_t rows, int64_t width) {
+void gated_activation_backward(Activation activation, const T* gate_up, const T* grad_y, T* grad_gate_up,
+                               int64_t rows, int64_t width) {
   at::parallel_for(0, rows, grain(width), [&](int64_t begin, int64_t end) {
-    swiglu_backward_rows(gate_up, grad_y, grad_gate_up, begin, end, width);
+    if (activation == Activation::kSilu) {
+      gated_activation_backward_rows<Activation::kSilu>(gate_up, grad_y, grad_gate_up, begin, end, width);
+    } else {
+      gated_activation_backward_rows<Activation::kGeluTanh>(gate_up, grad_y, grad_gate_up, begin, end, width);
+    }
   });
 }
 
 #define COHORT_INSTANTIATE(T)                                                                                \
   template void rms_norm<T>(const T*, const float*, T*, int64_t, int64_t, float);                            \
   template void rms_norm_backward<T>(const T*, const float*, const T*, T*, float*, int64_t, int64_t, float); \
-  template void swiglu<T>(const T*, T*, int64_t, int64_t);                                                   \
-  template void swiglu_backward<T>(const T*, const T*, T*, int64_t, int64_t);
+  template void gated_activation<T>(Activation, const T*, T*, int64_t, int64_t);                             \
+  template void gated_activation_backward<T>(Activation, const T*, const T*, T*, int64_t, int64_t);
 COHORT_INSTANTIATE(float)
 COHORT_INSTANTIATE(at::BFloat16)
 #undef COHORT_INSTANTIATE

@@ -38,7 +38,7 @@ KeptRow kept_row(float* row, int64_t vocabulary, const TokenTargets& targets, in
 }
 
 TokenLogprobs forward_chunks(const at::Tensor& hidden, const Linear& head, const TokenTargets& targets,
-                             double temperature) {
+                             const LogitOptions& options) {
   const int64_t num_rows = hidden.size(0), vocabulary = head.out_features();
   TokenLogprobs result{at::empty({num_rows}, at::kFloat), at::empty({num_rows}, at::kFloat)};
   float* logprobs = result.logprobs.mutable_data_ptr<float>();
@@ -46,7 +46,7 @@ TokenLogprobs forward_chunks(const at::Tensor& hidden, const Linear& head, const
   const int64_t step = logit_rows_at_once(vocabulary);
   for (int64_t first = 0; first < num_rows; first += step) {
     const int64_t count = std::min(step, num_rows - first);
-    at::Tensor logits = scaled_logits(head.product(hidden.narrow(0, first, count)), temperature);
+    at::Tensor logits = scaled_logits(head.product(hidden.narrow(0, first, count)), options);
     float* data = logits.mutable_data_ptr<float>();
     at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
       std::vector<float> buffer;
@@ -61,12 +61,24 @@ TokenLogprobs forward_chunks(const at::Tensor& hidden, const Linear& head, const
   return result;
 }
 
-/// Turns the logits of one row into the gradient of its token's log-probability, times `coefficient`.
+/// Turns the logits of one row into the gradient of its token's log-probability by the head's products, times
+/// `coefficient`.
 void row_gradient(float* logits, int64_t vocabulary, const TokenTargets& targets, int64_t index,
-                  float coefficient, std::vector<float>& buffer) {
+                  const LogitOptions& options, float coefficient, std::vector<float>& buffer,
+                  std::vector<float>& slopes) {
   const KeptRow row = kept_row(logits, vocabulary, targets, index, buffer);
+  if (options.softcap > 0.0) {
+    slopes.resize(row.count);
+    const auto inverse_cap = static_cast<float>(options.temperature / options.softcap);
+    for (int64_t i = 0; i < row.count; ++i) {
+      const float t = row.logits[i] * inverse_cap;
+      slopes[i] = 1.0f - t * t;
+    }
+  }
   const float lse = COHORT_CALL_KERNEL(log_sum_exp(row.logits, row.count));
+  coefficient /= static_cast<float>(options.temperature);
   COHORT_CALL_KERNEL(softmax_gradient(row.logits, row.count, lse, row.target, -coefficient));
+  for (size_t i = 0; i < slopes.size(); ++i) row.logits[i] *= slopes[i];
   if (row.logits == logits) return;
   const std::vector<int32_t>& kept = *targets.kept_ids[index];
   std::fill_n(logits, vocabulary, 0.0f);
@@ -75,14 +87,16 @@ void row_gradient(float* logits, int64_t vocabulary, const TokenTargets& targets
 
 class TokenLogprobsFunction : public torch::autograd::Function<TokenLogprobsFunction> {
  public:
-  static variable_list forward(AutogradContext* context, const at::Tensor& hidden, const at::Tensor& weight,
-                               const Linear* head, const TokenTargets* targets, double temperature) {
-    (void)weight;
+  static variable_list forward(AutogradContext* context, const at::Tensor& hidden,
+                               const at::Tensor& trained_leaf, const Linear* head,
+                               const TokenTargets* targets, LogitOptions options) {
+    (void)trained_leaf;
     context->save_for_backward({hidden});
     context->saved_data["head"] = reinterpret_cast<int64_t>(head);
     context->saved_data["targets"] = reinterpret_cast<int64_t>(targets);
-    context->saved_data["temperature"] = temperature;
-    TokenLogprobs result = forward_chunks(hidden, *head, *targets, temperature);
+    context->saved_data["temperature"] = options.temperature;
+    context->saved_data["softcap"] = options.softcap;
+    TokenLogprobs result = forward_chunks(hidden, *head, *targets, options);
     context->mark_non_differentiable({result.entropies});
     return {result.logprobs, result.entropies};
   }
@@ -91,7 +105,8 @@ class TokenLogprobsFunction : public torch::autograd::Function<TokenLogprobsFunc
     const at::Tensor hidden = context->get_saved_variables()[0];
     const auto& head = *reinterpret_cast<const Linear*>(context->saved_data["head"].toInt());
     const auto& targets = *reinterpret_cast<const TokenTargets*>(context->saved_data["targets"].toInt());
-    const double temperature = context->saved_data["temperature"].toDouble();
+    const LogitOptions options{context->saved_data["temperature"].toDouble(),
+                               context->saved_data["softcap"].toDouble()};
     const at::Tensor grad = grads[0].contiguous();
     const float* coefficients = grad.const_data_ptr<float>();
     const int64_t num_rows = hidden.size(0), vocabulary = head.out_features(),
@@ -100,13 +115,13 @@ class TokenLogprobsFunction : public torch::autograd::Function<TokenLogprobsFunc
     for (int64_t first = 0; first < num_rows; first += step) {
       const int64_t count = std::min(step, num_rows - first);
       const at::Tensor rows = hidden.narrow(0, first, count);
-      at::Tensor logits = scaled_logits(head.product(rows), temperature);
+      at::Tensor logits = scaled_logits(head.product(rows), options);
       float* data = logits.mutable_data_ptr<float>();
       at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
-        std::vector<float> buffer;
+        std::vector<float> buffer, slopes;
         for (int64_t i = begin; i < end; ++i) {
-          row_gradient(data + i * vocabulary, vocabulary, targets, first + i,
-                       coefficients[first + i] / static_cast<float>(temperature), buffer);
+          row_gradient(data + i * vocabulary, vocabulary, targets, first + i, options,
+                       coefficients[first + i], buffer, slopes);
         }
       });
       grad_hidden.narrow(0, first, count).copy_(head.backward(logits, rows));
@@ -117,9 +132,9 @@ class TokenLogprobsFunction : public torch::autograd::Function<TokenLogprobsFunc
 
 /// Plain formula for float64 and other devices; holds all logits.
 TokenLogprobs aten_token_logprobs(const at::Tensor& hidden, const Linear& head, const TokenTargets& targets,
-                                  double temperature) {
+                                  const LogitOptions& options) {
   const int64_t num_rows = hidden.size(0);
-  at::Tensor logits = scaled_logits(head.forward(hidden), temperature);
+  at::Tensor logits = scaled_logits(head.forward(hidden), options);
   if (!targets.kept_ids.empty()) {
     at::Tensor removed = at::zeros(logits.sizes(), at::kBool);
     for (int64_t i = 0; i < num_rows; ++i) {
@@ -143,20 +158,30 @@ int64_t logit_rows_at_once(int64_t vocabulary) {
   return rows / 64 * 64;
 }
 
-at::Tensor scaled_logits(const at::Tensor& logits, double temperature) {
-  at::Tensor scaled = logits.scalar_type() == at::kDouble ? logits : logits.to(at::kFloat);
-  if (temperature == 1.0) return scaled;
-  return scaled.div(temperature);
+at::Tensor scaled_logits(const at::Tensor& products, const LogitOptions& options) {
+  at::Tensor logits = products.scalar_type() == at::kDouble ? products : products.to(at::kFloat);
+  if (options.softcap > 0.0 && has_cpu_kernel(products) && !at::GradMode::is_enabled()) {
+    logits = logits.is_same(products) ? logits.clone() : logits.contiguous();
+    const int64_t vocabulary = logits.size(1);
+    float* data = logits.mutable_data_ptr<float>();
+    at::parallel_for(0, logits.size(0), 1, [&](int64_t begin, int64_t end) {
+      COHORT_CALL_KERNEL(cap_logits(data + begin * vocabulary, (end - begin) * vocabulary,
+                                    static_cast<float>(options.softcap)));
+    });
+  } else if (options.softcap > 0.0) {
+    logits = logits.div(options.softcap).tanh() * options.softcap;
+  }
+  return options.temperature == 1.0 ? logits : logits.div(options.temperature);
 }
 
 TokenLogprobs token_logprobs(const at::Tensor& hidden, const Linear& head, const TokenTargets& targets,
-                             double temperature) {
+                             const LogitOptions& options) {
   check_shape(hidden, {static_cast<int64_t>(targets.token_ids.size()), head.weight().size(1)},
               "token_logprobs: hidden");
   COHORT_CHECK(targets.kept_ids.empty() || targets.kept_ids.size() == targets.token_ids.size());
-  if (!has_cpu_kernel(hidden)) return aten_token_logprobs(hidden, head, targets, temperature);
-  if (!at::GradMode::is_enabled()) return forward_chunks(hidden, head, targets, temperature);
-  const auto results = TokenLogprobsFunction::apply(hidden, head.weight(), &head, &targets, temperature);
+  if (!has_cpu_kernel(hidden)) return aten_token_logprobs(hidden, head, targets, options);
+  if (!at::GradMode::is_enabled()) return forward_chunks(hidden, head, targets, options);
+  const auto results = TokenLogprobsFunction::apply(hidden, head.trained_leaf(), &head, &targets, options);
   return {results[0], results[1]};
 }
 

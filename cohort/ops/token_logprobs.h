@@ -21,17 +21,25 @@ struct TokenTargets {
   std::vector<const std::vector<int32_t>*> kept_ids;  ///< [M] ascending ids, or empty: the whole vocabulary
 };
 
-/// log softmax(head(hidden) / temperature)[token] for every row of `hidden` [M, H]. Works through chunks of
-/// rows, so that memory is O(chunk * vocabulary); the backward computes each chunk's logits again. Gradient
-/// to hidden and the head; `head` and `targets` must stay alive until the backward is done.
+/// What the head's products go through: softcap * tanh(product / softcap) where softcap is not 0
+/// (arXiv:2408.00118), then / temperature.
+struct LogitOptions {
+  double temperature = 1.0;
+  double softcap = 0.0;
+};
+
+/// log softmax(logits)[token] for every row of `hidden` [M, H]. Works through chunks of rows, so that memory
+/// is O(chunk * vocabulary); the backward computes each chunk's logits again. Gradient to hidden and the
+/// head; `head` and `targets` must stay alive until the backward is done.
 TokenLogprobs token_logprobs(const at::Tensor& hidden, const Linear& head, const TokenTargets& targets,
-                             double temperature);
+                             const LogitOptions& options);
 
 /// How many rows of logits over `vocabulary` ids are held at once.
 int64_t logit_rows_at_once(int64_t vocabulary);
 
-/// One row of logits as float32, divided by the temperature; what the sampler draws from and what
-/// token_logprobs sees. `logits` [rows, V] in the compute dtype -> [rows, V] float32 (float64 stays).
-at::Tensor scaled_logits(const at::Tensor& logits, double temperature);
+/// Rows of logits as float32, capped and divided by the temperature; what the sampler draws from and what
+/// token_logprobs sees. `products` [rows, V] of the head in the compute dtype -> [rows, V] float32 (float64
+/// stays).
+at::Tensor scaled_logits(const at::Tensor& products, const LogitOptions& options);
 
 }  // namespace cohort

@@ -45,6 +45,13 @@ float log_sum_exp(const float* x, int64_t count) { return row_log_sum_exp(x, cou
 
 float entropy(const float* x, int64_t count, float log_sum_exp) { return row_entropy(x, count, log_sum_exp); }
 
+void cap_logits(float* x, int64_t count, float softcap) {
+  const float inverse = 1.0f / softcap;
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) store(x + i, tanh(load(x + i) * inverse) * softcap);
+  if (i < count) store_part(x + i, tanh(load_part(x + i, count - i) * inverse) * softcap, count - i);
+}
+
 void probabilities(const float* x, int64_t count, float log_sum_exp, float* out) {
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) store(out + i, exp(load(x + i) - log_sum_exp));

@@ -23,6 +23,9 @@ COHORT_DECLARE_KERNELS(
     // Written for count / kSumBlock (rounded up) blocks.
     void block_sums(const float* x, int64_t count, float log_sum_exp, float* sums);
 
+    // x = softcap * tanh(x / softcap), element by element.
+    void cap_logits(float* x, int64_t count, float softcap);
+
     // Writes exp(x - log_sum_exp) of `count` elements.
     void probabilities(const float* x, int64_t count, float log_sum_exp, float* out);)
 

@@ -37,14 +37,14 @@ Rollout::Rollout(const Decoder& decoder, const Tokenizer* tokenizer, KvCache& ca
       params_(params),
       address_(address),
       on_completion_(on_completion),
-      scheduler_({.num_pages = num_pages, .max_positions = decoder.config().max_position_embeddings},
+      scheduler_({.num_pages = num_pages, .max_positions = decoder.config().context_length},
                  prompt_lengths(prompts), num_generations, params.max_completion_length),
       growing_(prompts.size() * num_generations) {
   for (size_t i = 0; i < growing_.size(); ++i) {
     const auto prompt_length = static_cast<int64_t>(prompts[i / num_generations].token_ids.size());
     growing_[i].completion.policy_version = policy_version;
     growing_[i].max_length =
-        std::min(params.max_completion_length, decoder.config().max_position_embeddings - prompt_length);
+        std::min(params.max_completion_length, decoder.config().context_length - prompt_length);
     if (!params.stop_strings.empty()) growing_[i].detokenizer.emplace(*tokenizer);
   }
 }
@@ -135,9 +135,10 @@ void Rollout::draw_tokens(const at::Tensor& hidden, const std::vector<Draw>& dra
     std::vector<int64_t> rows;
     for (int64_t i = first; i < last; ++i) rows.push_back(draws[i].row);
     const at::Tensor input = decoder_.head_input(hidden, at::tensor(rows, at::kLong).to(hidden.device()));
-    const at::Tensor logits = scaled_logits(decoder_.head().product(input), params_.logprob_temperature())
-                                  .to(at::kCPU, at::kFloat)
-                                  .contiguous();
+    const LogitOptions options{.temperature = params_.logprob_temperature(),
+                               .softcap = decoder_.config().final_softcap};
+    const at::Tensor logits =
+        scaled_logits(decoder_.head().product(input), options).to(at::kCPU, at::kFloat).contiguous();
     const float* data = logits.const_data_ptr<float>();
     std::vector<std::vector<SampledToken>> tokens(last - first);
     at::parallel_for(0, last - first, 1, [&](int64_t begin, int64_t end) {

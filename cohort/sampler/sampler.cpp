@@ -11,9 +11,9 @@ void check_prompts(const std::vector<Prompt>& prompts, const DecoderConfig& conf
   for (const Prompt& prompt : prompts) {
     const auto length = static_cast<int64_t>(prompt.token_ids.size());
     if (length == 0) throw FormatError(str(prompt.id, ": the prompt has no tokens"));
-    if (length >= config.max_position_embeddings) {
+    if (length >= config.context_length) {
       throw FormatError(str(prompt.id, ": the prompt has ", length, " tokens; the model's context of ",
-                            config.max_position_embeddings, " leaves no room for a completion"));
+                            config.context_length, " leaves no room for a completion"));
     }
     for (const int32_t id : prompt.token_ids) {
       if (id < 0 || id >= config.vocab_size) {
@@ -45,7 +45,7 @@ void check_cache_tokens(int64_t cache_tokens, const std::vector<Prompt>& prompts
   if (cache_tokens == 0) return;
   for (const Prompt& prompt : prompts) {
     const auto length = static_cast<int64_t>(prompt.token_ids.size());
-    const int64_t longest = std::min(max_completion_length, config.max_position_embeddings - length);
+    const int64_t longest = std::min(max_completion_length, config.context_length - length);
     const int64_t needed = kPageRows * pages_for_group(length, 1, longest);
     if (needed > cache_tokens / kPageRows * kPageRows) {
       throw ConfigError(str("rollout.cache_tokens = ", cache_tokens, " does not hold ", prompt.id, " (",
@@ -59,7 +59,7 @@ int64_t default_cache_pages(const DecoderConfig& config, at::ScalarType compute,
                             int64_t max_completion_length) {
   int64_t needed = 1, at_least = 1;
   for (const int64_t length : prompt_lengths) {
-    const int64_t longest = std::min(max_completion_length, config.max_position_embeddings - length);
+    const int64_t longest = std::min(max_completion_length, config.context_length - length);
     needed += pages_for_group(length, num_generations, longest);
     at_least = std::max(at_least, pages_for_group(length, 1, longest));
   }

@@ -12,7 +12,7 @@ void save_checkpoint(const fs::path& temporary, const fs::path& final, const Dec
                      const AdamW& optimizer, const Json& state) {
   retire_directory(temporary);
   fs::create_directories(temporary);
-  write_safetensors(temporary / "weights.safetensors", decoder.named_weights());
+  write_safetensors(temporary / "weights.safetensors", decoder.trained_weights());
   write_safetensors(temporary / "optimizer.safetensors", optimizer.save());
   Json whole = state;
   whole["num_updates"] = optimizer.num_updates();
@@ -24,7 +24,7 @@ Json load_checkpoint(const fs::path& directory, Decoder& decoder, AdamW& optimiz
   const at::NoGradGuard no_grad;
   Json state = read_json(directory / "state.json");
   const SafetensorsFile weights(directory / "weights.safetensors");
-  for (const auto& [name, weight] : decoder.named_weights()) {
+  for (const auto& [name, weight] : decoder.trained_weights()) {
     const at::Tensor saved = weights.tensor(name);
     if (saved.sizes() != weight.sizes()) {
       throw FormatError(cohort::str(weights.path().string(), ": tensor \"", name, "\" is ", saved.sizes(),

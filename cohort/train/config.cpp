@@ -15,6 +15,9 @@ constexpr const char* kMicrobatchMeaning =
     "Rows (tokens) forwarded and backpropagated at once: bounds memory, changes no result.";
 constexpr const char* kRecomputeMeaning =
     "Keep only each layer's input and compute the rest again in the backward pass: less memory, more time.";
+constexpr const char* kAuxLossMeaning =
+    "Weight of the load-balancing loss of mixtures of experts (arXiv:2101.03961 eq. 4), per completion and "
+    "layer.";
 constexpr const char* kSaveStepsMeaning = "Steps between checkpoints; 0 writes one at the end only.";
 constexpr const char* kSaveLimitMeaning = "Checkpoints kept, the newest ones; the best one is kept besides.";
 constexpr const char* kNonfiniteMeaning =
@@ -55,6 +58,12 @@ void check_rewards(const std::vector<RewardConfig>& rewards) {
   }
 }
 
+void check_lora(const LoraConfig& lora) {
+  if (lora.r > 0) return;
+  if (!(lora == LoraConfig{}))
+    throw ConfigError("[lora] has no effect without lora.r: set it, or remove the table");
+}
+
 void check_evaluation(const TrainConfig& config) {
   const bool is_on = config.train.eval_steps > 0;
   if (is_on && config.data.eval_path.empty()) {
@@ -79,6 +88,22 @@ void describe(FieldVisitor& f, RewardConfig& reward) {
     "For `command`: a shell command that answers one JSON line with one JSON line.");
   f("timeout_s", reward.timeout_s,
     "For `command`: seconds for one answer, 10 when unset; later ones count as timeout.", above(0.0));
+}
+
+void describe(FieldVisitor& f, LoraConfig& lora) {
+  f("r", lora.r, "Rank of the adapters; 0 trains the whole model.", at_least(0));
+  f("alpha", lora.alpha, "An adapter adds alpha / r times its product.", above(0.0));
+  f("dropout", lora.dropout,
+    "Share of an adapter's inputs left out, in supervised training only: sampler and trainer share one "
+    "forward.",
+    between(0.0, 0.99));
+  f("target_modules", lora.target_modules,
+    "Ends of the names of the adapted modules, such as q_proj; all-linear takes all but the head.");
+  f("exclude_modules", lora.exclude_modules, "Ends of names that are left out again.");
+  f("use_rslora", lora.use_rslora, "Scale by alpha / sqrt(r) (arXiv:2312.03732).");
+  f("use_dora", lora.use_dora, "Train the length of each output's weight, too (DoRA, arXiv:2402.09353).");
+  f("modules_to_save", lora.modules_to_save,
+    "Modules trained whole beside the adapters: embed_tokens, lm_head.");
 }
 
 void ModelConfig::describe(FieldVisitor& f) {
@@ -133,6 +158,7 @@ void GrpoLoopConfig::describe(FieldVisitor& f) {
     at_least(1));
   f("tokens_per_microbatch", tokens_per_microbatch, kMicrobatchMeaning, at_least(1));
   f("recompute", recompute, kRecomputeMeaning);
+  f("router_aux_loss_coef", router_aux_loss_coef, kAuxLossMeaning, at_least(0.0));
   f("eval_steps", eval_steps, "Steps between evaluations on `data.eval_path`; 0 never evaluates.",
     at_least(0));
   f("num_generations_eval", num_generations_eval,
@@ -149,6 +175,8 @@ void RunConfig::describe(FieldVisitor& f) {
 void TrainConfig::describe(FieldVisitor& f) {
   f("seed", seed, kSeedMeaning, at_least(0));
   f("model", model, "The model and how it computes.");
+  f("lora", lora,
+    "Low-rank adapters on the frozen model (arXiv:2106.09685), in PEFT's format; the run's `final` is one.");
   f("data", data, "What is trained and evaluated on.");
   f("rollout", rollout, "How completions are drawn.");
   f("reward", reward, "A reward function; the table is given once for each.");
@@ -169,6 +197,7 @@ void SftLoopConfig::describe(FieldVisitor& f) {
   f("sequences_per_step", sequences_per_step, "Lines of data in each update.", at_least(1));
   f("tokens_per_microbatch", tokens_per_microbatch, kMicrobatchMeaning, at_least(1));
   f("recompute", recompute, kRecomputeMeaning);
+  f("router_aux_loss_coef", router_aux_loss_coef, kAuxLossMeaning, at_least(0.0));
   f("save_steps", save_steps, kSaveStepsMeaning, at_least(0));
   f("save_total_limit", save_total_limit, "Checkpoints kept, the newest ones.", at_least(1));
   f("max_nonfinite_steps", max_nonfinite_steps, kNonfiniteMeaning, at_least(1));
@@ -177,6 +206,8 @@ void SftLoopConfig::describe(FieldVisitor& f) {
 void SftConfig::describe(FieldVisitor& f) {
   f("seed", seed, kSeedMeaning, at_least(0));
   f("model", model, "The model and how it computes.");
+  f("lora", lora,
+    "Low-rank adapters on the frozen model (arXiv:2106.09685), in PEFT's format; the run's `final` is one.");
   f("data", data, "What is trained on.");
   f("optimizer", optimizer, "AdamW and its schedule.");
   f("train", train, "The loop: its length, memory and checkpoints.");
@@ -186,6 +217,11 @@ void SftConfig::describe(FieldVisitor& f) {
 void validate(const TrainConfig& config) {
   check_model_data_run(config.model.path, config.data.path, config.run.dir);
   check_length(config.train);
+  check_lora(config.lora);
+  if (config.lora.dropout != 0.0) {
+    throw ConfigError(
+        "lora.dropout must be 0 in `cohort train`: sampler and trainer share one forward without noise");
+  }
   check_rewards(config.reward);
   check_evaluation(config);
   if (config.rollout.prompts_per_step % config.train.steps_per_generation != 0) {
@@ -198,6 +234,10 @@ void validate(const TrainConfig& config) {
 void validate(const SftConfig& config) {
   check_model_data_run(config.model.path, config.data.path, config.run.dir);
   check_length(config.train);
+  check_lora(config.lora);
+  if (config.lora.dropout != 0.0 && config.lora.use_dora) {
+    throw ConfigError("lora.dropout does not go with lora.use_dora; set one of them");
+  }
 }
 
 std::string configuration_page() {

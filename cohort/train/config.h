@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "cohort/core/config.h"
+#include "cohort/models/lora_config.h"
 #include "cohort/objectives/objective_config.h"
 #include "cohort/rewards/reward.h"
 
 namespace cohort {
 
 void describe(FieldVisitor& f, RewardConfig& reward);
+void describe(FieldVisitor& f, LoraConfig& lora);
 
 struct ModelConfig {
   std::string path;
@@ -64,6 +66,7 @@ struct GrpoLoopConfig {
   int64_t steps_per_generation = 1;
   int64_t tokens_per_microbatch = 2048;
   bool recompute = false;
+  double router_aux_loss_coef = 0.0;
   int64_t eval_steps = 0;
   std::optional<int64_t> num_generations_eval;
   int64_t save_steps = 100;
@@ -83,6 +86,7 @@ struct RunConfig {
 struct TrainConfig {
   int64_t seed = 42;
   ModelConfig model;
+  LoraConfig lora;
   DataConfig data;
   RolloutConfig rollout;
   std::vector<RewardConfig> reward;
@@ -107,6 +111,7 @@ struct SftLoopConfig {
   int64_t sequences_per_step = 8;
   int64_t tokens_per_microbatch = 2048;
   bool recompute = false;
+  double router_aux_loss_coef = 0.0;
   int64_t save_steps = 500;
   int64_t save_total_limit = 2;
   int64_t max_nonfinite_steps = 5;
@@ -118,6 +123,7 @@ struct SftLoopConfig {
 struct SftConfig {
   int64_t seed = 42;
   ModelConfig model;
+  LoraConfig lora;
   SftDataConfig data;
   OptimizerConfig optimizer{.learning_rate = 2e-5};
   SftLoopConfig train;

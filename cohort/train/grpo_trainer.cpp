@@ -22,7 +22,8 @@ GrpoTrainer::GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder
       loss_options_{.temperature = config.rollout.temperature,
                     .max_completion_length = config.rollout.max_completion_length,
                     .tokens_per_microbatch = config.train.tokens_per_microbatch,
-                    .recompute = config.train.recompute} {}
+                    .recompute = config.train.recompute,
+                    .router_aux_loss_coef = config.train.router_aux_loss_coef} {}
 
 StepRecord GrpoTrainer::step(int64_t index) {
   GrpoStep step;
@@ -37,6 +38,7 @@ StepRecord GrpoTrainer::step(int64_t index) {
   assign_advantages(step);  // reward -> advantage
   timer.lap("timing_s/adv");
   if (reference_ != nullptr) {
+    const AdaptersOff base(*reference_);  // where the reference is the policy itself
     fill_ref_logprobs(*reference_, step.trained, loss_options_);
     timer.lap("timing_s/ref");
   }

@@ -14,24 +14,49 @@ namespace {
 constexpr int64_t kProgramBytes = int64_t{384} << 20;  // libraries, prepared products, data, allocator
 constexpr int64_t kFloatBytes = 4;
 
-/// Elements that a layer keeps of one row for its backward: both norms' inputs and outputs, q k v behind the
-/// rotation and, where they have norms, before them, the attended rows, and the MLP's inner rows.
-int64_t kept_elements(const DecoderConfig& c) {
+/// Elements of one row inside an MLP, or of all experts that a row chose.
+int64_t inner_elements(const DecoderConfig& c, const LayerConfig& layer) {
+  return layer.has_experts ? c.num_experts_per_tok * c.moe_intermediate_size : c.intermediate_size;
+}
+
+/// Elements that a layer keeps of one row for its backward: the norms' inputs and outputs, q k v behind the
+/// rotation and, where they have norms, before them, the attended rows, and the MLP's inner rows; with
+/// experts also the rows as they are spread over them, and their outputs.
+int64_t kept_elements(const DecoderConfig& c, const LayerConfig& layer) {
   const int64_t q = c.num_attention_heads * c.head_dim, kv = c.num_key_value_heads * c.head_dim;
-  return 4 * c.hidden_size + (c.qk_norm ? 2 : 1) * (q + 2 * kv) + q + 3 * c.intermediate_size;
+  const int64_t norms = 2 + (c.names.post_attention_norm != nullptr) + (c.names.post_mlp_norm != nullptr);
+  const int64_t spread =
+      layer.has_experts ? 2 * c.num_experts_per_tok * c.hidden_size + 4 * c.num_experts : 0;
+  return 2 * norms * c.hidden_size + (c.qk_norm ? 2 : 1) * (q + 2 * kv) + q + 3 * inner_elements(c, layer) +
+         spread;
+}
+
+int64_t kept_elements(const DecoderConfig& c) {
+  int64_t total = 0;
+  for (const LayerConfig& layer : c.layers) total += kept_elements(c, layer);
+  return total;
 }
 
 /// Elements of one row that live only while a layer's backward runs.
 int64_t gradient_elements(const DecoderConfig& c) {
   const int64_t q = c.num_attention_heads * c.head_dim, kv = c.num_key_value_heads * c.head_dim;
-  return std::max(2 * c.hidden_size + 5 * c.intermediate_size, 2 * c.hidden_size + 3 * q + 6 * kv);
+  int64_t mlp = 0;
+  for (const LayerConfig& layer : c.layers) {
+    const int64_t rows = layer.has_experts ? c.num_experts_per_tok : 1;
+    mlp = std::max(mlp, 2 * rows * c.hidden_size + 5 * inner_elements(c, layer));
+  }
+  return std::max(mlp, 2 * c.hidden_size + 3 * q + 6 * kv);
 }
 
 int64_t activation_bytes(const Decoder& decoder, const StepShape& step, int64_t rows) {
   const DecoderConfig& config = decoder.config();
   const auto element = static_cast<int64_t>(c10::elementSize(decoder.compute_dtype()));
-  const int64_t kept = step.recompute ? config.num_hidden_layers * config.hidden_size + kept_elements(config)
-                                      : config.num_hidden_layers * kept_elements(config);
+  int64_t kept = kept_elements(config);
+  if (step.recompute) {
+    kept = 0;
+    for (const LayerConfig& layer : config.layers) kept = std::max(kept, kept_elements(config, layer));
+    kept += config.num_hidden_layers * config.hidden_size;
+  }
   return rows * element * (kept + gradient_elements(config));
 }
 
@@ -70,12 +95,16 @@ MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step) {
   const int64_t parameters = decoder.num_parameters();
   const auto element = static_cast<int64_t>(c10::elementSize(decoder.compute_dtype()));
   const int64_t rows = std::min(step.rows, std::max(step.tokens_per_microbatch, step.longest_sequence));
-  const int64_t weights = parameters * (kFloatBytes + element);
+  const int64_t trained = decoder.num_trained();
+  // A frozen model is there as it is and packed, its adapters as masters and packed, both float32.
+  const bool is_adapted = decoder.lora_state() != nullptr;
+  const int64_t weights = parameters * (is_adapted ? 2 * element : kFloatBytes + element);
   MemoryPlan plan;
   plan.always = {{"weights", weights},
-                 {"reference", step.has_reference ? weights : 0},
-                 {"gradients", parameters * kFloatBytes},
-                 {"optimizer", 2 * parameters * kFloatBytes},
+                 {"adapters", is_adapted ? trained * 2 * kFloatBytes : 0},
+                 {"reference", step.has_reference && !is_adapted ? weights : 0},
+                 {"gradients", trained * kFloatBytes},
+                 {"optimizer", 2 * trained * kFloatBytes},
                  {"program", kProgramBytes}};
   const int64_t logits = logits_bytes(decoder, step.rows);
   if (step.cache_pages > 0) {

@@ -70,6 +70,7 @@ class RowBuilder {
     if (length > 1) batch_.input.plan.add_sequence(own.begin, length - 1, prompt_length, {prompt, own});
     batch_.rows.completion += length - 1;
     batch_.completions.push_back(&completion);
+    batch_.completion_rows.push_back(own);
     for (int64_t i = 0; i < length; ++i) {
       logit_rows_.push_back(i == 0 ? prompt.end - 1 : own.begin + i - 1);
       batch_.targets.token_ids.push_back(completion.token_ids[i]);
@@ -90,6 +91,26 @@ void RowCounts::add(const RowCounts& other) {
   prompt += other.prompt;
   completion += other.completion;
   repeated_prompt += other.repeated_prompt;
+}
+
+void PackedBatch::balance_experts(double weight) {
+  if (weight == 0.0) return;
+  for (const RowRange& rows : completion_rows) {
+    if (rows.begin < rows.end) balance.sequences.push_back({rows.begin, rows.end, weight});
+  }
+  input.balance = &balance;
+}
+
+double balance_weight(const DecoderConfig& config, const std::vector<PackGroup>& groups,
+                      double router_aux_loss_coef) {
+  const auto num_layers = std::count_if(config.layers.begin(), config.layers.end(),
+                                        [](const auto& layer) { return layer.has_experts; });
+  int64_t num_sequences = 0;
+  for (const PackGroup& group : groups) {
+    for (const Completion* completion : group.completions) num_sequences += completion_rows(*completion) > 0;
+  }
+  if (num_layers == 0 || num_sequences == 0) return 0.0;
+  return router_aux_loss_coef / static_cast<double>(num_layers * num_sequences);
 }
 
 std::vector<std::vector<PackGroup>> cut_into_microbatches(const std::vector<PackGroup>& groups,
@@ -125,7 +146,7 @@ std::unique_ptr<PackedBatch> pack(const std::vector<PackGroup>& groups, at::Devi
 TokenLogprobs packed_logprobs(const Decoder& decoder, const PackedBatch& batch, double temperature) {
   const at::Tensor hidden = decoder.forward(batch.input);
   return token_logprobs(decoder.head_input(hidden, batch.logit_rows), decoder.head(), batch.targets,
-                        temperature);
+                        {.temperature = temperature, .softcap = decoder.config().final_softcap});
 }
 
 void check_token_ids(const DecoderConfig& config, const std::vector<int32_t>& prompt_ids,
@@ -139,9 +160,9 @@ void check_token_ids(const DecoderConfig& config, const std::vector<int32_t>& pr
     }
   }
   const size_t length = prompt_ids.size() + completion_ids.size();
-  if (length > static_cast<size_t>(config.max_position_embeddings)) {
-    throw FormatError(str(where, ": ", length, " tokens are more than the model's context of ",
-                          config.max_position_embeddings));
+  if (length > static_cast<size_t>(config.context_length)) {
+    throw FormatError(
+        str(where, ": ", length, " tokens are more than the model's context of ", config.context_length));
   }
 }
 

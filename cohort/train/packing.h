@@ -37,8 +37,20 @@ struct PackedBatch {
   at::Tensor logit_rows;                       ///< [M] int64: the row that predicts each token
   TokenTargets targets;                        ///< [M] tokens, completion after completion
   std::vector<const Completion*> completions;  ///< whose tokens they are, in order
+  std::vector<RowRange> completion_rows;       ///< the rows of each
   RowCounts rows;
+  RouterBalance balance;
+
+  /// Asks the forward for the load-balancing loss of mixtures of experts over the rows of each completion,
+  /// each with this weight.
+  void balance_experts(double weight);
 };
+
+/// What a completion's rows weigh in the load-balancing loss: `router_aux_loss_coef`, averaged over the
+/// layers with experts and over the completions of `groups`, the whole batch of an update. 0 where there is
+/// nothing to balance.
+double balance_weight(const DecoderConfig& config, const std::vector<PackGroup>& groups,
+                      double router_aux_loss_coef);
 
 /// Cuts groups into pieces of at most `max_rows` rows, in order: a group that fits whole stays whole, a
 /// larger one is cut between completions, and a single completion above the bound gets a piece of its own.

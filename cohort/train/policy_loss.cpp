@@ -66,12 +66,14 @@ std::vector<PackGroup> forwarded_groups(std::span<const TrainedGroup> groups, bo
 
 /// Calls f(batch) for each packed piece.
 template <typename F>
-void for_each_microbatch(const std::vector<PackGroup>& groups, const LossOptions& options, at::Device device,
-                         F f) {
+void for_each_microbatch(const std::vector<PackGroup>& groups, const LossOptions& options,
+                         const Decoder& decoder, F f) {
   const std::vector<int32_t>* last_prompt = nullptr;
+  const double balance = balance_weight(decoder.config(), groups, options.router_aux_loss_coef);
   for (const auto& microbatch : cut_into_microbatches(groups, options.tokens_per_microbatch)) {
-    const auto batch = pack(microbatch, device, microbatch.front().prompt_ids == last_prompt);
+    const auto batch = pack(microbatch, decoder.device(), microbatch.front().prompt_ids == last_prompt);
     batch->input.recompute = options.recompute;
+    batch->balance_experts(balance);
     last_prompt = microbatch.back().prompt_ids;
     f(*batch);
   }
@@ -121,21 +123,22 @@ LossResult accumulate_policy_gradient(const Decoder& policy, std::span<const Tra
   const LossTerms terms = loss_terms(groups, objective, options.max_completion_length);
   const bool has_kl = objective.beta != 0.0;
   LossResult result;
-  for_each_microbatch(forwarded_groups(groups, has_kl), options, policy.device(),
-                      [&](const PackedBatch& batch) {
-                        if (!result.is_finite) return;
-                        const TokenLogprobs values = packed_logprobs(policy, batch, options.temperature);
-                        const ObjectiveInput input = objective_input(batch, terms, values.logprobs);
-                        const ObjectiveOutput output = grpo_objective(input, objective);
-                        record(batch, values, input, result);
-                        result.objective.add(output.metrics);
-                        if (!std::isfinite(output.metrics.loss)) {
-                          result.is_finite = false;
-                          result.nonfinite = batch.completions;
-                          return;
-                        }
-                        output.loss.backward();
-                      });
+  if (options.router_aux_loss_coef != 0.0) result.aux_loss = 0.0;
+  for_each_microbatch(forwarded_groups(groups, has_kl), options, policy, [&](const PackedBatch& batch) {
+    if (!result.is_finite) return;
+    const TokenLogprobs values = packed_logprobs(policy, batch, options.temperature);
+    const ObjectiveInput input = objective_input(batch, terms, values.logprobs);
+    const ObjectiveOutput output = grpo_objective(input, objective);
+    record(batch, values, input, result);
+    result.objective.add(output.metrics);
+    if (!std::isfinite(output.metrics.loss)) {
+      result.is_finite = false;
+      result.nonfinite = batch.completions;
+      return;
+    }
+    output.loss.backward();
+    if (result.aux_loss) *result.aux_loss += batch.balance.loss;
+  });
   if (!has_kl) {
     for_each_completion(groups, [&](const Completion& completion, const TrainedCompletion& trained) {
       if (trained.advantage == 0.0) result.objective.add_skipped_completion(loss_length(completion, trained));
@@ -152,16 +155,15 @@ void fill_ref_logprobs(const Decoder& reference, std::span<TrainedGroup> groups,
       targets[&group.group->completions[i]] = &group.completions[i];
     }
   }
-  for_each_microbatch(
-      forwarded_groups(groups, true), options, reference.device(), [&](const PackedBatch& batch) {
-        const at::Tensor values =
-            packed_logprobs(reference, batch, options.temperature).logprobs.cpu().to(at::kFloat);
-        const float* value = values.const_data_ptr<float>();
-        for (const Completion* completion : batch.completions) {
-          targets.at(completion)->ref_logprobs.assign(value, value + completion->token_ids.size());
-          value += completion->token_ids.size();
-        }
-      });
+  for_each_microbatch(forwarded_groups(groups, true), options, reference, [&](const PackedBatch& batch) {
+    const at::Tensor values =
+        packed_logprobs(reference, batch, options.temperature).logprobs.cpu().to(at::kFloat);
+    const float* value = values.const_data_ptr<float>();
+    for (const Completion* completion : batch.completions) {
+      targets.at(completion)->ref_logprobs.assign(value, value + completion->token_ids.size());
+      value += completion->token_ids.size();
+    }
+  });
 }
 
 }  // namespace cohort

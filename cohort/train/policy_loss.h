@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -30,12 +31,15 @@ struct LossOptions {
   int64_t max_completion_length = 0;
   int64_t tokens_per_microbatch = 0;
   bool recompute = false;
+  double router_aux_loss_coef = 0.0;
 };
 
 /// Sums over the micro-batches of one update.
 struct LossResult {
   ObjectiveMetrics objective;
   RowCounts rows;
+  std::optional<double>
+      aux_loss;  ///< the weighted load-balancing loss where one is asked for; not in objective.loss
   double entropy_sum = 0.0;
   int64_t num_forwarded_tokens = 0;     ///< loss tokens that were forwarded
   double logprob_difference_sum = 0.0;  ///< |policy - sampler|, over the forwarded tokens

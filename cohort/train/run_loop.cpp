@@ -9,7 +9,7 @@
 #include "cohort/core/log.h"
 #include "cohort/core/progress.h"
 #include "cohort/core/units.h"
-#include "cohort/models/pretrained.h"
+#include "cohort/models/adapter.h"
 #include "cohort/train/checkpoint.h"
 #include "cohort/train/metrics_log.h"
 #include "cohort/train/step_metrics.h"
@@ -88,7 +88,7 @@ int RunLoop::run() {
              "; the checkpoint is written, --resume continues");
     return 128 + stop_signal;
   }
-  save_pretrained(decoder_, source_model_, run_.final_model());
+  save_trained(decoder_, source_model_, run_.final_model());
   return 0;
 }
 
@@ -132,7 +132,7 @@ void RunLoop::evaluate(Metrics& metrics, Metrics& timings) {
   timings.emplace_back("timing_s/testing", seconds_since_start() - start);
   if (!record.score || (best_score_ && *record.score <= *best_score_)) return;
   best_score_ = record.score;
-  save_pretrained(decoder_, source_model_, run_.best_model());
+  save_trained(decoder_, source_model_, run_.best_model());
 }
 
 void RunLoop::save(MetricsLog& log, JsonlWriter& completions) {

@@ -33,8 +33,20 @@ RunDirectory open_run(const Config& config, bool resume) {
   return RunDirectory::create(config.run.dir, toml);
 }
 
-std::unique_ptr<Decoder> load_model(const ModelConfig& config) {
-  return load_pretrained(config.path, parse_dtype(config.dtype), parse_device(config.device));
+/// The model to train: all of it, or adapters on it.
+std::unique_ptr<Decoder> load_model(const ModelConfig& config, const LoraConfig& lora, int64_t seed) {
+  auto decoder = load_pretrained(config.path, parse_dtype(config.dtype), parse_device(config.device),
+                                 HeadKind::kCausalLm, /*is_frozen=*/lora.r > 0);
+  if (lora.r > 0) decoder->adapt(lora, static_cast<uint64_t>(seed));
+  for (const std::string& note : decoder->config().notes) log_info("config.json: ", note);
+  return decoder;
+}
+
+/// A coefficient that nothing would heed is refused.
+void check_router_loss(double router_aux_loss_coef, const DecoderConfig& model) {
+  if (router_aux_loss_coef != 0.0 && model.num_experts == 0) {
+    throw ConfigError("train.router_aux_loss_coef has no effect: the model has no experts; remove it");
+  }
 }
 
 int64_t num_steps(std::optional<int64_t> max_steps, std::optional<double> epochs, int64_t rows,
@@ -87,7 +99,7 @@ struct LargestStep {
     for (const Prompt& prompt : prompts) {
       const auto length = static_cast<int64_t>(prompt.token_ids.size());
       const int64_t longest =
-          std::min(config.rollout.max_completion_length, policy.config().max_position_embeddings - length);
+          std::min(config.rollout.max_completion_length, policy.config().context_length - length);
       longest_sequence = std::max(longest_sequence, length + longest);
       if (const int64_t group = length + num_generations * longest; count * group > rows) {
         rows = count * group;
@@ -174,19 +186,28 @@ std::function<EvalRecord()> evaluator(const TrainConfig& config, Sampler& sample
 
 int run_grpo(const TrainConfig& config, bool resume) {
   validate(config);
-  const auto policy = load_model(config.model);
+  const auto policy = load_model(config.model, config.lora, config.seed);
+  check_router_loss(config.train.router_aux_loss_coef, policy->config());
   const auto tokenizer = require_tokenizer(config.model.path, policy->config());
   std::vector<Prompt> data = read_tokenized(config.data.path, *tokenizer, policy->config());
   check_stop_strings(config.rollout.stop_strings, tokenizer.get());
   check_cache_tokens(config.rollout.cache_tokens, data, policy->config(),
                      config.rollout.max_completion_length);
   StepShape shape = step_shape(config, *policy, data);
+  policy->plan_length(shape.longest_sequence);
   ShuffledSource prompts(std::move(data), config.seed, config.data.shuffle_dataset);
-  const auto reference = config.objective.beta != 0.0 ? load_model(config.model) : nullptr;
+  // The reference of adapters is the policy without them.
+  const bool has_reference = config.objective.beta != 0.0;
+  const auto own_reference =
+      has_reference && config.lora.r == 0 ? load_model(config.model, config.lora, config.seed) : nullptr;
+  if (own_reference != nullptr) own_reference->plan_length(shape.longest_sequence);
+  const Decoder* reference = own_reference != nullptr ? own_reference.get()
+                             : has_reference          ? policy.get()
+                                                      : nullptr;
   AdamW optimizer(policy->parameters(), config.optimizer);
   const int64_t steps = num_steps(config.train.max_steps, config.train.num_train_epochs,
                                   prompts.num_prompts(), config.rollout.prompts_per_step);
-  GrpoTrainer trainer(config, steps * GrpoTrainer::updates_per_step(config), *policy, reference.get(),
+  GrpoTrainer trainer(config, steps * GrpoTrainer::updates_per_step(config), *policy, reference,
                       tokenizer.get(), prompts, optimizer);
   Sampler eval_sampler(*policy, tokenizer.get(), config.rollout.cache_tokens);
   std::function<EvalRecord()> evaluate_step;
@@ -213,16 +234,19 @@ int run_grpo(const TrainConfig& config, bool resume) {
 
 int run_sft(const SftConfig& config, bool resume) {
   validate(config);
-  const auto model = load_model(config.model);
+  const auto model = load_model(config.model, config.lora, config.seed);
+  check_router_loss(config.train.router_aux_loss_coef, model->config());
   const auto tokenizer = require_tokenizer(config.model.path, model->config());
   const std::vector<SftExample> examples = read_sft_examples(config.data.path, *tokenizer, model->config());
   ShuffledSource source(example_prompts(examples), config.seed, config.data.shuffle_dataset);
+  const StepShape shape = step_shape(config, examples);
+  model->plan_length(shape.longest_sequence);
   AdamW optimizer(model->parameters(), config.optimizer);
   const int64_t steps = num_steps(config.train.max_steps, config.train.num_train_epochs, source.num_prompts(),
                                   config.train.sequences_per_step);
   SftTrainer trainer(config, steps, *model, examples, source, optimizer);
   const RunDirectory run = open_run(config, resume);
-  report_memory(plan_memory(*model, step_shape(config, examples)));
+  report_memory(plan_memory(*model, shape));
   const LoopConfig loop{.max_steps = steps,
                         .save_steps = config.train.save_steps,
                         .save_total_limit = config.train.save_total_limit,

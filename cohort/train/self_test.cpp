@@ -15,7 +15,7 @@ constexpr int64_t kCompletionLength = 6;
 std::vector<Prompt> probe_prompts(const DecoderConfig& config) {
   std::vector<Prompt> prompts;
   for (const int64_t length : {3, 20, 70}) {
-    const int64_t room = config.max_position_embeddings - kCompletionLength;
+    const int64_t room = config.context_length - kCompletionLength;
     prompts.emplace_back();
     for (int64_t i = 0; i < std::clamp<int64_t>(length, 1, std::max<int64_t>(1, room)); ++i) {
       prompts.back().token_ids.push_back(static_cast<int32_t>((i * 7919 + length) % config.vocab_size));

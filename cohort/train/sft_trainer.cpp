@@ -60,6 +60,7 @@ std::vector<Prompt> example_prompts(const std::vector<SftExample>& examples) {
 struct SftTrainer::Sums {
   double loss = 0.0;
   double entropy = 0.0;
+  double aux_loss = 0.0;
   int64_t num_loss_tokens = 0;
   int64_t num_tokens = 0;
 };
@@ -73,6 +74,21 @@ SftTrainer::SftTrainer(const SftConfig& config, int64_t num_updates, Decoder& mo
       source_(source),
       optimizer_(optimizer) {}
 
+/// Every row draws its dropout at (seed, update, place of its sequence in the batch, position).
+void SftTrainer::address_dropout(const std::vector<PackGroup>& microbatch, uint64_t sequence) {
+  LoraState* state = model_.lora_state();
+  if (state == nullptr || config_.lora.dropout == 0.0) return;
+  state->dropout = config_.lora.dropout;
+  state->dropout_seed = static_cast<uint64_t>(config_.seed);
+  state->dropout_step = static_cast<uint64_t>(optimizer_.num_updates());
+  state->dropout_rows.clear();
+  for (const PackGroup& group : microbatch) {
+    const size_t rows = group.prompt_ids->size() + group.completions.front()->token_ids.size() - 1;
+    for (size_t i = 0; i < rows; ++i) state->dropout_rows.push_back(sequence << 32 | i);
+    ++sequence;
+  }
+}
+
 SftTrainer::Sums SftTrainer::accumulate_gradient(const std::vector<Prompt>& batch) {
   Sums sums;
   std::vector<PackGroup> groups;
@@ -82,8 +98,13 @@ SftTrainer::Sums SftTrainer::accumulate_gradient(const std::vector<Prompt>& batc
     sums.num_loss_tokens += static_cast<int64_t>(example.completion.token_ids.size());
     sums.num_tokens += static_cast<int64_t>(example.prompt_ids.size() + example.completion.token_ids.size());
   }
+  uint64_t sequence = 0;
+  const double balance = balance_weight(model_.config(), groups, config_.train.router_aux_loss_coef);
   for (const auto& microbatch : cut_into_microbatches(groups, config_.train.tokens_per_microbatch)) {
     const auto packed = pack(microbatch, model_.device());
+    packed->balance_experts(balance);
+    address_dropout(microbatch, sequence);
+    sequence += microbatch.size();
     packed->input.recompute = config_.train.recompute;
     const TokenLogprobs values = packed_logprobs(model_, *packed, 1.0);
     const at::Tensor loss = -values.logprobs.sum(at::kDouble) / static_cast<double>(sums.num_loss_tokens);
@@ -91,6 +112,7 @@ SftTrainer::Sums SftTrainer::accumulate_gradient(const std::vector<Prompt>& batc
     sums.entropy += values.entropies.sum(at::kDouble).item<double>();
     if (!std::isfinite(sums.loss)) return sums;
     loss.backward();
+    sums.aux_loss += packed->balance.loss;
   }
   return sums;
 }
@@ -127,6 +149,7 @@ StepRecord SftTrainer::step(int64_t) {
       {"loss", sums.loss},        {"entropy", sums.entropy / static_cast<double>(sums.num_loss_tokens)},
       {"grad_norm", norm},        {"learning_rate", rate},
       {"epoch", source_.epoch()}, {"num_tokens", static_cast<double>(num_tokens_)}};
+  if (config_.train.router_aux_loss_coef != 0.0) record.metrics.emplace_back("aux_loss", sums.aux_loss);
   char text[64];
   std::snprintf(text, sizeof(text), "loss %.4f", sums.loss);
   record.summary = text;

@@ -42,6 +42,7 @@ class SftTrainer : public Trainer {
 
  private:
   struct Sums;
+  void address_dropout(const std::vector<PackGroup>& microbatch, uint64_t first_sequence);
   Sums accumulate_gradient(const std::vector<Prompt>& batch);
   std::vector<Json> batch_rows(const std::vector<Prompt>& batch) const;
 

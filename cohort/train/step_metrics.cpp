@@ -105,6 +105,7 @@ Metrics loss_metrics(const LossResult& loss, const LossResult& first_loss, bool 
   Metrics metrics{{"loss", objective.loss},
                   {"entropy", mean_of(loss.entropy_sum, loss.num_forwarded_tokens)}};
   if (has_kl) metrics.emplace_back("kl", objective.kl_mean());
+  if (loss.aux_loss) metrics.emplace_back("aux_loss", *loss.aux_loss);
   const auto rows = static_cast<double>(loss.rows.prompt + loss.rows.completion + loss.rows.repeated_prompt);
   append(metrics, {{"clip_ratio/low_mean", objective.low_mean()},
                    {"clip_ratio/low_min", objective.low_min()},
@@ -125,6 +126,7 @@ void add_loss(const LossResult& update, LossResult& step) {
   step.objective.add(update.objective);
   step.rows.add(update.rows);
   step.entropy_sum += update.entropy_sum;
+  if (update.aux_loss) step.aux_loss = step.aux_loss.value_or(0.0) + *update.aux_loss;
   step.num_forwarded_tokens += update.num_forwarded_tokens;
   if (!update.is_finite && step.is_finite) {
     step.is_finite = false;

@@ -810,7 +810,7 @@ class WrongInputTest(CliTest):
                 self.with_config("unknown", architectures=["MambaForCausalLM"]),
                 ["config.json", "MambaForCausalLM"],
             ),
-            (self.with_config("rope", rope_scaling={"rope_type": "yarn"}), ["config.json", "yarn"]),
+            (self.with_config("rope", rope_scaling={"rope_type": "mrope"}), ["config.json", "mrope"]),
             (self.with_config("text", vocab_size="many"), ["config.json", '"vocab_size"']),
             (self.broken_model("short", truncate), ["broken-short", "model.safetensors"]),
             (self.broken_model("json", break_json), ["config.json:2: malformed JSON"]),

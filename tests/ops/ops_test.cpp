@@ -5,10 +5,11 @@
 #include <gtest/gtest.h>
 
 #include "cohort/ops/attention.h"
+#include "cohort/ops/gated_activation.h"
 #include "cohort/ops/linear.h"
+#include "cohort/ops/moe.h"
 #include "cohort/ops/qkv_heads.h"
 #include "cohort/ops/rms_norm.h"
-#include "cohort/ops/swiglu.h"
 #include "cohort/ops/token_logprobs.h"
 
 namespace cohort {
@@ -81,14 +82,93 @@ TEST_P(OpsTest, Linear) {
 }
 
 TEST_P(OpsTest, RmsNorm) {
-  compare({randn({300, 53}), randn({53})}, {false, true}, [](const auto& in, at::ScalarType) {
-    return std::vector<at::Tensor>{rms_norm(in[0], in[1], 1e-6)};
-  });
+  for (const double offset : {0.0, 1.0}) {
+    compare({randn({300, 53}), randn({53})}, {false, true}, [&](const auto& in, at::ScalarType) {
+      return std::vector<at::Tensor>{rms_norm(in[0], {in[1], 1e-6, offset})};
+    });
+  }
 }
 
-TEST_P(OpsTest, Swiglu) {
-  compare({randn({70, 2 * 37}) * 2}, {false},
-          [](const auto& in, at::ScalarType) { return std::vector<at::Tensor>{swiglu(in[0])}; });
+TEST_P(OpsTest, GatedActivation) {
+  for (const Activation activation : {Activation::kSilu, Activation::kGeluTanh}) {
+    compare({randn({70, 2 * 37}) * 2}, {false}, [&](const auto& in, at::ScalarType) {
+      return std::vector<at::Tensor>{gated_activation(in[0], activation)};
+    });
+  }
+}
+
+/// Router and experts on the leaves in[1] and in[2 + 2e], in[3 + 2e]; they outlive the graph.
+at::Tensor moe_on(const std::vector<at::Tensor>& in, at::ScalarType compute, bool normalised) {
+  auto* router = new Linear(in[1], at::Tensor(), compute);
+  auto* experts = new std::vector<Expert>;
+  for (size_t i = 2; i + 1 < in.size(); i += 2) {
+    experts->push_back({Linear(in[i], {}, compute), Linear(in[i + 1], {}, compute)});
+  }
+  return moe(in[0], *router, *experts, {.num_experts_per_tok = 2, .norm_topk_prob = normalised});
+}
+
+std::vector<at::Tensor> moe_inputs(int64_t rows) {
+  // Router logits lie far apart, so that rounding changes no choice.
+  at::Tensor x = randn({rows, 16});
+  x.narrow(1, 0, 5).mul_(4).round_();
+  at::Tensor router = at::zeros({5, 16});
+  router.narrow(1, 0, 5).copy_(at::eye(5) * 0.3 + at::arange(5).unsqueeze(1) * 0.01);
+  std::vector<at::Tensor> inputs{x, router};
+  for (int e = 0; e < 5; ++e) inputs.insert(inputs.end(), {randn({24, 16}) * 0.3, randn({16, 12}) * 0.3});
+  return inputs;
+}
+
+TEST_P(OpsTest, MixtureOfExperts) {
+  for (const bool normalised : {false, true}) {
+    const auto inputs = moe_inputs(41);
+    std::vector<bool> masters(inputs.size(), true);
+    masters[0] = false;
+    compare(inputs, masters, [&](const auto& in, at::ScalarType compute) {
+      return std::vector<at::Tensor>{moe_on(in, compute, normalised)};
+    });
+  }
+}
+
+TEST(Moe, ChoosesTheLikeliestExpertsAndTheLowerIdOnTies) {
+  const at::NoGradGuard no_grad;
+  // Experts that multiply by 1, 10, 100: gate 20 (silu(20) = 20 to rounding), up x / 20.
+  std::vector<at::Tensor> in{at::tensor({1.0f, 2.0f}).view({1, 2}), at::zeros({3, 2})};
+  for (const double factor : {1.0, 10.0, 100.0}) {
+    in.push_back(at::tensor({20.0f, 0.0f, 0.0f, 10.0f, 0.05f, 0.0f, 0.0f, 0.05f}).view({4, 2}));
+    in.push_back(at::eye(2) * factor);
+  }
+  // All logits 0: experts 0 and 1, each with weight 1/3, or 1/2 where normalised.
+  EXPECT_LT(largest_difference(moe_on(in, at::kFloat, false), at::tensor({11.0 / 3, 22.0 / 3})), 1e-5);
+  EXPECT_LT(largest_difference(moe_on(in, at::kFloat, true), at::tensor({5.5, 11.0})), 1e-5);
+  in[1][2][0].fill_(50.0f);  // expert 2 surely, then 0 by its id
+  EXPECT_LT(largest_difference(moe_on(in, at::kFloat, false), at::tensor({100.0, 200.0})), 1e-3);
+}
+
+TEST(Moe, BalanceLossIsThatOfEachSequence) {
+  at::manual_seed(3);
+  const auto inputs = moe_inputs(9);
+  // By hand: sum over sequences of weight * E * sum_e (choices / rows) * mean probability.
+  const at::Tensor x = inputs[0].to(at::kDouble);
+  const at::Tensor router_weight = leaf(inputs[1].to(at::kDouble));
+  const at::Tensor p = at::matmul(x, router_weight.t()).softmax(-1);
+  const at::Tensor chosen = at::zeros_like(p).scatter(1, std::get<1>(p.topk(2, -1)), 1.0);
+  const auto part = [&](int64_t begin, int64_t end, double weight) {
+    return (chosen.slice(0, begin, end).mean(0) * p.slice(0, begin, end).mean(0)).sum() * (5.0 * weight);
+  };
+  const at::Tensor expected = part(0, 3, 0.25) + part(3, 9, 0.75);
+  expected.backward();
+
+  const at::Tensor own_router = leaf(inputs[1]);
+  std::vector<Expert> experts;
+  for (int e = 0; e < 5; ++e) {
+    experts.push_back(
+        {Linear(at::zeros({24, 16}), {}, at::kFloat), Linear(at::zeros({16, 12}), {}, at::kFloat)});
+  }
+  const Linear router(own_router, {}, at::kFloat);
+  RouterBalance balance{{{0, 3, 0.25}, {3, 9, 0.75}}};
+  moe(inputs[0], router, experts, {.num_experts_per_tok = 2}, &balance).sum().backward();
+  EXPECT_NEAR(balance.loss, expected.item<double>(), 1e-6);
+  EXPECT_LT(largest_difference(own_router.grad(), router_weight.grad()), 1e-6);
 }
 
 TEST_P(OpsTest, QkvHeads) {
@@ -101,8 +181,8 @@ TEST_P(OpsTest, QkvHeads) {
     compare(inputs, {false, true, true}, [&](const auto& in, at::ScalarType compute) {
       const RopeTable rope =
           compute == at::kDouble ? RopeTable{table.cos.to(at::kDouble), table.sin.to(at::kDouble)} : table;
-      const auto norm = [&](size_t i) { return with_norm ? in[i] : at::Tensor(); };
-      const QkvHeads heads = qkv_heads(in[0], shape, norm(1), norm(2), 1e-6, rope, positions);
+      const auto norm = [&](size_t i) { return RmsNorm{with_norm ? in[i] : at::Tensor(), 1e-6, 0.5}; };
+      const QkvHeads heads = qkv_heads(in[0], shape, norm(1), norm(2), rope, positions);
       return std::vector<at::Tensor>{heads.q, heads.k, heads.v};
     });
   }
@@ -123,10 +203,19 @@ AttentionPlan shared_prompt_plan() {
 TEST_P(OpsTest, Attention) {
   const AttentionPlan plan = shared_prompt_plan();
   for (const int64_t dim : {8, 64}) {
-    compare({randn({125, 6, dim}), randn({125, 2, dim}), randn({125, 2, dim})}, {false, false, false},
-            [&](const auto& in, at::ScalarType) {
-              return std::vector<at::Tensor>{attend(in[0], in[1], in[2], plan, 1.0 / std::sqrt(dim))};
-            });
+    const double scale = 1.0 / std::sqrt(dim);
+    for (const AttentionOptions& options : {AttentionOptions{scale},
+                                            {scale, 1},
+                                            {scale, 7},
+                                            {scale, 64},
+                                            {scale, 75},
+                                            {scale, 0, 1.5},
+                                            {scale, 20, 0.7}}) {
+      compare({randn({125, 6, dim}), randn({125, 2, dim}), randn({125, 2, dim})}, {false, false, false},
+              [&](const auto& in, at::ScalarType) {
+                return std::vector<at::Tensor>{attend(in[0], in[1], in[2], plan, options)};
+              });
+    }
   }
 }
 
@@ -134,14 +223,14 @@ TEST_P(OpsTest, TokenLogprobs) {
   TokenTargets targets;
   for (int i = 0; i < 33; ++i) targets.token_ids.push_back(i * 3 % 101);
   const std::vector<int32_t> kept{0, 3, 6, 9, 50, 100};
-  for (const bool filtered : {false, true}) {
+  for (const auto& [filtered, softcap] : {std::pair{false, 0.0}, {true, 0.0}, {false, 3.0}, {true, 3.0}}) {
     targets.kept_ids.assign(filtered ? 33 : 0, nullptr);
     if (filtered) targets.kept_ids[2] = targets.kept_ids[3] = &kept;
     // Coarse values, so that bfloat16 logits are exact and only the kernel is compared.
     compare({randn({33, 24}).mul(2).round() / 2, randn({101, 24}).mul(2).round() / 4}, {false, true},
             [&](const auto& in, at::ScalarType compute) {
               auto* head = new Linear(in[1], at::Tensor(), compute);
-              return std::vector<at::Tensor>{token_logprobs(in[0], *head, targets, 0.7).logprobs};
+              return std::vector<at::Tensor>{token_logprobs(in[0], *head, targets, {0.7, softcap}).logprobs};
             });
   }
 }
@@ -152,7 +241,7 @@ TEST_P(OpsTest, EntropyOfUniformAndSharpRows) {
   const TokenTargets targets{{1, 2}, {}};
   at::Tensor hidden = at::zeros({2, 40});
   hidden[1][2] = 64.0;
-  const at::Tensor entropies = token_logprobs(hidden.to(dtype()), head, targets, 1.0).entropies;
+  const at::Tensor entropies = token_logprobs(hidden.to(dtype()), head, targets, {}).entropies;
   EXPECT_NEAR(entropies[0].item<float>(), std::log(40.0), 1e-6);
   EXPECT_NEAR(entropies[1].item<float>(), 0.0, 1e-6);
 }
@@ -163,7 +252,9 @@ TEST_P(OpsTest, RowsHaveTheSameBitsInAnyCompanyAndOnAnyThreads) {
     const Linear linear(randn({out, in}), randn({out}), dtype());
     const at::Tensor x = randn({130, in}, dtype());
     const at::Tensor norm = randn({in});
-    const at::Tensor all = linear.forward(x), normed = rms_norm(x, norm, 1e-5), gated = swiglu(x);
+    const at::Tensor all = linear.forward(x), normed = rms_norm(x, {norm, 1e-5});
+    const at::Tensor silu = gated_activation(x, Activation::kSilu),
+                     gelu = gated_activation(x, Activation::kGeluTanh), capped = scaled_logits(x, {0.7, 2.0});
     const int threads = at::get_num_threads();
     for (const int count : {1, 2, 3, 5, 8}) {
       at::set_num_threads(count);
@@ -171,13 +262,33 @@ TEST_P(OpsTest, RowsHaveTheSameBitsInAnyCompanyAndOnAnyThreads) {
         for (const int64_t first : {0, 5, 29}) {
           const at::Tensor part = x.narrow(0, first, rows).clone();
           ASSERT_TRUE(at::equal(linear.forward(part), all.narrow(0, first, rows))) << rows << " " << count;
-          ASSERT_TRUE(at::equal(rms_norm(part, norm, 1e-5), normed.narrow(0, first, rows)));
-          ASSERT_TRUE(at::equal(swiglu(part), gated.narrow(0, first, rows)));
+          ASSERT_TRUE(at::equal(rms_norm(part, {norm, 1e-5}), normed.narrow(0, first, rows)));
+          ASSERT_TRUE(at::equal(gated_activation(part, Activation::kSilu), silu.narrow(0, first, rows)));
+          ASSERT_TRUE(at::equal(gated_activation(part, Activation::kGeluTanh), gelu.narrow(0, first, rows)));
+          ASSERT_TRUE(at::equal(scaled_logits(part, {0.7, 2.0}), capped.narrow(0, first, rows)));
         }
       }
     }
     at::set_num_threads(threads);
   }
+}
+
+TEST_P(OpsTest, ExpertsGiveARowTheSameBitsInAnyCompany) {
+  const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> inputs = moe_inputs(90);
+  inputs[1] = randn({5, 16});
+  const at::Tensor x = inputs[0].to(dtype());
+  inputs[0] = x;
+  const at::Tensor all = moe_on(inputs, dtype(), true);
+  const int threads = at::get_num_threads();
+  for (const int count : {1, 2, 5}) {
+    at::set_num_threads(count);
+    for (const int64_t rows : {1, 2, 3, 17, 60}) {
+      inputs[0] = x.narrow(0, 7, rows).clone();
+      ASSERT_TRUE(at::equal(moe_on(inputs, dtype(), true), all.narrow(0, 7, rows))) << rows << " " << count;
+    }
+  }
+  at::set_num_threads(threads);
 }
 
 TEST_P(OpsTest, AttentionHasTheSameBitsFromScatteredPages) {
@@ -187,7 +298,6 @@ TEST_P(OpsTest, AttentionHasTheSameBitsFromScatteredPages) {
                    v = randn({kKeys, 2, 32}, dtype());
   AttentionPlan packed;
   packed.add_sequence(0, kKeys, 0, {{0, kKeys}});
-  const at::Tensor expected = attend(q, k, v, packed, 0.2);
 
   const at::Tensor order = at::randperm(20, at::kLong);
   at::Tensor cache_k = randn({20 * kPage, 2, 32}, dtype()), cache_v = randn({20 * kPage, 2, 32}, dtype());
@@ -198,12 +308,15 @@ TEST_P(OpsTest, AttentionHasTheSameBitsFromScatteredPages) {
     cache_v.narrow(0, slot, count).copy_(v.narrow(0, begin, count));
     pages.push_back({slot, slot + kPage});
   }
-  for (const int64_t count : {1, 2, 5, 70}) {
-    for (const int64_t first : {0, 15, 63, 64, 130}) {
-      AttentionPlan decode;
-      decode.add_sequence(0, count, first, pages);
-      const at::Tensor out = attend(q.narrow(0, first, count).clone(), cache_k, cache_v, decode, 0.2);
-      ASSERT_TRUE(at::equal(out, expected.narrow(0, first, count))) << count << " from " << first;
+  for (const AttentionOptions& options : {AttentionOptions{0.2}, {0.2, 30}, {0.2, 64}, {0.2, 100, 1.5}}) {
+    const at::Tensor expected = attend(q, k, v, packed, options);
+    for (const int64_t count : {1, 2, 5, 70}) {
+      for (const int64_t first : {0, 15, 63, 64, 130}) {
+        AttentionPlan decode;
+        decode.add_sequence(0, count, first, pages);
+        const at::Tensor out = attend(q.narrow(0, first, count).clone(), cache_k, cache_v, decode, options);
+        ASSERT_TRUE(at::equal(out, expected.narrow(0, first, count))) << count << " from " << first;
+      }
     }
   }
 }

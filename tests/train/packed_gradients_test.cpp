@@ -127,8 +127,7 @@ class PackedGradientsTest : public testing::TestWithParam<const char*> {
   const std::unique_ptr<Decoder> float64_ = copy_of(*float32_, at::kDouble);
 };
 
-INSTANTIATE_TEST_SUITE_P(Families, PackedGradientsTest,
-                         testing::Values("LlamaForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"));
+INSTANTIATE_TEST_SUITE_P(Families, PackedGradientsTest, testing::ValuesIn(kArchitectures));
 
 TEST_P(PackedGradientsTest, SharingAPromptChangesNothing) {
   const Batch batch = make_batch({1, 17, 70, 33}, 4, 30);
@@ -141,7 +140,10 @@ TEST_P(PackedGradientsTest, KernelsAgreeWithFloat64) {
   const Batch batch = make_batch({1, 16, 70, 130}, 4, 40);
   const std::vector<at::Tensor> exact = gradients(*float64_, batch.groups());
   EXPECT_LT(relative_difference(gradients(*float32_, batch.groups()), exact), 1e-4);
-  EXPECT_LT(relative_difference(gradients(*copy_of(*float32_, at::kBFloat16), batch.groups()), exact), 0.1);
+  // Rounding may choose another expert.
+  const double tolerance = float32_->config().num_experts > 0 ? 0.4 : 0.1;
+  EXPECT_LT(relative_difference(gradients(*copy_of(*float32_, at::kBFloat16), batch.groups()), exact),
+            tolerance);
 }
 
 TEST_P(PackedGradientsTest, CuttingChangesNothing) {

@@ -147,7 +147,15 @@ struct Setup {
   const char* architecture;
   at::ScalarType dtype;
   const char* sampling;
+  const char* adapter = "";  // "lora" or "dora": on a frozen model
 };
+
+std::unique_ptr<Decoder> decoder_of(const Setup& setup) {
+  const Json config = tiny_config(setup.architecture);
+  const std::string adapter = setup.adapter;
+  if (adapter.empty()) return tiny_decoder(config, setup.dtype);
+  return tiny_adapted_decoder(config, setup.dtype, {.r = 3, .use_dora = adapter == "dora"});
+}
 
 SamplingParams sampling_of(const std::string& name) {
   SamplingParams params;
@@ -176,8 +184,7 @@ class ExactnessTest : public testing::TestWithParam<Setup> {
   }
 
   const std::vector<Prompt> prompts_ = mixed_prompts();
-  const std::unique_ptr<Decoder> decoder_ =
-      tiny_decoder(tiny_config(GetParam().architecture), GetParam().dtype);
+  const std::unique_ptr<Decoder> decoder_ = decoder_of(GetParam());
   SamplingParams params_ = sampling_of(GetParam().sampling);
   SamplerStats stats_;
   const ThreadCount one_thread_{1};
@@ -236,20 +243,25 @@ TEST_P(ExactnessTest, ThreadsChangeNothing) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, ExactnessTest,
-                         testing::Values(Setup{"LlamaForCausalLM", at::kFloat, "plain"},
-                                         Setup{"LlamaForCausalLM", at::kBFloat16, "filtered"},
-                                         Setup{"Qwen2ForCausalLM", at::kFloat, "filtered"},
-                                         Setup{"Qwen2ForCausalLM", at::kBFloat16, "hot"},
-                                         Setup{"Qwen3ForCausalLM", at::kFloat, "hot"},
-                                         Setup{"Qwen3ForCausalLM", at::kBFloat16, "plain"},
-                                         Setup{"Qwen3ForCausalLM", at::kFloat, "greedy"},
-                                         Setup{"Qwen3ForCausalLM", at::kBFloat16, "filtered"}),
-                         [](const auto& info) {
-                           return str(info.param.architecture,
-                                      info.param.dtype == at::kFloat ? "Float32" : "Bfloat16",
-                                      info.param.sampling);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Families, ExactnessTest,
+    testing::Values(
+        Setup{"LlamaForCausalLM", at::kFloat, "plain"}, Setup{"LlamaForCausalLM", at::kBFloat16, "filtered"},
+        Setup{"Qwen2ForCausalLM", at::kFloat, "filtered"}, Setup{"Qwen2ForCausalLM", at::kBFloat16, "hot"},
+        Setup{"Qwen3ForCausalLM", at::kFloat, "hot"}, Setup{"Qwen3ForCausalLM", at::kBFloat16, "plain"},
+        Setup{"Qwen3ForCausalLM", at::kFloat, "greedy"}, Setup{"Qwen3ForCausalLM", at::kBFloat16, "filtered"},
+        Setup{"MistralForCausalLM", at::kFloat, "filtered"}, Setup{"Gemma2ForCausalLM", at::kFloat, "hot"},
+        Setup{"Gemma2ForCausalLM", at::kBFloat16, "filtered"},
+        Setup{"Gemma3ForCausalLM", at::kFloat, "filtered"},
+        Setup{"Gemma3ForCausalLM", at::kBFloat16, "plain"}, Setup{"Qwen3MoeForCausalLM", at::kFloat, "plain"},
+        Setup{"Qwen3MoeForCausalLM", at::kBFloat16, "filtered"},
+        Setup{"MixtralForCausalLM", at::kBFloat16, "hot"},
+        Setup{"LlamaForCausalLM", at::kFloat, "hot", "dora"},
+        Setup{"Qwen2ForCausalLM", at::kBFloat16, "filtered", "lora"}),
+    [](const auto& info) {
+      return str(info.param.architecture, info.param.dtype == at::kFloat ? "Float32" : "Bfloat16",
+                 info.param.sampling, info.param.adapter);
+    });
 
 TEST(Exactness, AnotherAddressGivesOtherTokens) {
   const ThreadCount one_thread(1);

@@ -1,0 +1,39 @@
+// Adapters of a frozen model, in the format of PEFT: adapter_config.json and adapter_model.safetensors.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "cohort/models/decoder.h"
+#include "cohort/models/lora_config.h"
+
+namespace cohort {
+
+/// Reads `adapter_dir`/adapter_config.json. Throws FormatError naming the key that is malformed or asks for
+/// something unsupported.
+LoraConfig read_lora_config(const std::filesystem::path& adapter_dir);
+
+/// Adds the adapters of a directory to a frozen decoder. Every tensor of the file must have a place and every
+/// adapter its tensors. Throws FormatError naming file, tensor or key.
+void load_adapter(const std::filesystem::path& adapter_dir, Decoder& decoder);
+
+/// A model directory with an adapter on it, or, where `adapter_dir` is empty, alone and trainable.
+std::unique_ptr<Decoder> load_adapted(const std::filesystem::path& model_dir,
+                                      const std::filesystem::path& adapter_dir, at::ScalarType compute,
+                                      at::Device device);
+
+/// Writes the adapters of `decoder` as a new directory, complete or not at all, with the tokenizer's files of
+/// `base_dir` beside them.
+void save_adapter(const Decoder& decoder, const std::filesystem::path& base_dir,
+                  const std::filesystem::path& adapter_dir);
+
+/// What a run leaves: save_adapter where the decoder has adapters, else save_pretrained.
+void save_trained(const Decoder& decoder, const std::filesystem::path& source_dir,
+                  const std::filesystem::path& output_dir);
+
+/// A plain copy of a model directory whose weights have the adapters merged in: W + scale B A, computed in
+/// float32 and rounded to the dtype of W; with DoRA its rows scaled to their magnitudes.
+void merge_adapter(const std::filesystem::path& model_dir, const std::filesystem::path& adapter_dir,
+                   const std::filesystem::path& output_dir);
+
+}  // namespace cohort

@@ -1,0 +1,54 @@
+#include "cohort/models/lora_config.h"
+
+#include <algorithm>
+#include <cmath>
+#include <regex>
+
+#include "cohort/core/error.h"
+
+namespace cohort {
+namespace {
+
+bool matches_whole(const std::string& pattern, const std::string& module) {
+  try {
+    return std::regex_match(module, std::regex(pattern));
+  } catch (const std::regex_error& error) {
+    throw ConfigError(str("lora: \"", pattern, "\" is no regular expression: ", error.what()));
+  }
+}
+
+/// Whether the name is one of `ends`, or ends with a point and one of them.
+bool ends_with_any(const std::string& module, const std::vector<std::string>& ends) {
+  return std::any_of(ends.begin(), ends.end(),
+                     [&](const std::string& end) { return module == end || module.ends_with("." + end); });
+}
+
+/// The value of the first pattern that matches the end of the name, else `fallback`.
+template <typename T>
+T value_of(const std::map<std::string, T>& patterns, const std::string& module, T fallback) {
+  for (const auto& [pattern, value] : patterns) {
+    if (matches_whole("(.*\\.)?(" + pattern + ")", module)) return value;
+  }
+  return fallback;
+}
+
+}  // namespace
+
+bool is_targeted(const LoraConfig& config, const std::string& module, bool is_head) {
+  if (!config.exclude_pattern.empty() && matches_whole(config.exclude_pattern, module)) return false;
+  if (ends_with_any(module, config.exclude_modules) || ends_with_any(module, config.modules_to_save)) {
+    return false;
+  }
+  if (!config.target_pattern.empty()) return matches_whole(config.target_pattern, module);
+  if (config.target_modules == std::vector<std::string>{"all-linear"}) return !is_head;
+  return ends_with_any(module, config.target_modules);
+}
+
+LoraShape lora_shape(const LoraConfig& config, const std::string& module) {
+  const int64_t r = value_of(config.rank_pattern, module, config.r);
+  const double alpha = value_of(config.alpha_pattern, module, config.alpha);
+  const auto rank = static_cast<double>(r);
+  return {r, alpha / (config.use_rslora ? std::sqrt(rank) : rank)};
+}
+
+}  // namespace cohort

@@ -1,0 +1,19 @@
+// The gated activation of the MLP, arXiv:2002.05202 eq. 6.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+
+namespace cohort {
+
+enum class Activation : int64_t {
+  kSilu,      ///< x / (1 + e^-x)
+  kGeluTanh,  ///< x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, arXiv:1606.08415 section 2
+};
+
+/// `gate_up` [N, 2F] holds gate | up; returns activation(gate) * up [N, F], computed in float32 and rounded
+/// once. Gradient to gate_up.
+at::Tensor gated_activation(const at::Tensor& gate_up, Activation activation);
+
+}  // namespace cohort

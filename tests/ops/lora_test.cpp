@@ -1,0 +1,172 @@
+// Adapters on a frozen Linear against the formulas in float64, and the same bits for a row in any company.
+#include "cohort/ops/lora.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+namespace cohort {
+namespace {
+
+double largest_difference(const at::Tensor& a, const at::Tensor& b) {
+  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
+}
+
+at::Tensor leaf(const at::Tensor& x) { return x.detach().clone().set_requires_grad(true); }
+
+constexpr int64_t kIn = 40, kOut = 30;
+
+/// Adapters on the rows [4, 14) and [14, 30) of a Linear.
+struct Adapted {
+  explicit Adapted(at::ScalarType compute, bool use_dora, int64_t rank = 6) {
+    at::manual_seed(5);
+    weight = at::randn({kOut, kIn}) * 0.3;
+    bias = at::randn({kOut});
+    int64_t row = 4;
+    for (const int64_t rows : {10, 16}) {
+      LoraPart part{.row = row, .rows = rows, .scale = 0.7, .id = static_cast<uint64_t>(row)};
+      part.a = leaf(at::randn({rank, kIn}) * 0.2);
+      part.b = leaf(at::randn({rows, rank}) * 0.2);
+      if (use_dora) part.magnitude = leaf(at::rand({rows}) + 1.0);
+      parts.push_back(part);
+      row += rows;
+    }
+    state->dropout_seed = 9;
+    linear = Linear(weight.to(compute), bias.to(compute), compute);
+    linear.adapt(std::make_shared<Lora>(parts, state));
+  }
+
+  /// The papers' formulas, in float64, on leaves of their own.
+  at::Tensor expected(const at::Tensor& x, std::vector<at::Tensor>& leaves, at::ScalarType compute) const {
+    const auto wide = [&](const at::Tensor& t) { return t.detach().to(compute).to(at::kDouble); };
+    at::Tensor all = wide(weight);
+    std::vector<at::Tensor> rows{all.narrow(0, 0, 4)};
+    for (const LoraPart& part : parts) {
+      leaves.push_back(leaf(part.a.to(at::kDouble)));
+      leaves.push_back(leaf(part.b.to(at::kDouble)));
+      at::Tensor w =
+          all.narrow(0, part.row, part.rows) + at::matmul(leaves.end()[-1], leaves.end()[-2]) * part.scale;
+      if (part.magnitude.defined()) {
+        const at::Tensor length = at::linalg_vector_norm(w.detach(), 2, 1);
+        leaves.push_back(leaf(part.magnitude.to(at::kDouble)));
+        w = w * (leaves.back() / length).unsqueeze(1);
+      }
+      rows.push_back(w);
+    }
+    return at::matmul(x, at::cat(rows).t()) + wide(bias);
+  }
+
+  std::vector<at::Tensor> leaves() const {
+    std::vector<at::Tensor> result;
+    for (const LoraPart& part : parts) {
+      result.push_back(part.a);
+      result.push_back(part.b);
+      if (part.magnitude.defined()) result.push_back(part.magnitude);
+    }
+    return result;
+  }
+
+  at::Tensor weight, bias;
+  std::vector<LoraPart> parts;
+  std::shared_ptr<LoraState> state = std::make_shared<LoraState>();
+  Linear linear;
+};
+
+class LoraTest : public testing::TestWithParam<std::tuple<at::ScalarType, bool>> {};
+
+TEST_P(LoraTest, IsTheFormulaWithItsGradients) {
+  const auto [compute, use_dora] = GetParam();
+  const Adapted adapted(compute, use_dora);
+  const at::Tensor x = leaf(at::randn({23, kIn}).to(compute));
+  const at::Tensor exact_x = leaf(x.to(at::kDouble));
+  std::vector<at::Tensor> exact_leaves;
+  const at::Tensor expected = adapted.expected(exact_x, exact_leaves, compute);
+  const at::Tensor y = adapted.linear.forward(x);
+  const double tolerance = compute == at::kBFloat16 ? 5e-2 : 1e-5;
+  EXPECT_LT(largest_difference(y, expected), tolerance);
+  const at::Tensor weights = at::randn(y.sizes()).to(compute);
+  (y * weights).sum().backward();
+  (expected * weights).sum().backward();
+  EXPECT_LT(largest_difference(x.grad(), exact_x.grad()), 4 * tolerance);
+  const auto leaves = adapted.leaves();
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const double size = exact_leaves[i].grad().abs().max().item<double>();
+    EXPECT_LT(largest_difference(leaves[i].grad(), exact_leaves[i].grad()) / size, 2 * tolerance)
+        << "leaf " << i;
+  }
+  EXPECT_FALSE(adapted.linear.weight().grad().defined());
+}
+
+TEST_P(LoraTest, IsTheBaseWhileItIsOff) {
+  const auto [compute, use_dora] = GetParam();
+  const at::NoGradGuard no_grad;
+  const Adapted adapted(compute, use_dora);
+  const Linear base(adapted.weight.to(compute), adapted.bias.to(compute), compute);
+  const at::Tensor x = at::randn({5, kIn}).to(compute);
+  EXPECT_FALSE(at::equal(adapted.linear.forward(x), base.forward(x)));
+  adapted.state->enabled = false;
+  EXPECT_TRUE(at::equal(adapted.linear.forward(x), base.forward(x)));
+}
+
+TEST_P(LoraTest, GivesARowTheSameBitsInAnyCompanyAndOnAnyThreads) {
+  const auto [compute, use_dora] = GetParam();
+  const at::NoGradGuard no_grad;
+  const int threads = at::get_num_threads();
+  for (const int64_t rank : {1, 2, 3, 8, 16}) {
+    const at::Tensor x = at::randn({130, kIn}).to(compute);
+    at::set_num_threads(1);
+    const at::Tensor all = Adapted(compute, use_dora, rank).linear.forward(x);
+    for (const int count : {1, 2, 3, 5, 8}) {
+      at::set_num_threads(count);
+      const Adapted adapted(compute, use_dora, rank);
+      for (const int64_t rows : {1, 2, 3, 7, 17, 64, 100}) {
+        const at::Tensor part = adapted.linear.forward(x.narrow(0, 29, rows).clone());
+        ASSERT_TRUE(at::equal(part, all.narrow(0, 29, rows))) << rank << ", " << rows << " rows, " << count;
+      }
+    }
+  }
+  at::set_num_threads(threads);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, LoraTest,
+                         testing::Combine(testing::Values(at::kFloat, at::kBFloat16, at::kDouble),
+                                          testing::Bool()));
+
+TEST(LoraDropout, DependsOnTheRowsAddressAlone) {
+  Adapted adapted(at::kFloat, false);
+  const at::Tensor x = at::ones({8, kIn});
+  const at::Tensor plain = adapted.linear.forward(x).detach();
+  adapted.state->dropout = 0.25;
+  adapted.state->dropout_rows = {10, 11, 12, 13, 14, 15, 16, 17};
+  const at::Tensor dropped = adapted.linear.forward(x).detach();
+  EXPECT_FALSE(at::equal(dropped, plain));
+  adapted.state->dropout_rows = {13, 12};
+  const at::Tensor swapped = adapted.linear.forward(x.narrow(0, 0, 2)).detach();
+  EXPECT_TRUE(at::equal(swapped[0], dropped[3]) && at::equal(swapped[1], dropped[2]));
+  adapted.state->dropout_step = 1;
+  EXPECT_FALSE(at::equal(adapted.linear.forward(x.narrow(0, 0, 2)).detach(), swapped));
+}
+
+TEST(LoraDropout, KeepsTheExpectedValueAndItsGradient) {
+  Adapted adapted(at::kFloat, false);
+  const at::Tensor x = leaf(at::randn({1, kIn}));
+  const at::Tensor plain = adapted.linear.forward(x).detach();
+  adapted.state->dropout = 0.5;
+  at::Tensor total = at::zeros_like(plain);
+  constexpr int kDraws = 4000;
+  for (int i = 0; i < kDraws; ++i) {
+    adapted.state->dropout_rows = {static_cast<uint64_t>(i)};
+    total += adapted.linear.forward(x).detach();
+  }
+  EXPECT_LT(largest_difference(total / kDraws, plain), 0.1);
+  // The product is linear in x: its gradient is that of the dropped adapter.
+  adapted.state->dropout_rows = {3};
+  const at::Tensor y = adapted.linear.forward(x), weights = at::randn(y.sizes());
+  (y * weights).sum().backward();
+  const at::Tensor step = at::randn(x.sizes());
+  const at::Tensor moved = adapted.linear.forward(x.detach() + step).detach() - y.detach();
+  EXPECT_NEAR((moved * weights).sum().item<double>(), (x.grad() * step).sum().item<double>(), 1e-3);
+}
+
+}  // namespace
+}  // namespace cohort
