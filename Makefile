@@ -1,7 +1,7 @@
 # The daily commands. `make demo` and `make test` are all that a new machine needs.
 CPP_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.h' '*.cpp' '*.cu' '*.cuh')
 
-.PHONY: build demo test test-slow format format-check lint layers clean FORCE
+.PHONY: build demo test test-slow fuzz format format-check lint layers clean FORCE
 
 build: build/build.ninja  ## the program: build/cohort
 	cmake --build build --target cohort
@@ -16,6 +16,10 @@ test: build/build.ninja  ## everything, then the quick tests
 
 test-slow: test  ## the tests that take minutes, too
 	ctest --test-dir build -L slow --output-on-failure
+
+fuzz: build/build.ninja  ## every fuzz target for ten minutes, from its seeds; FUZZ_SECONDS=60 for less
+	@tools/setup.sh --fuzz
+	tools/fuzz.sh $${FUZZ_SECONDS:-600}
 
 format:  ## rewrite the sources in the project's style
 	@tools/setup.sh --tools

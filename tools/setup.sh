@@ -4,6 +4,7 @@
 #   tools/setup.sh [FILE]            compiler, libraries and LibTorch; writes the path of the Python whose torch is used
 #   tools/setup.sh --tools           the pinned formatters and linters, in .venv-tools
 #   tools/setup.sh --test [PYTHON]   the reference libraries of the tests, in .venv-test
+#   tools/setup.sh --fuzz            the compiler of the fuzz targets
 #
 # A torch of at least 2.11 that `python3` (or $COHORT_PYTHON) already has is used as it is; otherwise torch goes into
 # .venv. pip's own configuration decides where packages come from.
@@ -18,14 +19,21 @@ missing_packages() {
     command -v "${pair%%:*}" > /dev/null || printf '%s ' "${pair#*:}"
   done
   for pair in libpcre2-8:libpcre2-dev libutf8proc:libutf8proc-dev nlohmann_json:nlohmann-json3-dev \
-    tomlplusplus:libtomlplusplus-dev libtcmalloc_minimal:libgoogle-perftools-dev gtest:libgtest-dev; do
+    tomlplusplus:libtomlplusplus-dev libtcmalloc_minimal:libgoogle-perftools-dev gtest:libgtest-dev \
+    zlib:zlib1g-dev libzstd:libzstd-dev; do
     pkg-config --exists "${pair%%:*}" 2> /dev/null || printf '%s ' "${pair#*:}"
   done
   python3 -c 'import ensurepip, venv' 2> /dev/null || printf '%s' 'python3 python3-venv'
 }
 
+# The clang that the CMake preset "fuzz" names.
+missing_fuzz_packages() {
+  command -v clang++-19 > /dev/null || printf '%s' 'clang-19 libclang-rt-19-dev'
+}
+
+# install_packages NAMES: installs them where there are any.
 install_packages() {
-  packages=$(missing_packages)
+  packages=$1
   [ -n "$packages" ] || return 0
   command="apt-get update && apt-get install -y --no-install-recommends $packages"
   if ! command -v apt-get > /dev/null; then
@@ -70,8 +78,9 @@ choose_python() {
   echo "$python"
 }
 
-install_packages
+install_packages "$(missing_packages)"
 case ${1:-} in
+  --fuzz) install_packages "$(missing_fuzz_packages)" ;;
   --tools) make_venv .venv-tools "$(command -v python3)" tools/requirements-tools.txt ;;
   --test) make_venv .venv-test "${2:-$(choose_python)}" tests/python/requirements.txt ;;
   *)
