@@ -29,7 +29,10 @@ add_library(torch_libs INTERFACE)
 target_include_directories(torch_libs SYSTEM INTERFACE
   ${TORCH_ROOT}/include ${TORCH_ROOT}/include/torch/csrc/api/include)
 target_compile_definitions(torch_libs INTERFACE _GLIBCXX_USE_CXX11_ABI=${torch_abi})
-target_compile_options(torch_libs INTERFACE -fopenmp)
+# clang can't read g++'s omp.h; without it the headers run on one thread, which is what fuzzing wants.
+if(NOT COHORT_FUZZ)
+  target_compile_options(torch_libs INTERFACE -fopenmp)
+endif()
 target_link_libraries(torch_libs INTERFACE
   -Wl,--no-as-needed ${torch_library_dir}/libtorch.so ${torch_library_dir}/libtorch_cpu.so -Wl,--as-needed
   ${torch_library_dir}/libc10.so ${torch_openmp})

@@ -8,22 +8,34 @@
 
 namespace cohort::cli {
 
-void for_each_row(const std::string& path, const OnRow& f) {
-  std::ifstream file(path);
-  if (!file || std::filesystem::is_directory(path))
-    throw FormatError(str(path, ": can't be read; does the file exist?"));
-  for_each_row(file, path, f);
-}
+namespace {
+
+/// Hands out a line as soon as it is there, so that a program at the other end may wait for the answer.
+class LineStream : public ByteStream {
+ public:
+  explicit LineStream(std::istream& stream) : stream_(stream) {}
+
+  size_t read(char* out, size_t size) override {
+    size_t count = 0;
+    while (count < size) {
+      const int byte = stream_.get();
+      if (byte == std::istream::traits_type::eof()) break;
+      out[count++] = static_cast<char>(byte);
+      if (byte == '\n') break;
+    }
+    return count;
+  }
+
+ private:
+  std::istream& stream_;
+};
+
+}  // namespace
+
+void for_each_row(const std::string& path, const OnRow& f) { cohort::for_each_row(JsonlReader(path), f); }
 
 void for_each_row(std::istream& stream, const std::string& name, const OnRow& f) {
-  std::string line;
-  for (int64_t number = 1; std::getline(stream, line); ++number) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    const Json row = parse_json_line(line, name, number);
-    const std::string where = str(name, ":", number);
-    if (!row.is_object()) throw FormatError(str(where, ": expected a JSON object on this line"));
-    f(row, where);
-  }
+  cohort::for_each_row(JsonlReader(std::make_unique<LineStream>(stream), name), f);
 }
 
 std::string read_string(const Json& row, const char* key, const std::string& where) {

@@ -2,23 +2,21 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <istream>
 #include <string>
 #include <vector>
 
 #include "cohort/core/json.h"
+#include "cohort/core/jsonl_reader.h"
 #include "cohort/core/jsonl_writer.h"
 
 namespace cohort::cli {
-
-using OnRow = std::function<void(const Json& row, const std::string& where)>;
 
 /// Calls `f(row, "FILE:LINE")` for every line that is not blank. Throws FormatError naming file and line for
 /// what is no JSON object.
 void for_each_row(const std::string& path, const OnRow& f);
 
-/// The same for a stream that is open; `name` stands for the file.
+/// The same for a stream that is open, line by line as it comes; `name` stands for the file.
 void for_each_row(std::istream& stream, const std::string& name, const OnRow& f);
 
 /// A string. Throws FormatError naming `where` and the key.

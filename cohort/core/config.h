@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,8 +42,9 @@ Limits at_least_below(double low, double high);
 Limits one_of(std::vector<std::string> choices);
 
 /// An optional is unset by default and then left out of the dump.
-using FieldRef = std::variant<bool*, int64_t*, double*, std::string*, std::optional<int64_t>*,
-                              std::optional<double>*, std::vector<std::string>*>;
+using FieldRef =
+    std::variant<bool*, int64_t*, double*, std::string*, std::optional<int64_t>*, std::optional<double>*,
+                 std::vector<std::string>*, std::map<std::string, std::string>*>;
 
 struct Field {
   std::string name;

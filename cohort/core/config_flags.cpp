@@ -95,6 +95,11 @@ class FlagReader {
       strings.push_back(text);
       return strings;
     }
+    if (const size_t equals = text.find('='); type == "table of strings" && equals != std::string::npos) {
+      std::map<std::string, std::string>& table = given_tables_[target.key];
+      table[text.substr(0, equals)] = text.substr(equals + 1);
+      return table;
+    }
     return text;
   }
 
@@ -102,6 +107,7 @@ class FlagReader {
   const std::vector<std::string>& arguments_;
   size_t next_ = 0;
   std::map<std::string, std::vector<std::string>> given_lists_;
+  std::map<std::string, std::map<std::string, std::string>> given_tables_;
 };
 
 }  // namespace

@@ -1,12 +1,10 @@
 // Reading settings from TOML and writing them.
 #include <toml++/toml.h>
 
-#include <fstream>
-#include <iterator>
-
 #include "cohort/core/config_io.h"
 #include "cohort/core/config_values.h"
 #include "cohort/core/error.h"
+#include "cohort/core/input_file.h"
 
 namespace cohort {
 namespace {
@@ -70,15 +68,27 @@ class TomlReader {
     if (const auto* value = node.as_integer()) return value->get();
     if (const auto* value = node.as_floating_point()) return value->get();
     if (const auto* value = node.as_string()) return value->get();
+    if (node.is_table()) return table_of(*node.as_table(), key);
     const toml::array* array = node.as_array();
     const bool is_list_of_strings =
         array != nullptr && (array->empty() || array->is_homogeneous<std::string>());
     if (!is_list_of_strings) {
-      throw ConfigError(
-          str(where(node.source()), key, " must be true or false, a number, a string or a list of strings"));
+      throw ConfigError(str(where(node.source()), key,
+                            " must be true or false, a number, a string, a list or a table of strings"));
     }
     std::vector<std::string> strings;
     for (const toml::node& element : *array) strings.push_back(element.as_string()->get());
+    return strings;
+  }
+
+  std::map<std::string, std::string> table_of(const toml::table& table, const std::string& key) const {
+    std::map<std::string, std::string> strings;
+    for (const auto& [name, node] : table) {
+      if (!node.is_string()) {
+        throw ConfigError(str(where(node.source()), key, ".", std::string(name.str()), " must be a string"));
+      }
+      strings[std::string(name.str())] = node.as_string()->get();
+    }
     return strings;
   }
 
@@ -116,11 +126,13 @@ void apply_toml_text(const Section& settings, const std::string& text, const std
 }
 
 void apply_toml_file(const Section& settings, const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path)) {
-    throw ConfigError(str(path.string(), ": can't be read; does the file exist?"));
+  std::string text;
+  try {
+    text = read_whole_file(path);
+  } catch (const FormatError& error) {
+    throw ConfigError(error.what());
   }
-  apply_toml_text(settings, {std::istreambuf_iterator<char>(file), {}}, path.string());
+  apply_toml_text(settings, text, path.string());
 }
 
 std::string to_toml(const Section& settings) {

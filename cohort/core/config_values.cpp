@@ -86,6 +86,12 @@ std::string text_of(const std::vector<std::string>& values) {
   for (size_t i = 0; i < values.size(); ++i) out += (i == 0 ? "" : ", ") + quoted(values[i]);
   return out + "]";
 }
+std::string text_of(const std::map<std::string, std::string>& values) {
+  std::string out;
+  for (const auto& [key, value] : values)
+    out += (out.empty() ? "{" : ", ") + quoted(key) + " = " + quoted(value);
+  return out.empty() ? "{}" : out + "}";
+}
 template <typename Value>
 std::string text_of(const std::optional<Value>& value) {
   return value ? text_of(*value) : "";
@@ -108,6 +114,15 @@ bool convert(const SettingValue& source, double& out) {
   if (number != nullptr) out = *number;
   return number != nullptr;
 }
+bool convert(const SettingValue& source, std::vector<std::string>& out) {
+  if (const auto* text = std::get_if<std::string>(&source)) {
+    out = {*text};
+    return true;
+  }
+  const auto* strings = std::get_if<std::vector<std::string>>(&source);
+  if (strings != nullptr) out = *strings;
+  return strings != nullptr;
+}
 template <typename Value>
 bool convert(const SettingValue& source, std::optional<Value>& out) {
   return convert(source, out.emplace());
@@ -119,6 +134,12 @@ bool is_within(const Limits& limits, double value) { return limits.contains(valu
 bool is_within(const Limits& limits, const std::string& value) { return limits.contains(value); }
 bool is_within(const Limits& limits, const std::vector<std::string>& values) {
   for (const std::string& value : values) {
+    if (!limits.contains(value)) return false;
+  }
+  return true;
+}
+bool is_within(const Limits& limits, const std::map<std::string, std::string>& values) {
+  for (const auto& [key, value] : values) {
     if (!limits.contains(value)) return false;
   }
   return true;
@@ -142,8 +163,8 @@ std::string with_underscores(std::string name, char separator) {
 }
 
 const char* type_name(const Field& field) {
-  constexpr const char* kNames[] = {"bool",    "integer", "number",         "string",
-                                    "integer", "number",  "list of strings"};
+  constexpr const char* kNames[] = {"bool",    "integer", "number",          "string",
+                                    "integer", "number",  "list of strings", "table of strings"};
   static_assert(std::size(kNames) == std::variant_size_v<FieldRef>);
   return kNames[field.value.index()];
 }

@@ -2,6 +2,7 @@
 // core.
 #pragma once
 
+#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -10,8 +11,9 @@
 
 namespace cohort {
 
-/// What a source can hold; an integer serves for a number too.
-using SettingValue = std::variant<bool, int64_t, double, std::string, std::vector<std::string>>;
+/// What a source can hold; an integer serves for a number too, and a string for a list of one.
+using SettingValue = std::variant<bool, int64_t, double, std::string, std::vector<std::string>,
+                                  std::map<std::string, std::string>>;
 
 /// A field with its dotted key; fields of lists have an index in it, such as `reward.0.weight`.
 struct KeyedField {
@@ -23,7 +25,7 @@ struct KeyedField {
 /// All fields in the order of declaration. The keys of a list are those of its present items.
 std::vector<KeyedField> all_fields(const Section& settings);
 
-/// "bool", "integer", "number", "string" or "list of strings".
+/// "bool", "integer", "number", "string", "list of strings" or "table of strings".
 const char* type_name(const Field& field);
 
 /// "a number", "an integer".

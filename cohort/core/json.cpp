@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 
 #include "cohort/core/atomic_file.h"
 #include "cohort/core/error.h"
+#include "cohort/core/input_file.h"
+#include "cohort/core/json_builder.h"
 
 namespace cohort {
 namespace {
@@ -34,38 +34,77 @@ size_t too_deep_at(const std::string& text) {
   return std::string::npos;
 }
 
-/// The library's message without its prefix and position, which are stated in our own words.
-std::string reason_of(const Json::parse_error& error) {
-  const std::string text = error.what();
-  const size_t colon = text.find(": ");
-  return colon == std::string::npos ? text : text.substr(colon + 2);
+/// The library's message without its prefix and position, which are stated in our own words, and without the
+/// text that it quotes, which may be long and anything.
+std::string reason_of(const std::string& message) {
+  constexpr size_t kMaxLength = 160;
+  const size_t colon = message.find(": ");
+  std::string reason = colon == std::string::npos ? message : message.substr(colon + 2);
+  if (const size_t quote = reason.find("; last read: "); quote != std::string::npos) {
+    const size_t expected = reason.rfind("; expected ");
+    reason = reason.substr(0, quote) +
+             (expected != std::string::npos && expected > quote ? reason.substr(expected) : "");
+  }
+  return reason.substr(0, kMaxLength);
 }
 
+/// The number of continuation bytes that a first byte asks for; -1 where it is none.
+int num_continuations(unsigned char first) {
+  if (first < 0x80) return 0;
+  if (first >= 0xC2 && first < 0xE0) return 1;
+  if (first >= 0xE0 && first < 0xF0) return 2;
+  return first >= 0xF0 && first < 0xF5 ? 3 : -1;
+}
+
+/// The lowest and highest second byte: the others spell overlong forms, surrogates or more than U+10FFFF.
+bool is_second_byte(unsigned char first, unsigned char second) {
+  const unsigned char low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+  const unsigned char high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+  return second >= low && second <= high;
+}
+
+/// The offset of the first byte that is not part of well-formed UTF-8, or npos.
+size_t invalid_utf8_at(std::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    const auto first = static_cast<unsigned char>(text[i]);
+    const int count = num_continuations(first);
+    if (count < 0 || text.size() - i <= static_cast<size_t>(count)) return i;
+    if (count > 0 && !is_second_byte(first, text[i + 1])) return i;
+    for (int next = 2; next <= count; ++next) {
+      if ((static_cast<unsigned char>(text[i + next]) & 0xC0) != 0x80) return i;
+    }
+    i += count + 1;
+  }
+  return std::string::npos;
+}
+
+enum class RepeatedKeys { kLastWins, kRefused };
+
 /// `first_line` is the number of the text's first line; offsets count from 1 in the text.
-Json parse_text(const std::string& text, const std::filesystem::path& path, int64_t first_line) {
+Json parse_text(const std::string& text, const std::filesystem::path& path, int64_t first_line,
+                RepeatedKeys repeated_keys) {
   const auto where = [&](size_t offset) {
     const auto end = text.begin() + static_cast<int64_t>(std::min(offset, text.size()));
     return str(path.string(), ":", first_line + std::count(text.begin(), end, '\n'), ": ");
   };
+  if (const size_t offset = invalid_utf8_at(text); offset != std::string::npos) {
+    throw FormatError(str(where(offset), "not UTF-8 at byte ", offset + 1));
+  }
   if (const size_t offset = too_deep_at(text); offset != std::string::npos) {
     throw FormatError(
         str(where(offset), "JSON nested deeper than ", kMaxDepth, " levels at byte ", offset + 1));
   }
-  try {
-    return Json::parse(text);
-  } catch (const Json::parse_error& error) {
-    const size_t offset = error.byte == 0 ? 0 : error.byte - 1;
-    throw FormatError(str(where(offset), "malformed JSON at byte ", error.byte, ": ", reason_of(error)));
-  } catch (const Json::exception& error) {
-    throw FormatError(str(where(0), "unusable JSON: ", error.what()));
+  JsonBuilder builder;
+  Json::sax_parse(text, &builder);
+  if (const auto& error = builder.error()) {
+    const size_t offset = error->byte == 0 ? 0 : error->byte - 1;
+    throw FormatError(
+        str(where(offset), "malformed JSON at byte ", error->byte, ": ", reason_of(error->text)));
   }
-}
-
-std::ifstream open_for_reading(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path))
-    throw FormatError(str(path.string(), ": can't be read; does the file exist?"));
-  return file;
+  if (const auto& key = builder.repeated_key(); key && repeated_keys == RepeatedKeys::kRefused) {
+    throw FormatError(str(where(0), "the key ", to_json_text(*key), " comes twice"));
+  }
+  return builder.take();
 }
 
 void check_finite(const Json& value) {
@@ -84,8 +123,7 @@ std::string to_json_text(const Json& value, int indent) {
 }
 
 Json read_json(const std::filesystem::path& path) {
-  std::ifstream file = open_for_reading(path);
-  return parse_text({std::istreambuf_iterator<char>(file), {}}, path, 1);
+  return parse_text(read_whole_file(path), path, 1, RepeatedKeys::kLastWins);
 }
 
 void write_json(const std::filesystem::path& path, const Json& value) {
@@ -93,21 +131,7 @@ void write_json(const std::filesystem::path& path, const Json& value) {
 }
 
 Json parse_json_line(const std::string& line, const std::filesystem::path& path, int64_t line_number) {
-  return parse_text(line, path, line_number);
-}
-
-std::vector<Json> read_jsonl(const std::filesystem::path& path) {
-  std::ifstream file = open_for_reading(path);
-  std::vector<Json> objects;
-  std::string line;
-  for (int64_t line_number = 1; std::getline(file, line); ++line_number) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    Json value = parse_json_line(line, path, line_number);
-    if (!value.is_object())
-      throw FormatError(str(path.string(), ":", line_number, ": expected a JSON object on this line"));
-    objects.push_back(std::move(value));
-  }
-  return objects;
+  return parse_text(line, path, line_number, RepeatedKeys::kRefused);
 }
 
 }  // namespace cohort

@@ -4,14 +4,13 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
 namespace cohort {
 
 using Json = nlohmann::ordered_json;
 
-/// Parses a whole file. Throws FormatError naming the file and, for malformed or too deeply nested text, line
-/// and byte.
+/// Parses a whole regular file. Throws FormatError naming the file and, for malformed or too deeply nested
+/// text and for bytes that are not UTF-8, line and byte.
 Json read_json(const std::filesystem::path& path);
 
 /// `value` as text, indented unless `indent` is -1. Numbers read back as the same bits; bytes that are not
@@ -22,11 +21,9 @@ std::string to_json_text(const Json& value, int indent = -1);
 /// written.
 void write_json(const std::filesystem::path& path, const Json& value);
 
-/// Parses one line of a JSONL file; the error names `path` and `line_number` (from 1).
+/// Parses one line of a JSONL file (jsonl_reader.h reads whole files); the error names `path` and
+/// `line_number` (from 1). A key that comes twice in an object is an error here; in `read_json` the last one
+/// counts, as in Python.
 Json parse_json_line(const std::string& line, const std::filesystem::path& path, int64_t line_number);
-
-/// All objects of a JSONL file; blank lines are skipped. Throws FormatError naming the line that is not an
-/// object.
-std::vector<Json> read_jsonl(const std::filesystem::path& path);
 
 }  // namespace cohort

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "cohort/core/error.h"
+#include "cohort/core/hash.h"
 #include "cohort/core/nearest.h"
 #include "cohort/core/random.h"
 #include "cohort/tasks/generators.h"
@@ -60,16 +61,9 @@ void validate(const TaskConfig& config) {
   check_success(config);
 }
 
-// FNV-1a: it must never change, or published splits would overlap.
-uint64_t hash_text(const std::string& text) {
-  uint64_t hash = 14695981039346656037u;
-  for (unsigned char byte : text) hash = (hash ^ byte) * 1099511628211u;
-  return hash;
-}
-
 Split split_of(const std::string& prompt) {
   // The seed 0 only mixes FNV's weak low bits.
-  return random_bits(0, {hash_text(prompt)}) % kOneInHeldOut == 0 ? Split::kTest : Split::kTrain;
+  return random_bits(0, {fnv1a(prompt)}) % kOneInHeldOut == 0 ? Split::kTest : Split::kTrain;
 }
 
 Json draw_row(DrawRow draw, const TaskConfig& config, uint64_t seed, int64_t index, Split split) {

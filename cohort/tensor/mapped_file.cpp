@@ -14,7 +14,7 @@
 namespace cohort {
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);  // no FIFO is waited for
   if (file < 0) throw FormatError(str(path.string(), ": cannot be opened: ", std::strerror(errno)));
   struct stat info{};
   if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {

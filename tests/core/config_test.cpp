@@ -25,6 +25,7 @@ struct Sampling {
   double temperature = 1.0;
   std::optional<int64_t> top_k;
   std::vector<std::string> stop_strings;
+  std::map<std::string, std::string> columns;
   bool ignore_eos = false;
 
   void describe(FieldVisitor& f) {
@@ -32,6 +33,7 @@ struct Sampling {
     f("temperature", temperature, "Divides | the logits.", above(0.0));
     f("top_k", top_k, "Kept tokens.", at_least(1));
     f("stop_strings", stop_strings, "Texts.");
+    f("columns", columns, "Names.");
     f("ignore_eos", ignore_eos, "Go on.");
   }
 };
@@ -133,6 +135,29 @@ TEST(Toml, NamesTheLineOfMalformedText) {
   EXPECT_EQ(toml_error("[reward]\nname = \"x\""), "r.toml:1: reward is a list of sections: write [[reward]]");
 }
 
+using Table = std::map<std::string, std::string>;
+
+TEST(Toml, AStringIsAListOfOneAndATableHasStrings) {
+  const Recipe recipe =
+      from_toml("[sampling]\nstop_strings = \"a\"\ncolumns = {prompt = \"q\", \"a b\" = \"c\"}\n");
+  EXPECT_EQ(recipe.sampling.stop_strings, (std::vector<std::string>{"a"}));
+  EXPECT_EQ(recipe.sampling.columns, (Table{{"prompt", "q"}, {"a b", "c"}}));
+  EXPECT_EQ(toml_error("[sampling]\ncolumns = {prompt = 1}\n"),
+            "r.toml:2: sampling.columns.prompt must be a string");
+  EXPECT_EQ(toml_error("[sampling]\ncolumns = \"q\"\n"),
+            "r.toml:2: sampling.columns is \"q\", but must be a table of strings");
+  EXPECT_EQ(toml_error("[sampling]\npath = {a = \"b\"}\n"),
+            "r.toml:2: sampling.path is {\"a\" = \"b\"}, but must be a string");
+}
+
+TEST(Flags, GiveATableOncePerPair) {
+  Recipe recipe = from_toml("[sampling]\ncolumns = {old = \"x\"}\n");
+  apply_flags(settings_of(recipe), {"--columns", "prompt=q", "--columns=answer=a=b"});
+  EXPECT_EQ(recipe.sampling.columns, (Table{{"prompt", "q"}, {"answer", "a=b"}}));
+  EXPECT_EQ(flag_error({"--columns", "q"}),
+            "--columns: sampling.columns is \"q\", but must be a table of strings");
+}
+
 TEST(Toml, LaterFilesWinAndReplaceLists) {
   TemporaryDirectory directory;
   write_text(directory.path() / "a.toml",
@@ -214,6 +239,7 @@ TEST(Dump, ReadsBackTheSameBits) {
   recipe.sampling.temperature = 5e-324;
   recipe.sampling.path = "\"q\" \\ \n\t\x01\x7f é";
   recipe.sampling.stop_strings = {"", "\n\n", "]"};
+  recipe.sampling.columns = {{"a.b \"", "="}, {"c", ""}};
   recipe.reward = {{"a", 1.0}, {"b", 1e300}};
   const std::string text = to_toml(settings_of(recipe));
   Recipe read = from_toml(text);
@@ -222,6 +248,7 @@ TEST(Dump, ReadsBackTheSameBits) {
   EXPECT_EQ(read.sampling.temperature, recipe.sampling.temperature);
   EXPECT_EQ(read.sampling.path, recipe.sampling.path);
   EXPECT_EQ(read.sampling.stop_strings, recipe.sampling.stop_strings);
+  EXPECT_EQ(read.sampling.columns, recipe.sampling.columns);
   EXPECT_FALSE(read.sampling.top_k.has_value());
   ASSERT_EQ(read.reward.size(), 2u);
   EXPECT_EQ(read.reward[1].weight, 1e300);

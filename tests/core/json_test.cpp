@@ -1,6 +1,7 @@
 #include "cohort/core/json.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cmath>
 
@@ -65,14 +66,39 @@ TEST(JsonText, RefusesWhatJsonDoesNotHave) {
 
 TEST(JsonText, ReplacesBytesThatAreNoUtf8) { EXPECT_EQ(to_json_text(Json("a\xff")), "\"a\xEF\xBF\xBD\""); }
 
-TEST_F(JsonFile, LinesAreObjectsAndBlankOnesSkipped) {
-  const std::vector<Json> rows = read_jsonl(write("{\"a\":1}\r\n\n  \n{\"a\":2}"));
-  ASSERT_EQ(rows.size(), 2u);
-  EXPECT_EQ(rows[1]["a"], 2);
-  const std::string message = message_of<FormatError>([&] { read_jsonl(write("{}\n\n[1]\n")); });
-  EXPECT_EQ(message, path_.string() + ":3: expected a JSON object on this line");
-  const std::string malformed = message_of<FormatError>([&] { read_jsonl(write("{}\n{\"a\":}\n")); });
-  EXPECT_TRUE(malformed.starts_with(path_.string() + ":2: malformed JSON at byte 6")) << malformed;
+TEST_F(JsonFile, TheLastOfSeveralKeysCounts) {
+  EXPECT_EQ(read_json(write(R"({"a": 1, "b": {"x": 1, "y": 2, "x": [3]}, "a": 4})")).dump(),
+            R"({"a":4,"b":{"x":[3],"y":2}})");
+}
+
+TEST_F(JsonFile, ManyKeysTakeNoQuadraticTime) {
+  std::string text = "{";
+  for (int i = 0; i < 200000; ++i) text += str(i == 0 ? "" : ",", "\"", i, "\":", i);
+  const Json value = read_json(write(text + "}"));
+  EXPECT_EQ(value.size(), 200000u);
+}
+
+TEST_F(JsonFile, OnlyRegularFilesAreOpened) {
+  const auto refuse = [](const std::filesystem::path& path) {
+    return message_of<FormatError>([&] { read_json(path); });
+  };
+  const std::filesystem::path fifo = directory_.path() / "fifo", loop = directory_.path() / "loop";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  std::filesystem::create_symlink(loop, loop);
+  EXPECT_EQ(refuse(fifo), fifo.string() + ": is a FIFO; name a regular file");
+  EXPECT_EQ(refuse(directory_.path()), directory_.path().string() + ": is a folder; name a regular file");
+  EXPECT_EQ(refuse("/dev/null"), "/dev/null: is a device; name a regular file");
+  EXPECT_TRUE(refuse(loop).starts_with(loop.string() + ": can't be read: Too many levels")) << refuse(loop);
+  EXPECT_TRUE(refuse(directory_.path() / "missing").ends_with("does the file exist?"));
+  std::filesystem::create_symlink(write("{}"), directory_.path() / "link");
+  EXPECT_NO_THROW(read_json(directory_.path() / "link"));
+}
+
+TEST(JsonText, MessagesDoNotQuoteWhatIsRead) {
+  const std::string line = "{\"a\": \"" + std::string(100000, 'x');
+  const std::string message = message_of<FormatError>([&] { parse_json_line(line, "f", 7); });
+  EXPECT_TRUE(message.starts_with("f:7: malformed JSON at byte ")) << message.substr(0, 200);
+  EXPECT_LT(message.size(), 250u);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "cohort/core/error.h"
+#include "cohort/core/jsonl_reader.h"
 
 namespace cohort {
 namespace {
@@ -121,7 +122,7 @@ TEST(Tasks, FileHoldsTheRows) {
       std::filesystem::temp_directory_path() / ("cohort_task_" + std::to_string(getpid()));
   TaskConfig config{.name = "arithmetic"};
   write_task_jsonl(config, 9, 25, Split::kTest, path);
-  EXPECT_EQ(read_jsonl(path), make_task_rows(config, 9, 25, Split::kTest));
+  EXPECT_EQ(read_rows(path), make_task_rows(config, 9, 25, Split::kTest));
   std::filesystem::remove(path);
   EXPECT_THROW(write_task_jsonl(config, 9, 1, Split::kTest, "/nowhere/at/all.jsonl"), FormatError);
 }

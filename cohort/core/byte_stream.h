@@ -1,0 +1,39 @@
+// Bytes in order, from files that may be compressed.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "cohort/core/input_file.h"
+
+namespace cohort {
+
+class ByteStream {
+ public:
+  virtual ~ByteStream() = default;
+
+  /// Writes up to `size` bytes (at least 1) and returns how many; 0 at the end only. Throws FormatError.
+  virtual size_t read(char* out, size_t size) = 0;
+};
+
+enum class Compression { kNone, kGzip, kZstd };
+
+/// Told by a file's first bytes (4 are enough), whatever its name. Throws FormatError beginning with `name`
+/// for formats that are known but not read: xz, bzip2, zip and Parquet.
+Compression compression_of(std::string_view first_bytes, const std::string& name);
+
+/// The bytes of a file, as they lie there.
+std::unique_ptr<ByteStream> file_stream(std::shared_ptr<const InputFile> file);
+
+/// `text` must outlive the stream.
+std::unique_ptr<ByteStream> memory_stream(std::string_view text);
+
+/// What `source` holds, decompressed where it is gzip or zstd (several members or frames in a row as well).
+/// Memory does not grow with the data. Reading throws FormatError beginning with `name` where the compressed
+/// data are damaged or cut short, or 1100 times (and 64 MiB) larger than what they were read from.
+std::unique_ptr<ByteStream> decompressed(std::unique_ptr<ByteStream> source, const std::string& name);
+
+}  // namespace cohort
