@@ -1,5 +1,6 @@
-// cohort data: problems of a built-in task as JSONL.
+// cohort data: problems of a built-in task as JSONL, and a report on any JSONL.
 #include "apps/cli/command.h"
+#include "apps/cli/data_check.h"
 #include "apps/cli/rows.h"
 #include "cohort/core/error.h"
 #include "cohort/tasks/task.h"
@@ -31,10 +32,15 @@ struct DataConfig {
 }  // namespace
 
 int data_command(const Command& self, const Arguments& arguments) {
+  if (!arguments.empty() && arguments.front() == "check") {
+    return data_check(self, {arguments.begin() + 1, arguments.end()});
+  }
   DataConfig config;
   const auto rest = read_arguments(self, arguments, config);
   if (!rest) return 0;
-  if (rest->empty()) throw ConfigError(str("cohort data: name one of the tasks ", Json(task_names()).dump()));
+  if (rest->empty())
+    throw ConfigError(
+        str("cohort data: name one of the tasks ", Json(task_names()).dump(), ", or check FILE"));
   if (rest->size() > 1) refuse_arguments(self, {rest->begin() + 1, rest->end()});
   config.task.name = rest->front();
   require(config.output, "output");

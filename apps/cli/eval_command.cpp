@@ -5,8 +5,8 @@
 #include "apps/cli/generation.h"
 #include "apps/cli/rows.h"
 #include "cohort/core/error.h"
-#include "cohort/tasks/dataset.h"
 #include "cohort/train/evaluation.h"
+#include "cohort/train/run_data.h"
 
 namespace cohort::cli {
 namespace {
@@ -32,8 +32,7 @@ std::vector<Prompt> read_eval_prompts(const EvalConfig& config, const LoadedMode
   if (!model.tokenizer) {
     throw FormatError(str(config.generation.model, ": has no tokenizer.json, which evaluation needs"));
   }
-  auto prompts =
-      read_prompts(config.input, [&](const std::string& text) { return model.tokenizer->encode(text); });
+  auto prompts = read_prompts(config.input, text_format(*model.tokenizer));
   check_prompts(prompts, model.decoder->config());
   return prompts;
 }

@@ -1,41 +1,104 @@
 #include "cohort/tasks/dataset.h"
 
-#include <fstream>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "cohort/core/error.h"
+#include "cohort/core/hash.h"
+#include "cohort/core/random.h"
+#include "cohort/tasks/dataset_scan.h"
 
 namespace cohort {
 namespace {
 
-Prompt to_prompt(Json row, const std::string& place, const std::string& id, const Tokenize& tokenize) {
-  if (!row.is_object()) throw FormatError(str(place, ": the line must be a JSON object"));
-  auto column = row.find("prompt");
-  if (column == row.end()) throw FormatError(str(place, ": the column \"prompt\" is missing"));
-  if (!column->is_string()) {
-    throw FormatError(str(place, ": the column \"prompt\" must be a string, not ", column->type_name()));
-  }
-  Prompt prompt;
-  prompt.id = id;
-  prompt.text = column->get<std::string>();
-  prompt.token_ids = tokenize(prompt.text);
-  if (prompt.token_ids.empty()) throw FormatError(str(place, ": the prompt has no tokens"));
-  row.erase("prompt");
-  prompt.fields = std::move(row);
-  return prompt;
+std::string name_of(const DataSource& source) {
+  std::string name;
+  for (const std::string& path : source.path) name += (name.empty() ? "" : ", ") + path;
+  return name;
 }
 
 }  // namespace
 
-std::vector<Prompt> read_prompts(const std::filesystem::path& path, const Tokenize& tokenize) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw FormatError(str(path.string(), ": cannot be opened"));
-  std::vector<Prompt> prompts;
-  std::string line;
-  for (int64_t line_number = 1; std::getline(file, line); ++line_number) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    std::string place = str(path.string(), ":", line_number);
-    std::string id = str(path.filename().string(), ":", line_number);
-    prompts.push_back(to_prompt(parse_json_line(line, path, line_number), place, id, tokenize));
+Deduplicate parse_deduplicate(const std::string& name) {
+  if (name == "none") return Deduplicate::kNone;
+  if (name == "prompt") return Deduplicate::kPrompt;
+  if (name == "row") return Deduplicate::kRow;
+  throw ConfigError(str("unknown way to deduplicate \"", name, "\"; it must be none, prompt or row"));
+}
+
+Dataset::Dataset(const DatasetOptions& options, const MeasureRow& measure) {
+  std::vector<std::string> all_paths;
+  for (const DataSource& source : options.sources) {
+    if (source.path.empty()) throw ConfigError("a data source has no path");
+    all_paths.insert(all_paths.end(), source.path.begin(), source.path.end());
   }
-  if (file.bad()) throw FormatError(str(path.string(), ": cannot be read"));
+  std::map<std::string, int> name_counts;
+  for (const auto& path : expand_paths(all_paths)) ++name_counts[path.filename().string()];
+  for (const DataSource& source : options.sources) {
+    Source& opened = sources_.emplace_back(Source{source, {}});
+    for (const auto& path : expand_paths(source.path)) {
+      const std::string name = path.filename().string();
+      opened.files.push_back({RowFile(path), name_counts[name] > 1 ? path.string() : name});
+    }
+    reports_.push_back({.name = name_of(source)});
+  }
+  DatasetScan(options, measure, *this).run();
+}
+
+int64_t Dataset::num_rows() const {
+  return std::accumulate(reports_.begin(), reports_.end(), int64_t{0},
+                         [](int64_t sum, const SourceReport& report) { return sum + report.num_used; });
+}
+
+std::vector<RowOrder::Source> Dataset::order() const {
+  std::vector<RowOrder::Source> order;
+  for (size_t s = 0; s < sources_.size(); ++s) {
+    order.push_back({reports_[s].num_used, sources_[s].spec.weight});
+  }
+  return order;
+}
+
+Row Dataset::row(RowAddress address) const {
+  const Source& source = sources_.at(address.source);
+  const auto behind = std::upper_bound(source.files.begin(), source.files.end(), address.row,
+                                       [](int64_t row, const File& file) { return row < file.first_row; });
+  const File& file = *std::prev(behind);
+  const int64_t index = address.row - file.first_row;
+  const int64_t line = file.rows.line_number(index);
+  Row row{file.rows.row(index), str(file.label, ":", line), str(file.rows.path().string(), ":", line)};
+  apply_columns(row, source.spec);
+  return row;
+}
+
+void apply_columns(Row& row, const DataSource& source) {
+  std::vector<std::pair<std::string, Json>> renamed;
+  for (const auto& [name, from] : source.columns) {
+    const auto column = row.columns.find(from);
+    if (column == row.columns.end()) {
+      throw FormatError(str(row.where, ": the column ", to_json_text(from),
+                            " is missing, from which columns.", name, " is taken"));
+    }
+    renamed.emplace_back(name, *column);
+  }
+  for (const auto& [name, from] : source.columns) row.columns.erase(from);
+  for (auto& [name, value] : renamed) row.columns[name] = std::move(value);
+  if (!source.domain.empty()) row.columns["domain"] = source.domain;
+}
+
+bool is_held_out(const std::string& prompt_key, double test_split_size) {
+  // Another address than that of duplicates' hashes, which mean something else.
+  return random_unit(0, {fnv1a(prompt_key), 1}) < test_split_size;
+}
+
+std::vector<Prompt> read_prompts(const std::filesystem::path& path, const TextFormat& format) {
+  std::vector<Prompt> prompts;
+  JsonlReader reader(path);
+  const std::string label = path.filename().string();
+  while (reader.next()) {
+    prompts.push_back(
+        to_prompt({reader.row(), str(label, ":", reader.line_number()), reader.where()}, format));
+  }
   if (prompts.empty()) throw FormatError(str(path.string(), ": holds no prompts"));
   return prompts;
 }

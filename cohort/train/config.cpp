@@ -22,18 +22,50 @@ constexpr const char* kSaveStepsMeaning = "Steps between checkpoints; 0 writes o
 constexpr const char* kSaveLimitMeaning = "Checkpoints kept, the newest ones; the best one is kept besides.";
 constexpr const char* kNonfiniteMeaning =
     "Steps in a row with a non-finite loss or gradient, each skipped, that stop the run.";
-constexpr const char* kShuffleMeaning = "Draw a fresh order for every epoch; otherwise the file's order.";
+constexpr const char* kShuffleMeaning = "Draw a fresh order for every epoch; otherwise the files' order.";
+constexpr const char* kColumnsMeaning =
+    "Columns under other names, such as {prompt = \"question\"}: the name here, then the file's.";
+constexpr const char* kDeduplicateMeaning =
+    "Leave out rows whose prompt, or all of whose columns, came before: told by a 64-bit hash.";
+constexpr const char* kMaxPromptMeaning = "Longest prompt, in tokens; longer ones are an error.";
+constexpr const char* kFilterMeaning =
+    "Leave out and count rows longer than `max_prompt_length` or the model's context, instead of refusing.";
+constexpr const char* kSourceMeaning =
+    "A part of a mixture, in place of `data.path`; the table is given once for each.";
 constexpr const char* kSeedMeaning = "Decides every random number: the same seed gives the same bytes.";
 
 void require(const std::string& value, const char* key, const char* what) {
   if (value.empty()) throw ConfigError(str(key, " is not set: give ", what));
 }
 
-void check_model_data_run(const std::string& model_path, const std::string& data_path,
-                          const std::string& run_dir) {
-  require(model_path, "model.path", "the Hugging Face directory to start from");
-  require(data_path, "data.path", "the JSONL file to train on");
-  require(run_dir, "run.dir", "the directory for what the run writes (--run-dir)");
+bool has_no_path(const std::vector<std::string>& paths) {
+  return std::all_of(paths.begin(), paths.end(), [](const std::string& path) { return path.empty(); });
+}
+
+template <typename Data>
+void check_data(const Data& data) {
+  const std::vector<DataSourceConfig>& sources = data.source;
+  if (sources.empty() && has_no_path(data.path)) {
+    throw ConfigError("data.path is not set: give the JSONL file to train on, or several [[data.source]]");
+  }
+  if (!sources.empty() && !has_no_path(data.path)) {
+    throw ConfigError("data.path and [[data.source]] exclude each other: make the path a source too");
+  }
+  const auto num_weighted = std::count_if(sources.begin(), sources.end(),
+                                          [](const auto& source) { return source.weight.has_value(); });
+  if (num_weighted != 0 && num_weighted != static_cast<int64_t>(sources.size())) {
+    throw ConfigError("data.source: some have a weight and others none; give all of them one, or none");
+  }
+  for (size_t i = 0; i < sources.size(); ++i) {
+    if (has_no_path(sources[i].path)) throw ConfigError(str("data.source.", i, ".path is not set"));
+  }
+}
+
+template <typename Config>
+void check_model_data_run(const Config& config) {
+  require(config.model.path, "model.path", "the Hugging Face directory to start from");
+  check_data(config.data);
+  require(config.run.dir, "run.dir", "the directory for what the run writes (--run-dir)");
 }
 
 template <typename Loop>
@@ -66,16 +98,33 @@ void check_lora(const LoraConfig& lora) {
 
 void check_evaluation(const TrainConfig& config) {
   const bool is_on = config.train.eval_steps > 0;
-  if (is_on && config.data.eval_path.empty()) {
-    throw ConfigError("train.eval_steps needs data.eval_path, the held-out JSONL file");
+  const bool has_file = !has_no_path(config.data.eval_path), has_split = config.data.test_split_size > 0.0;
+  if (is_on && !has_file && !has_split) {
+    throw ConfigError(
+        "train.eval_steps needs data.eval_path, the held-out JSONL file, or data.test_split_size");
   }
-  if (!is_on && !config.data.eval_path.empty()) {
+  if (has_file && has_split) {
+    throw ConfigError("data.eval_path and data.test_split_size exclude each other: evaluate on one of them");
+  }
+  if (!is_on && has_file) {
     throw ConfigError(
         "data.eval_path has no effect while train.eval_steps is 0: set eval_steps or drop eval_path");
   }
   if (!is_on && config.train.num_generations_eval) {
     throw ConfigError("train.num_generations_eval has no effect while train.eval_steps is 0");
   }
+}
+
+/// What `cohort train` and `cohort sft` say alike of their data.
+template <typename Data>
+void describe_rows(FieldVisitor& f, Data& data, const char* split_meaning) {
+  f("columns", data.columns, kColumnsMeaning);
+  f("test_split_size", data.test_split_size, split_meaning, at_least_below(0.0, 1.0));
+  f("deduplicate", data.deduplicate, kDeduplicateMeaning, one_of({"none", "prompt", "row"}));
+  f("max_prompt_length", data.max_prompt_length, kMaxPromptMeaning, at_least(1));
+  f("filter_overlong_prompts", data.filter_overlong_prompts, kFilterMeaning);
+  f("shuffle_dataset", data.shuffle_dataset, kShuffleMeaning);
+  f("source", data.source, kSourceMeaning);
 }
 
 }  // namespace
@@ -113,10 +162,22 @@ void ModelConfig::describe(FieldVisitor& f) {
   f("device", device, "Where tensors live.", one_of({"cpu", "cuda"}));
 }
 
+void DataSourceConfig::describe(FieldVisitor& f) {
+  f("path", path, "JSONL files or patterns, as in `data.path`.");
+  f("weight", weight,
+    "Share of the rows drawn, relative to the other sources'; by number of rows when unset.", above(0.0));
+  f("domain", domain, "Tag: the column `domain` of these rows.");
+  f("columns", columns, "As `data.columns`, whose entries hold where this has none.");
+}
+
 void DataConfig::describe(FieldVisitor& f) {
-  f("path", path, "JSONL file with a string `prompt` per line; other columns reach the rewards; required.");
-  f("eval_path", eval_path, "Held-out JSONL file of the same form, evaluated every `train.eval_steps`.");
-  f("shuffle_dataset", shuffle_dataset, kShuffleMeaning);
+  f("path", path,
+    "JSONL files, plain, gzip or zstd, or patterns such as `data/*.jsonl.gz`: a `prompt` per line; other "
+    "columns reach the rewards; required unless there is a `[[data.source]]`.");
+  f("eval_path", eval_path, "Held-out JSONL files of the same form, evaluated every `train.eval_steps`.");
+  describe_rows(f, *this,
+                "Share of the prompts, chosen by hash, that is held out and evaluated every "
+                "`train.eval_steps`; adding rows moves none.");
 }
 
 void RolloutConfig::describe(FieldVisitor& f) {
@@ -187,8 +248,11 @@ void TrainConfig::describe(FieldVisitor& f) {
 }
 
 void SftDataConfig::describe(FieldVisitor& f) {
-  f("path", path, "JSONL file with strings `prompt` and `completion` per line; required.");
-  f("shuffle_dataset", shuffle_dataset, kShuffleMeaning);
+  f("path", path,
+    "JSONL files, plain, gzip or zstd, or patterns: `prompt` and `completion`, or `messages`, per line; "
+    "required "
+    "unless there is a `[[data.source]]`.");
+  describe_rows(f, *this, "Share of the prompts that is left out: those that `cohort train` would hold out.");
 }
 
 void SftLoopConfig::describe(FieldVisitor& f) {
@@ -215,7 +279,7 @@ void SftConfig::describe(FieldVisitor& f) {
 }
 
 void validate(const TrainConfig& config) {
-  check_model_data_run(config.model.path, config.data.path, config.run.dir);
+  check_model_data_run(config);
   check_length(config.train);
   check_lora(config.lora);
   if (config.lora.dropout != 0.0) {
@@ -232,7 +296,7 @@ void validate(const TrainConfig& config) {
 }
 
 void validate(const SftConfig& config) {
-  check_model_data_run(config.model.path, config.data.path, config.run.dir);
+  check_model_data_run(config);
   check_length(config.train);
   check_lora(config.lora);
   if (config.lora.dropout != 0.0 && config.lora.use_dora) {
@@ -251,7 +315,10 @@ std::string configuration_page() {
          "unique, its\n"
          "last part (`--learning-rate 1e-5`). `--reward.0.weight 2` speaks of the first `[[reward]]`; a "
          "`[[reward]]` in a\n"
-         "later file replaces all earlier ones.\n\n"
+         "later file replaces all earlier ones. A flag of a list is given once for each element; in TOML a "
+         "string "
+         "stands for\n"
+         "a list of one. A flag of a table is given once for each pair (`--columns prompt=question`).\n\n"
          "## `cohort train`\n" +
          to_markdown(settings_of(train)) + "\n## `cohort sft`\n" + to_markdown(settings_of(sft));
 }

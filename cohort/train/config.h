@@ -2,6 +2,7 @@
 // TRL 1.16's where TRL has one. docs/configuration.md is made from this file.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,10 +25,25 @@ struct ModelConfig {
   void describe(FieldVisitor& f);
 };
 
+struct DataSourceConfig {
+  std::vector<std::string> path;
+  std::optional<double> weight;
+  std::string domain;
+  std::map<std::string, std::string> columns;
+
+  void describe(FieldVisitor& f);
+};
+
 struct DataConfig {
-  std::string path;
-  std::string eval_path;
+  std::vector<std::string> path;
+  std::vector<std::string> eval_path;
+  std::map<std::string, std::string> columns;
+  double test_split_size = 0.0;
+  std::string deduplicate = "none";
+  std::optional<int64_t> max_prompt_length;
+  bool filter_overlong_prompts = false;
   bool shuffle_dataset = true;
+  std::vector<DataSourceConfig> source;
 
   void describe(FieldVisitor& f);
 };
@@ -99,8 +115,14 @@ struct TrainConfig {
 };
 
 struct SftDataConfig {
-  std::string path;
+  std::vector<std::string> path;
+  std::map<std::string, std::string> columns;
+  double test_split_size = 0.0;
+  std::string deduplicate = "none";
+  std::optional<int64_t> max_prompt_length;
+  bool filter_overlong_prompts = false;
   bool shuffle_dataset = true;
+  std::vector<DataSourceConfig> source;
 
   void describe(FieldVisitor& f);
 };

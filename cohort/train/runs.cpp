@@ -3,19 +3,20 @@
 #include <cmath>
 #include <filesystem>
 #include <optional>
+#include <set>
 
 #include "cohort/core/config_io.h"
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
 #include "cohort/models/pretrained.h"
 #include "cohort/sampler/prompt_batches.h"
-#include "cohort/tasks/dataset.h"
-#include "cohort/tasks/shuffled_source.h"
+#include "cohort/tasks/dataset_source.h"
 #include "cohort/tensor/compute.h"
 #include "cohort/train/evaluation.h"
 #include "cohort/train/grpo_trainer.h"
 #include "cohort/train/memory_plan.h"
 #include "cohort/train/model_tokenizer.h"
+#include "cohort/train/run_data.h"
 #include "cohort/train/run_loop.h"
 #include "cohort/train/self_test.h"
 #include "cohort/train/sft_trainer.h"
@@ -67,14 +68,6 @@ std::unique_ptr<const Tokenizer> require_tokenizer(const std::string& model_dir,
   return tokenizer;
 }
 
-/// All prompts of a file, refused at once where one does not fit the model.
-std::vector<Prompt> read_tokenized(const std::string& path, const Tokenizer& tokenizer,
-                                   const DecoderConfig& model) {
-  auto prompts = read_prompts(path, [&](const std::string& text) { return tokenizer.encode(text); });
-  check_prompts(prompts, model);
-  return prompts;
-}
-
 void report_exactness(const Decoder& decoder) {
   const double difference = sampler_trainer_difference(decoder);
   if (difference == 0.0) {
@@ -91,13 +84,21 @@ int64_t generations_eval(const TrainConfig& config) {
   return config.train.num_generations_eval.value_or(config.rollout.num_generations);
 }
 
+/// Lengths of prompts, in tokens.
+using Lengths = std::set<int64_t>;
+
+Lengths prompt_lengths(const Dataset& data) {
+  Lengths lengths;
+  for (const auto& [length, row] : data.prompt_lengths()) lengths.insert(length);
+  return lengths;
+}
+
 /// Of the prompts that a step could draw, the one whose group is largest, `count` times.
 struct LargestStep {
-  LargestStep(const std::vector<Prompt>& prompts, int64_t count, int64_t num_generations,
+  LargestStep(const Lengths& prompt_lengths, int64_t count, int64_t num_generations,
               const TrainConfig& config, const Decoder& policy) {
     int64_t prompt_length = 0, completion_length = 0;
-    for (const Prompt& prompt : prompts) {
-      const auto length = static_cast<int64_t>(prompt.token_ids.size());
+    for (const int64_t length : prompt_lengths) {
       const int64_t longest =
           std::min(config.rollout.max_completion_length, policy.config().context_length - length);
       longest_sequence = std::max(longest_sequence, length + longest);
@@ -107,10 +108,10 @@ struct LargestStep {
         completion_length = longest;
       }
     }
-    const std::vector<int64_t> prompt_lengths(count, prompt_length);
+    const std::vector<int64_t> step_lengths(count, prompt_length);
     cache_pages = config.rollout.cache_tokens > 0
                       ? config.rollout.cache_tokens / kPageRows
-                      : default_cache_pages(policy.config(), policy.compute_dtype(), prompt_lengths,
+                      : default_cache_pages(policy.config(), policy.compute_dtype(), step_lengths,
                                             num_generations, completion_length);
   }
 
@@ -119,9 +120,10 @@ struct LargestStep {
   int64_t cache_pages = 0;
 };
 
-StepShape step_shape(const TrainConfig& config, const Decoder& policy, const std::vector<Prompt>& prompts) {
+StepShape step_shape(const TrainConfig& config, const Decoder& policy, const Dataset& data) {
   const RolloutConfig& rollout = config.rollout;
-  const LargestStep largest(prompts, rollout.prompts_per_step, rollout.num_generations, config, policy);
+  const LargestStep largest(prompt_lengths(data), rollout.prompts_per_step, rollout.num_generations, config,
+                            policy);
   return {.longest_sequence = largest.longest_sequence,
           .rows = largest.rows,
           .tokens_per_microbatch = config.train.tokens_per_microbatch,
@@ -135,17 +137,24 @@ int64_t evaluation_pages(const TrainConfig& config, const Decoder& policy,
                          const std::vector<Prompt>& prompts) {
   const int64_t num_generations = generations_eval(config);
   const auto batch = static_cast<int64_t>(prompt_batches(prompts, num_generations).front().prompts.size());
-  return LargestStep(prompts, batch, num_generations, config, policy).cache_pages;
+  Lengths lengths;
+  for (const Prompt& prompt : prompts) lengths.insert(static_cast<int64_t>(prompt.token_ids.size()));
+  return LargestStep(lengths, batch, num_generations, config, policy).cache_pages;
 }
 
-StepShape step_shape(const SftConfig& config, const std::vector<SftExample>& examples) {
-  int64_t longest = 0;
-  for (const SftExample& example : examples) {
-    const size_t length = example.prompt_ids.size() + example.completion.token_ids.size();
-    longest = std::max(longest, static_cast<int64_t>(length));
+/// Refuses a cache that is too small for some prompt.
+void check_cache(const TrainConfig& config, const Dataset& data, const TextFormat& format,
+                 const DecoderConfig& model) {
+  if (config.rollout.cache_tokens == 0) return;
+  for (const auto& [length, row] : data.prompt_lengths()) {
+    check_cache_tokens(config.rollout.cache_tokens, {to_prompt(data.row(row), format)}, model,
+                       config.rollout.max_completion_length);
   }
-  return {.longest_sequence = longest,
-          .rows = longest * config.train.sequences_per_step,
+}
+
+StepShape step_shape(const SftConfig& config, const Dataset& data) {
+  return {.longest_sequence = data.longest_total(),
+          .rows = data.longest_total() * config.train.sequences_per_step,
           .tokens_per_microbatch = config.train.tokens_per_microbatch,
           .recompute = config.train.recompute};
 }
@@ -189,13 +198,13 @@ int run_grpo(const TrainConfig& config, bool resume) {
   const auto policy = load_model(config.model, config.lora, config.seed);
   check_router_loss(config.train.router_aux_loss_coef, policy->config());
   const auto tokenizer = require_tokenizer(config.model.path, policy->config());
-  std::vector<Prompt> data = read_tokenized(config.data.path, *tokenizer, policy->config());
+  const TextFormat format = text_format(*tokenizer);
+  const Dataset data = open_prompts(config.data, DataPart::kTrain, format, policy->config());
   check_stop_strings(config.rollout.stop_strings, tokenizer.get());
-  check_cache_tokens(config.rollout.cache_tokens, data, policy->config(),
-                     config.rollout.max_completion_length);
+  check_cache(config, data, format, policy->config());
   StepShape shape = step_shape(config, *policy, data);
   policy->plan_length(shape.longest_sequence);
-  ShuffledSource prompts(std::move(data), config.seed, config.data.shuffle_dataset);
+  DatasetSource prompts(data, format, config.seed, config.data.shuffle_dataset);
   // The reference of adapters is the policy without them.
   const bool has_reference = config.objective.beta != 0.0;
   const auto own_reference =
@@ -205,16 +214,16 @@ int run_grpo(const TrainConfig& config, bool resume) {
                              : has_reference          ? policy.get()
                                                       : nullptr;
   AdamW optimizer(policy->parameters(), config.optimizer);
-  const int64_t steps = num_steps(config.train.max_steps, config.train.num_train_epochs,
-                                  prompts.num_prompts(), config.rollout.prompts_per_step);
+  const int64_t steps = num_steps(config.train.max_steps, config.train.num_train_epochs, data.num_rows(),
+                                  config.rollout.prompts_per_step);
   GrpoTrainer trainer(config, steps * GrpoTrainer::updates_per_step(config), *policy, reference,
                       tokenizer.get(), prompts, optimizer);
   Sampler eval_sampler(*policy, tokenizer.get(), config.rollout.cache_tokens);
   std::function<EvalRecord()> evaluate_step;
   if (config.train.eval_steps > 0) {
-    std::vector<Prompt> held_out = read_tokenized(config.data.eval_path, *tokenizer, policy->config());
-    check_cache_tokens(config.rollout.cache_tokens, held_out, policy->config(),
-                       config.rollout.max_completion_length);
+    const Dataset held_out_data = open_prompts(config.data, DataPart::kEvaluation, format, policy->config());
+    check_cache(config, held_out_data, format, policy->config());
+    std::vector<Prompt> held_out = all_prompts(held_out_data, format);
     shape.cache_pages = std::max(shape.cache_pages, evaluation_pages(config, *policy, held_out));
     evaluate_step = evaluator(config, eval_sampler, *tokenizer, policy->config(), std::move(held_out));
   }
@@ -237,14 +246,15 @@ int run_sft(const SftConfig& config, bool resume) {
   const auto model = load_model(config.model, config.lora, config.seed);
   check_router_loss(config.train.router_aux_loss_coef, model->config());
   const auto tokenizer = require_tokenizer(config.model.path, model->config());
-  const std::vector<SftExample> examples = read_sft_examples(config.data.path, *tokenizer, model->config());
-  ShuffledSource source(example_prompts(examples), config.seed, config.data.shuffle_dataset);
-  const StepShape shape = step_shape(config, examples);
+  const SftFormat format = sft_format(*tokenizer, model->config());
+  const Dataset data = open_examples(config.data, format, model->config());
+  RowCursor rows(data, config.seed, config.data.shuffle_dataset);
+  const StepShape shape = step_shape(config, data);
   model->plan_length(shape.longest_sequence);
   AdamW optimizer(model->parameters(), config.optimizer);
-  const int64_t steps = num_steps(config.train.max_steps, config.train.num_train_epochs, source.num_prompts(),
+  const int64_t steps = num_steps(config.train.max_steps, config.train.num_train_epochs, data.num_rows(),
                                   config.train.sequences_per_step);
-  SftTrainer trainer(config, steps, *model, examples, source, optimizer);
+  SftTrainer trainer(config, steps, *model, format, rows, optimizer);
   const RunDirectory run = open_run(config, resume);
   report_memory(plan_memory(*model, shape));
   const LoopConfig loop{.max_steps = steps,

@@ -1,60 +1,23 @@
 #include "cohort/train/sft_trainer.h"
 
 #include <cmath>
-#include <fstream>
 
-#include "cohort/core/error.h"
 #include "cohort/train/step_metrics.h"
-#include "cohort/train/stop_ids.h"
 
 namespace cohort {
 namespace {
 
-std::string text_of(const Json& row, const char* key, const std::string& where) {
-  if (!row.contains(key) || !row.at(key).is_string()) {
-    throw FormatError(str(where, ": \"", key, "\" must be a string"));
+std::vector<Json> example_rows(const std::vector<SftExample>& examples) {
+  std::vector<Json> rows;
+  for (const SftExample& example : examples) {
+    rows.push_back({{"prompt_id", example.id},
+                    {"prompt_ids", example.prompt_ids},
+                    {"completion_ids", example.completion.token_ids}});
   }
-  return row.at(key).get<std::string>();
+  return rows;
 }
 
 }  // namespace
-
-std::vector<SftExample> read_sft_examples(const std::filesystem::path& path, const Tokenizer& tokenizer,
-                                          const DecoderConfig& model) {
-  std::ifstream file(path);
-  if (!file) throw FormatError(str(path.string(), ": can't be read"));
-  // What ends completions in the rollout ends them here.
-  std::optional<int32_t> eos = tokenizer.eos_token_id();
-  if (const auto stops = stop_token_ids(model, &tokenizer); !eos && !stops.empty()) eos = stops.front();
-  std::vector<SftExample> examples;
-  std::string line;
-  for (int64_t number = 1; std::getline(file, line); ++number) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    const std::string where = str(path.string(), ":", number);
-    const Json row = parse_json_line(line, path, number);
-    const char* completion_key =
-        row.contains("completion") || !row.contains("solution") ? "completion" : "solution";
-    SftExample example;
-    example.prompt_ids = tokenizer.encode(text_of(row, "prompt", where));
-    auto& ids = example.completion.token_ids;
-    ids = tokenizer.encode(text_of(row, completion_key, where), {.add_special_tokens = false});
-    if (eos) ids.push_back(*eos);
-    if (ids.empty()) throw FormatError(str(where, ": \"", completion_key, "\" has no tokens"));
-    check_token_ids(model, example.prompt_ids, ids, where);
-    examples.push_back(std::move(example));
-  }
-  if (examples.empty()) throw FormatError(str(path.string(), ": has no rows"));
-  return examples;
-}
-
-std::vector<Prompt> example_prompts(const std::vector<SftExample>& examples) {
-  std::vector<Prompt> prompts(examples.size());
-  for (size_t i = 0; i < examples.size(); ++i) {
-    prompts[i].id = std::to_string(i);
-    prompts[i].fields["row"] = i;
-  }
-  return prompts;
-}
 
 /// Over the batch of one step.
 struct SftTrainer::Sums {
@@ -65,13 +28,13 @@ struct SftTrainer::Sums {
   int64_t num_tokens = 0;
 };
 
-SftTrainer::SftTrainer(const SftConfig& config, int64_t num_updates, Decoder& model,
-                       const std::vector<SftExample>& examples, PromptSource& source, AdamW& optimizer)
+SftTrainer::SftTrainer(const SftConfig& config, int64_t num_updates, Decoder& model, const SftFormat& format,
+                       RowCursor& rows, AdamW& optimizer)
     : config_(config),
       num_updates_(num_updates),
       model_(model),
-      examples_(examples),
-      source_(source),
+      format_(format),
+      rows_(rows),
       optimizer_(optimizer) {}
 
 /// Every row draws its dropout at (seed, update, place of its sequence in the batch, position).
@@ -89,11 +52,18 @@ void SftTrainer::address_dropout(const std::vector<PackGroup>& microbatch, uint6
   }
 }
 
-SftTrainer::Sums SftTrainer::accumulate_gradient(const std::vector<Prompt>& batch) {
+std::vector<SftExample> SftTrainer::next_examples() {
+  std::vector<SftExample> examples;
+  for (const Row& row : rows_.next(config_.train.sequences_per_step)) {
+    examples.push_back(to_sft_example(row, format_));
+  }
+  return examples;
+}
+
+SftTrainer::Sums SftTrainer::accumulate_gradient(const std::vector<SftExample>& batch) {
   Sums sums;
   std::vector<PackGroup> groups;
-  for (const Prompt& prompt : batch) {
-    const SftExample& example = examples_.at(prompt.fields.at("row").get<size_t>());
+  for (const SftExample& example : batch) {
     groups.push_back({&example.prompt_ids, {&example.completion}});
     sums.num_loss_tokens += static_cast<int64_t>(example.completion.token_ids.size());
     sums.num_tokens += static_cast<int64_t>(example.prompt_ids.size() + example.completion.token_ids.size());
@@ -117,27 +87,16 @@ SftTrainer::Sums SftTrainer::accumulate_gradient(const std::vector<Prompt>& batc
   return sums;
 }
 
-std::vector<Json> SftTrainer::batch_rows(const std::vector<Prompt>& batch) const {
-  std::vector<Json> rows;
-  for (const Prompt& prompt : batch) {
-    const auto row = prompt.fields.at("row").get<size_t>();
-    rows.push_back({{"row", row},
-                    {"prompt_ids", examples_.at(row).prompt_ids},
-                    {"completion_ids", examples_.at(row).completion.token_ids}});
-  }
-  return rows;
-}
-
 StepRecord SftTrainer::step(int64_t) {
   StepRecord record;
   StepTimer timer(record.timings);
-  const std::vector<Prompt> batch = source_.next(config_.train.sequences_per_step);
+  const std::vector<SftExample> batch = next_examples();
   optimizer_.zero_grad();
   const Sums sums = accumulate_gradient(batch);
   const double norm = optimizer_.grad_norm();
   const double rate = learning_rate(config_.optimizer, optimizer_.num_updates(), num_updates_);
   record.is_finite = std::isfinite(sums.loss) && std::isfinite(norm);
-  if (!record.is_finite) record.nonfinite = batch_rows(batch);
+  if (!record.is_finite) record.nonfinite = example_rows(batch);
   if (record.is_finite) {
     optimizer_.step(rate, norm);
     model_.refresh();
@@ -146,9 +105,9 @@ StepRecord SftTrainer::step(int64_t) {
   timer.lap("timing_s/update_actor");
   timer.finish(sums.num_tokens);
   record.metrics = {
-      {"loss", sums.loss},        {"entropy", sums.entropy / static_cast<double>(sums.num_loss_tokens)},
-      {"grad_norm", norm},        {"learning_rate", rate},
-      {"epoch", source_.epoch()}, {"num_tokens", static_cast<double>(num_tokens_)}};
+      {"loss", sums.loss},      {"entropy", sums.entropy / static_cast<double>(sums.num_loss_tokens)},
+      {"grad_norm", norm},      {"learning_rate", rate},
+      {"epoch", rows_.epoch()}, {"num_tokens", static_cast<double>(num_tokens_)}};
   if (config_.train.router_aux_loss_coef != 0.0) record.metrics.emplace_back("aux_loss", sums.aux_loss);
   char text[64];
   std::snprintf(text, sizeof(text), "loss %.4f", sums.loss);
@@ -156,10 +115,10 @@ StepRecord SftTrainer::step(int64_t) {
   return record;
 }
 
-Json SftTrainer::save() const { return {{"prompts", source_.save()}, {"num_tokens", num_tokens_}}; }
+Json SftTrainer::save() const { return {{"prompts", rows_.save()}, {"num_tokens", num_tokens_}}; }
 
 void SftTrainer::load(const Json& state) {
-  source_.load(state.at("prompts"));
+  rows_.load(state.at("prompts"));
   num_tokens_ = state.at("num_tokens").get<int64_t>();
 }
 

@@ -3,38 +3,23 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <vector>
 
 #include "cohort/models/decoder.h"
-#include "cohort/rl/prompt_source.h"
-#include "cohort/text/tokenizer.h"
+#include "cohort/tasks/row_cursor.h"
 #include "cohort/train/config.h"
 #include "cohort/train/optimizer.h"
 #include "cohort/train/packing.h"
+#include "cohort/train/run_data.h"
 #include "cohort/train/run_loop.h"
 
 namespace cohort {
 
-struct SftExample {
-  std::vector<int32_t> prompt_ids;
-  Completion completion;  ///< its tokens, the end-of-sequence id last
-};
-
-/// Reads JSONL rows with the strings `prompt` and `completion` (`solution` where there is no `completion`);
-/// the tokenizer's end-of-sequence id, or else the model's first stop id, is put behind each completion.
-/// Throws FormatError naming the line.
-std::vector<SftExample> read_sft_examples(const std::filesystem::path& path, const Tokenizer& tokenizer,
-                                          const DecoderConfig& model);
-
-/// One Prompt per example, whose field "row" is its index: what a PromptSource shuffles.
-std::vector<Prompt> example_prompts(const std::vector<SftExample>& examples);
-
 class SftTrainer : public Trainer {
  public:
-  /// `source` yields prompts with the field "row". All arguments but the config must outlive this.
-  SftTrainer(const SftConfig& config, int64_t num_updates, Decoder& model,
-             const std::vector<SftExample>& examples, PromptSource& source, AdamW& optimizer);
+  /// All arguments but the settings must outlive this.
+  SftTrainer(const SftConfig& config, int64_t num_updates, Decoder& model, const SftFormat& format,
+             RowCursor& rows, AdamW& optimizer);
 
   StepRecord step(int64_t index) override;
   Json save() const override;
@@ -42,15 +27,15 @@ class SftTrainer : public Trainer {
 
  private:
   struct Sums;
+  std::vector<SftExample> next_examples();
   void address_dropout(const std::vector<PackGroup>& microbatch, uint64_t first_sequence);
-  Sums accumulate_gradient(const std::vector<Prompt>& batch);
-  std::vector<Json> batch_rows(const std::vector<Prompt>& batch) const;
+  Sums accumulate_gradient(const std::vector<SftExample>& batch);
 
   SftConfig config_;
   int64_t num_updates_;
   Decoder& model_;
-  const std::vector<SftExample>& examples_;
-  PromptSource& source_;
+  SftFormat format_;
+  RowCursor& rows_;
   AdamW& optimizer_;
   int64_t num_tokens_ = 0;
 };

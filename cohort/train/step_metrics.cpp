@@ -165,6 +165,8 @@ std::vector<Json> completion_rows(int64_t step, const std::vector<RolloutGroup>&
                       {"prompt_ids", groups[g].prompt.token_ids},
                       {"completion_ids", completion.token_ids},
                       {"logprobs", finite_values(completion.sampler_logprobs)}});
+      const Json& fields = groups[g].prompt.fields;
+      if (const auto domain = fields.find("domain"); domain != fields.end()) rows.back()["domain"] = *domain;
     }
   }
   return rows;

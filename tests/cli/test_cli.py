@@ -5,6 +5,7 @@ COHORT=build/cohort python3 tests/cli/test_cli.py
 Plain python3, no packages. The model is made by `cohort init` with the demo's tokenizer.
 """
 
+import gzip
 import json
 import math
 import os
@@ -222,6 +223,254 @@ class DataTest(CliTest):
         for row in rows:
             self.assertEqual(len(row["numbers"]), 4)
             self.assertLessEqual(max(row["numbers"]), 9)
+
+
+class DataCheckTest(CliTest):
+    """The report on a file: every row is used or bad."""
+
+    def check(self, content, *options, code=0, name="check.jsonl"):
+        path = self.folder / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        result = run("data", "check", path, *options)
+        self.assertEqual(result.returncode, code, result.stderr)
+        return result
+
+    def field(self, result, label):
+        return re.search(rf"^{re.escape(label)} +(.*)$", result.stdout, re.MULTILINE)[1]
+
+    def test_good_rows(self):
+        rows = [{"prompt": "2 + 3 =", "answer": 5}] * 3 + [{"prompt": "1 " * n} for n in range(1, 41)]
+        result = self.check("".join(json.dumps(row) + "\n" for row in rows), "--model", self.model)
+        self.assertEqual(result.stderr, "")
+        self.assertEqual(self.field(result, "rows"), "43, of which 43 can be used")
+        self.assertEqual(self.field(result, "bad rows"), "0")
+        self.assertEqual(self.field(result, "column prompt"), "in all rows")
+        self.assertEqual(self.field(result, "column answer"), "missing in 40 rows")
+        self.assertEqual(self.field(result, "duplicates"), "2 rows with a prompt that came before")
+        texts = "".join(json.dumps({"text": row["prompt"]}) + "\n" for row in rows)
+        ids = parse_lines(self.cohort("tokenize", "--model", self.model, stdin=texts).stdout)
+        lengths = sorted(len(row["ids"]) for row in ids)
+        p95 = lengths[math.ceil(0.95 * 43) - 1]
+        self.assertEqual(
+            self.field(result, "prompt tokens"),
+            f"min {lengths[0]}  median {lengths[21]}  p95 {p95}  max {lengths[-1]}",
+        )
+        bins = re.findall(r"^ +(\d+) - +(\d+) +(\d+)  (#*)$", result.stdout, re.MULTILINE)
+        self.assertLessEqual(len(bins), 10)
+        for first, last, count, bar in bins:
+            self.assertEqual(int(count), sum(int(first) <= length <= int(last) for length in lengths))
+            self.assertEqual(len(bar) > 0, int(count) > 0)
+        self.assertEqual(sum(int(count) for _, _, count, _ in bins), 43)
+        over = self.check(
+            "".join(json.dumps(row) + "\n" for row in rows), "--model", self.model, "--max-prompt-length", 10
+        )
+        self.assertEqual(
+            self.field(over, "overlong prompts"),
+            f"{sum(length > 10 for length in lengths)} longer than 10 tokens",
+        )
+
+    def test_bad_rows_are_listed(self):
+        bad = ["[1]", "{", '{"text": "x"}', '{"prompt": 3}', '{"prompt": ""}', '{"prompt": "\udce9"}']
+        lines = ['{"prompt": "1"}'] + bad + ["", '{"prompt": "2"}']
+        content = "\n".join(lines).encode("utf-8", "surrogateescape")
+        result = self.check(content, "--model", self.model, code=2)
+        self.assertEqual(self.field(result, "rows"), "8, of which 2 can be used")
+        self.assertEqual(self.field(result, "bad rows"), "6, in lines 2, 3, 4, 5, 6, 7")
+        errors = result.stderr.splitlines()
+        self.assertEqual(len(errors), 6)
+        for number, line in enumerate(errors, 2):
+            self.assertIn(f"check.jsonl:{number}: ", line)
+
+    def test_only_the_first_bad_rows_are_listed(self):
+        result = self.check("nonsense\n" * 33, code=2)
+        errors = result.stderr.splitlines()
+        self.assertEqual(len(errors), 21)
+        self.assertIn("13 more bad rows", errors[-1])
+        self.assertIn("check.jsonl:20: ", errors[-2])
+        self.assertIn("33, in lines 1, 2", self.field(result, "bad rows"))
+
+    def test_a_truncated_gzip(self):
+        content = "".join(
+            json.dumps({"prompt": str(hash(i * 7919)) * 9}) + "\n" for i in range(5000)
+        ).encode()
+        whole = gzip.compress(content)
+        result = self.check(whole, name="check.gz")
+        self.assertEqual(self.field(result, "rows"), "5000, of which 5000 can be used")
+        result = self.check(whole[: len(whole) // 2], code=2, name="check.gz")
+        rows, used = map(int, re.match(r"(\d+), of which (\d+)", self.field(result, "rows")).groups())
+        self.assertGreater(used, 100)
+        self.assertEqual(rows, used + 1)
+        self.assertIn("cut short", result.stderr)
+
+    def test_completions_and_column_names(self):
+        rows = [{"q": "2 + 3 =", "a": "5"}, {"q": "1", "a": "10 20 30"}]
+        content = "".join(json.dumps(row) + "\n" for row in rows)
+        names = ("--columns", "prompt=q", "--columns", "completion=a")
+        result = self.check(content, "--model", self.model, *names)
+        self.assertIn("completion tokens", result.stdout)
+        self.assertEqual(self.field(result, "column completion"), "in all rows")
+        self.check(content, code=2)
+
+    def test_files_that_are_none(self):
+        fifo = self.folder / "check-fifo"
+        loop = self.folder / "check-loop"
+        if not fifo.exists():
+            os.mkfifo(fifo)
+            loop.symlink_to(loop)
+        for path, part in [(fifo, "FIFO"), (self.folder, "folder"), (loop, "loop"), ("/dev/zero", "device")]:
+            result = run("data", "check", path, "--model", self.model)
+            self.assertEqual(result.returncode, 2)
+            self.assertRegex(result.stderr, r"\Acohort: [^\n]+\n\Z")
+            self.assertIn(part, result.stderr.replace("levels of symbolic links", "loop"))
+
+    def test_help_and_missing_file(self):
+        self.assertIn("--max_prompt_length", self.cohort("data", "check", "--help").stdout)
+        result = run("data", "check")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("name a JSONL file", result.stderr)
+
+
+class DatasetTest(CliTest):
+    """Training on compressed files, mixtures and splits, and resuming in the middle of them."""
+
+    RECIPE = """
+        seed = 4
+        [[reward]]
+        name = "format"
+        [rollout]
+        prompts_per_step = 3
+        num_generations = 2
+        max_completion_length = 4
+        [optimizer]
+        learning_rate = 1e-3
+        [train]
+        save_steps = 1
+    """
+
+    def write_recipe(self, data):
+        path = self.folder / "data-recipe.toml"
+        path.write_text(self.RECIPE + data)
+        return path
+
+    def rows(self, name, count):
+        return "".join(json.dumps({"prompt": f"{name} {i}"}) + "\n" for i in range(count))
+
+    def mixture(self):
+        (self.folder / "mix-a.jsonl").write_text(self.rows("a", 8))
+        (self.folder / "mix-b1.gz").write_bytes(gzip.compress(self.rows("b", 3).encode()))
+        (self.folder / "mix-b2.gz").write_bytes(
+            gzip.compress(self.rows("c", 2).replace("prompt", "question").encode())
+        )
+        return self.write_recipe(f"""
+            [[data.source]]
+            path = "{self.folder}/mix-a.jsonl"
+            weight = 2
+            domain = "letters"
+            [[data.source]]
+            path = ["{self.folder}/mix-b1.*"]
+            weight = 1
+            """)
+
+    def train(self, recipe, name, *options, code=0):
+        run_dir = self.folder / name
+        places = ("--model.path", self.model, "--run-dir", run_dir)
+        result = run("train", recipe, *places, "--threads", 1, *options)
+        self.assertEqual(result.returncode, code, result.stderr)
+        return run_dir, result.stderr
+
+    def drawn(self, run_dir):
+        rows = read_lines(run_dir / "completions.jsonl")
+        return [row["prompt"] for row in rows if row["sample"] == 0]
+
+    def test_a_mixture_keeps_its_weights_and_resumes_exactly(self):
+        recipe = self.mixture()
+        whole, log = self.train(recipe, "mix-whole", "--max-steps", 9)
+        self.assertIn("67% of the draws", log)
+        prompts = self.drawn(whole)
+        self.assertEqual(len(prompts), 27)
+        for step in range(9):
+            self.assertEqual(sum(p.startswith("a") for p in prompts[3 * step : 3 * step + 3]), 2)
+        tags = {(row["prompt"][0], row.get("domain")) for row in read_lines(whole / "completions.jsonl")}
+        self.assertEqual(tags, {("a", "letters"), ("b", None)})
+        # Every row comes before any comes again.
+        self.assertEqual(len({p for p in prompts if p.startswith("a")}), 8)
+        self.assertEqual(sorted(p for p in prompts if p.startswith("b"))[::3], ["b 0", "b 1", "b 2"])
+
+    def test_sources_take_columns_that_they_do_not_name_from_the_data_section(self):
+        self.mixture()
+        recipe = self.write_recipe(f"""
+            [data]
+            columns = {{prompt = "question"}}
+            [[data.source]]
+            path = "{self.folder}/mix-a.jsonl"
+            columns = {{prompt = "prompt"}}
+            [[data.source]]
+            path = "{self.folder}/mix-b2.gz"
+            """)
+        run_dir, _ = self.train(recipe, "columns-run", "--num-train-epochs", 1)
+        self.assertEqual(set(self.drawn(run_dir)[:10]), {*(f"a {i}" for i in range(8)), "c 0", "c 1"})
+
+    def test_resuming_on_edited_data_is_refused(self):
+        recipe = self.mixture()
+        options = ("--max-steps", 4, "--train.save_total_limit", 9)
+        run_dir, _ = self.train(recipe, "mix-edited", *options)
+        expected = self.drawn(run_dir)
+        for step in (3, 4):
+            shutil.rmtree(run_dir / "checkpoints" / f"step-{step:08}")
+        self.train(recipe, "mix-edited", *options, "--resume")
+        self.assertEqual(self.drawn(run_dir), expected)
+        for step in (3, 4):
+            shutil.rmtree(run_dir / "checkpoints" / f"step-{step:08}")
+        path = self.folder / "mix-a.jsonl"
+        path.write_text(path.read_text().replace("a 5", "a 9"))
+        _, errors = self.train(recipe, "mix-edited", *options, "--resume", code=2)
+        self.assertIn("mix-a.jsonl has changed since the checkpoint", errors)
+
+    def test_held_out_prompts_are_evaluated_and_not_trained_on(self):
+        (self.folder / "split.jsonl").write_text(self.rows("s", 30))
+        recipe = self.write_recipe(
+            f'[data]\npath = "{self.folder}/split.jsonl"\ntest_split_size = 0.3\nshuffle_dataset = false\n'
+        )
+        run_dir, log = self.train(
+            recipe, "split-run", "--num-train-epochs", 1, "--eval-steps", 5, "--num-generations-eval", 2
+        )
+        used = int(re.search(r"training data .*: (\d+) of 30 rows", log)[1])
+        held_out = int(re.search(r"evaluation data .*: (\d+) of 30 rows", log)[1])
+        self.assertEqual(used + held_out, 30)
+        self.assertGreater(held_out, 2)
+        self.assertEqual(len(set(self.drawn(run_dir))), used)
+        self.assertIn("eval_reward", read_lines(run_dir / "metrics.jsonl")[-1])
+
+    def test_overlong_prompts_and_columns(self):
+        rows = [{"question": "1 " * n} for n in (1, 2, 60)]
+        write_lines(self.folder / "long-q.jsonl", rows)
+        recipe = self.write_recipe(
+            f'[data]\npath = "{self.folder}/long-q.jsonl"\ncolumns = {{prompt = "question"}}\n'
+            "max_prompt_length = 20\n"
+        )
+        _, errors = self.train(recipe, "long-run", "--max-steps", 1, code=2)
+        self.assertIn("long-q.jsonl:3: the prompt has", errors)
+        self.assertFalse((self.folder / "long-run").exists())
+        run_dir, log = self.train(recipe, "long-run", "--max-steps", 1, "--filter-overlong-prompts")
+        self.assertIn("1 too long", log)
+        self.assertEqual({prompt.strip() for prompt in self.drawn(run_dir)}, {"1", "1 1"})
+
+    def test_wrong_settings(self):
+        recipe = self.mixture()
+        for options, part in [
+            (("--data.path", "x"), "exclude each other"),
+            (("--data.source.2.path", "x"), "some have a weight and others none"),
+            (("--data.source.2.weight", 1), "data.source.2.path is not set"),
+            (("--data.source.0.weight", 0), "above 0"),
+            (("--data.test_split_size", 1), "below 1"),
+            (("--data.deduplicate", "yes"), "none, prompt or row"),
+            (("--data.columns", "prompt"), "table of strings"),
+            (("--data.source.1.columns", "prompt=nowhere"), '"nowhere"'),
+        ]:
+            with self.subTest(options=options):
+                _, errors = self.train(recipe, "wrong-run", "--max-steps", 1, *options, code=2)
+                self.assertIn(part, errors)
+                self.assertFalse((self.folder / "wrong-run").exists())
 
 
 class ModelDirectoryTest(CliTest):

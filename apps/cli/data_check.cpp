@@ -1,0 +1,231 @@
+#include "apps/cli/data_check.h"
+
+#include <algorithm>
+#include <iomanip>
+#include <iostream>
+#include <map>
+#include <memory>
+
+#include "cohort/core/hash.h"
+#include "cohort/core/random.h"
+#include "cohort/models/decoder_config.h"
+#include "cohort/tasks/dataset.h"
+#include "cohort/tasks/hash_set.h"
+#include "cohort/train/model_tokenizer.h"
+#include "cohort/train/run_data.h"
+
+namespace cohort::cli {
+namespace {
+
+constexpr int64_t kMaxBadLines = 20;
+constexpr size_t kMaxColumns = 64;
+constexpr int64_t kNumBins = 10;
+constexpr int64_t kBarLength = 40;
+constexpr int kLabelWidth = 20;
+
+struct CheckConfig {
+  std::string model;
+  std::map<std::string, std::string> columns;
+  std::optional<int64_t> max_prompt_length;
+
+  void describe(FieldVisitor& f) {
+    f("model", model, "Model directory, whose tokenizer counts tokens; without one nothing is counted.");
+    f("columns", columns, "Columns under other names, such as prompt=question; once for each.");
+    f("max_prompt_length", max_prompt_length, "Count prompts with more tokens.", at_least(1));
+  }
+};
+
+/// How often each length came.
+class Lengths {
+ public:
+  void add(int64_t length) { ++counts_[length], ++total_; }
+  bool is_empty() const { return total_ == 0; }
+
+  int64_t num_above(int64_t limit) const {
+    int64_t count = 0;
+    for (auto entry = counts_.upper_bound(limit); entry != counts_.end(); ++entry) count += entry->second;
+    return count;
+  }
+
+  /// The smallest length that at least `share` of all do not exceed.
+  int64_t quantile(double share) const {
+    int64_t seen = 0;
+    for (const auto& [length, count] : counts_) {
+      seen += count;
+      if (static_cast<double>(seen) >= share * static_cast<double>(total_)) return length;
+    }
+    return counts_.rbegin()->first;
+  }
+
+  void print(const std::string& label) const {
+    std::cout << std::left << std::setw(kLabelWidth) << label << "min " << counts_.begin()->first
+              << "  median " << quantile(0.5) << "  p95 " << quantile(0.95) << "  max "
+              << counts_.rbegin()->first << "\n";
+    print_histogram();
+  }
+
+ private:
+  void print_histogram() const {
+    const int64_t low = counts_.begin()->first, span = counts_.rbegin()->first - low + 1;
+    const int64_t width = (span + kNumBins - 1) / kNumBins;
+    std::vector<int64_t> bins((span + width - 1) / width);
+    for (const auto& [length, count] : counts_) bins[(length - low) / width] += count;
+    const int64_t highest = *std::max_element(bins.begin(), bins.end());
+    for (size_t i = 0; i < bins.size(); ++i) {
+      const int64_t first = low + static_cast<int64_t>(i) * width;
+      const auto bar = static_cast<size_t>((bins[i] * kBarLength + highest - 1) / highest);
+      std::cout << "  " << std::right << std::setw(7) << first << " - " << std::setw(7) << first + width - 1
+                << " " << std::setw(10) << bins[i] << "  " << std::string(bar, '#') << "\n";
+    }
+  }
+
+  std::map<int64_t, int64_t> counts_;
+  int64_t total_ = 0;
+};
+
+class DataCheck {
+ public:
+  explicit DataCheck(const CheckConfig& config) : config_(config) {
+    source_.columns = config.columns;
+    if (config.model.empty()) return;
+    DecoderConfig decoder;
+    decoder.vocab_size = INT64_MAX;
+    const std::filesystem::path dir = config.model;
+    if (std::filesystem::exists(dir / "config.json")) decoder = read_decoder_config(dir);
+    context_ = decoder.max_position_embeddings;
+    tokenizer_ = read_tokenizer(dir, decoder);
+    if (tokenizer_ == nullptr) throw FormatError(str(config.model, ": has no tokenizer.json"));
+    format_ = text_format(*tokenizer_);
+  }
+
+  void read(const std::filesystem::path& path) {
+    JsonlReader reader(path);
+    try {
+      while (reader.next()) read_row(reader);
+    } catch (const FormatError& error) {
+      // Compressed data that end or are damaged: the row in which that happens is lost.
+      ++num_rows_;
+      reject(reader.line_number() + 1, error.what());
+    }
+  }
+
+  int report(const std::string& name) const {
+    print("file", name);
+    print("rows", str(num_rows_, ", of which ", num_rows_ - num_bad_, " can be used"));
+    print("bad rows", str(num_bad_, bad_lines_.empty() ? "" : ", in lines ", bad_lines_,
+                          num_bad_ > kMaxBadLines ? ", ..." : ""));
+    for (const std::string& name : column_names_) {
+      const int64_t missing = num_objects_ - columns_.at(name);
+      print("column " + name, missing == 0 ? "in all rows" : str("missing in ", missing, " rows"));
+    }
+    print("duplicates", str(num_duplicates_, " rows with a prompt that came before"));
+    report_lengths();
+    if (num_bad_ > kMaxBadLines) {
+      std::cerr << "cohort: " << num_bad_ - kMaxBadLines << " more bad rows\n";
+    }
+    return num_bad_ > 0 ? 2 : 0;
+  }
+
+ private:
+  static void print(const std::string& label, const std::string& text) {
+    std::cout << std::left << std::setw(kLabelWidth) << label << " " << text << "\n";
+  }
+
+  void report_lengths() const {
+    if (!prompts_.is_empty()) prompts_.print("prompt tokens");
+    if (!completions_.is_empty()) completions_.print("completion tokens");
+    if (prompts_.is_empty()) return;
+    if (config_.max_prompt_length) {
+      print("overlong prompts", str(prompts_.num_above(*config_.max_prompt_length), " longer than ",
+                                    *config_.max_prompt_length, " tokens"));
+    }
+    if (context_ > 0) {
+      print("over the context",
+            str(totals_.num_above(context_), " rows need more than the model's ", context_, " tokens"));
+    }
+  }
+
+  void read_row(const JsonlReader& reader) {
+    ++num_rows_;
+    try {
+      Row row{reader.row(), reader.where(), reader.where()};
+      apply_columns(row, source_);
+      note_columns(row.columns);
+      const uint64_t key = random_bits(0, {fnv1a(prompt_key(row))});
+      measure(row);
+      if (!prompts_seen_.insert(key)) ++num_duplicates_;
+    } catch (const UserError& error) {
+      reject(reader.line_number(), error.what());
+    }
+  }
+
+  void note_columns(const Json& columns) {
+    ++num_objects_;
+    for (const auto& [name, value] : columns.items()) {
+      if (columns_.contains(name)) {
+        ++columns_[name];
+      } else if (columns_.size() < kMaxColumns) {
+        columns_[name] = 1;
+        column_names_.push_back(name);
+      }
+    }
+  }
+
+  /// In tokens; nothing without a tokenizer.
+  void measure(const Row& row) {
+    if (tokenizer_ == nullptr) return;
+    const bool has_completion = row.columns.contains("completion") || !row.columns.contains("prompt");
+    int64_t prompt = 0, completion = 1;  // one token is the shortest
+    if (has_completion) {
+      const PromptCompletion pair = to_prompt_completion(row, format_);
+      prompt = static_cast<int64_t>(pair.prompt_ids.size());
+      completion = static_cast<int64_t>(pair.completion_ids.size());
+      completions_.add(completion);
+      if (prompt == 0) throw FormatError(str(row.where, ": the prompt has no tokens"));
+    } else {
+      prompt = static_cast<int64_t>(to_prompt(row, format_).token_ids.size());
+    }
+    prompts_.add(prompt);
+    totals_.add(prompt + completion);
+  }
+
+  void reject(int64_t line_number, const std::string& message) {
+    if (num_bad_++ >= kMaxBadLines) return;
+    bad_lines_ += (bad_lines_.empty() ? "" : ", ") + std::to_string(line_number);
+    std::cerr << "cohort: " << message << "\n";
+  }
+
+  CheckConfig config_;
+  DataSource source_;
+  std::unique_ptr<const Tokenizer> tokenizer_;
+  TextFormat format_;
+  int64_t context_ = 0;
+  int64_t num_rows_ = 0, num_objects_ = 0, num_bad_ = 0, num_duplicates_ = 0;
+  std::string bad_lines_;
+  std::map<std::string, int64_t> columns_;
+  std::vector<std::string> column_names_;  // in the order in which they came
+  HashSet prompts_seen_;
+  Lengths prompts_, completions_, totals_;
+};
+
+}  // namespace
+
+int data_check(const Command& data_command, const Arguments& arguments) {
+  const Command self{"data check", "FILE --model DIR",
+                     "What a JSONL file holds; exit code 2 where rows are bad", data_command.run};
+  CheckConfig config;
+  const auto files = read_arguments(self, arguments, config);
+  if (!files) return 0;
+  if (files->empty()) throw ConfigError("cohort data check: name a JSONL file");
+  if (config.max_prompt_length) require(config.model, "model");
+  const auto paths = expand_paths(*files);
+  DataCheck check(config);
+  std::string names;
+  for (const auto& path : paths) {
+    check.read(path);
+    names += (names.empty() ? "" : ", ") + path.string();
+  }
+  return check.report(names);
+}
+
+}  // namespace cohort::cli

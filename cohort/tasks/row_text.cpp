@@ -1,0 +1,153 @@
+#include "cohort/tasks/row_text.h"
+
+#include <utility>
+
+#include "cohort/core/error.h"
+
+namespace cohort {
+namespace {
+
+[[noreturn]] void fail(const Row& row, const std::string& what) {
+  throw FormatError(str(row.where, ": ", what));
+}
+
+/// The names of the row's columns, for messages.
+std::string column_names(const Row& row) {
+  constexpr size_t kMaxNames = 8;
+  std::string names;
+  size_t count = 0;
+  for (const auto& [name, value] : row.columns.items()) {
+    if (count++ == kMaxNames) return names + ", ...";
+    names += (names.empty() ? "" : ", ") + to_json_text(name);
+  }
+  return names.empty() ? "none" : names;
+}
+
+const Json& column(const Row& row, const char* name) {
+  const auto found = row.columns.find(name);
+  if (found == row.columns.end()) {
+    fail(row, str("the column \"", name, "\" is missing; the row has ", column_names(row),
+                  " (data.columns gives columns other names)"));
+  }
+  return *found;
+}
+
+void check_messages(const Row& row, const char* name, const Json& messages) {
+  if (messages.empty()) fail(row, str("the column \"", name, "\" is a list without messages"));
+  for (const Json& message : messages) {
+    const bool has_role = message.is_object() && message.contains("role") && message.at("role").is_string();
+    if (!has_role) fail(row, str("the column \"", name, "\" holds a message without a string \"role\""));
+  }
+}
+
+/// A string or a list of messages.
+const Json& text_column(const Row& row, const char* name) {
+  const Json& value = column(row, name);
+  if (value.is_array()) {
+    check_messages(row, name, value);
+  } else if (!value.is_string()) {
+    fail(row,
+         str("the column \"", name, "\" must be a string or a list of messages, not ", value.type_name()));
+  }
+  return value;
+}
+
+bool is_from_assistant(const Json& message) { return message.at("role") == "assistant"; }
+
+/// The one place where conversations become text.
+std::string rendered(const Row& row, const Json& messages, const TextFormat& format, bool ends_with_prompt) {
+  if (!format.render) {
+    fail(row,
+         "holds a list of messages, for which the model's chat template is not applied here; give strings");
+  }
+  RenderOptions options;
+  if (ends_with_prompt) {
+    options.continue_final_message = is_from_assistant(messages.back());
+    options.add_generation_prompt = !options.continue_final_message;
+  }
+  options.tools = row.columns.value("tools", Json());
+  options.chat_template_kwargs = row.columns.value("chat_template_kwargs", Json());
+  try {
+    return format.render(messages, options);
+  } catch (const UserError& error) {
+    fail(row, error.what());
+  }
+}
+
+/// Ids of a conversation that is cut into what is given and what is to be learnt.
+PromptCompletion conversation(const Row& row, const Json& given, const Json& whole,
+                              const TextFormat& format) {
+  const std::string prompt = rendered(row, given, format, true);
+  const std::string text = rendered(row, whole, format, false);
+  if (!text.starts_with(prompt)) {
+    fail(row,
+         "the chat template renders the prompt otherwise when a completion follows, so that the two "
+         "can't be told apart");
+  }
+  return {format.tokenize_rendered(prompt), format.tokenize_rendered(text.substr(prompt.size())), true};
+}
+
+PromptCompletion split_messages(const Row& row, const TextFormat& format) {
+  const Json& messages = column(row, "messages");
+  if (!messages.is_array()) fail(row, "the column \"messages\" must be a list of messages");
+  check_messages(row, "messages", messages);
+  if (messages.size() < 2 || !is_from_assistant(messages.back())) {
+    fail(row, "the last one of several \"messages\" must be the assistant's: it is what is learnt");
+  }
+  Json given = messages;
+  given.erase(given.size() - 1);
+  return conversation(row, given, messages, format);
+}
+
+}  // namespace
+
+Prompt to_prompt(Row row, const TextFormat& format) {
+  const Json& value = text_column(row, "prompt");
+  Prompt prompt;
+  prompt.id = row.id;
+  if (value.is_array()) {
+    prompt.text = rendered(row, value, format, true);
+    prompt.token_ids = format.tokenize_rendered(prompt.text);
+    row.columns["prompt_messages"] = value;
+  } else {
+    prompt.text = value.get<std::string>();
+    prompt.token_ids = format.tokenize(prompt.text);
+  }
+  if (prompt.token_ids.empty()) fail(row, "the prompt has no tokens");
+  row.columns.erase("prompt");
+  prompt.fields = std::move(row.columns);
+  return prompt;
+}
+
+PromptCompletion to_prompt_completion(const Row& row, const TextFormat& format) {
+  const Json& columns = row.columns;
+  if (!columns.contains("prompt") && columns.contains("messages")) return split_messages(row, format);
+  const char* name =
+      columns.contains("completion") || !columns.contains("solution") ? "completion" : "solution";
+  const Json& prompt = text_column(row, "prompt");
+  const Json& completion = text_column(row, name);
+  if (prompt.is_array() != completion.is_array()) {
+    fail(row, str("\"prompt\" and \"", name, "\" must both be strings or both lists of messages"));
+  }
+  if (prompt.is_array()) {
+    Json whole = prompt;
+    whole.insert(whole.end(), completion.begin(), completion.end());
+    return conversation(row, prompt, whole, format);
+  }
+  return {format.tokenize(prompt.get<std::string>()),
+          format.tokenize_rendered(completion.get<std::string>())};
+}
+
+std::string prompt_key(const Row& row) {
+  if (row.columns.contains("prompt") || !row.columns.contains("messages")) {
+    const Json& prompt = text_column(row, "prompt");
+    return prompt.is_string() ? prompt.get<std::string>() : to_json_text(prompt);
+  }
+  const Json& messages = row.columns.at("messages");
+  if (!messages.is_array() || messages.empty()) return to_json_text(messages);
+  Json given = messages;
+  given.erase(given.size() - 1);
+  return to_json_text(given);
+}
+
+}  // namespace cohort

@@ -1,0 +1,48 @@
+// The data of a run: what its settings name, opened and checked against the model before the first step.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "cohort/models/decoder_config.h"
+#include "cohort/rl/types.h"
+#include "cohort/tasks/dataset.h"
+#include "cohort/text/tokenizer.h"
+#include "cohort/train/config.h"
+
+namespace cohort {
+
+/// How text becomes ids under a model directory's tokenizer, which must outlive this.
+TextFormat text_format(const Tokenizer& tokenizer);
+
+enum class DataPart { kTrain, kEvaluation };
+
+/// Prompts for rollouts; the rows for evaluation are those of `eval_path`, or the held-out ones. Throws
+/// UserError for what can't be used, such as ids outside the vocabulary.
+Dataset open_prompts(const DataConfig& data, DataPart part, const TextFormat& format,
+                     const DecoderConfig& model);
+
+/// All rows at once.
+std::vector<Prompt> all_prompts(const Dataset& dataset, const TextFormat& format);
+
+/// What of a text becomes an example of supervised training.
+struct SftFormat {
+  TextFormat text;
+  std::optional<int32_t> eos_id;  ///< put behind plain completions, as it ends those of rollouts
+};
+
+SftFormat sft_format(const Tokenizer& tokenizer, const DecoderConfig& model);
+
+struct SftExample {
+  std::string id;  ///< "FILE:LINE"
+  std::vector<int32_t> prompt_ids;
+  Completion completion;  ///< its tokens, the end-of-sequence id last
+};
+
+/// Throws FormatError naming the line.
+SftExample to_sft_example(const Row& row, const SftFormat& format);
+
+Dataset open_examples(const SftDataConfig& data, const SftFormat& format, const DecoderConfig& model);
+
+}  // namespace cohort
