@@ -7,6 +7,7 @@
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
 #include "cohort/sampler/prompt_batches.h"
+#include "cohort/train/run_data.h"
 
 namespace cohort::cli {
 namespace {
@@ -26,23 +27,21 @@ struct SampleConfig {
 };
 
 Prompt read_prompt(const Json& row, const std::string& where, const Tokenizer* tokenizer) {
-  Prompt prompt;
-  prompt.id = where;
   if (row.contains("prompt") == row.contains("prompt_ids")) {
     throw FormatError(
         str(where, ": give either \"prompt\", a string, or \"prompt_ids\", a list of token ids"));
   }
   if (row.contains("prompt_ids")) {
+    Prompt prompt;
+    prompt.id = where;
     prompt.token_ids = read_ids(row, "prompt_ids", where);
     return prompt;
   }
-  prompt.text = read_string(row, "prompt", where);
   if (tokenizer == nullptr) {
     throw FormatError(
         str(where, ": \"prompt\" needs a tokenizer.json in the model directory; give \"prompt_ids\""));
   }
-  prompt.token_ids = tokenizer->encode(prompt.text);
-  return prompt;
+  return to_prompt({row, where, where}, text_format(*tokenizer));
 }
 
 std::vector<Prompt> read_prompt_rows(const std::string& path, const LoadedModel& model) {

@@ -970,7 +970,7 @@ class WrongInputTest(CliTest):
             ('{"prompt_ids": [1]}\n\n[1, 2]\n', here + "3: expected a JSON object"),
             ('{"prompt_ids": [1]}\n{"promt": "x"}\n', here + '2: give either "prompt"'),
             ('{"prompt": "x", "prompt_ids": [1]}\n', here + '1: give either "prompt"'),
-            ('{"prompt": 5}\n', here + '1: "prompt" must be a string'),
+            ('{"prompt": 5}\n', here + '1: the column "prompt" must be a string'),
             ('{"prompt_ids": 5}\n', here + '1: "prompt_ids" must be a list'),
             ('{"prompt_ids": [1, "2"]}\n', here + '1: "prompt_ids" holds "2"'),
             ('{"prompt_ids": [1.0]}\n', here + '1: "prompt_ids" holds 1.0'),

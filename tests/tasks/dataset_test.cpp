@@ -97,6 +97,7 @@ TEST_F(DatasetTest, LongRowsAreReadWhole) {
       options_for({write("a", prompt_line("short") + prompt_line(text) + "{\"prompt\":\"end\"}")}), measure);
   EXPECT_EQ(data.row({0, 1}).columns.at("prompt"), text);
   EXPECT_EQ(data.row({0, 2}).columns.at("prompt"), "end");
+  EXPECT_EQ(data.row({0, 2}).id, "a:3");
   EXPECT_EQ(data.prompt_lengths().rbegin()->first, 100000);
   EXPECT_EQ(data.longest_total(), 100001);
 }

@@ -152,6 +152,12 @@ std::vector<BrokenFile> broken_files() {
   };
 }
 
+TEST_F(SafetensorsTest, AFifoIsRefusedAndNotWaitedFor) {
+  const fs::path fifo = folder_ / "fifo";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_THROW(SafetensorsFile{fifo}, FormatError);
+}
+
 TEST_F(SafetensorsTest, RefusesEveryBrokenFileNamingTheFault) {
   for (const BrokenFile& broken : broken_files()) {
     const std::string message = error_of(broken.bytes);
