@@ -92,7 +92,7 @@ class DataCheck {
     decoder.vocab_size = INT64_MAX;
     const std::filesystem::path dir = config.model;
     if (std::filesystem::exists(dir / "config.json")) decoder = read_decoder_config(dir);
-    context_ = decoder.max_position_embeddings;
+    context_ = decoder.context_length;
     tokenizer_ = read_tokenizer(dir, decoder);
     if (tokenizer_ == nullptr) throw FormatError(str(config.model, ": has no tokenizer.json"));
     format_ = text_format(*tokenizer_);

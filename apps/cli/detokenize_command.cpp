@@ -12,7 +12,7 @@ namespace {
 
 struct DetokenizeConfig {
   std::string model;
-  DecodeOptions options;
+  DecodeOptions options{.skip_special_tokens = false};
 
   void describe(FieldVisitor& f) {
     f("model", model, "Directory with a tokenizer.json; required.");

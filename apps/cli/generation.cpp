@@ -5,6 +5,7 @@
 #include "apps/cli/command.h"
 #include "apps/cli/rows.h"
 #include "cohort/models/adapter.h"
+#include "cohort/train/generation_defaults.h"
 #include "cohort/train/model_tokenizer.h"
 #include "cohort/train/stop_ids.h"
 
@@ -52,6 +53,7 @@ void plan_length(const LoadedModel& model, const std::vector<Prompt>& prompts,
 }
 
 SamplingParams sampling_params(const GenerationConfig& config, const LoadedModel& model) {
+  log_ignored_sampling_defaults(config.model);
   return {.temperature = config.temperature,
           .top_k = config.top_k,
           .top_p = config.top_p,

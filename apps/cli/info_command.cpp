@@ -102,8 +102,7 @@ void print_text(const Tokenizer* tokenizer, const DecoderConfig& config) {
   } else {
     int64_t num_special = 0;
     for (int32_t id = 0; id < tokenizer->vocab_size(); ++id) num_special += tokenizer->is_special(id);
-    print_line("tokenizer", "byte-level BPE, ", tokenizer->vocab_size(), " ids, ", num_special,
-               " of them special");
+    print_line("tokenizer", "BPE, ", tokenizer->vocab_size(), " ids, ", num_special, " of them special");
   }
   std::string stops;
   for (const int32_t id : stop_token_ids(config, tokenizer)) {

@@ -10,13 +10,21 @@ namespace {
 
 struct TokenizeConfig {
   std::string model;
-  EncodeOptions options;
+  bool offsets = false;
+  bool no_special_tokens = false;
 
   void describe(FieldVisitor& f) {
     f("model", model, "Directory with a tokenizer.json; required.");
-    f("add_special_tokens", options.add_special_tokens, "Put the tokenizer's own tokens around the text.");
+    f("offsets", offsets, "Also say where each token stands in the text, in code points.");
+    f("no_special_tokens", no_special_tokens, "Do not put the tokenizer's own tokens around the text.");
   }
 };
+
+Json offsets_json(const std::vector<CodePointSpan>& offsets) {
+  Json out = Json::array();
+  for (const CodePointSpan& span : offsets) out.push_back(Json::array({span.begin, span.end}));
+  return out;
+}
 
 }  // namespace
 
@@ -25,8 +33,16 @@ int tokenize_command(const Command& self, const Arguments& arguments) {
   if (!read_flags(self, arguments, config)) return 0;
   require(config.model, "model");
   const Tokenizer tokenizer = Tokenizer::from_directory(config.model);
+  const EncodeOptions options = {.add_special_tokens = !config.no_special_tokens};
   for_each_row(std::cin, "<stdin>", [&](const Json& row, const std::string& where) {
-    const Json result = {{"ids", tokenizer.encode(read_string(row, "text", where), config.options)}};
+    const std::string text = read_string(row, "text", where);
+    Json result;
+    if (config.offsets) {
+      const Encoding encoding = tokenizer.encode_with_offsets(text, options);
+      result = {{"ids", encoding.ids}, {"offsets", offsets_json(encoding.offsets)}};
+    } else {
+      result = {{"ids", tokenizer.encode(text, options)}};
+    }
     std::cout << to_json_text(result) << "\n";
   });
   return 0;

@@ -28,13 +28,12 @@ bool word_borders_on(std::string_view text, size_t begin, size_t end) {
   return end < text.size() && word_characters().contains(next_code_point(text, end));
 }
 
-size_t begin_of_space_before(std::string_view text, size_t end) {
-  while (end > 0) {
+size_t begin_of_space_before(std::string_view text, size_t end, size_t limit) {
+  while (end > limit) {
     const char32_t last = last_code_point(text.substr(0, end));
     if (!white_space().contains(last)) break;
-    std::string encoded;
-    append_utf8(encoded, last);
-    end -= encoded.size();
+    do --end;
+    while ((static_cast<uint8_t>(text[end]) & 0xC0) == 0x80);
   }
   return end;
 }
@@ -49,6 +48,7 @@ size_t end_of_space_behind(std::string_view text, size_t begin) {
 
 std::vector<AddedToken> parse_added_tokens(const TokenizerJson& list,
                                            const std::unordered_map<std::string, int32_t>& vocabulary) {
+  if (!list.is_null() && !list.is_array()) throw FormatError("\"added_tokens\" must be an array");
   std::vector<AddedToken> tokens;
   std::unordered_set<std::string> contents;
   auto next_id = static_cast<int32_t>(vocabulary.size());
@@ -64,7 +64,7 @@ std::vector<AddedToken> parse_added_tokens(const TokenizerJson& list,
       throw FormatError(str("added token \"", token.content, "\" has the id ", token.id,
                             ", but its place is ", expected, ": the vocabulary's id, or the next free one"));
     }
-    next_id = std::max(next_id, token.id + 1);
+    if (known == vocabulary.end()) ++next_id;
     tokens.push_back(std::move(token));
   }
   return tokens;
@@ -84,6 +84,9 @@ AddedTokenMatcher::AddedTokenMatcher(const std::vector<AddedToken>& tokens, bool
 }
 
 void AddedTokenMatcher::insert(const std::string& content, int token) {
+  if (content.empty()) return;
+  if (!begins_token_[static_cast<uint8_t>(content[0])]) first_bytes_ += content[0];
+  begins_token_[static_cast<uint8_t>(content[0])] = true;
   int node = 0;
   for (const char byte : content) {
     int next = child(node, byte);
@@ -115,10 +118,18 @@ std::optional<std::pair<int, size_t>> AddedTokenMatcher::match_at(std::string_vi
   return longest;
 }
 
+/// The first place from `pos` on where a token may begin; the size of `text` where there is none.
+size_t AddedTokenMatcher::next_candidate(std::string_view text, size_t pos) const {
+  if (tokens_.empty()) return text.size();
+  if (first_bytes_.size() == 1) return std::min(text.find(first_bytes_[0], pos), text.size());
+  while (pos < text.size() && !begins_token_[static_cast<uint8_t>(text[pos])]) ++pos;
+  return pos;
+}
+
 std::vector<AddedTokenPiece> AddedTokenMatcher::split(std::string_view text) const {
   std::vector<AddedTokenPiece> pieces;
   size_t covered = 0;
-  for (size_t pos = 0; pos < text.size();) {
+  for (size_t pos = next_candidate(text, 0); pos < text.size(); pos = next_candidate(text, pos)) {
     const auto match = match_at(text, pos);
     if (!match) {
       ++pos;
@@ -131,13 +142,13 @@ std::vector<AddedTokenPiece> AddedTokenMatcher::split(std::string_view text) con
     // reaches further: both as HF does.
     pos = end;
     if (token.single_word && word_borders_on(text, begin, end)) continue;
-    if (token.lstrip) begin = std::max(begin_of_space_before(text, begin), covered);
+    if (token.lstrip) begin = std::max(begin_of_space_before(text, begin, covered), covered);
     if (token.rstrip) end = end_of_space_behind(text, end);
-    if (begin > covered) pieces.push_back({std::nullopt, text.substr(covered, begin - covered)});
-    pieces.push_back({token.id, text.substr(begin, end - begin)});
+    if (begin > covered) pieces.push_back({std::nullopt, covered, begin});
+    pieces.push_back({token.id, begin, end});
     covered = end;
   }
-  if (covered < text.size()) pieces.push_back({std::nullopt, text.substr(covered)});
+  if (covered < text.size()) pieces.push_back({std::nullopt, covered, text.size()});
   return pieces;
 }
 

@@ -2,6 +2,7 @@
 // to it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -30,10 +31,11 @@ struct AddedToken {
 std::vector<AddedToken> parse_added_tokens(const TokenizerJson& list,
                                            const std::unordered_map<std::string, int32_t>& vocabulary);
 
-/// A piece of text: an added token, or text between.
+/// A piece of text, in bytes: an added token, or text between.
 struct AddedTokenPiece {
   std::optional<int32_t> id;
-  std::string_view text;
+  size_t begin;
+  size_t end;
 };
 
 /// Finds the longest of its tokens at the leftmost place, again and again.
@@ -43,7 +45,7 @@ class AddedTokenMatcher {
   /// first.
   AddedTokenMatcher(const std::vector<AddedToken>& tokens, bool normalized, const Normalizer& normalizer);
 
-  /// Cuts `text`, whose bytes must outlive the result. O(size of `text` x longest token).
+  /// Cuts `text`. O(size of `text` x longest token).
   std::vector<AddedTokenPiece> split(std::string_view text) const;
 
  private:
@@ -54,10 +56,13 @@ class AddedTokenMatcher {
 
   void insert(const std::string& content, int token);
   int child(int node, char byte) const;
+  size_t next_candidate(std::string_view text, size_t pos) const;
   /// The longest token at `begin`, and its end.
   std::optional<std::pair<int, size_t>> match_at(std::string_view text, size_t begin) const;
 
   std::vector<AddedToken> tokens_;
+  std::array<bool, 256> begins_token_{};  // by first byte
+  std::string first_bytes_;               // the same as a list
   std::vector<Node> trie_ = std::vector<Node>(1);
 };
 

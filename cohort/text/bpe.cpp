@@ -1,191 +1,161 @@
 #include "cohort/text/bpe.h"
 
-#include <queue>
-#include <unordered_set>
-
 #include "cohort/core/error.h"
 #include "cohort/core/str.h"
 #include "cohort/text/byte_level.h"
+#include "cohort/text/utf8.h"
 
 namespace cohort {
 namespace {
 
-const std::string kWhere = "model";
+constexpr int kLogJunctionBits = 18;
 
-uint64_t pair_key(int32_t left, int32_t right) {
-  return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
+size_t junction_bit(char32_t left, char32_t right) {
+  const uint64_t key = static_cast<uint64_t>(left) << 32 | right;
+  return key * 0x9E3779B97F4A7C15u >> (64 - kLogJunctionBits);
 }
-
-/// Options that this reader has no code for must be off.
-void check_options(const TokenizerJson& config) {
-  for (const std::string key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
-    const TokenizerJson& value = field(config, key, kWhere);
-    if (!value.is_null() && value != "") throw FormatError(str("model: \"", key, "\" is not supported"));
-  }
-  const TokenizerJson& dropout = field(config, "dropout", kWhere);
-  if (!dropout.is_null() && dropout != 0.0) throw FormatError("model: \"dropout\" is not supported");
-  if (bool_field_or(config, "byte_fallback", kWhere, false)) {
-    throw FormatError("model: \"byte_fallback\" is not supported");
-  }
-}
-
-/// A symbol of a word: a node in a doubly linked list of token ids. Index -1 ends the list.
-struct Symbol {
-  int32_t id;
-  int previous;
-  int next;
-  bool merged_away = false;
-};
-
-/// A merge of the symbol at `position` with its successor.
-struct Candidate {
-  int32_t rank;
-  int position;
-  int32_t result;
-};
-
-/// Orders the queue by lowest rank, then leftmost.
-struct ComesLater {
-  bool operator()(const Candidate& a, const Candidate& b) const {
-    return a.rank != b.rank ? a.rank > b.rank : a.position > b.position;
-  }
-};
 
 }  // namespace
 
-Bpe::Bpe(const TokenizerJson& config) {
-  // Files older than tokenizers 0.9 do not name the type.
-  const TokenizerJson& type = field(config, "type", kWhere);
-  if (!type.is_null() && type != "BPE")
-    throw_unsupported(kWhere, string_field(config, "type", kWhere), "BPE");
-  check_options(config);
-  fuse_unknown_ = bool_field_or(config, "fuse_unk", kWhere, false);
-  ignore_merges_ = bool_field_or(config, "ignore_merges", kWhere, false);
-  read_vocabulary(config);
-  read_merges(config);
-  map_bytes(config);
+void Bpe::note_junction(std::string_view left, std::string_view right) {
+  size_t pos = 0;
+  const size_t bit = junction_bit(last_code_point(left), next_code_point(right, pos));
+  junctions_[bit / 64] |= uint64_t{1} << bit % 64;
 }
 
-void Bpe::read_vocabulary(const TokenizerJson& config) {
-  const TokenizerJson& vocabulary = field(config, "vocab", kWhere);
-  if (!vocabulary.is_object()) throw FormatError("model: \"vocab\" must be an object of tokens and ids");
-  std::unordered_set<int32_t> ids;
-  for (const auto& [token, _] : vocabulary.items()) {
-    const int32_t id = id_field(vocabulary, token, "model vocab");
-    if (!ids.insert(id).second) throw FormatError(str("model vocab: two tokens have the id ", id));
-    vocabulary_.emplace(token, id);
+bool Bpe::may_join(char32_t left, char32_t right) const {
+  const size_t bit = junction_bit(left, right);
+  return (junctions_[bit / 64] >> bit % 64 & 1) != 0;
+}
+
+int32_t Bpe::character_id(char32_t c) const {
+  if (c < 128) return ascii_ids_[c];
+  const auto it = character_ids_.find(c);
+  return it == character_ids_.end() ? -1 : it->second;
+}
+
+void Bpe::encode(std::string_view word, TokenRun& tokens, Work& work) const {
+  if (takes_bytes_ || word.size() <= WordCache::kMaxBytes || ignore_merges_ || !prefix_.empty() ||
+      !suffix_.empty()) {
+    return encode_piece(word, tokens, work);
   }
-}
-
-void Bpe::read_merges(const TokenizerJson& config) {
-  const TokenizerJson& merges = field(config, "merges", kWhere);
-  if (!merges.is_array()) throw FormatError("model: \"merges\" must be an array");
-  int32_t rank = 0;
-  for (const TokenizerJson& entry : merges) {
-    const bool is_header = entry.is_string() && entry.get_ref<const std::string&>().starts_with("#version");
-    if (!is_header) read_merge(entry, rank++);
-  }
-}
-
-void Bpe::read_merge(const TokenizerJson& entry, int32_t rank) {
-  std::string left, right;
-  if (entry.is_array() && entry.size() == 2 && entry[0].is_string() && entry[1].is_string()) {
-    left = entry[0].get<std::string>();
-    right = entry[1].get<std::string>();
-  } else if (entry.is_string()) {
-    const std::string text = entry.get<std::string>();
-    const size_t space = text.find(' ');
-    left = text.substr(0, space);
-    if (space != std::string::npos) right = text.substr(space + 1);
-  }
-  if (left.empty() || right.empty() || (entry.is_string() && right.find(' ') != std::string::npos)) {
-    throw FormatError(str("model: merge ", rank, " is not a pair of tokens"));
-  }
-  merges_.insert_or_assign(pair_key(merge_token_id(left, rank), merge_token_id(right, rank)),
-                           Merge{rank, merge_token_id(left + right, rank)});
-}
-
-int32_t Bpe::merge_token_id(const std::string& token, int32_t rank) const {
-  const auto it = vocabulary_.find(token);
-  if (it == vocabulary_.end())
-    throw FormatError(str("model: merge ", rank, " needs \"", token, "\", which is not in the vocabulary"));
-  return it->second;
-}
-
-void Bpe::map_bytes(const TokenizerJson& config) {
-  const TokenizerJson& unknown = field(config, "unk_token", kWhere);
-  const auto unknown_it =
-      unknown.is_string() ? vocabulary_.find(unknown.get<std::string>()) : vocabulary_.end();
-  for (int byte = 0; byte < 256; ++byte) {
-    auto it = vocabulary_.find(byte_characters()[byte]);
-    byte_is_unknown_[byte] = it == vocabulary_.end();
-    if (byte_is_unknown_[byte]) it = unknown_it;
-    if (it == vocabulary_.end()) {
-      throw FormatError(str("model: the vocabulary lacks byte ", byte,
-                            " and has no unknown token, so text would get lost"));
+  // Between two known characters that no merge joins the word falls apart into pieces that do not touch each
+  // other.
+  size_t begin = 0;
+  size_t pos = 0;
+  char32_t previous = next_code_point(word, pos);
+  while (pos < word.size()) {
+    const size_t boundary = pos;
+    const char32_t next = next_code_point(word, pos);
+    if (!may_join(previous, next) && character_id(previous) >= 0 && character_id(next) >= 0) {
+      encode_piece(word.substr(begin, boundary - begin), tokens, work);
+      begin = boundary;
     }
-    byte_ids_[byte] = it->second;
+    previous = next;
   }
+  encode_piece(word.substr(begin), tokens, work);
 }
 
-const Bpe::Merge* Bpe::find_merge(int32_t left, int32_t right) const {
-  const auto it = merges_.find(pair_key(left, right));
-  return it == merges_.end() ? nullptr : &it->second;
-}
-
-std::vector<int32_t> Bpe::byte_tokens(std::string_view word) const {
-  std::vector<int32_t> ids;
-  bool previous_is_unknown = false;
-  for (const char c : word) {
-    const auto byte = static_cast<uint8_t>(c);
-    const bool fuse = fuse_unknown_ && previous_is_unknown && byte_is_unknown_[byte];
-    if (!fuse) ids.push_back(byte_ids_[byte]);
-    previous_is_unknown = byte_is_unknown_[byte];
+void Bpe::encode_piece(std::string_view piece, TokenRun& tokens, Work& work) const {
+  if (piece.empty()) return;
+  if (piece.size() > WordCache::kMaxBytes) return compute(piece, tokens, work);
+  WordCache::Entry& entry = work.cache.entry(piece);
+  if (WordCache::holds(entry, piece)) {
+    for (size_t i = 0; i < entry.num_tokens; ++i) tokens.add(entry.ids[i], entry.lengths[i]);
+    return;
   }
-  return ids;
+  const size_t first = tokens.size();
+  compute(piece, tokens, work);
+  WordCache::put(entry, piece, tokens, first);
 }
 
-void Bpe::encode(std::string_view word, std::vector<int32_t>& ids) const {
+void Bpe::compute(std::string_view piece, TokenRun& tokens, Work& work) const {
   if (ignore_merges_) {
-    if (const auto it = vocabulary_.find(to_byte_characters(word)); it != vocabulary_.end()) {
-      ids.push_back(it->second);
+    const Vocabulary& words = takes_bytes_ ? byte_words_ : vocabulary_;
+    if (const auto it = words.find(std::string(piece)); it != words.end()) {
+      tokens.add(it->second, static_cast<uint32_t>(piece.size()));
       return;
     }
   }
-  std::vector<Symbol> symbols;
-  for (const int32_t id : byte_tokens(word)) {
-    const int position = static_cast<int>(symbols.size());
-    symbols.push_back({id, position - 1, position + 1});
+  TokenRun& symbols = work.symbols;
+  symbols.clear();
+  if (takes_bytes_) {
+    split_bytes(piece, symbols);
+  } else {
+    split_characters(piece, symbols);
   }
-  if (symbols.empty()) return;
-  symbols.back().next = -1;
+  work.merger.merge(symbols, merges_, results_, unique_results_);
+  tokens.ids.insert(tokens.ids.end(), symbols.ids.begin(), symbols.ids.end());
+  tokens.lengths.insert(tokens.lengths.end(), symbols.lengths.begin(), symbols.lengths.end());
+}
 
-  std::priority_queue<Candidate, std::vector<Candidate>, ComesLater> queue;
-  const auto push = [&](int position) {
-    if (position < 0 || symbols[position].next < 0) return;
-    const Merge* merge = find_merge(symbols[position].id, symbols[symbols[position].next].id);
-    if (merge != nullptr) queue.push({merge->rank, position, merge->result});
-  };
-  for (int position = 0; position < std::ssize(symbols); ++position) push(position);
-  while (!queue.empty()) {
-    const Candidate top = queue.top();
-    queue.pop();
-    Symbol& left = symbols[top.position];
-    if (left.merged_away || left.next < 0) continue;
-    // A neighbour may have changed since. Like HF, this asks whether the pair still gives the same token, not
-    // whether it is the same pair.
-    Symbol& right = symbols[left.next];
-    const Merge* merge = find_merge(left.id, right.id);
-    if (merge == nullptr || merge->result != top.result) continue;
-    left.id = top.result;
-    left.next = right.next;
-    right.merged_away = true;
-    if (left.next >= 0) symbols[left.next].previous = top.position;
-    push(left.previous);
-    push(top.position);
+void Bpe::split_bytes(std::string_view word, TokenRun& symbols) const {
+  bool previous_is_unknown = false;
+  for (const char c : word) {
+    const int32_t id = byte_ids_[static_cast<uint8_t>(c)];
+    if (id >= 0) {
+      symbols.add(id, 1);
+    } else if (fuse_unknown_ && previous_is_unknown) {
+      ++symbols.lengths.back();
+    } else {
+      if (unknown_id_ < 0) throw_no_unknown();
+      symbols.add(unknown_id_, 1);
+    }
+    previous_is_unknown = id < 0;
   }
-  for (int position = 0; position >= 0; position = symbols[position].next)
-    ids.push_back(symbols[position].id);
+}
+
+/// An unknown token waits until a known character follows, as in HF: bytes of a fallback overtake it.
+void Bpe::split_characters(std::string_view word, TokenRun& symbols) const {
+  uint32_t unknown_length = 0;  // of the one that waits; 0: none
+  std::string spelling;
+  const auto flush = [&] {
+    if (unknown_length > 0) symbols.add(unknown_id_, unknown_length);
+    unknown_length = 0;
+  };
+  for (size_t pos = 0; pos < word.size();) {
+    const size_t begin = pos;
+    const char32_t c = next_code_point(word, pos);
+    const bool plain = prefix_.empty() && suffix_.empty();
+    const int32_t id = plain ? character_id(c) : affixed_id(word, begin, pos, spelling);
+    const auto length = static_cast<uint32_t>(pos - begin);
+    if (id >= 0) {
+      flush();
+      symbols.add(id, length);
+      continue;
+    }
+    if (byte_fallback_ && fall_back_to_bytes(plain ? word.substr(begin, length) : spelling, symbols))
+      continue;
+    if (!unknown_) continue;  // HF drops the character
+    if (unknown_id_ < 0) throw_no_unknown();
+    if (!fuse_unknown_) flush();
+    unknown_length += length;
+  }
+  flush();
+}
+
+/// The id of a character with the prefix or suffix of its place in the word, which `spelling` becomes; -1:
+/// none.
+int32_t Bpe::affixed_id(std::string_view word, size_t begin, size_t end, std::string& spelling) const {
+  spelling.clear();
+  if (begin > 0) spelling += prefix_;
+  spelling += word.substr(begin, end - begin);
+  if (end == word.size()) spelling += suffix_;
+  const auto it = vocabulary_.find(spelling);
+  return it == vocabulary_.end() ? -1 : it->second;
+}
+
+bool Bpe::fall_back_to_bytes(std::string_view spelling, TokenRun& symbols) const {
+  for (const char c : spelling) {
+    if (fallback_ids_[static_cast<uint8_t>(c)] < 0) return false;
+  }
+  for (const char c : spelling) symbols.add(fallback_ids_[static_cast<uint8_t>(c)], 1);
+  return true;
+}
+
+void Bpe::throw_no_unknown() const {
+  throw UserError(str("tokenizer.json: model: the text needs the unknown token \"", unknown_.value_or(""),
+                      "\", which is not in the vocabulary"));
 }
 
 }  // namespace cohort

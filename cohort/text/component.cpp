@@ -2,6 +2,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/str.h"
+#include "cohort/text/utf8.h"
 
 namespace cohort {
 namespace {
@@ -10,7 +11,41 @@ namespace {
   throw FormatError(str(where, ": \"", key, "\" must be ", expected));
 }
 
+/// Deeper text would overflow the stack of code that walks values recursively.
+constexpr int kMaxDepth = 64;
+
+void check_depth(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kMaxDepth)
+        throw FormatError(str("nested deeper than ", kMaxDepth, " levels at byte ", i + 1));
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+}
+
 }  // namespace
+
+TokenizerJson parse_tokenizer_json(std::string_view text) {
+  if (text.starts_with("\xEF\xBB\xBF")) throw FormatError("begins with a byte order mark; remove it");
+  check_depth(text);
+  try {
+    return TokenizerJson::parse(text);
+  } catch (const TokenizerJson::parse_error& error) {
+    throw FormatError(str("malformed JSON at byte ", error.byte));
+  } catch (const TokenizerJson::exception& error) {
+    throw FormatError(str("unusable JSON: ", error.what()));
+  }
+}
 
 const TokenizerJson& field(const TokenizerJson& component, const std::string& key, const std::string& where) {
   static const TokenizerJson null;
@@ -29,6 +64,24 @@ bool bool_field(const TokenizerJson& component, const std::string& key, const st
   const TokenizerJson& value = field(component, key, where);
   if (!value.is_boolean()) throw_field(where, key, "true or false");
   return value.get<bool>();
+}
+
+std::string character_field(const TokenizerJson& component, const std::string& key,
+                            const std::string& where) {
+  const std::string text = string_field(component, key, where);
+  size_t pos = 0;
+  if (!text.empty()) next_code_point(text, pos);
+  if (text.empty() || pos != text.size()) throw_field(where, key, "a single character");
+  return text;
+}
+
+int64_t count_field(const TokenizerJson& component, const std::string& key, const std::string& where) {
+  constexpr int64_t kMaxCount = 1 << 30;
+  const TokenizerJson& value = field(component, key, where);
+  if (!value.is_number_integer() || value.get<int64_t>() < 0 || value.get<int64_t>() > kMaxCount) {
+    throw_field(where, key, "a number from 0 to 1073741824");
+  }
+  return value.get<int64_t>();
 }
 
 bool bool_field_or(const TokenizerJson& component, const std::string& key, const std::string& where,

@@ -5,12 +5,16 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cohort {
 
 /// Not cohort::Json: keeping the order of a vocabulary's 150,000 keys makes every insertion a linear search.
 using TokenizerJson = nlohmann::json;
+
+/// Parses a whole file's text. Throws FormatError naming the byte where it is malformed or nested too deeply.
+TokenizerJson parse_tokenizer_json(std::string_view text);
 
 /// Field `key` of `component`, or null where it is absent. Throws FormatError when `component` is no object.
 const TokenizerJson& field(const TokenizerJson& component, const std::string& key, const std::string& where);
@@ -19,6 +23,8 @@ const TokenizerJson& field(const TokenizerJson& component, const std::string& ke
 std::string string_field(const TokenizerJson& component, const std::string& key, const std::string& where);
 bool bool_field(const TokenizerJson& component, const std::string& key, const std::string& where);
 int32_t id_field(const TokenizerJson& component, const std::string& key, const std::string& where);
+std::string character_field(const TokenizerJson& component, const std::string& key, const std::string& where);
+int64_t count_field(const TokenizerJson& component, const std::string& key, const std::string& where);
 
 /// As bool_field, but `fallback` for an absent or null field.
 bool bool_field_or(const TokenizerJson& component, const std::string& key, const std::string& where,

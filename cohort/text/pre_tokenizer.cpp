@@ -1,158 +1,247 @@
 #include "cohort/text/pre_tokenizer.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "cohort/core/error.h"
 #include "cohort/core/str.h"
+#include "cohort/text/byte_level.h"
 #include "cohort/text/regex_translate.h"
+#include "cohort/text/split.h"
 #include "cohort/text/unicode.h"
+#include "cohort/text/utf8.h"
 
 namespace cohort {
 namespace {
 
 const std::string kWhere = "pre_tokenizer";
 
-SplitBehavior parse_behavior(const std::string& name) {
-  if (name == "Isolated") return SplitBehavior::kIsolated;
-  if (name == "Removed") return SplitBehavior::kRemoved;
-  if (name == "MergedWithPrevious") return SplitBehavior::kMergedWithPrevious;
-  if (name == "MergedWithNext") return SplitBehavior::kMergedWithNext;
-  if (name == "Contiguous") return SplitBehavior::kContiguous;
-  throw FormatError(str("pre_tokenizer: Split has the unknown behavior \"", name, "\""));
-}
-
-/// {"Regex": "..."} or {"String": "..."}.
-Regex parse_pattern(const TokenizerJson& pattern) {
-  if (!field(pattern, "Regex", kWhere).is_null()) {
-    return Regex(translate_pattern(string_field(pattern, "Regex", kWhere)));
-  }
-  std::string quoted;
-  for (const char c : string_field(pattern, "String", kWhere)) {
-    if (static_cast<unsigned char>(c) < 0x80 && !std::isalnum(static_cast<unsigned char>(c))) quoted += '\\';
-    quoted += c;
-  }
-  return Regex(quoted);
-}
-
-/// A match whose predecessor (in the order given) is a gap joins it.
-std::vector<TextSpan> join_matches_to_predecessor(const auto& spans) {
-  std::vector<TextSpan> out;
-  bool previous_is_match = false;
-  for (const TextSpan& span : spans) {
-    if (span.is_match && !previous_is_match && !out.empty()) {
-      out.back().begin = std::min(out.back().begin, span.begin);
-      out.back().end = std::max(out.back().end, span.end);
-    } else {
-      out.push_back({span.begin, span.end, false});
+/// Cuts every word at the matches of a pattern.
+void cut(const AlignedText& text, std::vector<TextSpan>& words, const Pattern& pattern,
+         SplitBehavior behavior, bool invert) {
+  std::vector<TextSpan> pieces;
+  for (const TextSpan& word : words) {
+    const size_t first = pieces.size();
+    pattern.find_all(text.text().substr(word.begin, word.end - word.begin), pieces);
+    for (size_t i = first; i < pieces.size(); ++i) {
+      pieces[i].begin += word.begin;
+      pieces[i].end += word.begin;
+      pieces[i].is_match = pieces[i].is_match != invert;
     }
-    previous_is_match = span.is_match;
+    apply_behavior(pieces, first, behavior);
   }
-  return out;
+  words = std::move(pieces);
 }
 
-std::vector<TextSpan> join_alike(const std::vector<TextSpan>& spans) {
-  std::vector<TextSpan> out;
-  bool previous_is_match = false;
-  for (const TextSpan& span : spans) {
-    if (span.is_match == previous_is_match && !out.empty()) {
-      out.back().end = span.end;
-    } else {
-      out.push_back({span.begin, span.end, false});
-    }
-    previous_is_match = span.is_match;
+/// Rewrites every word: `rewrite(out, word)` adds the new one to `out`.
+void rewrite_words(AlignedText& text, std::vector<TextSpan>& words, const auto& rewrite) {
+  TextBuilder out(text);
+  for (TextSpan& word : words) {
+    const size_t begin = out.size();
+    rewrite(out, word);
+    word = {begin, out.size(), false};
   }
-  return out;
+  out.commit_to(text);
 }
 
-}  // namespace
-
-std::vector<TextSpan> apply_behavior(const std::vector<TextSpan>& spans, SplitBehavior behavior) {
-  std::vector<TextSpan> out;
-  switch (behavior) {
-    case SplitBehavior::kIsolated:
-      out = spans;
-      break;
-    case SplitBehavior::kRemoved:
-      std::copy_if(spans.begin(), spans.end(), std::back_inserter(out),
-                   [](const auto& s) { return !s.is_match; });
-      break;
-    case SplitBehavior::kMergedWithPrevious:
-      out = join_matches_to_predecessor(spans);
-      break;
-    case SplitBehavior::kMergedWithNext:
-      out = join_matches_to_predecessor(std::vector<TextSpan>(spans.rbegin(), spans.rend()));
-      std::reverse(out.begin(), out.end());
-      break;
-    case SplitBehavior::kContiguous:
-      out = join_alike(spans);
-      break;
+class SplitStep : public PreTokenizerStep {
+ public:
+  SplitStep(PatternPtr pattern, SplitBehavior behavior, bool invert = false)
+      : pattern_(std::move(pattern)), behavior_(behavior), invert_(invert) {}
+  void apply(AlignedText& text, std::vector<TextSpan>& words) const override {
+    cut(text, words, *pattern_, behavior_, invert_);
   }
-  std::erase_if(out, [](const TextSpan& span) { return span.begin == span.end; });
-  return out;
-}
 
-PreTokenizer::PreTokenizer(const TokenizerJson& config) {
-  std::string last_type;
-  for (const TokenizerJson& step : flatten_sequence(config, "pretokenizers", kWhere)) {
-    if (last_type == "ByteLevel") throw FormatError("pre_tokenizer: nothing may follow ByteLevel");
-    last_type = string_field(step, "type", kWhere);
-    if (last_type == "Split") {
-      steps_.push_back(split_step(step));
-    } else if (last_type == "Digits") {
-      steps_.push_back(digits_step(step));
-    } else if (last_type == "ByteLevel") {
-      steps_.push_back(byte_level_step(step));
-    } else {
-      throw_unsupported(kWhere, last_type, "Split, Digits, ByteLevel, Sequence");
-    }
-  }
-  if (last_type != "ByteLevel")
-    throw FormatError("pre_tokenizer: only byte-level BPE is supported: ByteLevel is missing");
-}
+ private:
+  PatternPtr pattern_;
+  SplitBehavior behavior_;
+  bool invert_;
+};
 
-PreTokenizer::Step PreTokenizer::split_step(const TokenizerJson& config) {
-  return {.regex = parse_pattern(field(config, "pattern", kWhere)),
-          .behavior = parse_behavior(string_field(config, "behavior", kWhere)),
-          .invert = bool_field(config, "invert", kWhere)};
-}
-
-PreTokenizer::Step PreTokenizer::digits_step(const TokenizerJson& config) {
-  const bool individual = bool_field(config, "individual_digits", kWhere);
-  return {.regex = Regex(class_pattern(numeric())),
-          .behavior = individual ? SplitBehavior::kIsolated : SplitBehavior::kContiguous};
-}
-
-PreTokenizer::Step PreTokenizer::byte_level_step(const TokenizerJson& config) {
-  constexpr const char* kGpt2Pattern =
-      R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
-  Step step;
-  step.add_prefix_space = bool_field(config, "add_prefix_space", kWhere);
-  if (bool_field_or(config, "use_regex", kWhere, true)) step.regex = Regex(translate_pattern(kGpt2Pattern));
-  return step;
-}
-
-std::vector<std::string> PreTokenizer::split(std::string_view text) const {
-  std::vector<std::string> words;
-  if (!text.empty()) words.emplace_back(text);
-  for (const Step& step : steps_) {
-    std::vector<std::string> pieces;
-    for (std::string& word : words) {
-      if (step.add_prefix_space && word.front() != ' ') word.insert(0, 1, ' ');
-      if (!step.regex) {
-        pieces.push_back(std::move(word));
-        continue;
-      }
-      std::vector<TextSpan> spans = step.regex->find_all(word);
-      if (step.invert)
-        std::for_each(spans.begin(), spans.end(), [](TextSpan& s) { s.is_match = !s.is_match; });
-      for (const TextSpan& span : apply_behavior(spans, step.behavior)) {
-        pieces.push_back(word.substr(span.begin, span.end - span.begin));
+class FixedLengthStep : public PreTokenizerStep {
+ public:
+  explicit FixedLengthStep(int64_t length) : length_(length) {}
+  void apply(AlignedText& text, std::vector<TextSpan>& words) const override {
+    std::vector<TextSpan> pieces;
+    for (const TextSpan& word : words) {
+      for (size_t pos = word.begin; pos < word.end;) {
+        const size_t begin = pos;
+        for (int64_t i = 0; i < length_ && pos < word.end; ++i) next_code_point(text.text(), pos);
+        pieces.push_back({begin, pos, false});
       }
     }
     words = std::move(pieces);
   }
-  return words;
+
+ private:
+  int64_t length_;
+};
+
+/// Puts a space before words that begin with none.
+class PrefixSpaceStep : public PreTokenizerStep {
+ public:
+  void apply(AlignedText& text, std::vector<TextSpan>& words) const override {
+    const std::string_view old = text.text();
+    const auto lacks_space = [&](const TextSpan& word) { return old[word.begin] != ' '; };
+    if (std::none_of(words.begin(), words.end(), lacks_space)) return;
+    rewrite_words(text, words, [&](TextBuilder& out, const TextSpan& word) {
+      if (lacks_space(word)) out.add(" ", word.begin);
+      out.keep(word.begin, word.end);
+    });
+  }
+};
+
+class ByteSpellingStep : public PreTokenizerStep {
+ public:
+  void apply(AlignedText& text, std::vector<TextSpan>& words) const override {
+    rewrite_words(text, words, [&](TextBuilder& out, const TextSpan& word) {
+      for (size_t pos = word.begin; pos < word.end; ++pos)
+        out.add(byte_characters()[static_cast<uint8_t>(text.text()[pos])], pos);
+    });
+  }
+};
+
+enum class PrependScheme { kFirst, kNever, kAlways };
+
+class MetaspaceStep : public PreTokenizerStep {
+ public:
+  MetaspaceStep(std::string replacement, PrependScheme scheme, bool split)
+      : replacement_(std::move(replacement)), scheme_(scheme), split_(split) {
+    set_ = CodePointSet({{last_code_point(replacement_), last_code_point(replacement_)}});
+  }
+
+  void apply(AlignedText& text, std::vector<TextSpan>& words) const override {
+    const std::string_view old = text.text();
+    rewrite_words(text, words, [&](TextBuilder& out, const TextSpan& word) {
+      if (prepends_to(text, word)) out.add(replacement_, word.begin);
+      size_t kept = word.begin;
+      const std::string_view until_end = old.substr(0, word.end);
+      for (size_t pos; (pos = until_end.find(' ', kept)) != std::string_view::npos;) {
+        out.keep(kept, pos);
+        out.add(replacement_, pos);
+        kept = pos + 1;
+      }
+      out.keep(kept, word.end);
+    });
+    if (split_) cut(text, words, *code_point_pattern(set_), SplitBehavior::kMergedWithNext, false);
+  }
+
+ private:
+  bool prepends_to(const AlignedText& text, const TextSpan& word) const {
+    if (scheme_ == PrependScheme::kNever) return false;
+    const std::string_view begin = text.text().substr(word.begin, word.end - word.begin);
+    if (begin.starts_with(' ') || begin.starts_with(replacement_)) return false;
+    return scheme_ == PrependScheme::kAlways || text.begins_at_source(word.begin);
+  }
+
+  std::string replacement_;
+  CodePointSet set_;
+  PrependScheme scheme_;
+  bool split_;
+};
+
+PrependScheme parse_scheme(const TokenizerJson& config) {
+  const bool given = !field(config, "prepend_scheme", kWhere).is_null();
+  const std::string name = given ? string_field(config, "prepend_scheme", kWhere) : "always";
+  const bool never = !bool_field_or(config, "add_prefix_space", kWhere, true);
+  if (never && given && name != "never")
+    throw FormatError("pre_tokenizer: Metaspace's \"add_prefix_space\" contradicts its \"prepend_scheme\"");
+  if (never || name == "never") return PrependScheme::kNever;
+  if (name == "first") return PrependScheme::kFirst;
+  if (name == "always") return PrependScheme::kAlways;
+  throw FormatError(str("pre_tokenizer: Metaspace has the unknown prepend_scheme \"", name, "\""));
+}
+
+/// \w of Rust's regular expressions, white space, and the rest.
+std::string whitespace_pattern() {
+  const CodePointSet& words = word_characters();
+  std::vector<CodePointRange> either = words.ranges();
+  either.insert(either.end(), white_space().ranges().begin(), white_space().ranges().end());
+  return class_pattern(words) + "+|" + class_pattern(CodePointSet(std::move(either)).complement()) + "+";
+}
+
+}  // namespace
+
+PreTokenizer::PreTokenizer(const TokenizerJson& config) {
+  for (const TokenizerJson& step : flatten_sequence(config, "pretokenizers", kWhere)) add_step(step);
+}
+
+void PreTokenizer::add_step(const TokenizerJson& config) {
+  const std::string type = string_field(config, "type", kWhere);
+  ends_with_byte_level_ = type == "ByteLevel";
+  if (type == "ByteLevel") {
+    add_byte_level(config);
+  } else if (type == "Metaspace") {
+    add_metaspace(config);
+  } else if (type == "FixedLength") {
+    const int64_t length =
+        field(config, "length", kWhere).is_null() ? 5 : count_field(config, "length", kWhere);
+    if (length == 0) throw FormatError("pre_tokenizer: FixedLength's \"length\" must be at least 1");
+    steps_.push_back(std::make_shared<const FixedLengthStep>(length));
+  } else {
+    add_split(config, type);
+  }
+}
+
+void PreTokenizer::add_byte_level(const TokenizerJson& config) {
+  constexpr const char* kGpt2Pattern =
+      R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+  if (bool_field(config, "add_prefix_space", kWhere))
+    steps_.push_back(std::make_shared<const PrefixSpaceStep>());
+  if (bool_field_or(config, "use_regex", kWhere, true))
+    steps_.push_back(
+        std::make_shared<const SplitStep>(regex_pattern(kGpt2Pattern), SplitBehavior::kIsolated));
+  steps_.push_back(std::make_shared<const ByteSpellingStep>());
+}
+
+void PreTokenizer::add_metaspace(const TokenizerJson& config) {
+  const PrependScheme scheme = parse_scheme(config);
+  needs_source_ = needs_source_ || scheme == PrependScheme::kFirst;
+  needs_tracking_ = needs_tracking_ || (scheme == PrependScheme::kFirst && !steps_.empty());
+  const std::string replacement = character_field(config, "replacement", kWhere);
+  const bool split = bool_field_or(config, "split", kWhere, true);
+  steps_.push_back(std::make_shared<const MetaspaceStep>(replacement, scheme, split));
+}
+
+/// The steps that only cut.
+void PreTokenizer::add_split(const TokenizerJson& config, const std::string& type) {
+  const auto add = [&](PatternPtr pattern, SplitBehavior behavior, bool invert = false) {
+    steps_.push_back(std::make_shared<const SplitStep>(std::move(pattern), behavior, invert));
+  };
+  if (type == "Split") {
+    PatternPtr pattern = parse_pattern(field(config, "pattern", kWhere), kWhere);
+    const SplitBehavior behavior = parse_behavior(string_field(config, "behavior", kWhere), kWhere);
+    add(std::move(pattern), behavior, bool_field(config, "invert", kWhere));
+  } else if (type == "Digits") {
+    const bool individual = bool_field(config, "individual_digits", kWhere);
+    add(code_point_pattern(numeric()), individual ? SplitBehavior::kIsolated : SplitBehavior::kContiguous);
+  } else if (type == "Punctuation") {
+    const bool given = !field(config, "behavior", kWhere).is_null();
+    const std::string behavior = given ? string_field(config, "behavior", kWhere) : "Isolated";
+    add(code_point_pattern(punctuation()), parse_behavior(behavior, kWhere));
+  } else if (type == "Whitespace") {
+    add(translated_pattern(whitespace_pattern()), SplitBehavior::kRemoved, true);
+  } else if (type == "WhitespaceSplit" || type == "BertPreTokenizer") {
+    add(code_point_pattern(white_space()), SplitBehavior::kRemoved);
+    if (type == "BertPreTokenizer") add(code_point_pattern(punctuation()), SplitBehavior::kIsolated);
+  } else if (type == "CharDelimiterSplit") {
+    add(literal_pattern(character_field(config, "delimiter", kWhere)), SplitBehavior::kRemoved);
+  } else {
+    throw_unsupported(
+        kWhere, type,
+        "Split, Digits, Punctuation, Whitespace, WhitespaceSplit, BertPreTokenizer, CharDelimiterSplit, "
+        "FixedLength, Metaspace, ByteLevel, Sequence");
+  }
+}
+
+void PreTokenizer::leave_bytes() {
+  COHORT_CHECK(ends_with_byte_level_, "There is no spelling to leave out.");
+  steps_.pop_back();
+}
+
+void PreTokenizer::split(AlignedText& text, std::vector<TextSpan>& words) const {
+  words.clear();
+  if (!text.text().empty()) words.push_back({0, text.text().size(), false});
+  for (const auto& step : steps_) step->apply(text, words);
 }
 
 }  // namespace cohort

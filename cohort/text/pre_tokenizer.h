@@ -1,45 +1,53 @@
 // The "pre_tokenizer" of tokenizer.json: cuts a text into the words inside which BPE merges.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "cohort/text/aligned_text.h"
 #include "cohort/text/component.h"
-#include "cohort/text/regex.h"
 
 namespace cohort {
 
-/// What becomes of a match (a delimiter) and of the gaps beside it.
-enum class SplitBehavior { kIsolated, kRemoved, kMergedWithPrevious, kMergedWithNext, kContiguous };
+/// One step of a pre-tokenizer: cuts `words`, spans of `text`, further; may change the text. Immutable.
+class PreTokenizerStep {
+ public:
+  virtual ~PreTokenizerStep() = default;
+  virtual void apply(AlignedText& text, std::vector<TextSpan>& words) const = 0;
+};
 
 class PreTokenizer {
  public:
-  /// Throws FormatError naming a type or a pattern that is not supported, and where no ByteLevel step comes
-  /// last.
+  /// Throws FormatError naming a type or a pattern that is not supported. No pre-tokenizer leaves texts
+  /// whole.
   explicit PreTokenizer(const TokenizerJson& config);
 
-  /// The words of well-formed UTF-8, none empty, as bytes (ByteLevel's mapping to characters is left to the
-  /// model).
-  std::vector<std::string> split(std::string_view text) const;
+  /// Whether the last step spells bytes in the byte-level alphabet.
+  bool ends_with_byte_level() const { return ends_with_byte_level_; }
+
+  /// Leaves that last spelling out: the model takes bytes. For the owner, before the first text.
+  void leave_bytes();
+
+  /// The words of `text`, none empty, as spans of it.
+  void split(AlignedText& text, std::vector<TextSpan>& words) const;
+
+  /// Whether cutting depends on the source spans of a text that was changed before.
+  bool needs_source() const { return needs_source_; }
+
+  /// Whether it does so even if nothing changed the text before.
+  bool needs_tracking() const { return needs_tracking_; }
 
  private:
-  struct Step {
-    std::optional<Regex> regex;  ///< absent: the text stays whole
-    SplitBehavior behavior = SplitBehavior::kIsolated;
-    bool invert = false;            ///< the gaps are the delimiters
-    bool add_prefix_space = false;  ///< a space before a text that begins with none
-  };
+  void add_step(const TokenizerJson& config);
+  void add_byte_level(const TokenizerJson& config);
+  void add_metaspace(const TokenizerJson& config);
+  void add_split(const TokenizerJson& config, const std::string& type);
 
-  static Step split_step(const TokenizerJson& config);
-  static Step digits_step(const TokenizerJson& config);
-  static Step byte_level_step(const TokenizerJson& config);
-
-  std::vector<Step> steps_;
+  std::vector<std::shared_ptr<const PreTokenizerStep>> steps_;
+  bool ends_with_byte_level_ = false;
+  bool needs_source_ = false;
+  bool needs_tracking_ = false;
 };
-
-/// Joins or drops neighbouring spans as `behavior` says; spans left for removal keep `is_match`.
-std::vector<TextSpan> apply_behavior(const std::vector<TextSpan>& spans, SplitBehavior behavior);
 
 }  // namespace cohort

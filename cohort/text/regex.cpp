@@ -3,6 +3,7 @@
 
 #include <pcre2.h>
 
+#include <mutex>
 #include <optional>
 
 #include "cohort/core/error.h"
@@ -24,12 +25,8 @@ using JitStack = std::unique_ptr<pcre2_jit_stack, decltype(&pcre2_jit_stack_free
 /// One search through one text.
 class Search {
  public:
-  Search(const pcre2_code* code, std::string_view text)
-      : code_(code),
-        text_(text),
-        match_(pcre2_match_data_create_from_pattern(code, nullptr), pcre2_match_data_free) {
-    COHORT_CHECK(match_ != nullptr, "Out of memory.");
-  }
+  Search(const pcre2_code* code, bool compiled, std::string_view text, pcre2_match_data* match)
+      : code_(code), compiled_(compiled), text_(text), match_(match) {}
 
   /// The first match that begins at `from` or later.
   std::optional<TextSpan> find(size_t from) {
@@ -43,14 +40,16 @@ class Search {
       throw UserError(str("the pre-tokenizer's regular expression gave up on a text of ", text_.size(),
                           " bytes, at byte ", from, ": ", error_text(result)));
     }
-    const size_t* bounds = pcre2_get_ovector_pointer(match_.get());
+    const size_t* bounds = pcre2_get_ovector_pointer(match_);
     return TextSpan{bounds[0], bounds[1], true};
   }
 
  private:
   int match(size_t from) {
+    const auto* subject = reinterpret_cast<PCRE2_SPTR>(text_.data());
+    if (compiled_) return pcre2_jit_match(code_, subject, text_.size(), from, 0, match_, context_.get());
     return pcre2_match(code_, reinterpret_cast<PCRE2_SPTR>(text_.data()), text_.size(), from,
-                       PCRE2_NO_UTF_CHECK, match_.get(), context_.get());
+                       PCRE2_NO_UTF_CHECK, match_, context_.get());
   }
 
   void enlarge_stack() {
@@ -63,8 +62,9 @@ class Search {
   }
 
   const pcre2_code* code_;
+  bool compiled_;
   std::string_view text_;
-  MatchData match_;
+  pcre2_match_data* match_;
   JitStack stack_{nullptr, pcre2_jit_stack_free};
   MatchContext context_{nullptr, pcre2_match_context_free};
 };
@@ -77,7 +77,35 @@ size_t next_boundary(std::string_view text, size_t pos) {
 
 }  // namespace
 
-Regex::Regex(const std::string& pattern) {
+/// Match data that no search uses at the moment: to make it anew for every text would cost more than short
+/// searches.
+class Regex::MatchDataPool {
+ public:
+  MatchData take(const pcre2_code* code) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!free_.empty()) {
+        MatchData match = std::move(free_.back());
+        free_.pop_back();
+        return match;
+      }
+    }
+    MatchData match(pcre2_match_data_create_from_pattern(code, nullptr), pcre2_match_data_free);
+    COHORT_CHECK(match != nullptr, "Out of memory.");
+    return match;
+  }
+
+  void give_back(MatchData match) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(match));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<MatchData> free_;
+};
+
+Regex::Regex(const std::string& pattern) : pool_(std::make_shared<MatchDataPool>()) {
   const std::unique_ptr<pcre2_compile_context, decltype(&pcre2_compile_context_free)> context(
       pcre2_compile_context_create(nullptr), pcre2_compile_context_free);
   COHORT_CHECK(context != nullptr, "Out of memory.");
@@ -89,12 +117,12 @@ Regex::Regex(const std::string& pattern) {
   if (code == nullptr) throw FormatError(str("regular expression: ", error_text(error)));
   code_ = std::shared_ptr<const pcre2_code>(code, [code](const pcre2_code*) { pcre2_code_free(code); });
   // Where there is no just-in-time compiler, the same matches come from the interpreter.
-  pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
+  compiled_ = pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0;
 }
 
-std::vector<TextSpan> Regex::find_all(std::string_view text) const {
-  std::vector<TextSpan> spans;
-  Search search(code_.get(), text);
+void Regex::find_all(std::string_view text, std::vector<TextSpan>& spans) const {
+  MatchData match_data = pool_->take(code_.get());
+  Search search(code_.get(), compiled_, text, match_data.get());
   size_t covered = 0;                  // spans reach to here
   std::optional<size_t> previous_end;  // of the previous match
   for (size_t from = 0; from <= text.size();) {
@@ -112,7 +140,7 @@ std::vector<TextSpan> Regex::find_all(std::string_view text) const {
     from = match->end;
   }
   if (covered < text.size()) spans.push_back({covered, text.size(), false});
-  return spans;
+  pool_->give_back(std::move(match_data));
 }
 
 }  // namespace cohort

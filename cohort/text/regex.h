@@ -7,16 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "cohort/text/aligned_text.h"
+
 struct pcre2_real_code_8;
 
 namespace cohort {
-
-/// A piece of a text, in bytes; `is_match` tells a match from what lies between matches.
-struct TextSpan {
-  size_t begin;
-  size_t end;
-  bool is_match;
-};
 
 /// Immutable; any number of threads may use one object.
 class Regex {
@@ -24,12 +19,16 @@ class Regex {
   /// `pattern` is in PCRE2's syntax. Throws FormatError when it does not compile.
   explicit Regex(const std::string& pattern);
 
-  /// Cuts well-formed UTF-8 into matches and gaps, in order, empty matches included as Hugging Face's do.
-  /// Throws UserError when the engine's limits on time or memory end the search.
-  std::vector<TextSpan> find_all(std::string_view text) const;
+  /// Appends well-formed UTF-8 cut into matches and gaps, in order, empty matches included as Hugging Face's
+  /// do. Throws UserError when the engine's limits on time or memory end the search.
+  void find_all(std::string_view text, std::vector<TextSpan>& spans) const;
 
  private:
+  class MatchDataPool;
+
   std::shared_ptr<const pcre2_real_code_8> code_;
+  bool compiled_ = false;  // to machine code
+  std::shared_ptr<MatchDataPool> pool_;
 };
 
 }  // namespace cohort

@@ -192,7 +192,8 @@ class Translator {
     const size_t close = pattern_.find('}', pos_);
     if (close == std::string_view::npos) fail("\\p{ without '}'");
     const std::string_view name = pattern_.substr(pos_, close - pos_);
-    const std::optional<CodePointSet> set = general_category(name);
+    std::optional<CodePointSet> set = general_category(name);
+    if (!set) set = script(name);
     if (!set) fail(str("\\p{", name, "}"));
     pos_ = close + 1;
     return negated ? set->complement() : *set;
@@ -235,18 +236,44 @@ class Translator {
 
   /// Behind the '['.
   void character_class() {
+    const bool negated = next_is('^');
+    const CodePointSet set = class_set(0);
+    if (caseless() && (negated || set.ranges().empty() || set.ranges().back().last >= 0x80))
+      fail("this class in (?i:...)");
+    out_ += class_pattern(set);
+  }
+
+  /// Behind a '[', to behind its ']': members and classes within, which && intersects.
+  CodePointSet class_set(int depth) {
+    constexpr int kMaxDepth = 8;
+    if (depth > kMaxDepth) fail("so many classes within classes");
     const bool negated = accept("^");
     if (next_is(']')) fail("an empty class");
+    std::optional<CodePointSet> intersection;
     std::vector<CodePointRange> ranges;
-    while (!accept("]")) class_member(ranges);
-    CodePointSet set(std::move(ranges));
-    if (caseless() && (negated || set.ranges().back().last >= 0x80)) fail("this class in (?i:...)");
-    out_ += class_pattern(negated ? set.complement() : set);
+    const auto intersect = [&] {
+      if (ranges.empty()) fail("an intersection with nothing");
+      CodePointSet set(std::move(ranges));
+      ranges.clear();
+      intersection = intersection ? intersection->intersected(set) : set;
+    };
+    while (!accept("]")) {
+      if (accept("&&")) {
+        intersect();
+      } else if (pattern_.substr(pos_).starts_with("[:")) {
+        fail("a POSIX bracket");
+      } else if (accept("[")) {
+        const CodePointSet set = class_set(depth + 1);
+        ranges.insert(ranges.end(), set.ranges().begin(), set.ranges().end());
+      } else {
+        class_member(ranges);
+      }
+    }
+    intersect();
+    return negated ? intersection->complement() : *intersection;
   }
 
   void class_member(std::vector<CodePointRange>& ranges) {
-    if (next_is('[')) fail("a class within a class");
-    if (pattern_.substr(pos_).starts_with("&&")) fail("an intersection of classes");
     if (const std::optional<CodePointSet> set = escaped_set()) {
       ranges.insert(ranges.end(), set->ranges().begin(), set->ranges().end());
       if (next_is('-') && !pattern_.substr(pos_).starts_with("-]")) fail("'-' behind a set");

@@ -1,27 +1,27 @@
 #include "cohort/text/tokenizer.h"
 
-#include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <iterator>
+#include <limits>
+#include <unordered_set>
 
 #include "cohort/core/error.h"
 #include "cohort/core/str.h"
-#include "cohort/text/decoder.h"
+#include "cohort/text/encoder.h"
+#include "cohort/text/tokenizer_config.h"
 #include "cohort/text/utf8.h"
 
 namespace cohort {
 namespace {
 
-TokenizerJson read_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw FormatError(str(path.string(), ": the file can't be read"));
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  try {
-    return TokenizerJson::parse(text);
-  } catch (const TokenizerJson::parse_error& error) {
-    throw FormatError(str(path.string(), ": malformed JSON at byte ", error.byte));
-  }
+std::string read_file(const std::filesystem::path& path) {
+  // A pipe would be waited for.
+  std::error_code error;
+  const bool is_file = std::filesystem::is_regular_file(path, error);
+  std::ifstream file;
+  if (is_file) file.open(path, std::ios::binary);
+  if (!is_file || !file) throw FormatError("can't be read; is it a file?");
+  return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
 }
 
 /// Runs `read` and puts the file's name before the message of a FormatError.
@@ -33,36 +33,71 @@ auto naming_file(const std::filesystem::path& path, const auto& read) {
   }
 }
 
-/// A special token is a string, or an object with its content.
-std::optional<std::string> special_token(const TokenizerJson& config, const std::string& key) {
-  const TokenizerJson& value = field(config, key, "the file");
-  if (value.is_null()) return std::nullopt;
-  return value.is_object() ? string_field(value, "content", key) : string_field(config, key, "the file");
+/// "model_type" of config.json; empty where there is none.
+std::string model_type_of(const std::filesystem::path& model_dir) {
+  const std::filesystem::path path = model_dir / "config.json";
+  if (!std::filesystem::is_regular_file(path)) return "";
+  return naming_file(path, [&] {
+    const TokenizerJson config = parse_tokenizer_json(read_file(path));
+    return field(config, "model_type", "the file").is_null() ? ""
+                                                             : string_field(config, "model_type", "the file");
+  });
+}
+
+void check_text(std::string_view text) {
+  if (text.size() > std::numeric_limits<int32_t>::max()) {
+    throw UserError(str("text to tokenize: ", text.size(), " bytes are more than the 2147483647 that fit"));
+  }
+  if (const std::optional<size_t> offset = find_invalid_utf8(text)) {
+    throw UserError(str("text to tokenize: not well-formed UTF-8 at byte ", *offset));
+  }
 }
 
 }  // namespace
 
 Tokenizer Tokenizer::from_directory(const std::filesystem::path& model_dir) {
   const std::filesystem::path path = model_dir / "tokenizer.json";
-  const TokenizerJson config = read_file(path);
-  Tokenizer tokenizer = naming_file(path, [&] { return Tokenizer(config); });
+  TokenizerJson tokenizer = naming_file(path, [&] { return parse_tokenizer_json(read_file(path)); });
   const std::filesystem::path config_path = model_dir / "tokenizer_config.json";
+  TokenizerJson config = TokenizerJson::object();
   if (std::filesystem::exists(config_path)) {
-    const TokenizerJson tokenizer_config = read_file(config_path);
-    naming_file(config_path, [&] { tokenizer.read_tokenizer_config(tokenizer_config); });
+    naming_file(config_path, [&] {
+      config = parse_tokenizer_json(read_file(config_path));
+      apply_tokenizer_config(tokenizer, config, model_type_of(model_dir));
+    });
   }
-  return tokenizer;
+  Tokenizer result = naming_file(path, [&] { return Tokenizer(tokenizer); });
+  naming_file(config_path, [&] { result.find_eos(config); });
+  return result;
 }
+
+Tokenizer Tokenizer::from_json(std::string_view tokenizer_text, std::string_view config_text) {
+  TokenizerJson tokenizer = parse_tokenizer_json(tokenizer_text);
+  TokenizerJson config = TokenizerJson::object();
+  if (!config_text.empty()) {
+    config = parse_tokenizer_json(config_text);
+    apply_tokenizer_config(tokenizer, config, "");
+  }
+  Tokenizer result(tokenizer);
+  result.find_eos(config);
+  return result;
+}
+
+Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
+Tokenizer::~Tokenizer() = default;
 
 Tokenizer::Tokenizer(const TokenizerJson& config)
     : normalizer_(field(config, "normalizer", "the file")),
       pre_tokenizer_(field(config, "pre_tokenizer", "the file")),
-      model_(field(config, "model", "the file")),
+      model_(field(config, "model", "the file"), pre_tokenizer_.ends_with_byte_level()),
       post_processor_(parse_post_processor(field(config, "post_processor", "the file"))),
+      decoder_(field(config, "decoder", "the file")),
       added_tokens_(parse_added_tokens(field(config, "added_tokens", "the file"), model_.vocabulary())),
       raw_matcher_(added_tokens_, false, normalizer_),
-      normalized_matcher_(added_tokens_, true, normalizer_) {
-  fill_tokens(config);
+      normalized_matcher_(added_tokens_, true, normalizer_),
+      pool_(std::make_unique<WorkPool>()) {
+  if (model_.takes_bytes()) pre_tokenizer_.leave_bytes();
+  fill_tokens();
   for (const auto* side : {&post_processor_.prefix, &post_processor_.suffix}) {
     for (const int32_t id : *side) {
       if (!token(id)) throw FormatError(str("post_processor: there is no token with the id ", id));
@@ -70,96 +105,78 @@ Tokenizer::Tokenizer(const TokenizerJson& config)
   }
 }
 
-void Tokenizer::fill_tokens(const TokenizerJson& config) {
-  const Decoder decoder(field(config, "decoder", "the file"));
-  const auto add = [&](int32_t id, Token token) {
-    if (id >= vocab_size()) tokens_.resize(id + 1);
-    tokens_[id] = std::move(token);
-  };
-  for (const auto& [spelling, id] : model_.vocabulary())
-    add(id, {spelling, decoder.token_bytes(spelling), false});
+void Tokenizer::add_token(int32_t id, Token token) {
+  if (id >= vocab_size()) places_.resize(static_cast<size_t>(id) + 1, -1);
+  int32_t& place = places_[static_cast<size_t>(id)];
+  if (place < 0) {
+    place = static_cast<int32_t>(tokens_.size());
+    tokens_.emplace_back();
+  }
+  tokens_[static_cast<size_t>(place)] = std::move(token);
+}
+
+void Tokenizer::fill_tokens() {
+  for (const auto& [spelling, id] : model_.vocabulary()) {
+    Token token{spelling, spelling};
+    if (!post_processor_.trims.empty()) {
+      token.leading_spaces = leading_spaces(spelling);
+      token.trailing_spaces = trailing_spaces(spelling);
+    }
+    add_token(id, std::move(token));
+  }
+  std::unordered_set<std::string> special;
+  for (const AddedToken& added : added_tokens_) {
+    if (added.special) special.insert(added.content);
+  }
   for (const AddedToken& added : added_tokens_) {
     const std::optional<std::string> other = token(added.id);
     if (other && *other != added.content) {
       throw FormatError(str("added token \"", added.content, "\" has the id of the token \"", *other, "\""));
     }
-    // HF decodes what it looked for in the text, and does not know it as special where that is not the
-    // content.
-    const std::string sought = added.normalized ? normalizer_.normalize(added.content) : added.content;
-    add(added.id, {added.content, decoder.token_bytes(sought), added.special && sought == added.content});
+    // HF decodes what it looked for in the text, and knows special tokens by their contents.
+    Token token{added.content, added.normalized ? normalizer_.normalize(added.content) : added.content};
+    token.special = special.contains(token.decoded);
+    token.leading_spaces = leading_spaces(added.content);
+    token.trailing_spaces = trailing_spaces(added.content);
+    add_token(added.id, std::move(token));
     added_ids_.emplace(added.content, added.id);
   }
 }
 
-void Tokenizer::read_tokenizer_config(const TokenizerJson& config) {
-  if (const std::optional<std::string> eos = special_token(config, "eos_token")) {
-    eos_token_id_ = token_id(*eos);
-    if (!eos_token_id_) throw FormatError(str("eos_token \"", *eos, "\" is not in tokenizer.json"));
-  }
-  const TokenizerJson& added = field(config, "added_tokens_decoder", "the file");
-  for (const auto& [key, value] : added.items()) {
-    const std::string content = string_field(value, "content", "added_tokens_decoder");
-    const std::optional<int32_t> id = token_id(content);
-    if (!id || std::to_string(*id) != key) {
-      throw FormatError(
-          str("added_tokens_decoder: \"", content, "\" is not token ", key, " of tokenizer.json"));
-    }
-    const bool special = bool_field_or(value, "special", "added_tokens_decoder", is_special(*id));
-    if (special != is_special(*id)) {
-      throw FormatError(
-          str("added_tokens_decoder: \"special\" of \"", content, "\" differs from tokenizer.json"));
-    }
-  }
-  const bool adds_prefix = !post_processor_.prefix.empty();
-  const bool adds_suffix = !post_processor_.suffix.empty();
-  if (bool_field_or(config, "add_bos_token", "the file", adds_prefix) != adds_prefix) {
-    throw FormatError("add_bos_token contradicts the post_processor of tokenizer.json");
-  }
-  if (bool_field_or(config, "add_eos_token", "the file", adds_suffix) != adds_suffix) {
-    throw FormatError("add_eos_token contradicts the post_processor of tokenizer.json");
-  }
+void Tokenizer::find_eos(const TokenizerJson& config) {
+  const std::string eos = special_token_content(config, "eos_token");
+  if (eos.empty()) return;
+  eos_token_id_ = token_id(eos);
+  if (!eos_token_id_) throw FormatError(str("eos_token \"", eos, "\" is not in tokenizer.json"));
 }
 
 std::vector<int32_t> Tokenizer::encode(std::string_view text, EncodeOptions options) const {
-  if (const std::optional<size_t> offset = find_invalid_utf8(text)) {
-    throw UserError(str("text to tokenize: not well-formed UTF-8 at byte ", *offset));
-  }
-  std::vector<int32_t> ids;
-  if (options.add_special_tokens) ids = post_processor_.prefix;
-  for (const AddedTokenPiece& piece : raw_matcher_.split(text)) {
-    if (piece.id) {
-      ids.push_back(*piece.id);
-    } else {
-      encode_text(piece.text, ids);
-    }
-  }
-  if (options.add_special_tokens)
-    ids.insert(ids.end(), post_processor_.suffix.begin(), post_processor_.suffix.end());
-  return ids;
+  check_text(text);
+  Encoder encoder(*this, text, false);
+  encoder.run(options);
+  return encoder.take_ids();
 }
 
-/// What lies between the added tokens that are not normalized.
-void Tokenizer::encode_text(std::string_view text, std::vector<int32_t>& ids) const {
-  const std::string normalized = normalizer_.normalize(text);
-  for (const AddedTokenPiece& piece : normalized_matcher_.split(normalized)) {
-    if (piece.id) {
-      ids.push_back(*piece.id);
-      continue;
-    }
-    for (const std::string& word : pre_tokenizer_.split(piece.text)) model_.encode(word, ids);
-  }
+Encoding Tokenizer::encode_with_offsets(std::string_view text, EncodeOptions options) const {
+  check_text(text);
+  Encoder encoder(*this, text, true);
+  encoder.run(options);
+  return encoder.take_encoding();
 }
 
 std::string Tokenizer::decode(std::span<const int32_t> ids, DecodeOptions options) const {
-  std::string bytes;
+  std::vector<std::string> tokens;
+  tokens.reserve(ids.size());
   for (const int32_t id : ids) {
-    if (!options.skip_special_tokens || !is_special(id)) bytes += token_bytes(id);
+    if (const std::string* token = decoded_token(id, options)) tokens.push_back(*token);
   }
-  return take_all_utf8(bytes);
+  return decoder_.decode(std::move(tokens));
 }
 
 const Tokenizer::Token* Tokenizer::find(int32_t id) const {
-  return id >= 0 && id < vocab_size() ? &tokens_[id] : nullptr;
+  if (id < 0 || id >= vocab_size()) return nullptr;
+  const int32_t place = places_[static_cast<size_t>(id)];
+  return place < 0 ? nullptr : &tokens_[static_cast<size_t>(place)];
 }
 
 std::optional<int32_t> Tokenizer::token_id(const std::string& token) const {
@@ -170,13 +187,12 @@ std::optional<int32_t> Tokenizer::token_id(const std::string& token) const {
 
 std::optional<std::string> Tokenizer::token(int32_t id) const {
   const Token* token = find(id);
-  return token == nullptr ? std::nullopt : token->spelling;
+  return token == nullptr ? std::nullopt : std::optional(token->spelling);
 }
 
-const std::string& Tokenizer::token_bytes(int32_t id) const {
-  static const std::string none;
+const std::string* Tokenizer::decoded_token(int32_t id, DecodeOptions options) const {
   const Token* token = find(id);
-  return token == nullptr ? none : token->bytes;
+  return token == nullptr || (options.skip_special_tokens && token->special) ? nullptr : &token->decoded;
 }
 
 bool Tokenizer::is_special(int32_t id) const {

@@ -1,5 +1,6 @@
-// The tokenizer of a Hugging Face model directory: byte-level BPE with added tokens (the shape of GPT-2, Qwen
-// and Llama-3), with the ids and the text of Hugging Face's tokenizers 0.23. The order of an encoding:
+// The tokenizer of a Hugging Face model directory: BPE with bytes (GPT-2, Qwen, Llama-3) or characters
+// (Llama-2, Mistral, Gemma) and added tokens, with the ids, offsets and text of Hugging Face's tokenizers
+// 0.23. The order of an encoding:
 //   added tokens (not normalized) -> normalizer -> added tokens (normalized) -> pre-tokenizer -> BPE ->
 //   post-processor
 // What a file asks for and this reader lacks is a FormatError that names it.
@@ -7,6 +8,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +18,7 @@
 
 #include "cohort/text/added_tokens.h"
 #include "cohort/text/bpe.h"
+#include "cohort/text/decoder.h"
 #include "cohort/text/normalizer.h"
 #include "cohort/text/post_processor.h"
 #include "cohort/text/pre_tokenizer.h"
@@ -32,23 +35,46 @@ struct DecodeOptions {
   bool skip_special_tokens = true;  ///< leave out the added tokens that are marked special
 };
 
+/// Code points of a text, the end exclusive.
+struct CodePointSpan {
+  int64_t begin;
+  int64_t end;
+  bool operator==(const CodePointSpan&) const = default;
+};
+
+/// Ids and, for each, where in the text it comes from: (0, 0) for the tokens around the text.
+struct Encoding {
+  std::vector<int32_t> ids;
+  std::vector<CodePointSpan> offsets;
+};
+
 /// Immutable; any number of threads may use one object.
 class Tokenizer {
  public:
-  /// Reads `model_dir`/tokenizer.json, and tokenizer_config.json where there is one (its eos_token; what it
-  /// says of added tokens must agree). "truncation" and "padding" have no effect. Throws FormatError naming
-  /// file and key.
+  /// Reads `model_dir`/tokenizer.json with what tokenizer_config.json changes in it (see tokenizer_config.h).
+  /// "truncation" and "padding" have no effect. Throws FormatError naming file and key.
   static Tokenizer from_directory(const std::filesystem::path& model_dir);
+
+  /// Reads the text of a tokenizer.json and of a tokenizer_config.json, empty where there is none. Throws as
+  /// above, less the names of the files.
+  static Tokenizer from_json(std::string_view tokenizer, std::string_view tokenizer_config = "");
+
+  Tokenizer(Tokenizer&&) noexcept;
+  ~Tokenizer();
 
   /// Throws UserError naming the byte where `text` is not well-formed UTF-8.
   std::vector<int32_t> encode(std::string_view text, EncodeOptions options = {}) const;
+
+  /// The same ids with offsets, which are those of HF through all steps: bytes of one character share its
+  /// offsets.
+  Encoding encode_with_offsets(std::string_view text, EncodeOptions options = {}) const;
 
   /// Text of any ids: ill-formed UTF-8 becomes U+FFFD, and an id without a token (a model's padded vocabulary
   /// has such) nothing.
   std::string decode(std::span<const int32_t> ids, DecodeOptions options = {}) const;
 
   /// One more than the highest id; ids below it may have no token.
-  int64_t vocab_size() const { return static_cast<int64_t>(tokens_.size()); }
+  int64_t vocab_size() const { return static_cast<int64_t>(places_.size()); }
 
   /// The id of a token as tokenizer.json spells it.
   std::optional<int32_t> token_id(const std::string& token) const;
@@ -56,8 +82,10 @@ class Tokenizer {
   /// The spelling of a token in tokenizer.json; nothing for an id without one.
   std::optional<std::string> token(int32_t id) const;
 
-  /// The bytes that a token adds to a text: none for an id without a token.
-  const std::string& token_bytes(int32_t id) const;
+  /// What the decoder is given for an id; null where it is given nothing.
+  const std::string* decoded_token(int32_t id, DecodeOptions options) const;
+
+  const TokenDecoder& decoder() const { return decoder_; }
 
   /// Whether the id is an added token marked special.
   bool is_special(int32_t id) const;
@@ -66,28 +94,36 @@ class Tokenizer {
   std::optional<int32_t> eos_token_id() const { return eos_token_id_; }
 
  private:
+  class WorkPool;
+  class Encoder;
+
   struct Token {
-    std::optional<std::string> spelling;
-    std::string bytes;
+    std::string spelling;
+    std::string decoded;  ///< the spelling, or what was looked for in the text
     bool special = false;
+    int32_t leading_spaces = 0;  ///< of the spelling, for offsets that leave them out
+    int32_t trailing_spaces = 0;
   };
 
   explicit Tokenizer(const TokenizerJson& config);
-  void fill_tokens(const TokenizerJson& config);
-  void read_tokenizer_config(const TokenizerJson& config);
-  void encode_text(std::string_view text, std::vector<int32_t>& ids) const;
+  void fill_tokens();
+  void add_token(int32_t id, Token token);
+  void find_eos(const TokenizerJson& config);
   const Token* find(int32_t id) const;
 
   Normalizer normalizer_;
   PreTokenizer pre_tokenizer_;
   Bpe model_;
   PostProcessor post_processor_;
+  TokenDecoder decoder_;
   std::vector<AddedToken> added_tokens_;
   AddedTokenMatcher raw_matcher_;
   AddedTokenMatcher normalized_matcher_;
-  std::vector<Token> tokens_;  // by id
+  std::vector<Token> tokens_;
+  std::vector<int32_t> places_;  // in tokens_, by id; -1: no token
   std::unordered_map<std::string, int32_t> added_ids_;
   std::optional<int32_t> eos_token_id_;
+  std::unique_ptr<WorkPool> pool_;
 };
 
 }  // namespace cohort

@@ -7,6 +7,14 @@
 namespace cohort {
 namespace {
 
+/// Code points first, first + stride, ... last, whose lower-case forms lie `delta` above them.
+struct LowercaseRun {
+  char32_t first;
+  char32_t last;
+  char32_t stride;
+  int32_t delta;
+};
+
 #include "cohort/text/unicode_tables.inc"
 
 // A run is length * 32 + index into kCategories; the runs cover all code points in order.
@@ -58,6 +66,13 @@ CodePointSet CodePointSet::complement() const {
   return CodePointSet(std::move(gaps));
 }
 
+CodePointSet CodePointSet::intersected(const CodePointSet& other) const {
+  std::vector<CodePointRange> outside = complement().ranges();
+  const std::vector<CodePointRange> more = other.complement().ranges();
+  outside.insert(outside.end(), more.begin(), more.end());
+  return CodePointSet(std::move(outside)).complement();
+}
+
 std::optional<CodePointSet> general_category(std::string_view name) {
   const bool known =
       std::any_of(std::begin(kCategories), std::end(kCategories), [&](std::string_view category) {
@@ -65,6 +80,14 @@ std::optional<CodePointSet> general_category(std::string_view name) {
       });
   if (!known) return std::nullopt;
   return categories_where([&](std::string_view category) { return category.starts_with(name); });
+}
+
+std::optional<CodePointSet> script(std::string_view name) {
+  if (name == "Han") return merged(CodePointSet(), kHan);
+  if (name == "Hiragana") return merged(CodePointSet(), kHiragana);
+  if (name == "Katakana") return merged(CodePointSet(), kKatakana);
+  if (name == "Hangul") return merged(CodePointSet(), kHangul);
+  return std::nullopt;
 }
 
 const CodePointSet& white_space() {
@@ -91,6 +114,33 @@ const CodePointSet& word_characters() {
                                            return c[0] == 'L' || c[0] == 'M' || c == "Nd" || c == "Pc";
                                          }),
                                          kWordExtra);
+  return set;
+}
+
+const CodePointSet& punctuation() {
+  static const CodePointSet set = merged(CodePointSet(), kPunctuation);
+  return set;
+}
+
+const CodePointSet& combining_marks() {
+  static const CodePointSet set = merged(CodePointSet(), kCombiningMark);
+  return set;
+}
+
+char32_t to_lowercase(char32_t c) {
+  if (c == 0x130) return 'i';
+  const auto after =
+      std::upper_bound(std::begin(kLowercase), std::end(kLowercase), c,
+                       [](char32_t value, const LowercaseRun& run) { return value < run.first; });
+  if (after == std::begin(kLowercase)) return c;
+  const LowercaseRun& run = *std::prev(after);
+  if (c <= run.last && (c - run.first) % run.stride == 0)
+    return static_cast<char32_t>(static_cast<int64_t>(c) + run.delta);
+  return c;
+}
+
+const CodePointSet& compat_inert() {
+  static const CodePointSet set = merged(CodePointSet(), kCompatInert);
   return set;
 }
 

@@ -26,6 +26,7 @@ class CodePointSet {
 
   bool contains(char32_t code_point) const;
   CodePointSet complement() const;
+  CodePointSet intersected(const CodePointSet& other) const;
 
   /// Sorted, disjoint, not adjacent.
   const std::vector<CodePointRange>& ranges() const { return ranges_; }
@@ -38,6 +39,10 @@ class CodePointSet {
 /// expression's \p{...} matches them; nothing for another name.
 std::optional<CodePointSet> general_category(std::string_view name);
 
+/// The code points of a script ("Han", "Hiragana", "Katakana", "Hangul") as \p{...} matches them; nothing for
+/// another name.
+std::optional<CodePointSet> script(std::string_view name);
+
 /// \s in regular expressions and around added tokens.
 const CodePointSet& white_space();
 
@@ -47,8 +52,21 @@ const CodePointSet& numeric();
 /// \w at the edges of single_word added tokens.
 const CodePointSet& word_characters();
 
+/// What the Punctuation pre-tokenizer calls punctuation.
+const CodePointSet& punctuation();
+
+/// What the StripAccents normalizer removes.
+const CodePointSet& combining_marks();
+
+/// The lower-case form, `c` itself where it has none; U+0130 alone has two code points: it gives the first,
+/// 'i'.
+char32_t to_lowercase(char32_t c);
+
 /// Code points whose canonical reordering or composition is younger than HF's tables: NFC leaves them as they
 /// are.
 const CodePointSet& nfc_inert();
+
+/// Code points whose compatibility decomposition is younger than HF's tables.
+const CodePointSet& compat_inert();
 
 }  // namespace cohort

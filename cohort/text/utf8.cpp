@@ -1,6 +1,7 @@
 #include "cohort/text/utf8.h"
 
 #include <cstdint>
+#include <cstring>
 
 namespace cohort {
 namespace {
@@ -66,8 +67,18 @@ std::string take(std::string& bytes, bool more_may_follow) {
 
 }  // namespace
 
+size_t skip_ascii(std::string_view text, size_t pos) {
+  constexpr uint64_t kHighBits = 0x8080808080808080u;
+  for (uint64_t word; pos + sizeof word <= text.size(); pos += sizeof word) {
+    std::memcpy(&word, text.data() + pos, sizeof word);
+    if ((word & kHighBits) != 0) break;
+  }
+  while (pos < text.size() && static_cast<uint8_t>(text[pos]) < 0x80) ++pos;
+  return pos;
+}
+
 std::optional<size_t> find_invalid_utf8(std::string_view text) {
-  for (size_t pos = 0; pos < text.size();) {
+  for (size_t pos = skip_ascii(text, 0); pos < text.size(); pos = skip_ascii(text, pos)) {
     const Sequence sequence = scan(text, pos);
     if (sequence.state != SequenceState::kValid) return pos;
     pos += sequence.length;

@@ -12,6 +12,9 @@ namespace cohort {
 /// Byte offset of the first ill-formed or unfinished sequence.
 std::optional<size_t> find_invalid_utf8(std::string_view text);
 
+/// Where the first byte beyond ASCII stands, from `pos` on; the size of `text` where there is none.
+size_t skip_ascii(std::string_view text, size_t pos);
+
 /// The code point at byte `pos` of well-formed `text`; moves `pos` past it.
 char32_t next_code_point(std::string_view text, size_t& pos);
 

@@ -24,7 +24,7 @@ DatasetOptions options_of(const Data& data, const DecoderConfig& model) {
   DatasetOptions options;
   options.deduplicate = parse_deduplicate(data.deduplicate);
   options.max_prompt_length = data.max_prompt_length;
-  options.context_length = model.max_position_embeddings;
+  options.context_length = model.context_length;
   options.filter_overlong_prompts = data.filter_overlong_prompts;
   options.num_threads = at::get_num_threads();
   return options;
@@ -82,7 +82,7 @@ Dataset open_prompts(const DataConfig& data, DataPart part, const TextFormat& fo
     const Prompt prompt = to_prompt(row, format);
     const auto length = static_cast<int64_t>(prompt.token_ids.size());
     // One token is the shortest completion. Longer prompts are the data set's to judge.
-    if (length < model.max_position_embeddings) check_prompts({prompt}, model);
+    if (length < model.context_length) check_prompts({prompt}, model);
     return RowLengths{length, length + 1};
   };
   Dataset dataset(is_training ? training_options(data, model) : evaluation_options(data, model), measure);
@@ -123,7 +123,7 @@ Dataset open_examples(const SftDataConfig& data, const SftFormat& format, const 
     const SftExample example = to_sft_example(row, format);
     const auto prompt = static_cast<int64_t>(example.prompt_ids.size());
     const int64_t total = prompt + static_cast<int64_t>(example.completion.token_ids.size());
-    if (total <= model.max_position_embeddings) {
+    if (total <= model.context_length) {
       check_token_ids(model, example.prompt_ids, example.completion.token_ids, row.where);
     }
     return RowLengths{prompt, total};

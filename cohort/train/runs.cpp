@@ -13,6 +13,7 @@
 #include "cohort/tasks/dataset_source.h"
 #include "cohort/tensor/compute.h"
 #include "cohort/train/evaluation.h"
+#include "cohort/train/generation_defaults.h"
 #include "cohort/train/grpo_trainer.h"
 #include "cohort/train/memory_plan.h"
 #include "cohort/train/model_tokenizer.h"
@@ -231,6 +232,7 @@ int run_grpo(const TrainConfig& config, bool resume) {
   const RunDirectory run = open_run(config, resume);
   report_memory(plan_memory(*policy, shape));
   report_exactness(*policy);
+  log_ignored_sampling_defaults(config.model.path);
   const LoopConfig loop{.max_steps = steps,
                         .save_steps = config.train.save_steps,
                         .save_total_limit = config.train.save_total_limit,

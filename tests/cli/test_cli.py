@@ -182,14 +182,22 @@ class TextTest(CliTest):
         back = self.cohort("detokenize", "--model", self.tokenizer, stdin=tokens).stdout
         self.assertEqual(parse_lines(back), [{"text": text} for text in texts])
 
-    def test_special_tokens_can_be_shown(self):
+    def test_offsets_are_in_code_points(self):
+        lines = json.dumps({"text": "é<think>"}) + "\n"
+        row = parse_lines(
+            self.cohort("tokenize", "--model", self.tokenizer, "--offsets", stdin=lines).stdout
+        )[0]
+        self.assertEqual(row["ids"][-1], 1)
+        self.assertEqual(row["offsets"][-1], [1, 8])
+        self.assertEqual({tuple(span) for span in row["offsets"][:-1]}, {(0, 1)})
+
+    def test_special_tokens_can_be_left_out(self):
         line = '{"ids": [0, 1]}\n'
         self.assertEqual(
-            self.cohort("detokenize", "--model", self.tokenizer, stdin=line).stdout, '{"text":"<think>"}\n'
+            self.cohort("detokenize", "--model", self.tokenizer, "--skip-special-tokens", stdin=line).stdout,
+            '{"text":"<think>"}\n',
         )
-        shown = self.cohort(
-            "detokenize", "--model", self.tokenizer, "--skip_special_tokens", "false", stdin=line
-        ).stdout
+        shown = self.cohort("detokenize", "--model", self.tokenizer, stdin=line).stdout
         self.assertEqual(shown, '{"text":"<|endoftext|><think>"}\n')
 
     def test_ids_of_a_padded_vocabulary_have_no_text(self):
@@ -540,7 +548,8 @@ class SampleTest(CliTest):
     def test_text_is_what_detokenize_gives(self):
         rows = self.sample()
         lines = "".join(json.dumps({"ids": row["completion_ids"]}) + "\n" for row in rows)
-        texts = parse_lines(self.cohort("detokenize", "--model", self.model, stdin=lines).stdout)
+        options = ("--model", self.model, "--skip-special-tokens")
+        texts = parse_lines(self.cohort("detokenize", *options, stdin=lines).stdout)
         self.assertEqual([row["text"] for row in rows], [text["text"] for text in texts])
 
     def test_text_prompts_are_tokenized(self):

@@ -16,9 +16,11 @@ TokenizerJson model_json(const std::vector<std::string>& tokens, const std::vect
 }
 
 std::vector<int32_t> encode(const TokenizerJson& model, std::string_view word) {
-  std::vector<int32_t> ids;
-  Bpe(model).encode(word, ids);
-  return ids;
+  const Bpe bpe(model, true);
+  Bpe::Work work;
+  TokenRun tokens;
+  bpe.encode(word, tokens, work);
+  return tokens.ids;
 }
 
 TEST(Bpe, MergesByRankThenFromTheLeft) {

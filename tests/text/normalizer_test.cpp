@@ -7,6 +7,10 @@
 namespace cohort {
 namespace {
 
+std::string normalize_nfc(const std::string& text) {
+  return Normalizer(TokenizerJson{{"type", "NFC"}}).normalize(text);
+}
+
 TEST(NormalizeNfc, EqualsHuggingFace) {
   for (const TokenizerJson& record : golden_records("nfc.jsonl")) {
     const auto text = record["text"].get<std::string>();
