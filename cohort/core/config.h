@@ -44,7 +44,8 @@ Limits one_of(std::vector<std::string> choices);
 /// An optional is unset by default and then left out of the dump.
 using FieldRef =
     std::variant<bool*, int64_t*, double*, std::string*, std::optional<int64_t>*, std::optional<double>*,
-                 std::vector<std::string>*, std::map<std::string, std::string>*>;
+                 std::vector<std::string>*, std::map<std::string, std::string>*,
+                 std::map<std::string, int64_t>*, std::map<std::string, double>*>;
 
 struct Field {
   std::string name;

@@ -100,6 +100,15 @@ class FlagReader {
       table[text.substr(0, equals)] = text.substr(equals + 1);
       return table;
     }
+    if (const size_t equals = text.find('=');
+        (type == "table of integers" || type == "table of numbers") && equals != std::string::npos) {
+      double value = 0;
+      const std::from_chars_result result = std::from_chars(text.data() + equals + 1, end, value);
+      if (result.ec != std::errc() || result.ptr != end) return text;
+      std::map<std::string, double>& table = given_numbers_[target.key];
+      table[text.substr(0, equals)] = value;
+      return table;
+    }
     return text;
   }
 
@@ -108,6 +117,7 @@ class FlagReader {
   size_t next_ = 0;
   std::map<std::string, std::vector<std::string>> given_lists_;
   std::map<std::string, std::map<std::string, std::string>> given_tables_;
+  std::map<std::string, std::map<std::string, double>> given_numbers_;
 };
 
 }  // namespace

@@ -68,17 +68,35 @@ class TomlReader {
     if (const auto* value = node.as_integer()) return value->get();
     if (const auto* value = node.as_floating_point()) return value->get();
     if (const auto* value = node.as_string()) return value->get();
+    if (node.is_table() && has_numbers(*node.as_table())) return numbers_of(*node.as_table(), key);
     if (node.is_table()) return table_of(*node.as_table(), key);
     const toml::array* array = node.as_array();
     const bool is_list_of_strings =
         array != nullptr && (array->empty() || array->is_homogeneous<std::string>());
     if (!is_list_of_strings) {
-      throw ConfigError(str(where(node.source()), key,
-                            " must be true or false, a number, a string, a list or a table of strings"));
+      throw ConfigError(str(
+          where(node.source()), key,
+          " must be true or false, a number, a string, a list of strings, or a table of strings or numbers"));
     }
     std::vector<std::string> strings;
     for (const toml::node& element : *array) strings.push_back(element.as_string()->get());
     return strings;
+  }
+
+  static bool has_numbers(const toml::table& table) {
+    return !table.empty() && table.begin()->second.is_number();
+  }
+
+  std::map<std::string, double> numbers_of(const toml::table& table, const std::string& key) const {
+    std::map<std::string, double> numbers;
+    for (const auto& [name, node] : table) {
+      const std::optional<double> number = node.value<double>();
+      if (!node.is_number() || !number) {
+        throw ConfigError(str(where(node.source()), key, ".", std::string(name.str()), " must be a number"));
+      }
+      numbers[std::string(name.str())] = *number;
+    }
+    return numbers;
   }
 
   std::map<std::string, std::string> table_of(const toml::table& table, const std::string& key) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <type_traits>
@@ -86,10 +87,11 @@ std::string text_of(const std::vector<std::string>& values) {
   for (size_t i = 0; i < values.size(); ++i) out += (i == 0 ? "" : ", ") + quoted(values[i]);
   return out + "]";
 }
-std::string text_of(const std::map<std::string, std::string>& values) {
+template <typename Value>
+std::string text_of(const std::map<std::string, Value>& values) {
   std::string out;
   for (const auto& [key, value] : values)
-    out += (out.empty() ? "{" : ", ") + quoted(key) + " = " + quoted(value);
+    out += (out.empty() ? "{" : ", ") + quoted(key) + " = " + text_of(value);
   return out.empty() ? "{}" : out + "}";
 }
 template <typename Value>
@@ -123,6 +125,24 @@ bool convert(const SettingValue& source, std::vector<std::string>& out) {
   if (strings != nullptr) out = *strings;
   return strings != nullptr;
 }
+/// A table of numbers; the empty table is one, too.
+bool convert(const SettingValue& source, std::map<std::string, double>& out) {
+  const auto* strings = std::get_if<std::map<std::string, std::string>>(&source);
+  const auto* numbers = std::get_if<std::map<std::string, double>>(&source);
+  if (numbers != nullptr) out = *numbers;
+  if (strings != nullptr && strings->empty()) out.clear();
+  return numbers != nullptr || (strings != nullptr && strings->empty());
+}
+bool convert(const SettingValue& source, std::map<std::string, int64_t>& out) {
+  std::map<std::string, double> numbers;
+  if (!convert(source, numbers)) return false;
+  out.clear();
+  for (const auto& [key, number] : numbers) {
+    if (number != std::floor(number) || std::abs(number) > 1e15) return false;
+    out[key] = static_cast<int64_t>(number);
+  }
+  return true;
+}
 template <typename Value>
 bool convert(const SettingValue& source, std::optional<Value>& out) {
   return convert(source, out.emplace());
@@ -138,9 +158,10 @@ bool is_within(const Limits& limits, const std::vector<std::string>& values) {
   }
   return true;
 }
-bool is_within(const Limits& limits, const std::map<std::string, std::string>& values) {
+template <typename Value>
+bool is_within(const Limits& limits, const std::map<std::string, Value>& values) {
   for (const auto& [key, value] : values) {
-    if (!limits.contains(value)) return false;
+    if (!is_within(limits, value)) return false;
   }
   return true;
 }
@@ -163,8 +184,16 @@ std::string with_underscores(std::string name, char separator) {
 }
 
 const char* type_name(const Field& field) {
-  constexpr const char* kNames[] = {"bool",    "integer", "number",          "string",
-                                    "integer", "number",  "list of strings", "table of strings"};
+  constexpr const char* kNames[] = {"bool",
+                                    "integer",
+                                    "number",
+                                    "string",
+                                    "integer",
+                                    "number",
+                                    "list of strings",
+                                    "table of strings",
+                                    "table of integers",
+                                    "table of numbers"};
   static_assert(std::size(kNames) == std::variant_size_v<FieldRef>);
   return kNames[field.value.index()];
 }

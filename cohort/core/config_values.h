@@ -13,7 +13,7 @@ namespace cohort {
 
 /// What a source can hold; an integer serves for a number too, and a string for a list of one.
 using SettingValue = std::variant<bool, int64_t, double, std::string, std::vector<std::string>,
-                                  std::map<std::string, std::string>>;
+                                  std::map<std::string, std::string>, std::map<std::string, double>>;
 
 /// A field with its dotted key; fields of lists have an index in it, such as `reward.0.weight`.
 struct KeyedField {
@@ -25,7 +25,8 @@ struct KeyedField {
 /// All fields in the order of declaration. The keys of a list are those of its present items.
 std::vector<KeyedField> all_fields(const Section& settings);
 
-/// "bool", "integer", "number", "string", "list of strings" or "table of strings".
+/// "bool", "integer", "number", "string", "list of strings", "table of strings", "table of integers" or
+/// "table of numbers".
 const char* type_name(const Field& field);
 
 /// "a number", "an integer".

@@ -151,6 +151,9 @@ void describe(FieldVisitor& f, LoraConfig& lora) {
   f("exclude_modules", lora.exclude_modules, "Ends of names that are left out again.");
   f("use_rslora", lora.use_rslora, "Scale by alpha / sqrt(r) (arXiv:2312.03732).");
   f("use_dora", lora.use_dora, "Train the length of each output's weight, too (DoRA, arXiv:2402.09353).");
+  f("rank_pattern", lora.rank_pattern, "Other ranks: regular expression of the ends of names = r.",
+    at_least(1));
+  f("alpha_pattern", lora.alpha_pattern, "Other alphas, in the same way.", above(0.0));
   f("modules_to_save", lora.modules_to_save,
     "Modules trained whole beside the adapters: embed_tokens, lm_head.");
 }

@@ -143,11 +143,48 @@ TEST(Toml, AStringIsAListOfOneAndATableHasStrings) {
   EXPECT_EQ(recipe.sampling.stop_strings, (std::vector<std::string>{"a"}));
   EXPECT_EQ(recipe.sampling.columns, (Table{{"prompt", "q"}, {"a b", "c"}}));
   EXPECT_EQ(toml_error("[sampling]\ncolumns = {prompt = 1}\n"),
+            "r.toml:2: sampling.columns is {\"prompt\" = 1.0}, but must be a table of strings");
+  EXPECT_EQ(toml_error("[sampling]\ncolumns = {answer = \"a\", prompt = 1}\n"),
             "r.toml:2: sampling.columns.prompt must be a string");
   EXPECT_EQ(toml_error("[sampling]\ncolumns = \"q\"\n"),
             "r.toml:2: sampling.columns is \"q\", but must be a table of strings");
   EXPECT_EQ(toml_error("[sampling]\npath = {a = \"b\"}\n"),
             "r.toml:2: sampling.path is {\"a\" = \"b\"}, but must be a string");
+}
+
+struct Patterns {
+  std::map<std::string, int64_t> ranks;
+  std::map<std::string, double> alphas;
+
+  void describe(FieldVisitor& f) {
+    f("ranks", ranks, "", at_least(1));
+    f("alphas", alphas, "", above(0.0));
+  }
+};
+
+TEST(Toml, TablesHaveNumbers) {
+  Patterns patterns;
+  apply_toml_text(settings_of(patterns), "ranks = {q = 2, \"a.b\" = 3}\nalphas = {q = 1.5, v = 2}\n",
+                  "r.toml");
+  EXPECT_EQ(patterns.ranks, (std::map<std::string, int64_t>{{"q", 2}, {"a.b", 3}}));
+  EXPECT_EQ(patterns.alphas, (std::map<std::string, double>{{"q", 1.5}, {"v", 2.0}}));
+  apply_flags(settings_of(patterns), {"--ranks", "k=4", "--ranks", "q=5", "--alphas=v=0.5"});
+  EXPECT_EQ(patterns.ranks, (std::map<std::string, int64_t>{{"k", 4}, {"q", 5}}));
+  EXPECT_EQ(patterns.alphas, (std::map<std::string, double>{{"v", 0.5}}));
+  const std::string written = to_toml(settings_of(patterns));
+  Patterns read;
+  apply_toml_text(settings_of(read), written, "written");
+  EXPECT_EQ(read.ranks, patterns.ranks);
+  const auto error = [&](const std::string& text) {
+    return message_of<ConfigError>([&] { apply_toml_text(settings_of(patterns), text, "r.toml"); });
+  };
+  EXPECT_EQ(error("ranks = {q = 1.5}"),
+            "r.toml:1: ranks is {\"q\" = 1.5}, but must be a table of integers: at least 1");
+  EXPECT_EQ(error("ranks = {q = 0}"),
+            "r.toml:1: ranks is {\"q\" = 0.0}, but must be a table of integers: at least 1");
+  EXPECT_EQ(error("alphas = {q = 1, v = \"x\"}"), "r.toml:1: alphas.v must be a number");
+  apply_toml_text(settings_of(patterns), "ranks = {}", "r.toml");
+  EXPECT_TRUE(patterns.ranks.empty());
 }
 
 TEST(Flags, GiveATableOncePerPair) {
