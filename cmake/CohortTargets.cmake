@@ -5,7 +5,7 @@ target_include_directories(cohort_options INTERFACE ${CMAKE_SOURCE_DIR})
 
 function(cohort_library name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/cohort/${name}/*.cpp ${CMAKE_SOURCE_DIR}/cohort/${name}/*/*.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/cohort/${name}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "_cpu\\.cpp$")
   if(sources)
     add_library(cohort_${name} STATIC ${sources})

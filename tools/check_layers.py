@@ -34,7 +34,7 @@ def closure(direct, name):
 
 def violations():
     direct, no_torch = read_layers()
-    for path in sorted([*ROOT.glob("cohort/*/*.*"), *ROOT.glob("apps/**/*.*")]):
+    for path in sorted([*ROOT.glob("cohort/**/*.*"), *ROOT.glob("apps/**/*.*")]):
         if path.suffix not in {".h", ".cpp", ".def", ".cu"}:
             continue
         parts = path.relative_to(ROOT).parts

@@ -53,10 +53,12 @@ install_packages() {
   rm -f "/tmp/cohort-apt-$$.log"
 }
 
-# make_venv DIR PYTHON REQUIREMENTS: a virtual environment, remade when interpreter or requirements change.
+# make_venv DIR PYTHON REQUIREMENTS: a virtual environment, remade when interpreter or requirements change. Packages of
+# which only files are read are in REQUIREMENTS-no-deps.txt: what they depend on would be larger than all else.
 make_venv() {
+  extra="${3%.txt}-no-deps.txt"
   wanted="python $2
-$(cat "$3")"
+$(cat "$3" "$extra" 2> /dev/null)"
   [ "$(cat "$1/cohort-stamp" 2> /dev/null)" != "$wanted" ] || return 0
   say "making $1 with $(tr '\n' ' ' < "$3")(takes a minute or more)"
   "$2" -m venv --clear "$1"
@@ -65,6 +67,7 @@ $(cat "$3")"
     "$2" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > "$(echo "$1"/lib/python3*/site-packages)/torch.pth"
   fi
   "$1/bin/python" -m pip install --quiet --disable-pip-version-check -r "$3"
+  [ ! -f "$extra" ] || "$1/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r "$extra"
   echo "$wanted" > "$1/cohort-stamp"
 }
 
