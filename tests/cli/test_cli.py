@@ -23,7 +23,19 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 PROGRAM = pathlib.Path(os.environ["COHORT"]).resolve()
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEMO = ROOT / "recipes" / "demo"
-COMMANDS = ["sample", "score", "eval", "tokenize", "detokenize", "data", "init", "info", "bench", "docs"]
+COMMANDS = [
+    "sample",
+    "score",
+    "eval",
+    "tokenize",
+    "detokenize",
+    "render",
+    "data",
+    "init",
+    "info",
+    "bench",
+    "docs",
+]
 
 # A large initializer_range, so that the tokens' probabilities differ widely and every weight matters.
 CONFIG = {
@@ -203,6 +215,66 @@ class TextTest(CliTest):
     def test_ids_of_a_padded_vocabulary_have_no_text(self):
         line = json.dumps({"ids": [VOCABULARY - 1]}) + "\n"
         self.assertEqual(self.cohort("detokenize", "--model", self.model, stdin=line).stdout, '{"text":""}\n')
+
+
+class RenderTest(CliTest):
+    TEMPLATE = (
+        "{% for m in messages %}<{{ m.role }}>{{ m.content or raise_exception('say something') }}{% endfor %}"
+        "{{ strftime_now('|%a %d %b %Y %H:%M:%S') }}"
+    )
+
+    def render(self, text, *options, template=TEMPLATE):
+        model = self.folder / "chat"
+        shutil.rmtree(model, ignore_errors=True)
+        shutil.copytree(self.tokenizer, model)
+        if template is not None:
+            (model / "chat_template.jinja").write_text(template)
+        path = self.folder / "chat.jsonl"
+        path.write_text(text, encoding="utf-8")
+        return run("render", "--model", model, "--input", path, *options)
+
+    def test_a_refusal_is_said_on_its_line_and_the_rest_goes_on(self):
+        lines = [
+            '{"messages": [{"role": "user", "content": "hi"}]}',
+            '{"messages": [{"role": "user", "content": ""}]}',
+            "",
+            '{"messages": [{"role": "user"',
+            '{"prompt": "hi"}',
+            '{"messages": [{"role": "user", "content": 123456789012345678901234567890}]}',
+            '{"messages": [{"role": "user", "content": "hi"}], "add_generation_prompt": "yes"}',
+            '{"messages": [{"role": "user", "content": "hé"}], "unknown": 1}',
+        ]
+        result = self.render("\n".join(lines), "--now", "2027-03-04T05:06:07")
+        rows = parse_lines(result.stdout)
+        self.assertEqual([sorted(row) for row in rows], [["ids", "text"], *[["error"]] * 5, ["ids", "text"]])
+        self.assertEqual(rows[0]["text"], "<user>hi|Thu 04 Mar 2027 05:06:07")
+        self.assertEqual(rows[1]["error"], "say something")
+        self.assertIn("chat.jsonl:4: malformed JSON at byte", rows[2]["error"])
+        self.assertIn("messages", rows[3]["error"])
+        self.assertIn("64 bits", rows[4]["error"])
+        self.assertIn("add_generation_prompt", rows[5]["error"])
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("chat.jsonl: 5 conversations were refused", result.stderr)
+
+    def test_ids_are_those_of_the_text_without_more(self):
+        result = self.render(
+            '{"messages": [{"role": "user", "content": "2 + 3"}]}\n', template="{{ messages[0].content }}"
+        )
+        self.assertEqual(result.returncode, 0, result.stderr)
+        text = self.cohort("detokenize", "--model", self.tokenizer, stdin=result.stdout).stdout
+        self.assertEqual(parse_lines(text), [{"text": "2 + 3"}])
+
+    def test_wrong_arguments(self):
+        for time in ["now", "2027-03-04", "2027-02-30T00:00:00", "2027-03-04T05:06:07Z"]:
+            result = self.render("", "--now", time)
+            self.assertEqual((result.returncode, result.stdout), (2, ""))
+            self.assertIn(f'--now must be a time such as 2027-03-04T05:06:07, not "{time}"', result.stderr)
+        result = self.render("", template=None)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("has no chat template", result.stderr)
+        result = self.render("", template="{% if %}")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn('chat template "default": line 1: ', result.stderr)
 
 
 class DataTest(CliTest):

@@ -1,0 +1,157 @@
+// cohort render: conversations as text and ids, by the model's chat template.
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+
+#include "apps/cli/command.h"
+#include "cohort/core/json.h"
+#include "cohort/text/chat_template.h"
+#include "cohort/text/tokenizer.h"
+
+namespace cohort::cli {
+namespace {
+
+struct RenderConfig {
+  std::string model;
+  std::string input;
+  std::string now;
+
+  void describe(FieldVisitor& f) {
+    f("model", model, "Directory with a tokenizer and a chat template; required.");
+    f("input", input,
+      "JSONL of {\"messages\", \"tools\", \"add_generation_prompt\", \"continue_final_message\", "
+      "\"chat_template_kwargs\"}; required.");
+    f("now", now,
+      "What templates are told is the time, as 2027-03-04T05:06:07; the present time when empty.");
+  }
+};
+
+std::tm read_time(const std::string& text) {
+  std::tm time{};
+  if (text.empty()) {
+    const std::time_t now = std::time(nullptr);
+    localtime_r(&now, &time);
+    return time;
+  }
+  int end = 0;
+  const int count = std::sscanf(text.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d%n", &time.tm_year, &time.tm_mon,
+                                &time.tm_mday, &time.tm_hour, &time.tm_min, &time.tm_sec, &end);
+  time.tm_year -= 1900;
+  time.tm_mon -= 1;
+  std::tm normal = time;
+  timegm(&normal);
+  const bool exists = normal.tm_year == time.tm_year && normal.tm_mon == time.tm_mon &&
+                      normal.tm_mday == time.tm_mday && normal.tm_hour == time.tm_hour &&
+                      normal.tm_min == time.tm_min && normal.tm_sec == time.tm_sec;
+  if (count != 6 || end != static_cast<int>(text.size()) || !exists)
+    throw ConfigError(str("--now must be a time such as 2027-03-04T05:06:07, not \"", text, "\""));
+  return normal;
+}
+
+/// The value of `key`, or `fallback` where it is absent or null.
+Json value_or(const Json& row, const char* key, Json fallback) {
+  return row.contains(key) && !row.at(key).is_null() ? row.at(key) : std::move(fallback);
+}
+
+bool read_flag(const Json& row, const char* key) {
+  const Json value = value_or(row, key, false);
+  if (!value.is_boolean()) throw UserError(str("\"", key, "\" must be true or false"));
+  return value.get<bool>();
+}
+
+ChatRequest read_request(const Json& row) {
+  ChatRequest request;
+  if (!row.is_object() || !row.contains("messages"))
+    throw UserError("the line must be an object with \"messages\"");
+  request.messages = row.at("messages");
+  request.tools = value_or(row, "tools", nullptr);
+  request.add_generation_prompt = read_flag(row, "add_generation_prompt");
+  const Json final = value_or(row, "continue_final_message", false);
+  if (final.is_string()) {
+    request.continue_final_message = final.get<std::string>();
+  } else if (read_flag(row, "continue_final_message")) {
+    request.continue_final_message = "content";
+  }
+  request.variables = value_or(row, "chat_template_kwargs", Json::object());
+  return request;
+}
+
+/// Stops at an integer of more than 64 bits, which the JSON reader would round.
+class IntegerCheck : public nlohmann::json_sax<Json> {
+ public:
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(int64_t) override { return true; }
+  bool number_unsigned(uint64_t) override { return true; }
+  bool number_float(double, const std::string& text) override {
+    return text.find_first_of(".eE") != std::string::npos;
+  }
+  bool string(std::string&) override { return true; }
+  bool binary(Json::binary_t&) override { return true; }
+  bool start_object(size_t) override { return true; }
+  bool key(std::string&) override { return true; }
+  bool end_object() override { return true; }
+  bool start_array(size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(size_t, const std::string&, const Json::exception&) override { return true; }
+};
+
+Json parse_row(const std::string& line, const std::string& path, int64_t number) {
+  Json row = parse_json_line(line, path, number);
+  IntegerCheck check;
+  if (!Json::sax_parse(line, &check)) throw UserError("integers beyond 64 bits are not supported");
+  return row;
+}
+
+class Renderer {
+ public:
+  Renderer(const std::string& model_dir, const std::tm& now)
+      : template_(ChatTemplate::from_directory(model_dir)),
+        tokenizer_(Tokenizer::from_directory(model_dir)),
+        now_(now) {}
+
+  Json render(const Json& row) const {
+    const ChatRequest request = read_request(row);
+    const RenderedChat chat = template_.render(request, now_);
+    return {{"text", chat.text}, {"ids", tokenizer_.encode(chat.text, {.add_special_tokens = false})}};
+  }
+
+ private:
+  ChatTemplate template_;
+  Tokenizer tokenizer_;
+  std::tm now_;
+};
+
+}  // namespace
+
+int render_command(const Command& self, const Arguments& arguments) {
+  RenderConfig config;
+  if (!read_flags(self, arguments, config)) return 0;
+  require(config.model, "model");
+  require(config.input, "input");
+  const Renderer renderer(config.model, read_time(config.now));
+  std::ifstream input(config.input);
+  if (!input || std::filesystem::is_directory(config.input))
+    throw FormatError(str(config.input, ": can't be read; does the file exist?"));
+  int64_t num_refused = 0, number = 0;
+  for (std::string line; std::getline(input, line);) {
+    ++number;
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    Json result;
+    try {
+      result = renderer.render(parse_row(line, config.input, number));
+    } catch (const UserError& error) {
+      result = {{"error", error.what()}};
+      ++num_refused;
+    }
+    std::cout << to_json_text(result) << "\n";
+  }
+  if (num_refused == 0) return 0;
+  std::cerr << "cohort: " << config.input << ": " << num_refused
+            << " conversations were refused; see their \"error\"\n";
+  return 2;
+}
+
+}  // namespace cohort::cli
