@@ -58,7 +58,7 @@ install_packages() {
 make_venv() {
   extra="${3%.txt}-no-deps.txt"
   wanted="python $2
-$(cat "$3" "$extra" 2> /dev/null)"
+$(cat "$3"; [ ! -f "$extra" ] || cat "$extra")"
   [ "$(cat "$1/cohort-stamp" 2> /dev/null)" != "$wanted" ] || return 0
   say "making $1 with $(tr '\n' ' ' < "$3")(takes a minute or more)"
   "$2" -m venv --clear "$1"

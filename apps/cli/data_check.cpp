@@ -95,7 +95,7 @@ class DataCheck {
     context_ = decoder.context_length;
     tokenizer_ = read_tokenizer(dir, decoder);
     if (tokenizer_ == nullptr) throw FormatError(str(config.model, ": has no tokenizer.json"));
-    format_ = text_format(*tokenizer_);
+    format_ = text_format(*tokenizer_, dir);
   }
 
   void read(const std::filesystem::path& path) {

@@ -32,7 +32,7 @@ std::vector<Prompt> read_eval_prompts(const EvalConfig& config, const LoadedMode
   if (!model.tokenizer) {
     throw FormatError(str(config.generation.model, ": has no tokenizer.json, which evaluation needs"));
   }
-  auto prompts = read_prompts(config.input, text_format(*model.tokenizer));
+  auto prompts = read_prompts(config.input, text_format(*model.tokenizer, config.generation.model));
   check_prompts(prompts, model.decoder->config());
   return prompts;
 }

@@ -26,7 +26,7 @@ struct SampleConfig {
   }
 };
 
-Prompt read_prompt(const Json& row, const std::string& where, const Tokenizer* tokenizer) {
+Prompt read_prompt(const Json& row, const std::string& where, const TextFormat* format) {
   if (row.contains("prompt") == row.contains("prompt_ids")) {
     throw FormatError(
         str(where, ": give either \"prompt\", a string, or \"prompt_ids\", a list of token ids"));
@@ -37,19 +37,21 @@ Prompt read_prompt(const Json& row, const std::string& where, const Tokenizer* t
     prompt.token_ids = read_ids(row, "prompt_ids", where);
     return prompt;
   }
-  if (tokenizer == nullptr) {
+  if (format == nullptr) {
     throw FormatError(
         str(where, ": \"prompt\" needs a tokenizer.json in the model directory; give \"prompt_ids\""));
   }
-  return to_prompt({row, where, where}, text_format(*tokenizer));
+  return to_prompt({row, where, where}, *format);
 }
 
-std::vector<Prompt> read_prompt_rows(const std::string& path, const LoadedModel& model) {
+std::vector<Prompt> read_prompt_rows(const SampleConfig& config, const LoadedModel& model) {
+  std::optional<TextFormat> format;
+  if (model.tokenizer) format = text_format(*model.tokenizer, config.generation.model);
   std::vector<Prompt> prompts;
-  for_each_row(path, [&](const Json& row, const std::string& where) {
-    prompts.push_back(read_prompt(row, where, model.tokenizer.get()));
+  for_each_row(config.input, [&](const Json& row, const std::string& where) {
+    prompts.push_back(read_prompt(row, where, format ? &*format : nullptr));
   });
-  if (prompts.empty()) throw FormatError(str(path, ": holds no prompts"));
+  if (prompts.empty()) throw FormatError(str(config.input, ": holds no prompts"));
   check_prompts(prompts, model.decoder->config());
   return prompts;
 }
@@ -73,7 +75,7 @@ int sample_command(const Command& self, const Arguments& arguments) {
   require(config.output, "output");
   check_output(config.output);
   const LoadedModel model = load_model(config.generation);
-  const std::vector<Prompt> prompts = read_prompt_rows(config.input, model);
+  const std::vector<Prompt> prompts = read_prompt_rows(config, model);
 
   const SamplingParams params = sampling_params(config.generation, model);
   plan_length(model, prompts, config.generation);

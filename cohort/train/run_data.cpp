@@ -3,10 +3,14 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <ctime>
+#include <memory>
+#include <mutex>
 
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
 #include "cohort/sampler/sampler.h"
+#include "cohort/text/chat_template.h"
 #include "cohort/train/packing.h"
 #include "cohort/train/stop_ids.h"
 
@@ -64,10 +68,41 @@ void report(const Dataset& dataset, const char* part) {
   }
 }
 
+/// A model directory's chat template, read when it is first used. Any number of threads may use one object.
+class LazyChatTemplate {
+ public:
+  explicit LazyChatTemplate(std::filesystem::path model_dir) : model_dir_(std::move(model_dir)) {}
+
+  std::string render(const Json& messages, const RenderOptions& options) {
+    std::call_once(is_read_, [&] {
+      template_.emplace(ChatTemplate::from_directory(model_dir_));
+      const std::time_t now = std::time(nullptr);
+      localtime_r(&now, &now_);
+    });
+    ChatRequest request;
+    request.messages = messages;
+    request.tools = options.tools;
+    request.add_generation_prompt = options.add_generation_prompt;
+    if (options.continue_final_message) request.continue_final_message = "content";
+    if (!options.chat_template_kwargs.is_null()) request.variables = options.chat_template_kwargs;
+    return template_->render(request, now_).text;
+  }
+
+ private:
+  std::filesystem::path model_dir_;
+  std::once_flag is_read_;
+  std::optional<ChatTemplate> template_;
+  std::tm now_{};
+};
+
 }  // namespace
 
-TextFormat text_format(const Tokenizer& tokenizer) {
+TextFormat text_format(const Tokenizer& tokenizer, const std::filesystem::path& model_dir) {
   TextFormat format;
+  format.render = [chat = std::make_shared<LazyChatTemplate>(model_dir)](const Json& messages,
+                                                                         const RenderOptions& options) {
+    return chat->render(messages, options);
+  };
   format.tokenize = [&tokenizer](const std::string& text) { return tokenizer.encode(text); };
   format.tokenize_rendered = [&tokenizer](const std::string& text) {
     return tokenizer.encode(text, {.add_special_tokens = false});
@@ -100,11 +135,12 @@ std::vector<Prompt> all_prompts(const Dataset& dataset, const TextFormat& format
   return prompts;
 }
 
-SftFormat sft_format(const Tokenizer& tokenizer, const DecoderConfig& model) {
+SftFormat sft_format(const Tokenizer& tokenizer, const std::filesystem::path& model_dir,
+                     const DecoderConfig& model) {
   // What ends completions in the rollout ends them here.
   std::optional<int32_t> eos = tokenizer.eos_token_id();
   if (const auto stops = stop_token_ids(model, &tokenizer); !eos && !stops.empty()) eos = stops.front();
-  return {text_format(tokenizer), eos};
+  return {text_format(tokenizer, model_dir), eos};
 }
 
 SftExample to_sft_example(const Row& row, const SftFormat& format) {

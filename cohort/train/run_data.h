@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <vector>
 
@@ -13,8 +14,10 @@
 
 namespace cohort {
 
-/// How text becomes ids under a model directory's tokenizer, which must outlive this.
-TextFormat text_format(const Tokenizer& tokenizer);
+/// How text becomes ids under a model directory's tokenizer, which must outlive this, and its chat template,
+/// which is read when the first conversation asks for it. Templates that ask for the time get that of the
+/// first one.
+TextFormat text_format(const Tokenizer& tokenizer, const std::filesystem::path& model_dir);
 
 enum class DataPart { kTrain, kEvaluation };
 
@@ -32,7 +35,8 @@ struct SftFormat {
   std::optional<int32_t> eos_id;  ///< put behind plain completions, as it ends those of rollouts
 };
 
-SftFormat sft_format(const Tokenizer& tokenizer, const DecoderConfig& model);
+SftFormat sft_format(const Tokenizer& tokenizer, const std::filesystem::path& model_dir,
+                     const DecoderConfig& model);
 
 struct SftExample {
   std::string id;  ///< "FILE:LINE"

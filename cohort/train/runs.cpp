@@ -199,7 +199,7 @@ int run_grpo(const TrainConfig& config, bool resume) {
   const auto policy = load_model(config.model, config.lora, config.seed);
   check_router_loss(config.train.router_aux_loss_coef, policy->config());
   const auto tokenizer = require_tokenizer(config.model.path, policy->config());
-  const TextFormat format = text_format(*tokenizer);
+  const TextFormat format = text_format(*tokenizer, config.model.path);
   const Dataset data = open_prompts(config.data, DataPart::kTrain, format, policy->config());
   check_stop_strings(config.rollout.stop_strings, tokenizer.get());
   check_cache(config, data, format, policy->config());
@@ -248,7 +248,7 @@ int run_sft(const SftConfig& config, bool resume) {
   const auto model = load_model(config.model, config.lora, config.seed);
   check_router_loss(config.train.router_aux_loss_coef, model->config());
   const auto tokenizer = require_tokenizer(config.model.path, model->config());
-  const SftFormat format = sft_format(*tokenizer, model->config());
+  const SftFormat format = sft_format(*tokenizer, config.model.path, model->config());
   const Dataset data = open_examples(config.data, format, model->config());
   RowCursor rows(data, config.seed, config.data.shuffle_dataset);
   const StepShape shape = step_shape(config, data);

@@ -1,7 +1,7 @@
 // Small templates against Jinja2 itself: tests/text/golden/jinja.jsonl, by tools/make_golden/jinja_golden.py.
 #include <gtest/gtest.h>
 
-#include "cohort/core/json.h"
+#include "cohort/core/jsonl_reader.h"
 #include "cohort/text/jinja/error.h"
 #include "cohort/text/jinja/template.h"
 #include "tests/text/golden.h"
@@ -22,7 +22,8 @@ Json outcome_of(const std::string& source, const Json& variables) {
 }
 
 TEST(JinjaGolden, EveryTemplateGivesWhatJinjaGives) {
-  const std::vector<Json> records = read_jsonl(golden_path("jinja.jsonl"));
+  std::vector<Json> records;
+  for (JsonlReader rows(golden_path("jinja.jsonl")); rows.next();) records.push_back(rows.row());
   ASSERT_GT(records.size(), 300U);
   for (size_t i = 1; i < records.size(); ++i) {
     const auto source = records[i].at("template").get<std::string>();

@@ -3,7 +3,7 @@
 #include <iostream>
 
 #include "cohort/core/error.h"
-#include "cohort/core/json.h"
+#include "cohort/core/jsonl_reader.h"
 #include "cohort/models/pretrained.h"
 #include "cohort/tensor/weight_files.h"
 #include "cohort/train/packing.h"
@@ -26,7 +26,8 @@ void write_gradients(const std::string& model_dir, const std::string& rows_path,
   std::vector<std::vector<int32_t>> prompts;
   std::vector<Completion> completions;
   int64_t longest = 0;
-  for (const Json& row : read_jsonl(rows_path)) {
+  for (JsonlReader rows(rows_path); rows.next();) {
+    const Json row = rows.row();
     prompts.push_back(row.at("prompt_ids").get<std::vector<int32_t>>());
     completions.emplace_back();
     completions.back().token_ids = row.at("completion_ids").get<std::vector<int32_t>>();
