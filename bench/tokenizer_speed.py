@@ -17,9 +17,10 @@ import subprocess
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).parents[1]
 import tokenizer_shapes
 import tokenizer_texts
+
+ROOT = pathlib.Path(__file__).parents[1]
 
 HOSTILE = {
     "a": "a",

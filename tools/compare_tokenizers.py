@@ -84,7 +84,7 @@ def main():
     options = parser.parse_args()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     texts = list(tokenizer_texts.texts(options.count, options.seed))
-    corpus = tokenizer_texts.corpus(1_500_000 if options.count > 10_000 else 300_000)
+    corpus = tokenizer_texts.corpus(1_500_000 if options.count > 10_000 else 120_000)
     failed = False
     for name in options.shape or tokenizer_shapes.SHAPES:
         with tempfile.TemporaryDirectory() as folder:

@@ -13,7 +13,7 @@ namespace {
 
 AddedToken parse_added_token(const TokenizerJson& json) {
   const std::string content = string_field(json, "content", "added_tokens");
-  const std::string where = str("added token \"", content, "\"");
+  const std::string where = str("added token ", quoted_name(content));
   return {.id = id_field(json, "id", where),
           .content = content,
           .special = bool_field(json, "special", where),
@@ -55,13 +55,15 @@ std::vector<AddedToken> parse_added_tokens(const TokenizerJson& list,
   for (const TokenizerJson& json : list) {
     AddedToken token = parse_added_token(json);
     if (token.content.empty()) throw FormatError("added_tokens: a token without content");
+    if (token.content.size() > 1024)
+      throw FormatError(str("added token ", token.id, ": \"content\" is longer than 1024 bytes"));
     if (!contents.insert(token.content).second) {
-      throw FormatError(str("added token \"", token.content, "\" is listed twice"));
+      throw FormatError(str("added token ", quoted_name(token.content), " is listed twice"));
     }
     const auto known = vocabulary.find(token.content);
     const int32_t expected = known == vocabulary.end() ? next_id : known->second;
     if (token.id != expected) {
-      throw FormatError(str("added token \"", token.content, "\" has the id ", token.id,
+      throw FormatError(str("added token ", quoted_name(token.content), " has the id ", token.id,
                             ", but its place is ", expected, ": the vocabulary's id, or the next free one"));
     }
     if (known == vocabulary.end()) ++next_id;

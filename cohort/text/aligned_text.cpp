@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cohort/core/error.h"
 #include "cohort/text/utf8.h"
 
 namespace cohort {
@@ -32,6 +33,7 @@ AlignedText AlignedText::slice(size_t begin, size_t end) const {
   if (!changed_) return AlignedText(source_, begin_ + begin, begin_ + end, track_);
   const SourceSpan span = track_ ? source_span(begin, end) : SourceSpan{0, 0};
   AlignedText out(source_, span.begin, span.end, track_);
+  out.max_size_ = max_size_;
   out.changed_ = true;
   out.text_ = text_.substr(begin, end - begin);
   if (track_) {
@@ -102,7 +104,7 @@ void AlignedText::prepend(std::string_view prefix) {
 }
 
 void TextBuilder::keep(size_t begin, size_t end) {
-  text_ += from_->text().substr(begin, end - begin);
+  append(from_->text().substr(begin, end - begin));
   if (!from_->track_) return;
   if (from_->changed_) {
     const auto first = from_->alignment_.begin();
@@ -118,15 +120,21 @@ void TextBuilder::keep(size_t begin, size_t end) {
 }
 
 void TextBuilder::add(std::string_view bytes, size_t pos) {
-  text_ += bytes;
+  append(bytes);
   if (from_->track_) add_span(bytes.size(), from_->span_at(pos));
 }
 
 void TextBuilder::add_behind(std::string_view bytes, size_t end) {
   if (end > 0) return add(bytes, end - 1);
-  text_ += bytes;
+  append(bytes);
   const auto begin = static_cast<uint32_t>(from_->begin_);
   if (from_->track_) add_span(bytes.size(), {begin, begin});
+}
+
+void TextBuilder::append(std::string_view bytes) {
+  if (text_.size() + bytes.size() > from_->max_size_)
+    throw FormatError("tokenizer.json: normalizer and pre_tokenizer make a text more than 64 times as long");
+  text_ += bytes;
 }
 
 void TextBuilder::add_span(size_t count, SourceSpan span) {

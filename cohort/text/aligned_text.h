@@ -35,7 +35,7 @@ class AlignedText {
   /// Bytes [begin, end) of well-formed `source`, which must outlive this. Without `track` there are no source
   /// spans.
   AlignedText(std::string_view source, size_t begin, size_t end, bool track)
-      : source_(source), begin_(begin), end_(end), track_(track) {}
+      : source_(source), begin_(begin), end_(end), track_(track), max_size_(64 * (end - begin) + 1024) {}
 
   std::string_view text() const { return changed_ ? text_ : source_.substr(begin_, end_ - begin_); }
   bool tracked() const { return track_; }
@@ -71,12 +71,13 @@ class AlignedText {
   size_t begin_;
   size_t end_;
   bool track_;
+  size_t max_size_;  // of the text: a file must not make it grow without bound
   bool changed_ = false;
   std::string text_;                   // once changed
   std::vector<SourceSpan> alignment_;  // per byte of text_, once changed and if tracked
 };
 
-/// Collects what an AlignedText becomes.
+/// Collects what an AlignedText becomes. Throws FormatError where that is out of all proportion.
 class TextBuilder {
  public:
   explicit TextBuilder(const AlignedText& from) : from_(&from) {}
@@ -97,6 +98,7 @@ class TextBuilder {
   void commit_to(AlignedText& text);
 
  private:
+  void append(std::string_view bytes);
   void add_span(size_t count, SourceSpan span);
 
   const AlignedText* from_;

@@ -154,8 +154,8 @@ bool Bpe::fall_back_to_bytes(std::string_view spelling, TokenRun& symbols) const
 }
 
 void Bpe::throw_no_unknown() const {
-  throw UserError(str("tokenizer.json: model: the text needs the unknown token \"", unknown_.value_or(""),
-                      "\", which is not in the vocabulary"));
+  throw UserError(str("tokenizer.json: model: the text needs the unknown token ",
+                      quoted_name(unknown_.value_or("")), ", which is not in the vocabulary"));
 }
 
 }  // namespace cohort

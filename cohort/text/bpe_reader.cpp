@@ -64,6 +64,9 @@ void Bpe::read_options(const TokenizerJson& config) {
   prefix_ = optional_string(config, "continuing_subword_prefix").value_or("");
   suffix_ = optional_string(config, "end_of_word_suffix").value_or("");
   unknown_ = optional_string(config, "unk_token");
+  if (prefix_.size() + suffix_.size() > 256)
+    throw FormatError(
+        "model: \"continuing_subword_prefix\" and \"end_of_word_suffix\" are longer than 256 bytes");
 }
 
 void Bpe::read_vocabulary(const TokenizerJson& config) {
@@ -76,7 +79,7 @@ void Bpe::read_vocabulary(const TokenizerJson& config) {
   for (auto it = vocabulary.begin(); it != vocabulary.end(); ++it) {
     const int32_t id = id_field(vocabulary, it.key(), "model vocab");
     if (id > max_id) {
-      throw FormatError(str("model vocab: \"", it.key(), "\" has the id ", id, ", far beyond its ",
+      throw FormatError(str("model vocab: ", quoted_name(it.key()), " has the id ", id, ", far beyond its ",
                             vocabulary.size(), " tokens"));
     }
     if (!ids.insert(id).second) throw FormatError(str("model vocab: two tokens have the id ", id));
@@ -95,7 +98,8 @@ void Bpe::read_merges(const TokenizerJson& config) {
     const size_t number = results_.size();
     const auto [left, right] = parse_merge(entry, number);
     if (right.size() < prefix_.size() || !right.starts_with(prefix_)) {
-      throw FormatError(str("model: merge ", number, ": \"", right, "\" lacks the prefix \"", prefix_, "\""));
+      throw FormatError(
+          str("model: merge ", number, ": ", quoted_name(right), " lacks the prefix ", quoted_name(prefix_)));
     }
     const int32_t left_id = merge_token_id(left, number);
     const int32_t right_id = merge_token_id(right, number);
@@ -110,7 +114,8 @@ void Bpe::read_merges(const TokenizerJson& config) {
 int32_t Bpe::merge_token_id(const std::string& token, size_t number) const {
   const auto it = vocabulary_.find(token);
   if (it == vocabulary_.end())
-    throw FormatError(str("model: merge ", number, " needs \"", token, "\", which is not in the vocabulary"));
+    throw FormatError(
+        str("model: merge ", number, " needs ", quoted_name(token), ", which is not in the vocabulary"));
   return it->second;
 }
 

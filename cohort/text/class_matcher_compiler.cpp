@@ -11,6 +11,7 @@ namespace {
 
 constexpr uint32_t kUnbounded = ~uint32_t{0};
 constexpr size_t kMaxClasses = 32;
+constexpr int kMaxItems = 256;  // which bounds the depth of a match, too
 
 bool is_ascii_letter(char32_t c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
@@ -55,6 +56,7 @@ class ClassMatcherCompiler {
   }
 
   bool item(Sequence& out, bool caseless) {
+    if (++num_items_ > kMaxItems) return false;
     if (accept("(?!")) return look_ahead(out, Kind::kNotAhead, caseless);
     if (accept("(?=")) return look_ahead(out, Kind::kAhead, caseless);
     if (accept("(?:")) return group(out, caseless);
@@ -203,6 +205,7 @@ class ClassMatcherCompiler {
 
   std::string_view pattern_;
   size_t pos_ = 0;
+  int num_items_ = 0;
   std::vector<CodePointSet> classes_;
 };
 

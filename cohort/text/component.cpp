@@ -8,7 +8,7 @@ namespace cohort {
 namespace {
 
 [[noreturn]] void throw_field(const std::string& where, const std::string& key, const char* expected) {
-  throw FormatError(str(where, ": \"", key, "\" must be ", expected));
+  throw FormatError(str(where, ": ", quoted_name(key), " must be ", expected));
 }
 
 /// Deeper text would overflow the stack of code that walks values recursively.
@@ -34,6 +34,12 @@ void check_depth(std::string_view text) {
 }
 
 }  // namespace
+
+std::string quoted_name(const std::string& name) {
+  constexpr size_t kMaxBytes = 64;
+  const std::string shown = name.size() > kMaxBytes ? name.substr(0, kMaxBytes) + "..." : name;
+  return TokenizerJson(shown).dump(-1, ' ', false, TokenizerJson::error_handler_t::replace);
+}
 
 TokenizerJson parse_tokenizer_json(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF")) throw FormatError("begins with a byte order mark; remove it");
@@ -112,7 +118,7 @@ std::vector<TokenizerJson> flatten_sequence(const TokenizerJson& component, cons
 }
 
 void throw_unsupported(const std::string& where, const std::string& type, const std::string& known) {
-  throw FormatError(str(where, ": type \"", type, "\" is not supported; supported: ", known));
+  throw FormatError(str(where, ": type ", quoted_name(type), " is not supported; supported: ", known));
 }
 
 }  // namespace cohort

@@ -13,6 +13,9 @@ namespace cohort {
 /// Not cohort::Json: keeping the order of a vocabulary's 150,000 keys makes every insertion a linear search.
 using TokenizerJson = nlohmann::json;
 
+/// A name from a file, in quotes, as one line of at most some 80 bytes.
+std::string quoted_name(const std::string& name);
+
 /// Parses a whole file's text. Throws FormatError naming the byte where it is malformed or nested too deeply.
 TokenizerJson parse_tokenizer_json(std::string_view text);
 

@@ -33,6 +33,17 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
   text = out + text.substr(covered);
 }
 
+size_t total_size(const Tokens& tokens) {
+  size_t size = 0;
+  for (const std::string& token : tokens) size += token.size();
+  return size;
+}
+
+/// A file must not make texts grow without bound.
+size_t size_limit(const Tokens& tokens) { return 16 * total_size(tokens) + (size_t{64} << 10); }
+
+[[noreturn]] void throw_too_long() { throw FormatError("tokenizer.json: decoder makes texts too long"); }
+
 class ByteLevelStep : public TokenDecoderStep {
  public:
   Tokens apply(Tokens tokens) const override {
@@ -48,6 +59,7 @@ class ReplaceStep : public TokenDecoderStep {
       : pattern_(std::move(pattern)), content_(std::move(content)) {}
   Tokens apply(Tokens tokens) const override {
     std::vector<TextSpan> spans;
+    size_t left = size_limit(tokens);
     for (std::string& token : tokens) {
       if (token.empty()) continue;
       spans.clear();
@@ -55,7 +67,9 @@ class ReplaceStep : public TokenDecoderStep {
       std::string out;
       for (const TextSpan& span : spans) {
         out += span.is_match ? content_ : token.substr(span.begin, span.end - span.begin);
+        if (out.size() > left) throw_too_long();
       }
+      left -= out.size();
       token = std::move(out);
     }
     return tokens;
@@ -244,7 +258,11 @@ void TokenDecoder::find_shape(const std::vector<TokenizerJson>& configs) {
 }
 
 std::string TokenDecoder::decode(std::vector<std::string> tokens) const {
-  for (const auto& step : steps_) tokens = step->apply(std::move(tokens));
+  const size_t limit = size_limit(tokens);
+  for (const auto& step : steps_) {
+    tokens = step->apply(std::move(tokens));
+    if (total_size(tokens) > limit) throw_too_long();
+  }
   return joined(tokens);
 }
 

@@ -180,6 +180,7 @@ void Normalizer::add_step(const TokenizerJson& config) {
     add(StripStep(left, bool_field(config, "strip_right", kWhere)));
   } else if (type == "Prepend") {
     const std::string prefix = string_field(config, "prepend", kWhere);
+    if (prefix.size() > 256) throw FormatError("normalizer: \"prepend\" is longer than 256 bytes");
     needs_tracking_ = needs_tracking_ || prefix.empty();
     add(PrependStep(prefix));
   } else if (type == "Replace") {

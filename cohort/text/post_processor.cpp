@@ -52,7 +52,7 @@ PostProcessor parse_template(const TokenizerJson& config) {
 int32_t pair_id(const TokenizerJson& config, const char* key) {
   const TokenizerJson& pair = field(config, key, kWhere);
   if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string())
-    throw FormatError(str("post_processor: \"", key, "\" must be a token and its id"));
+    throw FormatError(str("post_processor: ", quoted_name(key), " must be a token and its id"));
   return id_field({{key, pair[1]}}, key, kWhere);
 }
 

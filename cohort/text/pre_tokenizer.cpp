@@ -148,7 +148,7 @@ PrependScheme parse_scheme(const TokenizerJson& config) {
   if (never || name == "never") return PrependScheme::kNever;
   if (name == "first") return PrependScheme::kFirst;
   if (name == "always") return PrependScheme::kAlways;
-  throw FormatError(str("pre_tokenizer: Metaspace has the unknown prepend_scheme \"", name, "\""));
+  throw FormatError(str("pre_tokenizer: Metaspace has the unknown prepend_scheme ", quoted_name(name)));
 }
 
 /// \w of Rust's regular expressions, white space, and the rest.

@@ -9,6 +9,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/str.h"
+#include "cohort/text/component.h"
 #include "cohort/text/utf8.h"
 
 namespace cohort {
@@ -34,8 +35,8 @@ class Translator {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw FormatError(
-        str("regular expression \"", pattern_, "\": ", what, " is not supported (byte ", pos_, ")"));
+    throw FormatError(str("regular expression ", quoted_name(std::string(pattern_)), ": ", what,
+                          " is not supported (byte ", pos_, ")"));
   }
 
   bool at_end() const { return pos_ == pattern_.size(); }
@@ -194,7 +195,7 @@ class Translator {
     const std::string_view name = pattern_.substr(pos_, close - pos_);
     std::optional<CodePointSet> set = general_category(name);
     if (!set) set = script(name);
-    if (!set) fail(str("\\p{", name, "}"));
+    if (!set) fail("the property " + quoted_name(std::string(name)));
     pos_ = close + 1;
     return negated ? set->complement() : *set;
   }

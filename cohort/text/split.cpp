@@ -137,7 +137,7 @@ SplitBehavior parse_behavior(const std::string& name, const std::string& where) 
   if (name == "MergedWithPrevious") return SplitBehavior::kMergedWithPrevious;
   if (name == "MergedWithNext") return SplitBehavior::kMergedWithNext;
   if (name == "Contiguous") return SplitBehavior::kContiguous;
-  throw FormatError(str(where, ": unknown behavior \"", name, "\""));
+  throw FormatError(str(where, ": unknown behavior ", quoted_name(name)));
 }
 
 void apply_behavior(std::vector<TextSpan>& spans, size_t first, SplitBehavior behavior) {

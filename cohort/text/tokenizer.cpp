@@ -131,7 +131,8 @@ void Tokenizer::fill_tokens() {
   for (const AddedToken& added : added_tokens_) {
     const std::optional<std::string> other = token(added.id);
     if (other && *other != added.content) {
-      throw FormatError(str("added token \"", added.content, "\" has the id of the token \"", *other, "\""));
+      throw FormatError(
+          str("added token ", quoted_name(added.content), " has the id of the token ", quoted_name(*other)));
     }
     // HF decodes what it looked for in the text, and knows special tokens by their contents.
     Token token{added.content, added.normalized ? normalizer_.normalize(added.content) : added.content};
@@ -147,7 +148,7 @@ void Tokenizer::find_eos(const TokenizerJson& config) {
   const std::string eos = special_token_content(config, "eos_token");
   if (eos.empty()) return;
   eos_token_id_ = token_id(eos);
-  if (!eos_token_id_) throw FormatError(str("eos_token \"", eos, "\" is not in tokenizer.json"));
+  if (!eos_token_id_) throw FormatError(str("eos_token ", quoted_name(eos), " is not in tokenizer.json"));
 }
 
 std::vector<int32_t> Tokenizer::encode(std::string_view text, EncodeOptions options) const {

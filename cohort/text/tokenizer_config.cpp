@@ -61,7 +61,7 @@ class AddedTokenList {
 /// A token with Python's defaults for flags that `flags` lacks.
 TokenizerJson added_token(const TokenizerJson& flags, const std::string& content, const TokenizerJson& id,
                           bool is_named) {
-  const std::string where = str("token \"", content, "\"");
+  const std::string where = str("token ", quoted_name(content));
   const bool flagged = bool_field_or(flags, "special", where, false);
   return {{"id", id},
           {"content", content},
@@ -90,7 +90,7 @@ std::vector<std::pair<std::string, TokenizerJson>> special_tokens(const Tokenize
   for (const std::string key : {"extra_special_tokens", "additional_special_tokens"}) {
     const TokenizerJson& list = field(config, key, kWhere);
     if (!list.is_null() && !list.is_structured())
-      throw FormatError(str("\"", key, "\" must be a list of tokens"));
+      throw FormatError(str(quoted_name(key), " must be a list of tokens"));
     for (const TokenizerJson& value : list) add(value, key);
   }
   return out;
@@ -106,7 +106,8 @@ void apply_added_tokens(AddedTokenList& tokens, const TokenizerJson& config) {
     const std::string& id = it.key();
     const bool is_number =
         !id.empty() && id.size() < 9 && id.find_first_not_of("0123456789") == std::string::npos;
-    if (!is_number) throw FormatError(str("added_tokens_decoder: the key \"", id, "\" is no token id"));
+    if (!is_number)
+      throw FormatError(str("added_tokens_decoder: the key ", quoted_name(id), " is no token id"));
     by_id.emplace(std::stoll(id), id);
   }
   std::map<std::string, bool> is_named;
@@ -118,7 +119,7 @@ void apply_added_tokens(AddedTokenList& tokens, const TokenizerJson& config) {
     const TokenizerJson* known = tokens.id_of(content);
     if (known != nullptr && *known != id) {
       throw FormatError(
-          str("added_tokens_decoder: \"", content, "\" is not token ", id, " of tokenizer.json"));
+          str("added_tokens_decoder: ", quoted_name(content), " is not token ", id, " of tokenizer.json"));
     }
     tokens.put(content, added_token(token, content, id, is_named.contains(content)));
   }
@@ -130,8 +131,8 @@ void apply_special_tokens(AddedTokenList& tokens, const TokenizerJson& config) {
     if (const TokenizerJson* id = tokens.id_of(content)) {
       tokens.put(content, added_token(flags, content, *id, true));
     } else {
-      log_warn("tokenizer_config.json: the special token \"", content,
-               "\" is not in tokenizer.json and gets no id");
+      log_warn("tokenizer_config.json: the special token ", quoted_name(content),
+               " is not in tokenizer.json and gets no id");
     }
   }
 }

@@ -17,7 +17,7 @@ import tokenizer_texts
 from transformers import AutoTokenizer
 
 PROGRAM = os.environ.get("COHORT", "build/cohort")
-CORPUS = tokenizer_texts.corpus(100_000)
+CORPUS = tokenizer_texts.corpus(60_000)
 TEXTS = [
     *tokenizer_texts.texts(150, seed=3),
     "a<s>b <s> c</s>d", " leading", "x<unk>y", "<think>\n a </think>  b", "<|im_end|> x <|im_end|>", "  <new>  ", "the new", "[INST] a [/INST]",

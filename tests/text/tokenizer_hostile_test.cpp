@@ -204,6 +204,11 @@ std::vector<Malformed> malformed_components() {
       {"added token on another", [](auto& c) { c["added_tokens"][0]["id"] = 1; }, "<s>"},
       {"added token twice", [](auto& c) { c["added_tokens"].push_back(c["added_tokens"][0]); }, "twice"},
       {"added token of nothing", [](auto& c) { c["added_tokens"][0]["content"] = ""; }, "content"},
+      {"added token of a megabyte",
+       [](auto& c) { c["added_tokens"][0]["content"] = std::string(1 << 20, 'x'); }, "longer than 1024"},
+      {"prepend of a megabyte",
+       [](auto& c) { c["normalizer"] = {{"type", "Prepend"}, {"prepend", std::string(1 << 20, 'x')}}; },
+       "prepend"},
       {"flag is a number", [](auto& c) { c["added_tokens"][0]["lstrip"] = 1; }, "lstrip"},
   };
 }
@@ -243,6 +248,26 @@ TEST_F(HostileTokenizerFiles, AreRefusedByNameWithoutMuchMemory) {
       expect_named(one.name, one.message, "tokenizer.json");
     }
   }
+  EXPECT_LT(peak_memory_bytes() - before, int64_t{64} << 20);
+}
+
+TEST_F(HostileTokenizerFiles, MakeNoTextGrowWithoutBound) {
+  TokenizerJson config = good_config();
+  const TokenizerJson doubling = {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", "aa"}};
+  const TokenizerJson steps(30, doubling);
+  config["normalizer"] = {{"type", "Sequence"}, {"normalizers", steps}};
+  write("tokenizer.json", config.dump());
+  const int64_t before = peak_memory_bytes();
+  EXPECT_NE(error_of([&] {
+              Tokenizer::from_directory(directory_).encode(std::string(10'000, 'a'));
+            }).find("normalizer"),
+            std::string::npos);
+  config["normalizer"] = nullptr;
+  config["decoder"] = {{"type", "Sequence"}, {"decoders", steps}};
+  write("tokenizer.json", config.dump());
+  const std::vector<int32_t> ids(10'000, 1);
+  EXPECT_NE(error_of([&] { Tokenizer::from_directory(directory_).decode(ids); }).find("decoder"),
+            std::string::npos);
   EXPECT_LT(peak_memory_bytes() - before, int64_t{64} << 20);
 }
 
