@@ -57,18 +57,23 @@ struct Line {
   double ceiling_per_s = 0.0;  ///< if the model's matrix products alone took time
 };
 
-/// Median seconds of `work`, after one call that warms up.
-double median_seconds(int64_t repeats, const std::function<void()>& work) {
-  using Clock = std::chrono::steady_clock;
-  work();
+/// Median of what `measure` returns, after one call that warms up.
+double median_of(int64_t repeats, const std::function<double()>& measure) {
+  measure();
   std::vector<double> seconds;
-  for (int64_t i = 0; i < repeats; ++i) {
-    const Clock::time_point start = Clock::now();
-    work();
-    seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
-  }
+  for (int64_t i = 0; i < repeats; ++i) seconds.push_back(measure());
   std::nth_element(seconds.begin(), seconds.begin() + repeats / 2, seconds.end());
   return seconds[repeats / 2];
+}
+
+/// Median seconds of `work`, likewise.
+double median_seconds(int64_t repeats, const std::function<void()>& work) {
+  using Clock = std::chrono::steady_clock;
+  return median_of(repeats, [&] {
+    const Clock::time_point start = Clock::now();
+    work();
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  });
 }
 
 /// The model's matrices without anything around them.
@@ -178,11 +183,12 @@ class Bench {
   }
 
   Line decode(int64_t streams) {
-    const double first = median_seconds(config_.repeats, [&] { rollout(1, streams, 1); });
-    const double all =
-        median_seconds(config_.repeats, [&] { rollout(1, streams, config_.completion_length); });
+    const double seconds = median_of(config_.repeats, [&] {
+      rollout(1, streams, config_.completion_length);
+      return sampler_.stats().decode_s;
+    });
     const auto tokens = static_cast<double>(streams * (config_.completion_length - 1));
-    return {str("decode, ", streams, streams == 1 ? " stream" : " streams"), tokens / (all - first), streams,
+    return {str("decode, ", streams, streams == 1 ? " stream" : " streams"), tokens / seconds, streams,
             streams};
   }
 

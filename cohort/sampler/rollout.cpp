@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "cohort/core/error.h"
 #include "cohort/core/random.h"
@@ -57,15 +58,20 @@ std::vector<RolloutGroup> Rollout::run(SamplerStats& stats) {
     for (const PageCopy& copy : schedule.copies) {
       cache_.copy_rows(copy.source_page * kPageRows, copy.target_page * kPageRows, copy.num_rows);
     }
+    const auto began = std::chrono::steady_clock::now();
     std::vector<Draw> draws;
     const DecoderInput input = lay_out(schedule, draws);
     const at::Tensor hidden = decoder_.forward(input);
     scheduler_.advance(schedule);
     draw_tokens(hidden, draws);
     ++stats.num_passes;
+    bool has_prompt = false;
     for (const ScheduledRows& rows : schedule.rows) {
       (rows.is_prompt ? stats.prompt_rows : stats.completion_rows) += rows.count;
+      has_prompt |= rows.is_prompt;
     }
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    if (!has_prompt) stats.decode_s += took.count();
   }
   stats.num_preemptions += scheduler_.num_preemptions();
   std::vector<RolloutGroup> groups;

@@ -26,6 +26,7 @@ struct SamplerStats {
   int64_t completion_rows = 0;  ///< forwarded, tokens of preempted completions included
   int64_t num_passes = 0;
   int64_t num_preemptions = 0;
+  double decode_s = 0.0;  ///< seconds of the passes without prompt rows
 };
 
 /// Throws FormatError naming the id of a prompt that is empty, holds ids outside the vocabulary or leaves no
