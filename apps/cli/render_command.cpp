@@ -7,6 +7,7 @@
 
 #include "apps/cli/command.h"
 #include "cohort/core/json.h"
+#include "cohort/text/assistant_mask.h"
 #include "cohort/text/chat_template.h"
 #include "cohort/text/tokenizer.h"
 
@@ -115,7 +116,12 @@ class Renderer {
   Json render(const Json& row) const {
     const ChatRequest request = read_request(row);
     const RenderedChat chat = template_.render(request, now_);
-    return {{"text", chat.text}, {"ids", tokenizer_.encode(chat.text, {.add_special_tokens = false})}};
+    const Encoding encoding = tokenizer_.encode_with_offsets(chat.text, {.add_special_tokens = false});
+    Json result = {{"text", chat.text}, {"ids", encoding.ids}};
+    const bool is_whole = request.continue_final_message.empty();
+    if (is_whole && template_.marks_generations(!request.tools.is_null()))
+      result["assistant_masks"] = assistant_mask(encoding.offsets, chat.generated);
+    return result;
   }
 
  private:

@@ -6,13 +6,13 @@
 namespace cohort {
 namespace {
 
-using Offsets = std::span<const std::array<int64_t, 2>>;
+using Offsets = std::span<const CodePointSpan>;
 
 /// The first token that holds the code point. Offsets never go back, so the search is by halves.
 std::optional<size_t> token_of(Offsets offsets, int64_t code_point) {
-  const auto ends_behind = [&](const auto& offset) { return offset[1] <= code_point; };
+  const auto ends_behind = [&](const CodePointSpan& offset) { return offset.end <= code_point; };
   const auto it = std::partition_point(offsets.begin(), offsets.end(), ends_behind);
-  if (it == offsets.end() || (*it)[0] > code_point) return std::nullopt;
+  if (it == offsets.end() || it->begin > code_point) return std::nullopt;
   return it - offsets.begin();
 }
 

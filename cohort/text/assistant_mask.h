@@ -1,12 +1,12 @@
 // Which tokens of a rendered conversation the assistant wrote.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "cohort/text/jinja/interpreter.h"
+#include "cohort/text/tokenizer.h"
 
 namespace cohort {
 
@@ -14,7 +14,7 @@ namespace cohort {
 /// rendered text. As transformers has it: a span goes from the token of its first code point to that of its
 /// last, to the end where no token (or the very first) holds the last, and one whose first has no token ends
 /// the search.
-std::vector<int8_t> assistant_mask(std::span<const std::array<int64_t, 2>> offsets,
+std::vector<int8_t> assistant_mask(std::span<const CodePointSpan> offsets,
                                    std::span<const jinja::GeneratedSpan> spans);
 
 }  // namespace cohort

@@ -7,10 +7,12 @@ support.
 """
 
 import collections
+import copy
 import json
 import os
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import warnings
@@ -18,23 +20,18 @@ import warnings
 import jinja_reference
 
 PROGRAM = pathlib.Path(os.environ["JINJA_LINES"]).resolve()
-NAMES = [
-    "a",
-    "b",
-    "n",
-    "s",
-    "t",
-    "items",
-    "table",
-    "nothing",
-    "yes",
-    "real",
-    "messages",
-    "missing",
-    "x",
-    "ns",
-]
-ATTRIBUTES = ["role", "content", "k", "x", "items", "upper", "get", "missing", "count", "__class__", "update"]
+
+
+def items_of(text):
+    return [item.strip() for item in text.replace("\n", " ").split(";")]
+
+
+NAMES = items_of("""
+a; b; n; s; t; items; table; nothing; yes; real; messages; missing; x; ns
+""")
+ATTRIBUTES = items_of("""
+role; content; k; x; items; upper; get; missing; count; __class__; update
+""")
 TEXTS = [
     "",
     "a",
@@ -55,221 +52,48 @@ TEXTS = [
     "ß",
     "ΑΣ",
 ]
-FILTERS = [
-    "trim",
-    "upper",
-    "lower",
-    "length",
-    "string",
-    "tojson",
-    "list",
-    "first",
-    "last",
-    "join",
-    "capitalize",
-    "title",
-    "int",
-    "float",
-    "abs",
-    "reverse",
-    "sort",
-    "items",
-    "safe",
-    "e",
-    "escape",
-    "default('d')",
-    "default('d', true)",
-    "d",
-    "join('-')",
-    "replace('a', 'bb')",
-    "replace('', '.', 2)",
-    "dictsort",
-    "dictsort(true)",
-    "dictsort(by='value')",
-    "map('upper')",
-    "map(attribute='role')",
-    "map('length')",
-    "map(attribute='k', default=0)",
-    "select",
-    "reject",
-    "select('string')",
-    "selectattr('role')",
-    "selectattr('role', 'equalto', 'user')",
-    "rejectattr('role', 'eq', 'user')",
-    "unique",
-    "sum",
-    "min",
-    "max",
-    "round",
-    "round(1)",
-    "tojson(indent=2)",
-    "tojson(sort_keys=true)",
-    "tojson(ensure_ascii=true)",
-    "tojson(separators=(',', ':'))",
-    "indent",
-    "indent(2, true)",
-    "truncate(5)",
-    "truncate(7, true)",
-    "batch(2)",
-    "slice(2)",
-    "center(9)",
-    "trim('a')",
-    "count",
-    "attr('upper')",
-    "attr('k')",
-    "sort(reverse=true)",
-    "sort(attribute='role')",
-    "format(1)",
-]
-TESTS = [
-    "defined",
-    "undefined",
-    "none",
-    "string",
-    "mapping",
-    "sequence",
-    "iterable",
-    "number",
-    "integer",
-    "float",
-    "boolean",
-    "true",
-    "false",
-    "odd",
-    "even",
-    "divisibleby(2)",
-    "divisibleby 3",
-    "lower",
-    "upper",
-    "in items",
-    "eq 1",
-    "equalto 'a'",
-    "gt 0",
-    "callable",
-    "escaped",
-    "sameas none",
-    "ne 'a'",
-    "lt 2",
-    "filter",
-    "test",
-]
-METHODS = [
-    "upper()",
-    "lower()",
-    "strip()",
-    "lstrip('a')",
-    "rstrip()",
-    "split()",
-    "split(',')",
-    "split('a', 1)",
-    "rsplit(',', 1)",
-    "startswith('a')",
-    "endswith(('a', 'b'))",
-    "replace('a', 'x')",
-    "find('b')",
-    "count('a')",
-    "title()",
-    "get('k')",
-    "get('zz', 7)",
-    "items()",
-    "keys()",
-    "values()",
-    "isdigit()",
-    "islower()",
-    "join(['p', 'q'])",
-    "capitalize()",
-    "splitlines()",
-    "partition(',')",
-    "rpartition(',')",
-    "index('a')",
-    "format(1, k=2)",
-    "zfill(4)",
-    "center(6)",
-    "removeprefix('a')",
-    "append(1)",
-    "pop()",
-    "copy()",
-    "isspace()",
-    "isupper()",
-    "swapcase()",
-    "casefold()",
-    "ljust(4)",
-    "rfind('a')",
-    "isalpha()",
-    "isalnum()",
-]
+FILTERS = items_of("""
+trim; upper; lower; length; string; tojson; list; first; last; join; capitalize; title; int; float; abs;
+reverse; sort; items; safe; e; escape; default('d'); default('d', true); d; join('-'); replace('a', 'bb');
+replace('', '.', 2); dictsort; dictsort(true); dictsort(by='value'); map('upper'); map(attribute='role');
+map('length'); map(attribute='k', default=0); select; reject; select('string'); selectattr('role');
+selectattr('role', 'equalto', 'user'); rejectattr('role', 'eq', 'user'); unique; sum; min; max; round;
+round(1); tojson(indent=2); tojson(sort_keys=true); tojson(ensure_ascii=true);
+tojson(separators=(',', ':')); indent; indent(2, true); truncate(5); truncate(7, true); batch(2); slice(2);
+center(9); trim('a'); count; attr('upper'); attr('k'); sort(reverse=true); sort(attribute='role'); format(1)
+""")
+TESTS = items_of("""
+defined; undefined; none; string; mapping; sequence; iterable; number; integer; float; boolean; true; false;
+odd; even; divisibleby(2); divisibleby 3; lower; upper; in items; eq 1; equalto 'a'; gt 0; callable;
+escaped; sameas none; ne 'a'; lt 2; filter; test
+""")
+METHODS = items_of("""
+upper(); lower(); strip(); lstrip('a'); rstrip(); split(); split(','); split('a', 1); rsplit(',', 1);
+startswith('a'); endswith(('a', 'b')); replace('a', 'x'); find('b'); count('a'); title(); get('k');
+get('zz', 7); items(); keys(); values(); isdigit(); islower(); join(['p', 'q']); capitalize(); splitlines();
+partition(','); rpartition(','); index('a'); format(1, k=2); zfill(4); center(6); removeprefix('a');
+append(1); pop(); copy(); isspace(); isupper(); swapcase(); casefold(); ljust(4); rfind('a'); isalpha();
+isalnum()
+""")
 TEXT_METHODS = [
     m
     for m in METHODS
     if m.split("(")[0] not in ("get", "items", "keys", "values", "append", "pop", "copy", "index")
 ]
-TEXT_FILTERS = [
-    "trim",
-    "upper",
-    "lower",
-    "capitalize",
-    "title",
-    "replace('a', 'bb')",
-    "replace('', '.')",
-    "default('d', true)",
-    "indent",
-    "truncate(7, true)",
-    "center(9)",
-    "trim('a')",
-    "safe",
-    "e",
-    "escape",
-    "forceescape",
-    "reverse",
-    "string",
-    "first",
-    "last",
-]
-LIST_FILTERS = [
-    "reverse",
-    "map('string')",
-    "map('string')|map('upper')",
-    "select",
-    "reject",
-    "select('string')",
-    "unique",
-    "batch(2)",
-    "slice(2)",
-    "map(attribute='role')",
-    "selectattr('role', 'defined')",
-    "rejectattr('role', 'undefined')",
-    "map('length')",
-    "map(attribute='k', default=0)",
-    "selectattr('k')",
-    "sort",
-    "reject('none')",
-    "batch(3, 0)",
-    "map('tojson')",
-    "select('number')",
-]
-SAFE_TESTS = [
-    "defined",
-    "undefined",
-    "none",
-    "string",
-    "mapping",
-    "sequence",
-    "iterable",
-    "number",
-    "integer",
-    "float",
-    "boolean",
-    "true",
-    "false",
-    "lower",
-    "upper",
-    "in items",
-    "eq 1",
-    "callable",
-    "escaped",
-    "sameas none",
-    "ne 'a'",
-]
+TEXT_FILTERS = items_of("""
+trim; upper; lower; capitalize; title; replace('a', 'bb'); replace('', '.'); default('d', true); indent;
+truncate(7, true); center(9); trim('a'); safe; e; escape; forceescape; reverse; string; first; last
+""")
+LIST_FILTERS = items_of("""
+reverse; map('string'); map('string')|map('upper'); select; reject; select('string'); unique; batch(2);
+slice(2); map(attribute='role'); selectattr('role', 'defined'); rejectattr('role', 'undefined');
+map('length'); map(attribute='k', default=0); selectattr('k'); sort; reject('none'); batch(3, 0);
+map('tojson'); select('number')
+""")
+SAFE_TESTS = items_of("""
+defined; undefined; none; string; mapping; sequence; iterable; number; integer; float; boolean; true; false;
+lower; upper; in items; eq 1; callable; escaped; sameas none; ne 'a'
+""")
 VARIABLES = {
     "m": {"role": "tool"},
     "a": 3,
@@ -542,8 +366,10 @@ def ours(templates):
     return [json.loads(line) for line in result.stdout.split("\n")[:-1]]
 
 
-def is_excused(mine, reference):
-    if " at 0x" in reference.get("text", ""):
+def is_excused(template, mine, reference):
+    if re.search(r"\((\d[\d.e+]*|true|false|none)\)\[", template):
+        return True  # Slices of literals are constants to Jinja2, which makes undefined values of some.
+    if " at 0x" in reference.get("text", "").lower():
         return True
     error = mine.get("error", "")
     return "not supported" in error or "has no text of its own" in error or "takes more than" in error
@@ -555,12 +381,13 @@ def compare(count, seed):
     outcome = collections.Counter()
     shown = 0
     for template, mine in zip(templates, ours(templates), strict=True):
-        reference = jinja_reference.render(template, VARIABLES)
+        # Jinja2's indent changes lists.
+        reference = jinja_reference.render(template, copy.deepcopy(VARIABLES))
         if "error" in mine and "error" in reference:
             outcome["both refuse"] += 1
         elif mine == reference:
             outcome["same text"] += 1
-        elif is_excused(mine, reference):
+        elif is_excused(template, mine, reference):
             outcome["excused"] += 1
         else:
             outcome["different"] += 1

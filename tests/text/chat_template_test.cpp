@@ -201,7 +201,7 @@ TEST(ChatTemplate, FindsWhereARenderingIsNoPrefixOfALaterOne) {
   EXPECT_TRUE(opened->with_generation_prompt);
 }
 
-using Offsets = std::vector<std::array<int64_t, 2>>;
+using Offsets = std::vector<CodePointSpan>;
 using Spans = std::vector<jinja::GeneratedSpan>;
 
 std::vector<int> mask_of(const Offsets& offsets, const Spans& spans) {

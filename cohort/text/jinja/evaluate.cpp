@@ -150,9 +150,6 @@ Value Interpreter::evaluate_slice(const Expression& expression, Activation& acti
     const ExpressionPtr& operand = expression.operands[i];
     parts[i] = operand ? evaluate(*operand, activation) : Value(None());
   }
-  // A slice of a literal is one of Jinja's constants, whose errors give undefined values.
-  if (expression.operands[0]->kind == Kind::kConstant && !has_length(parts[0]))
-    return runtime_.undefined(type_name(parts[0]) + " object has no element of a slice");
   return get_slice(runtime_, parts[0], parts[1], parts[2], parts[3]);
 }
 
