@@ -13,8 +13,8 @@ import unittest
 import make_models
 import peft
 import torch
-from safetensors.torch import load_file
 from comparing import completion_logprobs, differences, make_rows, read_lines, write_lines
+from safetensors.torch import load_file
 
 PROGRAM = pathlib.Path(os.environ["COHORT"]).resolve()
 TOLERANCE = 3e-5

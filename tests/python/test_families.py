@@ -200,6 +200,16 @@ class FamiliesTest(unittest.TestCase):
         self.assertEqual(tokenizer.decode(tokenizer("the sum é")["input_ids"]), "the sum é")
 
 
+def stacked(parts, *names):
+    """The tensors of each expert that have one of the names, one after the other, for all experts."""
+    count = 1 + max(int(name.split(".experts.")[1].split(".")[0]) for name in parts)
+    chosen = [
+        [parts[name] for wanted in names for name in parts if f".experts.{e}.{wanted}." in name]
+        for e in range(count)
+    ]
+    return torch.stack([torch.cat(tensors) for tensors in chosen])
+
+
 def as_transformers_names(ours, theirs):
     """transformers 5 holds the experts of a layer in two stacked tensors."""
     result = {key: value for key, value in ours.items() if ".experts." not in key}
@@ -210,20 +220,10 @@ def as_transformers_names(ours, theirs):
         parts = {
             name: value for name, value in ours.items() if name.startswith(prefix) and ".experts." in name
         }
-        count = 1 + max(int(name.split(".experts.")[1].split(".")[0]) for name in parts)
-
-        def stack(*names):
-            """The first tensor of each expert that has one of the names, one after the other."""
-            chosen = [
-                [parts[name] for wanted in names for name in parts if f".experts.{e}.{wanted}." in name]
-                for e in range(count)
-            ]
-            return torch.stack([torch.cat(tensors) for tensors in chosen])
-
         if key.endswith("gate_up_proj"):
-            result[key] = stack("gate_proj", "w1", "up_proj", "w3")
+            result[key] = stacked(parts, "gate_proj", "w1", "up_proj", "w3")
         else:
-            result[key] = stack("down_proj", "w2")
+            result[key] = stacked(parts, "down_proj", "w2")
     for key in list(result):
         if ".block_sparse_moe.gate" in key:
             result[key.replace(".block_sparse_moe.gate", ".mlp.gate")] = result.pop(key)
