@@ -7,32 +7,12 @@
 #include "cohort/core/error.h"
 #include "cohort/core/input_file.h"
 #include "cohort/core/json_builder.h"
+#include "cohort/core/json_depth.h"
 
 namespace cohort {
 namespace {
 
-/// Deeper text would overflow the stack of code that walks values recursively.
 constexpr int kMaxDepth = 256;
-
-/// The offset of the bracket that opens level kMaxDepth + 1, or npos.
-size_t too_deep_at(const std::string& text) {
-  int depth = 0;
-  bool in_string = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      in_string = c != '"';
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > kMaxDepth) return i;
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
-  }
-  return std::string::npos;
-}
 
 /// The library's message without its prefix and position, which are stated in our own words, and without the
 /// text that it quotes, which may be long and anything.
@@ -90,7 +70,7 @@ Json parse_text(const std::string& text, const std::filesystem::path& path, int6
   if (const size_t offset = invalid_utf8_at(text); offset != std::string::npos) {
     throw FormatError(str(where(offset), "not UTF-8 at byte ", offset + 1));
   }
-  if (const size_t offset = too_deep_at(text); offset != std::string::npos) {
+  if (const size_t offset = json_too_deep_at(text, kMaxDepth); offset != std::string::npos) {
     throw FormatError(
         str(where(offset), "JSON nested deeper than ", kMaxDepth, " levels at byte ", offset + 1));
   }

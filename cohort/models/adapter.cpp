@@ -6,6 +6,7 @@
 #include "cohort/core/error.h"
 #include "cohort/models/config_reader.h"
 #include "cohort/models/model_files.h"
+#include "cohort/models/peft_names.h"
 #include "cohort/models/pretrained.h"
 #include "cohort/tensor/weight_files.h"
 
@@ -14,7 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kPrefix[] = "base_model.model.";
 constexpr char kConfigFile[] = "adapter_config.json";
 constexpr char kWeightFile[] = "adapter_model.safetensors";
 
@@ -117,8 +117,8 @@ Json to_json(const Decoder& decoder, const fs::path& base_dir) {
 
 /// Whether a tensor is the base model's own: PEFT writes head and embedding along where the head is adapted.
 bool is_copy_of_base(std::string name, const at::Tensor& tensor, const Decoder& decoder) {
-  if (!name.starts_with(kPrefix)) return false;
-  name.erase(0, sizeof(kPrefix) - 1);
+  if (!name.starts_with(kPeftPrefix)) return false;
+  name.erase(0, sizeof(kPeftPrefix) - 1);
   const std::string layer = ".base_layer";
   if (const size_t at = name.find(layer); at != std::string::npos) name.erase(at, layer.size());
   if (name == "lm_head.weight" && decoder.config().tie_word_embeddings) name = "model.embed_tokens.weight";
@@ -157,7 +157,7 @@ using TensorMap = std::map<std::string, at::Tensor>;
 /// W + scale B A, rows scaled to their magnitudes in DoRA, in float32.
 at::Tensor merged(const at::Tensor& weight, const TensorMap& leaves, const std::string& module,
                   const LoraConfig& config) {
-  const std::string key = kPrefix + module;
+  const std::string key = kPeftPrefix + module;
   const at::Tensor update = at::matmul(leaves.at(key + ".lora_B.weight"), leaves.at(key + ".lora_A.weight"));
   const at::Tensor sum = weight.to(at::kFloat) + update * lora_shape(config, module).scale;
   const auto magnitude = leaves.find(key + ".lora_magnitude_vector");
@@ -170,14 +170,14 @@ at::Tensor merged(const at::Tensor& weight, const TensorMap& leaves, const std::
 void untie_changed_head(const TensorMap& leaves, const LoraConfig& config, const at::Tensor& base,
                         NamedTensors& weights, Json& json) {
   const std::string embedding = "model.embed_tokens.weight", head = "lm_head.weight";
-  const bool has_adapted_head = leaves.count(std::string(kPrefix) + "lm_head.lora_A.weight") > 0;
-  const bool has_saved_head = leaves.count(kPrefix + head) > 0;
-  if (!has_adapted_head && !has_saved_head && leaves.count(kPrefix + embedding) == 0) return;
+  const bool has_adapted_head = leaves.count(std::string(kPeftPrefix) + "lm_head.lora_A.weight") > 0;
+  const bool has_saved_head = leaves.count(kPeftPrefix + head) > 0;
+  if (!has_adapted_head && !has_saved_head && leaves.count(kPeftPrefix + embedding) == 0) return;
   const auto is_head = [&](const auto& named) { return named.first == head; };
   weights.erase(std::remove_if(weights.begin(), weights.end(), is_head), weights.end());
   at::Tensor own = base;
   if (has_saved_head) {
-    own = leaves.at(kPrefix + head).to(base.scalar_type());
+    own = leaves.at(kPeftPrefix + head).to(base.scalar_type());
   } else if (has_adapted_head) {
     own = merged(base, leaves, "lm_head", config).to(base.scalar_type());
   }
@@ -257,10 +257,10 @@ void merge_adapter(const fs::path& model_dir, const fs::path& adapter_dir, const
   for (const std::string& name : reader.names()) {
     const at::Tensor weight = reader.tensor(name);
     const std::string module = name.ends_with(".weight") ? name.substr(0, name.size() - 7) : name;
-    const auto saved = leaves.find(kPrefix + name);
+    const auto saved = leaves.find(kPeftPrefix + name);
     if (saved != leaves.end()) {
       weights.emplace_back(name, saved->second.to(weight.scalar_type()));
-    } else if (leaves.count(kPrefix + module + ".lora_A.weight") > 0) {
+    } else if (leaves.count(kPeftPrefix + module + ".lora_A.weight") > 0) {
       weights.emplace_back(name,
                            merged(weight, leaves, module, decoder.lora_config()).to(weight.scalar_type()));
     } else {

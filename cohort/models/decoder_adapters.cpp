@@ -1,20 +1,14 @@
 // Adapters of a decoder: which projections get them, and their leaves.
 #include <ATen/CPUGeneratorImpl.h>
 
-#include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "cohort/core/error.h"
 #include "cohort/models/decoder.h"
 #include "cohort/models/decoder_layer.h"
+#include "cohort/models/peft_names.h"
 
 namespace cohort {
-namespace {
-
-constexpr char kPrefix[] = "base_model.model.";  // PEFT wraps a model twice
-
-}  // namespace
 
 std::vector<LinearModule> Decoder::adaptable_modules() {
   std::vector<LinearModule> modules;
@@ -29,7 +23,7 @@ std::vector<LinearModule> Decoder::adaptable_modules() {
 void Decoder::add_leaf(const std::string& name, const at::Tensor& leaf) {
   leaf.set_requires_grad(true);
   parameters_.push_back(leaf);
-  adapter_weights_.emplace_back(kPrefix + name, leaf.detach());
+  adapter_weights_.emplace_back(kPeftPrefix + name, leaf.detach());
 }
 
 /// Trains a module whole: a float32 copy that takes its place while the adapters are on.

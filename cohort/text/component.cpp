@@ -1,6 +1,7 @@
 #include "cohort/text/component.h"
 
 #include "cohort/core/error.h"
+#include "cohort/core/json_depth.h"
 #include "cohort/core/str.h"
 #include "cohort/text/utf8.h"
 
@@ -11,27 +12,7 @@ namespace {
   throw FormatError(str(where, ": ", quoted_name(key), " must be ", expected));
 }
 
-/// Deeper text would overflow the stack of code that walks values recursively.
 constexpr int kMaxDepth = 64;
-
-void check_depth(std::string_view text) {
-  int depth = 0;
-  bool in_string = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      in_string = c != '"';
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > kMaxDepth)
-        throw FormatError(str("nested deeper than ", kMaxDepth, " levels at byte ", i + 1));
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
-  }
-}
 
 }  // namespace
 
@@ -43,7 +24,9 @@ std::string quoted_name(const std::string& name) {
 
 TokenizerJson parse_tokenizer_json(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF")) throw FormatError("begins with a byte order mark; remove it");
-  check_depth(text);
+  if (const size_t offset = json_too_deep_at(text, kMaxDepth); offset != std::string_view::npos) {
+    throw FormatError(str("nested deeper than ", kMaxDepth, " levels at byte ", offset + 1));
+  }
   try {
     return TokenizerJson::parse(text);
   } catch (const TokenizerJson::parse_error& error) {

@@ -132,6 +132,16 @@ bool is_lower_case(char32_t code_point) { return is_lower(code_point); }
 bool is_upper_case(char32_t code_point) { return is_upper(code_point); }
 bool is_cased(char32_t c) { return is_lower(c) || is_upper(c) || contains(kIsTitle, c); }
 
+bool has_only_case(std::string_view text, bool (*wanted)(char32_t), bool (*unwanted)(char32_t)) {
+  bool found = false;
+  for (size_t pos = 0; pos < text.size();) {
+    const char32_t c = next_code_point(text, pos);
+    if (unwanted(c)) return false;
+    found = found || wanted(c);
+  }
+  return found;
+}
+
 std::string to_lower(std::string_view text) {
   std::string out;
   for_each_code_point(text,

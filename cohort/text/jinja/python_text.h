@@ -29,6 +29,9 @@ bool is_cased(char32_t code_point);
 bool is_lower_case(char32_t code_point);
 bool is_upper_case(char32_t code_point);
 
+/// Whether a text holds a `wanted` code point and no `unwanted` one: islower and isupper.
+bool has_only_case(std::string_view text, bool (*wanted)(char32_t), bool (*unwanted)(char32_t));
+
 enum class Sides { kLeft, kRight, kBoth };
 
 /// str.strip and its kin; without `characters`, white space is stripped.

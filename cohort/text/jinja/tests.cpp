@@ -50,13 +50,7 @@ bool has_case(Runtime& runtime, const Value& value, const Arguments& arguments) 
   no_arguments(arguments);
   const std::string text = to_text(runtime, value);
   runtime.look_through(static_cast<int64_t>(text.size()));
-  bool found = false;
-  for (size_t pos = 0; pos < text.size();) {
-    const char32_t c = next_code_point(text, pos);
-    if (unwanted(c)) return false;
-    found = found || wanted(c);
-  }
-  return found;
+  return has_only_case(text, wanted, unwanted);
 }
 
 bool is_filter(Runtime&, const Value& value, const Arguments& arguments) {

@@ -256,14 +256,7 @@ template <bool (*wanted)(char32_t), bool (*unwanted)(char32_t)>
 Value has_case(Runtime& runtime, const Value& self, const Arguments& arguments) {
   bind("the method", arguments, {});
   charge(runtime, self);
-  const std::string& text = text_of(self).utf8;
-  bool found = false;
-  for (size_t pos = 0; pos < text.size();) {
-    const char32_t c = next_code_point(text, pos);
-    if (unwanted(c)) return false;
-    found = found || wanted(c);
-  }
-  return found;
+  return has_only_case(text_of(self).utf8, wanted, unwanted);
 }
 
 struct Entry {
