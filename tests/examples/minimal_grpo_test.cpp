@@ -1,6 +1,5 @@
 // examples/minimal_grpo.cpp against transformers and TRL (tools/make_golden/minimal_grpo.py), and on its own.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -12,6 +11,7 @@
 #include "cohort/tensor/weight_files.h"
 #include "cohort/train/optimizer.h"
 #include "cohort/train/policy_loss.h"
+#include "tests/core/test_files.h"
 
 namespace cohort {
 namespace {
@@ -35,7 +35,6 @@ class MinimalGrpo : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     golden_ = read_json(str(COHORT_SOURCE_DIR "/tests/examples/golden/", GetParam(), ".json"));
-    dir_ = fs::temp_directory_path() / str("cohort_minimal_grpo_", GetParam(), "_", getpid());
     fs::create_directories(dir_ / "model");
     write_json(dir_ / "model/config.json", golden_["config"]);
     NamedTensors weights;
@@ -50,8 +49,6 @@ class MinimalGrpo : public testing::TestWithParam<const char*> {
     write_weights(dir_ / "model", weights);
   }
 
-  void TearDown() override { fs::remove_all(dir_); }
-
   /// Runs the program and returns result.json.
   Json run(const Json& job) {
     write_json(dir_ / "job.json", job);
@@ -63,7 +60,8 @@ class MinimalGrpo : public testing::TestWithParam<const char*> {
   }
 
   Json golden_;
-  fs::path dir_;
+  TemporaryDirectory directory_;
+  const fs::path dir_ = directory_.path();
 };
 
 void expect_close(const Json& actual, const Json& expected, double tolerance) {

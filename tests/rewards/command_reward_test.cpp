@@ -10,6 +10,7 @@
 #include <fstream>
 #include <thread>
 
+#include "tests/core/test_files.h"
 #include "tests/rewards/test_rows.h"
 
 namespace cohort {
@@ -19,10 +20,8 @@ using std::filesystem::path;
 
 class CommandReward : public testing::Test {
  protected:
-  CommandReward() { std::filesystem::create_directories(folder_); }
   ~CommandReward() override {
     reward_.reset();
-    std::filesystem::remove_all(folder_);
     // Every program was reaped.
     EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
     EXPECT_EQ(errno, ECHILD);
@@ -46,7 +45,8 @@ class CommandReward : public testing::Test {
 
   std::string in_folder(const std::string& name) const { return (folder_ / name).string(); }
 
-  path folder_ = std::filesystem::temp_directory_path() / ("cohort_command_" + std::to_string(getpid()));
+  TemporaryDirectory directory_;
+  const path folder_ = directory_.path();
   std::unique_ptr<Reward> reward_;
 };
 

@@ -2,13 +2,13 @@
 #include "cohort/tasks/task.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <set>
 
 #include "cohort/core/error.h"
 #include "cohort/core/jsonl_reader.h"
+#include "tests/core/test_files.h"
 
 namespace cohort {
 namespace {
@@ -118,12 +118,11 @@ TEST(Tasks, SaysWhenTheProblemSpaceIsUsedUp) {
 }
 
 TEST(Tasks, FileHoldsTheRows) {
-  std::filesystem::path path =
-      std::filesystem::temp_directory_path() / ("cohort_task_" + std::to_string(getpid()));
+  const TemporaryDirectory directory;
+  const std::filesystem::path path = directory.path() / "rows.jsonl";
   TaskConfig config{.name = "arithmetic"};
   write_task_jsonl(config, 9, 25, Split::kTest, path);
   EXPECT_EQ(read_rows(path), make_task_rows(config, 9, 25, Split::kTest));
-  std::filesystem::remove(path);
   EXPECT_THROW(write_task_jsonl(config, 9, 1, Split::kTest, "/nowhere/at/all.jsonl"), FormatError);
 }
 

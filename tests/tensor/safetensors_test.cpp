@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <fstream>
@@ -11,6 +10,7 @@
 #include <limits>
 
 #include "cohort/core/error.h"
+#include "tests/core/test_files.h"
 
 namespace cohort {
 namespace {
@@ -19,12 +19,6 @@ namespace fs = std::filesystem;
 
 class SafetensorsTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "cohort_safetensors_XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   fs::path write(const std::string& bytes) {
     fs::path path = folder_ / "file.safetensors";
     std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
@@ -41,7 +35,8 @@ class SafetensorsTest : public testing::Test {
     return "";
   }
 
-  fs::path folder_;
+  TemporaryDirectory directory_;
+  const fs::path folder_ = directory_.path();
 };
 
 std::string with_length(uint64_t length, const std::string& rest) {

@@ -2,12 +2,12 @@
 #include "cohort/tensor/weight_files.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <fstream>
 
 #include "cohort/core/error.h"
 #include "cohort/core/json.h"
+#include "tests/core/test_files.h"
 
 namespace cohort {
 namespace {
@@ -16,12 +16,6 @@ namespace fs = std::filesystem;
 
 class WeightFilesTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "cohort_weights_XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   void write_index(const std::string& text) {
     std::ofstream(folder_ / "model.safetensors.index.json", std::ios::trunc) << text;
   }
@@ -40,7 +34,8 @@ class WeightFilesTest : public testing::Test {
     EXPECT_NE(message.find(part), std::string::npos) << message;
   }
 
-  fs::path folder_;
+  TemporaryDirectory directory_;
+  const fs::path folder_ = directory_.path();
 };
 
 NamedTensors three_tensors() {

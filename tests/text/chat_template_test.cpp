@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "cohort/text/assistant_mask.h"
+#include "tests/core/test_files.h"
 #include "tests/text/golden.h"
 
 namespace cohort {
@@ -25,11 +26,6 @@ const std::tm kNow = [] {
 /// A model directory that is removed at the end.
 class Folder {
  public:
-  Folder() : path_(fs::temp_directory_path() / ("cohort-chat-" + std::to_string(::getpid()))) {
-    fs::remove_all(path_);
-    fs::create_directories(path_);
-  }
-  ~Folder() { fs::remove_all(path_); }
   void write(const std::string& name, const std::string& text) const {
     fs::create_directories((path_ / name).parent_path());
     std::ofstream(path_ / name) << text;
@@ -37,7 +33,8 @@ class Folder {
   const fs::path& path() const { return path_; }
 
  private:
-  fs::path path_;
+  TemporaryDirectory directory_;
+  const fs::path path_ = directory_.path();
 };
 
 ChatRequest request_of(const std::string& messages) {

@@ -7,6 +7,7 @@
 
 #include "cohort/core/memory.h"
 #include "cohort/text/tokenizer.h"
+#include "tests/core/test_files.h"
 #include "tests/text/golden.h"
 
 namespace cohort {
@@ -215,12 +216,6 @@ std::vector<Malformed> malformed_components() {
 
 class HostileTokenizerFiles : public testing::Test {
  protected:
-  void SetUp() override {
-    directory_ = std::filesystem::path(testing::TempDir()) / "cohort_hostile_tokenizer";
-    std::filesystem::create_directories(directory_);
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
   void write(const std::string& name, const std::string& text) { std::ofstream(directory_ / name) << text; }
   std::string error() {
     return error_of([&] { Tokenizer::from_directory(directory_); });
@@ -233,7 +228,8 @@ class HostileTokenizerFiles : public testing::Test {
     EXPECT_LT(text.size(), 600u) << name;
   }
 
-  std::filesystem::path directory_;
+  TemporaryDirectory folder_;
+  const std::filesystem::path directory_ = folder_.path();
 };
 
 TEST_F(HostileTokenizerFiles, AreRefusedByNameWithoutMuchMemory) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tests/core/test_files.h"
 #include "tests/text/golden.h"
 
 namespace cohort {
@@ -47,14 +48,6 @@ INSTANTIATE_TEST_SUITE_P(Families, GoldenTokenizer, testing::ValuesIn(kFamilies)
 // Directories written here, each with one tokenizer.json derived from a golden one.
 class TokenizerFiles : public testing::Test {
  protected:
-  void SetUp() override {
-    directory_ =
-        std::filesystem::path(testing::TempDir()) /
-        ("cohort_tokenizer_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
-    std::filesystem::create_directories(directory_);
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
   void write(const std::string& name, const std::string& text) { std::ofstream(directory_ / name) << text; }
   Tokenizer load(const TokenizerJson& config) {
     write("tokenizer.json", config.dump());
@@ -64,7 +57,8 @@ class TokenizerFiles : public testing::Test {
     return error_of([&] { load(config); });
   }
 
-  std::filesystem::path directory_;
+  TemporaryDirectory folder_;
+  const std::filesystem::path directory_ = folder_.path();
 };
 
 TEST_F(TokenizerFiles, SpecialTokensAroundTheTextAreAnOption) {
