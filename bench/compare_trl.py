@@ -25,6 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "build/cohort"
 VENV = ROOT / ".venv-trl"
 PACKAGES = ["trl==1.16.0", "transformers==5.18.0"]
+MASTER_WEIGHTS = "TRL, float32 master weights"  # reported beside, from one run
 
 
 @dataclass
@@ -209,10 +210,11 @@ def main():
         micro_batch = arguments.micro_batch or fastest_micro_batch(name, folder, dtype)
         settings[f"TRL, micro-batch {micro_batch}"] = trl_settings(dtype, steps, micro_batch)
         if dtype == "bfloat16":
-            settings["TRL, float32 master weights"] = trl_settings(dtype, steps, micro_batch, "float32")
+            settings[MASTER_WEIGHTS] = trl_settings(dtype, steps, micro_batch, "float32")
     for repeat in range(arguments.repeats):
         for label, trl in settings.items():
-            runs.setdefault(label, []).append(run_trl(name, folder, trl))
+            if repeat == 0 or label != MASTER_WEIGHTS:
+                runs.setdefault(label, []).append(run_trl(name, folder, trl))
         if "Cohort" in runs:
             runs["Cohort"].append(run_cohort(name, folder, dtype, steps, arguments.cohort_option))
         print(f"round {repeat + 1} of {arguments.repeats} done", flush=True)
