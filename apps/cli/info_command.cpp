@@ -9,7 +9,10 @@
 #include "cohort/core/units.h"
 #include "cohort/models/kv_cache.h"
 #include "cohort/models/pretrained.h"
+#include "cohort/sampler/sampler.h"
 #include "cohort/tensor/weight_files.h"
+#include "cohort/train/config.h"
+#include "cohort/train/memory_plan.h"
 #include "cohort/train/model_tokenizer.h"
 #include "cohort/train/stop_ids.h"
 
@@ -112,16 +115,31 @@ void print_text(const Tokenizer* tokenizer, const DecoderConfig& config) {
   print_line("stop ids", stops.empty() ? "none: completions end by their length" : stops);
 }
 
-void print_memory(const WeightSummary& weights, const DecoderConfig& config) {
-  constexpr int64_t kMasterGradientAdam = 4 + 4 + 8;
+/// The memory of a step with a recipe's defaults, shorter where the model's context is short.
+void print_memory(const DecoderConfig& config) {
+  const TrainConfig recipe;
+  const RolloutConfig& rollout = recipe.rollout;
+  const int64_t prompt_tokens = std::min<int64_t>(512, config.context_length / 2);
+  const int64_t longest = std::min(rollout.max_completion_length, config.context_length - prompt_tokens);
+  const int64_t completions = rollout.prompts_per_step * rollout.num_generations;
   for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
+    const Decoder decoder(config, dtype, at::kMeta);
+    const StepShape step{.longest_sequence = prompt_tokens + longest,
+                         .rows = rollout.prompts_per_step * prompt_tokens + completions * longest,
+                         .tokens_per_microbatch = recipe.train.tokens_per_microbatch,
+                         .cache_pages = default_cache_pages(
+                             config, dtype, std::vector(rollout.prompts_per_step, prompt_tokens),
+                             rollout.num_generations, longest)};
     const auto packed = static_cast<int64_t>(c10::elementSize(dtype));
-    const int64_t per_parameter = kMasterGradientAdam + packed;
-    const char* label = dtype == at::kFloat ? "float32" : "bfloat16";
-    print_line(label, "training about ", format_bytes(weights.num_parameters * per_parameter), " (",
-               per_parameter, " bytes a parameter: master 4, gradient 4, Adam 8, packed copy ", packed,
-               ") and activations; KV cache ", KvCache::bytes_per_row(config, dtype), " bytes a token");
+    print_line(dtype == at::kFloat ? "float32" : "bfloat16", 16 + packed,
+               " bytes a parameter to train (master 4, gradient 4, Adam 8, packed copy ", packed,
+               "); KV cache ", KvCache::bytes_per_row(config, dtype), " bytes a token");
+    print_line("  training", plan_memory(decoder, step).describe());
+    print_line("  sampling", plan_sampling_memory(decoder, step.cache_pages, completions).describe());
   }
+  print_line("planned for", rollout.prompts_per_step, " prompts of ", prompt_tokens, " tokens x ",
+             rollout.num_generations, " completions of ", longest, ", ", recipe.train.tokens_per_microbatch,
+             " tokens a micro-batch");
 }
 
 }  // namespace
@@ -133,13 +151,19 @@ int info_command(const Command& self, const Arguments& arguments) {
   if (rest->empty()) throw ConfigError("cohort info: name a model directory");
   if (rest->size() > 1) refuse_arguments(self, {rest->begin() + 1, rest->end()});
   const std::string& model_dir = rest->front();
-  const DecoderConfig shape = read_decoder_config(model_dir);
-  const WeightSummary weights = read_weights(model_dir, shape);
-  const auto tokenizer = read_tokenizer(model_dir, shape);
-  print_shape(shape);
-  print_weights(weights);
-  print_text(tokenizer.get(), shape);
-  print_memory(weights, shape);
+  const ConfigReport report = inspect_decoder_config(model_dir);
+  if (report.config) {
+    const WeightSummary weights = read_weights(model_dir, *report.config);
+    const auto tokenizer = read_tokenizer(model_dir, *report.config);
+    print_shape(*report.config);
+    print_weights(weights);
+    print_text(tokenizer.get(), *report.config);
+    print_memory(*report.config);
+  }
+  for (const std::string& line : report.unsupported) print_line("unsupported", line);
+  if (!report.unsupported.empty()) {
+    throw FormatError(str(model_dir, "/config.json asks for what is not supported; it is listed above"));
+  }
   return 0;
 }
 

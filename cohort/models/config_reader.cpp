@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "cohort/core/error.h"
-
 namespace cohort {
 
 ConfigReader::ConfigReader(const Json& object, std::filesystem::path path, std::string prefix)
@@ -15,7 +13,8 @@ ConfigReader::ConfigReader(const Json& object, std::filesystem::path path, std::
 }
 
 void ConfigReader::fail(const std::string& key, const std::string& what) const {
-  throw FormatError(str(path_.string(), ": key \"", prefix_.empty() ? "" : prefix_ + ".", key, "\" ", what));
+  const std::string name = (prefix_.empty() ? "" : prefix_ + ".") + key;
+  throw ConfigKeyError(str(path_.string(), ": key \"", name, "\" ", what), name.substr(0, name.find('.')));
 }
 
 int64_t ConfigReader::integer(const char* key, int64_t least, int64_t most) const {

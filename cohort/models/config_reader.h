@@ -6,9 +6,23 @@
 #include <string>
 #include <vector>
 
+#include "cohort/core/error.h"
 #include "cohort/core/json.h"
 
 namespace cohort {
+
+/// A key of a model's JSON file that is missing, malformed or asks for something unsupported.
+class ConfigKeyError : public FormatError {
+ public:
+  ConfigKeyError(const std::string& message, std::string outermost_key)
+      : FormatError(message), outermost_key_(std::move(outermost_key)) {}
+
+  /// The key of the file's own object that the refused one is, or lies in.
+  const std::string& outermost_key() const { return outermost_key_; }
+
+ private:
+  std::string outermost_key_;
+};
 
 class ConfigReader {
  public:
@@ -21,7 +35,7 @@ class ConfigReader {
 
   [[noreturn]] void fail(const std::string& key, const std::string& what) const;
 
-  /// Throw FormatError when the key is missing, of another type, not finite, or out of range.
+  /// Throw ConfigKeyError when the key is missing, of another type or out of range.
   int64_t integer(const char* key, int64_t least, int64_t most = int64_t{1} << 31) const;
   double number(const char* key) const;
   std::vector<double> numbers(const char* key) const;

@@ -125,7 +125,7 @@ void Decoder::make_head(const MakeParameter& make) {
   if (config_.head != HeadKind::kCausalLm) {
     weight = make({config_.num_labels, config_.hidden_size}, 0.0, config_.initializer_range);
     named_weights_.emplace_back("score.weight", weight.detach());
-    if (config_.head == HeadKind::kTokenClassification) {
+    if (config_.head_bias) {
       bias = make({config_.num_labels}, 0.0, 0.0);
       named_weights_.emplace_back("score.bias", bias.detach());
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "cohort/core/error.h"
 #include "cohort/models/config_reader.h"
@@ -33,7 +34,8 @@ const Family& find_family(const ConfigReader& reader, DecoderConfig& config) {
                          !reader.at("architectures").empty();
   for (const Family* family : kFamilies) {
     for (const Head& head : kHeads) {
-      const std::string name = std::string(family->stem) + head.suffix;
+      const bool is_other = head.kind != HeadKind::kCausalLm && family->head_stem != nullptr;
+      const std::string name = std::string(is_other ? family->head_stem : family->stem) + head.suffix;
       const bool is_it = has_class ? reader.at("architectures")[0] == name
                                    : head.kind == HeadKind::kCausalLm && reader.has("model_type") &&
                                          reader.at("model_type") == family->model_type;
@@ -198,6 +200,8 @@ void read_labels(const ConfigReader& reader, DecoderConfig& config) {
     config.num_labels = static_cast<int64_t>(reader.at("id2label").size());
   }
   config.num_labels = reader.integer_or("num_labels", config.num_labels, 1);
+  config.head_bias =
+      config.head == HeadKind::kTokenClassification && reader.flag_or("token_classification_bias", true);
   config.tie_word_embeddings = false;
 }
 
@@ -206,6 +210,21 @@ Json with_defaults(const Json& raw, const Family& family) {
   Json merged = Json::parse(family.defaults);
   for (const auto& [key, value] : raw.items()) merged[key] = value;
   return merged;
+}
+
+fs::path config_path(const fs::path& model_dir) {
+  if (!fs::is_directory(model_dir)) {
+    throw FormatError(str(model_dir.string(), ": no such model directory"));
+  }
+  return model_dir / "config.json";
+}
+
+/// generation_config.json's stop ids count where there is one.
+void read_generation_stops(const fs::path& model_dir, DecoderConfig& config) {
+  const fs::path path = model_dir / "generation_config.json";
+  if (!fs::exists(path)) return;
+  const Json raw = read_json(path);
+  read_ids(ConfigReader(raw, path), "eos_token_id", config.eos_token_ids);
 }
 
 }  // namespace
@@ -239,17 +258,29 @@ DecoderConfig parse_decoder_config(const Json& raw, const fs::path& path) {
 }
 
 DecoderConfig read_decoder_config(const fs::path& model_dir) {
-  if (!fs::is_directory(model_dir)) {
-    throw FormatError(str(model_dir.string(), ": no such model directory"));
-  }
-  const fs::path path = model_dir / "config.json";
+  const fs::path path = config_path(model_dir);
   DecoderConfig config = parse_decoder_config(read_json(path), path);
-  const fs::path generation = model_dir / "generation_config.json";
-  if (fs::exists(generation)) {
-    const Json raw = read_json(generation);
-    read_ids(ConfigReader(raw, generation), "eos_token_id", config.eos_token_ids);
-  }
+  read_generation_stops(model_dir, config);
   return config;
+}
+
+ConfigReport inspect_decoder_config(const fs::path& model_dir) {
+  const fs::path path = config_path(model_dir);
+  Json raw = read_json(path);
+  ConfigReport report;
+  std::set<std::string> refused;
+  for (;;) {
+    try {
+      report.config = parse_decoder_config(raw, path);
+      read_generation_stops(model_dir, *report.config);
+      return report;
+    } catch (const ConfigKeyError& error) {
+      const std::string& key = error.outermost_key();
+      // Without a key that was refused, it is missing: the first message is the one that helps.
+      if (refused.insert(key).second) report.unsupported.emplace_back(error.what());
+      if (raw.erase(key) == 0) return report;
+    }
+  }
 }
 
 }  // namespace cohort

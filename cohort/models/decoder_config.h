@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace cohort {
 enum class HeadKind {
   kCausalLm,
   kSequenceClassification,  ///< "score": num_labels scores of a sequence's last token
-  kTokenClassification,     ///< "score" with a bias: num_labels scores of every token
+  kTokenClassification,     ///< "score": num_labels scores of every token
 };
 
 /// Names of a layer's parts on disk, behind "model.layers.N.".
@@ -55,6 +56,7 @@ struct DecoderConfig {
   int64_t context_length = 0;  ///< the longest sequence: max_position_embeddings, or more by a rope scaling
   int64_t sliding_window = 0;
   int64_t num_labels = 0;  ///< of a classification head
+  bool head_bias = false;  ///< of a classification head
   int64_t num_experts = 0;
   int64_t num_experts_per_tok = 0;
   int64_t moe_intermediate_size = 0;
@@ -85,6 +87,15 @@ DecoderConfig read_decoder_config(const std::filesystem::path& model_dir);
 
 /// The same from a parsed file; `path` is for messages.
 DecoderConfig parse_decoder_config(const Json& raw, const std::filesystem::path& path);
+
+/// A model's config.json read as far as it can be.
+struct ConfigReport {
+  std::optional<DecoderConfig> config;   ///< as if the refused keys were absent; none where that is no model
+  std::vector<std::string> unsupported;  ///< for each refused key what read_decoder_config would say of it
+};
+
+/// What `cohort info` shows. Throws FormatError when there is no JSON object to read.
+ConfigReport inspect_decoder_config(const std::filesystem::path& model_dir);
 
 /// The families' language model classes, in the order of families.def.
 std::vector<std::string> supported_architectures();

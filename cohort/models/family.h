@@ -10,9 +10,10 @@
 namespace cohort {
 
 struct Family {
-  const char* stem;        ///< its classes are STEMForCausalLM, STEMForSequenceClassification, ...
-  const char* model_type;  ///< of config.json
-  const char* defaults;    ///< JSON: values of keys that a config.json may leave out, as in transformers
+  const char* stem;                 ///< its classes are STEMForCausalLM, STEMForSequenceClassification, ...
+  const char* head_stem = nullptr;  ///< of the classification classes where it is another one
+  const char* model_type;           ///< of config.json
+  const char* defaults;  ///< JSON: values of keys that a config.json may leave out, as in transformers
   WeightNames names;
 
   /// Fills what differs from the common decoder. Throws FormatError naming the key.

@@ -67,6 +67,17 @@ int64_t logits_bytes(const Decoder& decoder, int64_t rows) {
   return std::min(logit_rows_at_once(vocabulary), rows) * vocabulary * (kFloatBytes + 2 * element);
 }
 
+/// A trained model as float32 masters and packed, a frozen one as it is and packed. (Its adapters are masters
+/// and packed, both float32.)
+int64_t weight_bytes(const Decoder& decoder) {
+  const auto element = static_cast<int64_t>(c10::elementSize(decoder.compute_dtype()));
+  return decoder.num_parameters() * (decoder.lora_state() != nullptr ? 2 * element : kFloatBytes + element);
+}
+
+int64_t cache_bytes(const Decoder& decoder, int64_t pages) {
+  return pages * kPageRows * KvCache::bytes_per_row(decoder.config(), decoder.compute_dtype());
+}
+
 int64_t sum(const MemoryPlan::Parts& parts) {
   int64_t total = 0;
   for (const auto& [name, bytes] : parts) total += bytes;
@@ -86,19 +97,17 @@ std::string list(const MemoryPlan::Parts& parts) {
 int64_t MemoryPlan::total() const { return sum(always) + std::max(sum(sampling), sum(updating)); }
 
 std::string MemoryPlan::describe() const {
-  std::string text = format_bytes(total()) + ": " + list(always);
-  if (!sampling.empty()) text += "; " + list(sampling) + " while sampling";
-  return text + (sampling.empty() ? "; " : " or ") + list(updating) + " while updating";
+  std::string phases;
+  if (!sampling.empty()) phases = list(sampling) + " while sampling";
+  if (!updating.empty()) phases += (phases.empty() ? "" : " or ") + list(updating) + " while updating";
+  return format_bytes(total()) + ": " + list(always) + "; " + phases;
 }
 
 MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step) {
-  const int64_t parameters = decoder.num_parameters();
-  const auto element = static_cast<int64_t>(c10::elementSize(decoder.compute_dtype()));
   const int64_t rows = std::min(step.rows, std::max(step.tokens_per_microbatch, step.longest_sequence));
   const int64_t trained = decoder.num_trained();
-  // A frozen model is there as it is and packed, its adapters as masters and packed, both float32.
   const bool is_adapted = decoder.lora_state() != nullptr;
-  const int64_t weights = parameters * (is_adapted ? 2 * element : kFloatBytes + element);
+  const int64_t weights = weight_bytes(decoder);
   MemoryPlan plan;
   plan.always = {{"weights", weights},
                  {"adapters", is_adapted ? trained * 2 * kFloatBytes : 0},
@@ -107,11 +116,17 @@ MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step) {
                  {"optimizer", 2 * trained * kFloatBytes},
                  {"program", kProgramBytes}};
   const int64_t logits = logits_bytes(decoder, step.rows);
-  if (step.cache_pages > 0) {
-    const int64_t row_bytes = KvCache::bytes_per_row(decoder.config(), decoder.compute_dtype());
-    plan.sampling = {{"KV cache", step.cache_pages * kPageRows * row_bytes}, {"logits", logits}};
-  }
+  if (step.cache_pages > 0)
+    plan.sampling = {{"KV cache", cache_bytes(decoder, step.cache_pages)}, {"logits", logits}};
   plan.updating = {{"activations", activation_bytes(decoder, step, rows)}, {"logits", logits}};
+  return plan;
+}
+
+MemoryPlan plan_sampling_memory(const Decoder& decoder, int64_t cache_pages, int64_t num_sequences) {
+  MemoryPlan plan;
+  plan.always = {{"weights", weight_bytes(decoder)}, {"program", kProgramBytes}};
+  plan.sampling = {{"KV cache", cache_bytes(decoder, cache_pages)},
+                   {"logits", logits_bytes(decoder, num_sequences)}};
   return plan;
 }
 

@@ -38,6 +38,9 @@ struct StepShape {
 /// bound that is reached when all completions take their full length.
 MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step);
 
+/// The most that sampling alone takes at once, with `num_sequences` completions alive.
+MemoryPlan plan_sampling_memory(const Decoder& decoder, int64_t cache_pages, int64_t num_sequences);
+
 /// Says what is planned, and warns where the machine has less.
 void report_memory(const MemoryPlan& plan);
 

@@ -154,22 +154,22 @@ def make_config(case, **changes):
     return transformers.AutoConfig.for_model(case.model_type, **values)
 
 
-def from_config(config, dtype=torch.float32):
-    return transformers.AutoModelForCausalLM.from_config(
+def from_config(config, dtype=torch.float32, auto=transformers.AutoModelForCausalLM):
+    return auto.from_config(
         config, dtype=dtype, attn_implementation="eager", experts_implementation="eager"
     ).eval()
 
 
-def load(folder, dtype=torch.float32):
-    return transformers.AutoModelForCausalLM.from_pretrained(
+def load(folder, dtype=torch.float32, auto=transformers.AutoModelForCausalLM):
+    return auto.from_pretrained(
         folder, dtype=dtype, attn_implementation="eager", experts_implementation="eager"
     ).eval()
 
 
-def make_model(config, seed):
+def make_model(config, seed, auto=transformers.AutoModelForCausalLM):
     """Weights large enough that every feature shows, small enough that rounding errors do not grow."""
     torch.manual_seed(seed)
-    model = from_config(config)
+    model = from_config(config, auto=auto)
     middle = 0.0 if config.model_type.startswith("gemma") else 1.0
     with torch.no_grad():
         for name, weight in model.named_parameters():
