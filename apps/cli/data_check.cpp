@@ -8,6 +8,7 @@
 
 #include "cohort/core/hash.h"
 #include "cohort/core/random.h"
+#include "cohort/core/time_text.h"
 #include "cohort/models/decoder_config.h"
 #include "cohort/tasks/dataset.h"
 #include "cohort/tasks/hash_set.h"
@@ -95,7 +96,7 @@ class DataCheck {
     context_ = decoder.context_length;
     tokenizer_ = read_tokenizer(dir, decoder);
     if (tokenizer_ == nullptr) throw FormatError(str(config.model, ": has no tokenizer.json"));
-    format_ = text_format(*tokenizer_, dir);
+    format_ = text_format(*tokenizer_, dir, present_time());
   }
 
   void read(const std::filesystem::path& path) {

@@ -5,6 +5,7 @@
 #include "apps/cli/generation.h"
 #include "apps/cli/rows.h"
 #include "cohort/core/error.h"
+#include "cohort/core/time_text.h"
 #include "cohort/train/evaluation.h"
 #include "cohort/train/run_data.h"
 
@@ -32,7 +33,8 @@ std::vector<Prompt> read_eval_prompts(const EvalConfig& config, const LoadedMode
   if (!model.tokenizer) {
     throw FormatError(str(config.generation.model, ": has no tokenizer.json, which evaluation needs"));
   }
-  auto prompts = read_prompts(config.input, text_format(*model.tokenizer, config.generation.model));
+  auto prompts =
+      read_prompts(config.input, text_format(*model.tokenizer, config.generation.model, present_time()));
   check_prompts(prompts, model.decoder->config());
   return prompts;
 }

@@ -1,12 +1,12 @@
 // cohort render: conversations as text and ids, by the model's chat template.
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
 #include <fstream>
 #include <iostream>
 
 #include "apps/cli/command.h"
 #include "cohort/core/json.h"
+#include "cohort/core/time_text.h"
 #include "cohort/text/assistant_mask.h"
 #include "cohort/text/chat_template.h"
 #include "cohort/text/tokenizer.h"
@@ -30,25 +30,10 @@ struct RenderConfig {
 };
 
 std::tm read_time(const std::string& text) {
-  std::tm time{};
-  if (text.empty()) {
-    const std::time_t now = std::time(nullptr);
-    localtime_r(&now, &time);
-    return time;
-  }
-  int end = 0;
-  const int count = std::sscanf(text.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d%n", &time.tm_year, &time.tm_mon,
-                                &time.tm_mday, &time.tm_hour, &time.tm_min, &time.tm_sec, &end);
-  time.tm_year -= 1900;
-  time.tm_mon -= 1;
-  std::tm normal = time;
-  timegm(&normal);
-  const bool exists = normal.tm_year == time.tm_year && normal.tm_mon == time.tm_mon &&
-                      normal.tm_mday == time.tm_mday && normal.tm_hour == time.tm_hour &&
-                      normal.tm_min == time.tm_min && normal.tm_sec == time.tm_sec;
-  if (count != 6 || end != static_cast<int>(text.size()) || !exists)
-    throw ConfigError(str("--now must be a time such as 2027-03-04T05:06:07, not \"", text, "\""));
-  return normal;
+  if (text.empty()) return present_time();
+  const auto time = parse_time_text(text);
+  if (!time) throw ConfigError(str("--now must be a time such as 2027-03-04T05:06:07, not \"", text, "\""));
+  return *time;
 }
 
 /// The value of `key`, or `fallback` where it is absent or null.

@@ -6,6 +6,7 @@
 #include "apps/cli/rows.h"
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
+#include "cohort/core/time_text.h"
 #include "cohort/sampler/prompt_batches.h"
 #include "cohort/train/run_data.h"
 
@@ -46,7 +47,7 @@ Prompt read_prompt(const Json& row, const std::string& where, const TextFormat* 
 
 std::vector<Prompt> read_prompt_rows(const SampleConfig& config, const LoadedModel& model) {
   std::optional<TextFormat> format;
-  if (model.tokenizer) format = text_format(*model.tokenizer, config.generation.model);
+  if (model.tokenizer) format = text_format(*model.tokenizer, config.generation.model, present_time());
   std::vector<Prompt> prompts;
   for_each_row(config.input, [&](const Json& row, const std::string& where) {
     prompts.push_back(read_prompt(row, where, format ? &*format : nullptr));

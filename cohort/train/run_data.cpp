@@ -71,14 +71,11 @@ void report(const Dataset& dataset, const char* part) {
 /// A model directory's chat template, read when it is first used. Any number of threads may use one object.
 class LazyChatTemplate {
  public:
-  explicit LazyChatTemplate(std::filesystem::path model_dir) : model_dir_(std::move(model_dir)) {}
+  LazyChatTemplate(std::filesystem::path model_dir, const std::tm& now)
+      : model_dir_(std::move(model_dir)), now_(now) {}
 
   std::string render(const Json& messages, const RenderOptions& options) {
-    std::call_once(is_read_, [&] {
-      template_.emplace(ChatTemplate::from_directory(model_dir_));
-      const std::time_t now = std::time(nullptr);
-      localtime_r(&now, &now_);
-    });
+    std::call_once(is_read_, [&] { template_.emplace(ChatTemplate::from_directory(model_dir_)); });
     ChatRequest request;
     request.messages = messages;
     request.tools = options.tools;
@@ -90,17 +87,18 @@ class LazyChatTemplate {
 
  private:
   std::filesystem::path model_dir_;
+  std::tm now_;
   std::once_flag is_read_;
   std::optional<ChatTemplate> template_;
-  std::tm now_{};
 };
 
 }  // namespace
 
-TextFormat text_format(const Tokenizer& tokenizer, const std::filesystem::path& model_dir) {
+TextFormat text_format(const Tokenizer& tokenizer, const std::filesystem::path& model_dir,
+                       const std::tm& now) {
   TextFormat format;
-  format.render = [chat = std::make_shared<LazyChatTemplate>(model_dir)](const Json& messages,
-                                                                         const RenderOptions& options) {
+  const auto chat = std::make_shared<LazyChatTemplate>(model_dir, now);
+  format.render = [chat](const Json& messages, const RenderOptions& options) {
     return chat->render(messages, options);
   };
   format.tokenize = [&tokenizer](const std::string& text) { return tokenizer.encode(text); };
@@ -136,11 +134,11 @@ std::vector<Prompt> all_prompts(const Dataset& dataset, const TextFormat& format
 }
 
 SftFormat sft_format(const Tokenizer& tokenizer, const std::filesystem::path& model_dir,
-                     const DecoderConfig& model) {
+                     const DecoderConfig& model, const std::tm& now) {
   // What ends completions in the rollout ends them here.
   std::optional<int32_t> eos = tokenizer.eos_token_id();
   if (const auto stops = stop_token_ids(model, &tokenizer); !eos && !stops.empty()) eos = stops.front();
-  return {text_format(tokenizer, model_dir), eos};
+  return {text_format(tokenizer, model_dir, now), eos};
 }
 
 SftExample to_sft_example(const Row& row, const SftFormat& format) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <optional>
 #include <vector>
@@ -15,9 +16,9 @@
 namespace cohort {
 
 /// How text becomes ids under a model directory's tokenizer, which must outlive this, and its chat template,
-/// which is read when the first conversation asks for it. Templates that ask for the time get that of the
-/// first one.
-TextFormat text_format(const Tokenizer& tokenizer, const std::filesystem::path& model_dir);
+/// which is read when the first conversation asks for it. Templates that ask for the time get `now`.
+TextFormat text_format(const Tokenizer& tokenizer, const std::filesystem::path& model_dir,
+                       const std::tm& now);
 
 enum class DataPart { kTrain, kEvaluation };
 
@@ -36,7 +37,7 @@ struct SftFormat {
 };
 
 SftFormat sft_format(const Tokenizer& tokenizer, const std::filesystem::path& model_dir,
-                     const DecoderConfig& model);
+                     const DecoderConfig& model, const std::tm& now);
 
 struct SftExample {
   std::string id;  ///< "FILE:LINE"

@@ -10,10 +10,12 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <sstream>
 
 #include "cohort/core/atomic_file.h"
 #include "cohort/core/error.h"
+#include "cohort/core/time_text.h"
 
 namespace cohort {
 namespace {
@@ -51,8 +53,8 @@ void check_unused(const fs::path& root) {
   if (!fs::is_directory(root)) return;
   for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
     const fs::path name = entry.path().filename();
-    if (name == ".lock" || name == "config.toml.tmp" || (name == "checkpoints" && fs::is_empty(entry)))
-      continue;
+    static const std::set<fs::path> kBeginning{".lock", ".start", ".start.tmp", "config.toml.tmp"};
+    if (kBeginning.contains(name) || (name == "checkpoints" && fs::is_empty(entry))) continue;
     throw ConfigError(str(root.string(), ": holds ", name.string(),
                           ", which is no run's beginning: choose a new run.dir or empty this one"));
   }
@@ -83,14 +85,16 @@ RunDirectory::~RunDirectory() {
   if (lock_ >= 0) ::close(lock_);
 }
 
-RunDirectory RunDirectory::create(const fs::path& root, const std::string& config_toml) {
+RunDirectory RunDirectory::create(const fs::path& root, const std::string& config_toml,
+                                  const std::tm& start) {
   if (holds_run(root)) {
     throw ConfigError(
         str(root.string(), ": holds a run already: continue it with --resume or choose another run.dir"));
   }
   check_unused(root);
   RunDirectory run(root);
-  write_file_atomically(run.config_file(), config_toml);
+  write_file_atomically(run.start_file(), to_time_text(start) + "\n");
+  write_file_atomically(run.config_file(), config_toml);  // last: it says that the run is there
   return run;
 }
 
@@ -99,6 +103,15 @@ RunDirectory RunDirectory::resume(const fs::path& root, const std::string& confi
   RunDirectory run(root);
   check_same_settings(run.config_file(), read_text(run.config_file()), config_toml);
   return run;
+}
+
+std::tm RunDirectory::start_of(const fs::path& root) {
+  const fs::path path = root / ".start";
+  std::string text = read_text(path);
+  if (text.ends_with('\n')) text.pop_back();
+  const auto time = parse_time_text(text);
+  if (!time) throw FormatError(str(path.string(), ": must hold a time such as 2027-03-04T05:06:07"));
+  return *time;
 }
 
 bool RunDirectory::holds_run(const fs::path& root) { return fs::exists(root / "config.toml"); }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -14,13 +15,17 @@ namespace cohort {
 /// Holds the run's lock: one process at a time writes to a run. Movable; the lock goes with the last owner.
 class RunDirectory {
  public:
-  /// Begins a run: makes the directory and writes `config_toml`. Throws ConfigError when a run is there
-  /// already.
-  static RunDirectory create(const std::filesystem::path& root, const std::string& config_toml);
+  /// Begins a run: makes the directory and writes `config_toml` and the time. Throws ConfigError when a run
+  /// is there already.
+  static RunDirectory create(const std::filesystem::path& root, const std::string& config_toml,
+                             const std::tm& start);
 
   /// Continues a run. Throws ConfigError when there is none, or naming the first setting that is not the
   /// run's own.
   static RunDirectory resume(const std::filesystem::path& root, const std::string& config_toml);
+
+  /// The time that `create` was given. Throws FormatError when it can't be read.
+  static std::tm start_of(const std::filesystem::path& root);
 
   /// Whether `create` got as far as a config.toml there.
   static bool holds_run(const std::filesystem::path& root);
@@ -33,6 +38,7 @@ class RunDirectory {
 
   const std::filesystem::path& root() const { return root_; }
   std::filesystem::path config_file() const { return root_ / "config.toml"; }
+  std::filesystem::path start_file() const { return root_ / ".start"; }
   std::filesystem::path metrics_file() const { return root_ / "metrics.jsonl"; }
   std::filesystem::path timings_file() const { return root_ / "timings.jsonl"; }
   std::filesystem::path completions_file() const { return root_ / "completions.jsonl"; }

@@ -8,6 +8,7 @@
 #include "cohort/core/config_io.h"
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
+#include "cohort/core/time_text.h"
 #include "cohort/models/pretrained.h"
 #include "cohort/sampler/prompt_batches.h"
 #include "cohort/tasks/dataset_source.h"
@@ -26,13 +27,18 @@
 namespace cohort {
 namespace {
 
+/// When the run was begun: now, or what it wrote down. What chat templates are told is the time.
+std::tm run_start(const RunConfig& run, bool resume) {
+  // A run killed before it was set up is begun again.
+  return resume && RunDirectory::holds_run(run.dir) ? RunDirectory::start_of(run.dir) : present_time();
+}
+
 template <typename Config>
-RunDirectory open_run(const Config& config, bool resume) {
+RunDirectory open_run(const Config& config, bool resume, const std::tm& start) {
   Config copy = config;
   const std::string toml = to_toml(settings_of(copy));
-  // A run killed before it was set up is begun again.
   if (resume && RunDirectory::holds_run(config.run.dir)) return RunDirectory::resume(config.run.dir, toml);
-  return RunDirectory::create(config.run.dir, toml);
+  return RunDirectory::create(config.run.dir, toml, start);
 }
 
 /// The model to train: all of it, or adapters on it.
@@ -199,7 +205,8 @@ int run_grpo(const TrainConfig& config, bool resume) {
   const auto policy = load_model(config.model, config.lora, config.seed);
   check_router_loss(config.train.router_aux_loss_coef, policy->config());
   const auto tokenizer = require_tokenizer(config.model.path, policy->config());
-  const TextFormat format = text_format(*tokenizer, config.model.path);
+  const std::tm start = run_start(config.run, resume);
+  const TextFormat format = text_format(*tokenizer, config.model.path, start);
   const Dataset data = open_prompts(config.data, DataPart::kTrain, format, policy->config());
   check_stop_strings(config.rollout.stop_strings, tokenizer.get());
   check_cache(config, data, format, policy->config());
@@ -229,7 +236,7 @@ int run_grpo(const TrainConfig& config, bool resume) {
     evaluate_step = evaluator(config, eval_sampler, *tokenizer, policy->config(), std::move(held_out));
   }
 
-  const RunDirectory run = open_run(config, resume);
+  const RunDirectory run = open_run(config, resume, start);
   report_memory(plan_memory(*policy, shape));
   report_exactness(*policy);
   log_ignored_sampling_defaults(config.model.path);
@@ -248,7 +255,8 @@ int run_sft(const SftConfig& config, bool resume) {
   const auto model = load_model(config.model, config.lora, config.seed);
   check_router_loss(config.train.router_aux_loss_coef, model->config());
   const auto tokenizer = require_tokenizer(config.model.path, model->config());
-  const SftFormat format = sft_format(*tokenizer, config.model.path, model->config());
+  const std::tm start = run_start(config.run, resume);
+  const SftFormat format = sft_format(*tokenizer, config.model.path, model->config(), start);
   const Dataset data = open_examples(config.data, format, model->config());
   RowCursor rows(data, config.seed, config.data.shuffle_dataset);
   const StepShape shape = step_shape(config, data);
@@ -257,7 +265,7 @@ int run_sft(const SftConfig& config, bool resume) {
   const int64_t steps = num_steps(config.train.max_steps, config.train.num_train_epochs, data.num_rows(),
                                   config.train.sequences_per_step);
   SftTrainer trainer(config, steps, *model, format, rows, optimizer);
-  const RunDirectory run = open_run(config, resume);
+  const RunDirectory run = open_run(config, resume, start);
   report_memory(plan_memory(*model, shape));
   const LoopConfig loop{.max_steps = steps,
                         .save_steps = config.train.save_steps,

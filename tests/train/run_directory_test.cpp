@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "cohort/core/error.h"
+#include "cohort/core/time_text.h"
 #include "cohort/train/metrics_log.h"
 #include "tests/core/test_files.h"
 
@@ -14,13 +15,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
+const std::tm kStart = *parse_time_text("2027-03-04T05:06:07");
+
+TEST(RunDirectory, KnowsWhenItWasBegun) {
+  TemporaryDirectory directory;
+  const RunDirectory run = RunDirectory::create(directory.path(), "", kStart);
+  EXPECT_EQ(to_time_text(RunDirectory::start_of(directory.path())), "2027-03-04T05:06:07");
+  write_text(run.start_file(), "yesterday\n");
+  EXPECT_THROW(RunDirectory::start_of(directory.path()), FormatError);
+}
+
 TEST(RunDirectory, IsCreatedOnce) {
   TemporaryDirectory directory;
   const fs::path root = directory.path() / "runs" / "first";
   EXPECT_FALSE(RunDirectory::holds_run(root));
-  EXPECT_EQ(read_text(RunDirectory::create(root, "seed = 1\n").config_file()), "seed = 1\n");
+  EXPECT_EQ(read_text(RunDirectory::create(root, "seed = 1\n", kStart).config_file()), "seed = 1\n");
   EXPECT_TRUE(RunDirectory::holds_run(root));
-  const std::string message = message_of<ConfigError>([&] { RunDirectory::create(root, "seed = 1\n"); });
+  const std::string message =
+      message_of<ConfigError>([&] { RunDirectory::create(root, "seed = 1\n", kStart); });
   EXPECT_NE(message.find("--resume"), std::string::npos) << message;
 }
 
@@ -28,7 +40,7 @@ TEST(RunDirectory, ResumesWithTheSameSettingsOnly) {
   TemporaryDirectory directory;
   EXPECT_THROW(RunDirectory::resume(directory.path(), ""), ConfigError);
   {
-    RunDirectory::create(directory.path(), "seed = 1\nbeta = 0.0\n");
+    RunDirectory::create(directory.path(), "seed = 1\nbeta = 0.0\n", kStart);
   }
   EXPECT_NO_THROW(RunDirectory::resume(directory.path(), "seed = 1\nbeta = 0.0\n"));
   const std::string message =
@@ -43,7 +55,7 @@ TEST(RunDirectory, ResumesWithTheSameSettingsOnly) {
 TEST(RunDirectory, HasOneWriter) {
   TemporaryDirectory directory;
   {
-    RunDirectory first = RunDirectory::create(directory.path(), "");
+    RunDirectory first = RunDirectory::create(directory.path(), "", kStart);
     RunDirectory moved = std::move(first);
     EXPECT_THROW(RunDirectory::resume(directory.path(), ""), ConfigError);
   }
@@ -52,7 +64,7 @@ TEST(RunDirectory, HasOneWriter) {
 
 TEST(RunDirectory, ListsAndRetiresCheckpoints) {
   TemporaryDirectory directory;
-  const RunDirectory run = RunDirectory::create(directory.path(), "");
+  const RunDirectory run = RunDirectory::create(directory.path(), "", kStart);
   for (int64_t step : {100, 5, 20, 123456789}) fs::create_directories(run.checkpoint(step));
   fs::create_directories(run.temporary_checkpoint(30));
   fs::create_directories(directory.path() / "checkpoints" / ".trash-step-00000001");
@@ -68,7 +80,8 @@ TEST(RunDirectory, ListsAndRetiresCheckpoints) {
 TEST(MetricsLog, WritesFiguresAndTimingsApart) {
   TemporaryDirectory directory;
   const char* kept = std::getenv("COHORT_KEEP_RUN");
-  const RunDirectory run = RunDirectory::create(kept != nullptr ? fs::path(kept) : directory.path(), "");
+  const RunDirectory run =
+      RunDirectory::create(kept != nullptr ? fs::path(kept) : directory.path(), "", kStart);
   MetricsLog log(run);
   log.write(1, {{"reward", 0.1}, {"loss", std::nan("")}}, {{"timing_s/gen", 2.5}}, 1e9);
   log.write(2, {}, {{"timing_s/testing", 0.5}}, 1e9 + 1);
@@ -81,7 +94,7 @@ TEST(MetricsLog, WritesFiguresAndTimingsApart) {
 
 TEST(MetricsLog, GoesBackToACheckpoint) {
   TemporaryDirectory directory;
-  const RunDirectory run = RunDirectory::create(directory.path(), "");
+  const RunDirectory run = RunDirectory::create(directory.path(), "", kStart);
   std::string known_metrics, known_events;
   Json sizes;
   {
