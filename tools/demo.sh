@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # The main job, end to end: a tiny model is warm-started on demonstrations of countdown, two in five of which miss the
 # target, then trained by GRPO, which sees the reward alone; held-out accuracy and three sample completions before and
-# after. SEED=2 tools/demo.sh repeats it with another seed.
+# after. SEED=2 tools/demo.sh repeats it with another seed, CONFIG=config.json RUN=folder with another model.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cohort=build/cohort
 seed=${SEED:-1}
-run=runs/demo-$seed
+config=${CONFIG:-recipes/demo/config.json}
+run=${RUN:-runs/demo-$seed}
 rm -rf "$run"
 mkdir -p "$run"
 
@@ -31,7 +32,7 @@ say "problems: 4000 to train on, 512 held out"
 "$cohort" data countdown --count 512 --seed "$seed" --split test --output "$run/test.jsonl"
 
 say "warm start: supervised training of a random model on worked solutions, two in five of which miss the target"
-"$cohort" init --config recipes/demo/config.json --tokenizer recipes/demo --seed "$seed" --output "$run/start"
+"$cohort" init --config "$config" --tokenizer recipes/demo --seed "$seed" --output "$run/start"
 "$cohort" sft recipes/demo/sft.toml --seed "$seed" --model.path "$run/start" --data.path "$run/train.jsonl" \
   --run-dir "$run/warm"
 judge before "$run/warm/final"

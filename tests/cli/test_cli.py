@@ -585,11 +585,30 @@ class ModelDirectoryTest(CliTest):
             "0 <|endoftext|>",
             "KV cache 512 bytes a token",  # 2 layers, keys and values of 2 heads of 16, 4 bytes each
             "KV cache 256 bytes a token",
-            f"about {20 * count / 1024:.1f} KiB (20 bytes a parameter",
-            f"about {18 * count / 1024:.1f} KiB (18 bytes a parameter",
+            "20 bytes a parameter to train",
+            "18 bytes a parameter to train",
+            f"gradients {4 * count / 1024:.1f} KiB, optimizer {8 * count / 1024:.1f} KiB",
+            f"weights {6 * count / 1024:.1f} KiB, program",
+            f"planned for   8 prompts of {CONTEXT // 2} tokens x 8 completions of {CONTEXT - CONTEXT // 2}",
         ]:
             self.assertIn(part, text)
         self.assertIn("prompts must be token ids", self.cohort("info", self.no_tokenizer).stdout)
+
+    def test_info_lists_every_unsupported_key(self):
+        folder = self.folder / "unsupported"
+        shutil.copytree(self.model, folder)
+        config = json.loads((folder / "config.json").read_text())
+        config |= {"hidden_act": "relu", "quantization_config": {"bits": 4}, "head_dim": 3}
+        config["rope_parameters"] = {"rope_type": "spiral", "rope_theta": 1e4}
+        (folder / "config.json").write_text(json.dumps(config))
+        result = run("info", folder)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("listed above", result.stderr)
+        lines = [line for line in result.stdout.splitlines() if line.startswith("unsupported")]
+        self.assertEqual(len(lines), 4, lines)
+        for key in ("hidden_act", "quantization_config", "head_dim", "rope_parameters"):
+            self.assertTrue(any(f'"{key}' in line for line in lines), key)
+        self.assertIn("Qwen3ForCausalLM", result.stdout)
 
 
 class SampleTest(CliTest):
@@ -976,6 +995,44 @@ class RunTest(CliTest):
                         drawn = [(row["completion_ids"], row["logprobs"]) for row in rows]
                         expected = expected or drawn
                         self.assertEqual(drawn, expected)
+
+
+class SftTest(CliTest):
+    """Adapters with dropout: which elements a row loses depends on the row, not on how a batch is cut."""
+
+    RECIPE = """
+        [optimizer]
+        learning_rate = 0.02
+        lr_scheduler_type = "constant"
+        [train]
+        max_steps = 3
+        sequences_per_step = 8
+        [lora]
+        r = 4
+    """
+
+    def losses(self, name, *options):
+        rows = [{"prompt": f"{i} + {i} =", "completion": f" {2 * i} " + "so " * i} for i in range(1, 9)]
+        data = write_lines(self.folder / "sft-rows.jsonl", rows)
+        recipe = self.folder / "sft.toml"
+        recipe.write_text(self.RECIPE)
+        run_dir = self.folder / f"sft-{name}"
+        places = ("--model.path", self.model, "--data.path", data, "--run-dir", run_dir)
+        self.cohort("sft", recipe, *places, *options)
+        return [(row["loss"], row["grad_norm"]) for row in read_lines(run_dir / "metrics.jsonl")]
+
+    def largest_difference(self, left, right):
+        pairs = [pair for steps in zip(left, right, strict=True) for pair in zip(*steps, strict=True)]
+        return max(abs(a - b) / abs(b) for a, b in pairs)
+
+    def test_dropout_does_not_depend_on_microbatches(self):
+        dropout = ("--lora.dropout", 0.4)
+        whole = self.losses("whole", *dropout)
+        cut = self.losses("cut", *dropout, "--tokens_per_microbatch", 1)
+        # Sums of another order, over three updates at a high rate; another draw moves them by far more.
+        self.assertLess(self.largest_difference(cut, whole), 1e-4)
+        for name, options in (("none", ()), ("seed", (*dropout, "--seed", 9))):
+            self.assertGreater(self.largest_difference(self.losses(name, *options), whole), 1e-2)
 
 
 class WrongInputTest(CliTest):

@@ -82,14 +82,24 @@ double loss_of(const Decoder& decoder, const std::vector<PackGroup>& groups) {
   return loss_of(decoder, *pack(groups, at::kCPU)).item<double>();
 }
 
+/// How a gradient is taken; the loss of the balance of experts is counted in `balance_loss`.
+struct Pass {
+  int64_t max_rows = 1 << 20;
+  bool recompute = false;
+  double router_aux_loss_coef = 0.0;
+  double balance_loss = 0.0;
+};
+
 /// The gradient of each parameter, summed over micro-batches, in float64.
-std::vector<at::Tensor> gradients(const Decoder& decoder, const std::vector<PackGroup>& groups,
-                                  int64_t max_rows = 1 << 20, bool recompute = false) {
+std::vector<at::Tensor> gradients(const Decoder& decoder, const std::vector<PackGroup>& groups, Pass& pass) {
   for (at::Tensor parameter : decoder.parameters()) parameter.mutable_grad() = at::Tensor();
-  for (const auto& microbatch : cut_into_microbatches(groups, max_rows)) {
+  const double balance = balance_weight(decoder.config(), groups, pass.router_aux_loss_coef);
+  for (const auto& microbatch : cut_into_microbatches(groups, pass.max_rows)) {
     const auto batch = pack(microbatch, at::kCPU);
-    batch->input.recompute = recompute;
+    batch->input.recompute = pass.recompute;
+    batch->balance_experts(balance);
     loss_of(decoder, *batch).backward();
+    pass.balance_loss += batch->balance.loss;
   }
   std::vector<at::Tensor> result;
   for (const at::Tensor& parameter : decoder.parameters()) {
@@ -97,6 +107,12 @@ std::vector<at::Tensor> gradients(const Decoder& decoder, const std::vector<Pack
     result.push_back(parameter.grad().defined() ? parameter.grad().to(at::kDouble).clone() : at::Tensor());
   }
   return result;
+}
+
+std::vector<at::Tensor> gradients(const Decoder& decoder, const std::vector<PackGroup>& groups,
+                                  int64_t max_rows = 1 << 20, bool recompute = false) {
+  Pass pass{.max_rows = max_rows, .recompute = recompute};
+  return gradients(decoder, groups, pass);
 }
 
 /// The largest over parameters of |a - b| / |b|.
@@ -151,6 +167,23 @@ TEST_P(PackedGradientsTest, CuttingChangesNothing) {
   const std::vector<at::Tensor> whole = gradients(*float32_, batch.groups());
   for (const int64_t max_rows : {250, 90, 1}) {
     EXPECT_LT(relative_difference(gradients(*float32_, batch.groups(), max_rows), whole), 1e-6) << max_rows;
+  }
+}
+
+TEST_P(PackedGradientsTest, BalancingExpertsDependsOnNeitherCuttingNorRecomputing) {
+  if (float32_->config().num_experts == 0) return;
+  const Batch batch = make_batch({1, 16, 70, 130}, 4, 40);
+  Pass whole{.router_aux_loss_coef = 3.0};
+  const std::vector<at::Tensor> expected = gradients(*float32_, batch.groups(), whole);
+  EXPECT_GT(relative_difference(expected, gradients(*float32_, batch.groups())), 1e-2);
+  // Even choices of two experts a row give 3.0 * 2; likelier experts are chosen more often.
+  EXPECT_GT(whole.balance_loss, 6.0);
+  for (const bool recompute : {false, true}) {
+    for (const int64_t max_rows : {250, 90, 1}) {
+      Pass cut{.max_rows = max_rows, .recompute = recompute, .router_aux_loss_coef = 3.0};
+      EXPECT_LT(relative_difference(gradients(*float32_, batch.groups(), cut), expected), 1e-6) << max_rows;
+      EXPECT_NEAR(cut.balance_loss, whole.balance_loss, 1e-5) << max_rows;
+    }
   }
 }
 
