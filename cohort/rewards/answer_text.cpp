@@ -1,8 +1,15 @@
 #include "cohort/rewards/answer_text.h"
 
-#include "cohort/core/json.h"
-
 namespace cohort {
+namespace {
+
+std::string_view behind_thinking(std::string_view text) {
+  constexpr std::string_view kClose = "</think>";
+  const size_t close = text.rfind(kClose);
+  return close == std::string_view::npos ? text : text.substr(close + kClose.size());
+}
+
+}  // namespace
 
 std::optional<std::string_view> last_answer(std::string_view text) {
   constexpr std::string_view kOpen = "<answer>";
@@ -24,6 +31,26 @@ std::optional<std::string_view> last_boxed(std::string_view text) {
     if (text[i] == '{') ++depth;
     if (text[i] == '}' && --depth == 0) return text.substr(begin, i - begin);
   }
+  return std::nullopt;
+}
+
+std::string_view stated_answer(std::string_view text) {
+  const std::string_view rest = behind_thinking(text);
+  if (const auto answer = last_answer(rest)) return trim(*answer);
+  if (const auto boxed = last_boxed(rest)) return trim(*boxed);
+  return trim(rest);
+}
+
+bool is_marked(std::string_view text) {
+  const std::string_view rest = behind_thinking(text);
+  return last_answer(rest) || last_boxed(rest);
+}
+
+std::optional<std::string> column_text(const Json& fields, const std::string& column) {
+  const auto value = fields.find(column);
+  if (value == fields.end()) return std::nullopt;
+  if (value->is_string()) return value->get<std::string>();
+  if (value->is_number()) return value->dump();
   return std::nullopt;
 }
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "cohort/core/json.h"
+
 namespace cohort {
 
 /// What stands between the last </answer> and the <answer> before it; nothing where there is no such pair.
@@ -12,6 +14,16 @@ std::optional<std::string_view> last_answer(std::string_view text);
 
 /// What the braces of the last \boxed{} hold; nothing where there is none or its braces don't close.
 std::optional<std::string_view> last_boxed(std::string_view text);
+
+/// What a completion states as its answer: of the text behind the last </think>, the inside of its last
+/// <answer>, or of its last \boxed{}, or else all of it, without white space around.
+std::string_view stated_answer(std::string_view text);
+
+/// Whether `stated_answer` found tags or a box.
+bool is_marked(std::string_view text);
+
+/// The column's text; a number as JSON writes it. Nothing where it is missing or something else.
+std::optional<std::string> column_text(const Json& fields, const std::string& column);
 
 /// `text` without the white space around it.
 std::string_view trim(std::string_view text);

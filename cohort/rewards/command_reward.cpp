@@ -92,7 +92,7 @@ std::unique_ptr<Reward> make_command_reward(const RewardConfig& config) {
   if (config.command.empty()) {
     throw ConfigError(str("reward ", config.name, ": type \"command\" needs `command`, the program to run"));
   }
-  constexpr double kMaxTimeout = 86400.0;
+  constexpr double kDefaultTimeoutS = 10.0, kMaxTimeout = 86400.0;
   const double timeout_s = config.timeout_s.value_or(kDefaultTimeoutS);
   if (!(timeout_s > 0.0 && timeout_s <= kMaxTimeout)) {
     throw ConfigError(str("reward ", config.name, ": timeout_s = ", timeout_s,

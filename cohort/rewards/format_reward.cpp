@@ -1,39 +1,47 @@
-// Format: <think>...</think> and then <answer>...</answer>, each tag once, only white space outside.
+// Format: sections in tags, one behind the other, each tag once, only white space outside; <think>...</think>
+// and then <answer>...</answer> unless the recipe names others (arXiv:2501.12948, section 2.2.2).
 #include <string_view>
 
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/make_reward.h"
+#include "cohort/rewards/section_tags.h"
 
 namespace cohort {
 namespace {
 
 // What is wrong with the format, or nothing.
-std::string find_fault(std::string_view text) {
-  constexpr std::string_view kTags[] = {"<think>", "</think>", "<answer>", "</answer>"};
-  constexpr bool kIsInside[] = {false, true, false, true};  // is free text allowed before the tag?
+std::string find_fault(std::string_view text, const std::vector<std::string>& tags) {
   size_t position = 0;
-  for (size_t i = 0; i < std::size(kTags); ++i) {
-    size_t found = text.find(kTags[i]);
-    if (found == std::string_view::npos) return str(kTags[i], " is missing");
-    if (text.rfind(kTags[i]) != found) return str(kTags[i], " occurs more than once");
-    if (found < position) return str(kTags[i], " is out of order");
-    std::string_view before = text.substr(position, found - position);
-    if (!kIsInside[i] && !trim(before).empty()) return str("text before ", kTags[i]);
-    position = found + kTags[i].size();
+  for (size_t i = 0; i < tags.size(); ++i) {
+    const std::string& tag = tags[i];
+    const size_t found = text.find(tag);
+    if (found == std::string_view::npos) return str(tag, " is missing");
+    if (text.rfind(tag) != found) return str(tag, " occurs more than once");
+    if (found < position) return str(tag, " is out of order");
+    const bool is_opening = i % 2 == 0;
+    if (is_opening && !trim(text.substr(position, found - position)).empty()) return str("text before ", tag);
+    position = found + tag.size();
   }
-  return trim(text.substr(position)).empty() ? "" : "text after </answer>";
+  return trim(text.substr(position)).empty() ? "" : str("text after ", tags.back());
 }
 
 class FormatReward : public Reward {
  public:
+  explicit FormatReward(const RewardConfig& config) : tags_(section_tags(config)) {}
+
   RewardResult score(const Prompt&, const Completion& completion) override {
-    std::string fault = find_fault(completion.text);
+    const std::string fault = find_fault(completion.text, tags_);
     return {fault.empty() ? 1.0 : 0.0, RewardStatus::kOk, fault};
   }
+
+ private:
+  std::vector<std::string> tags_;
 };
 
 }  // namespace
 
-std::unique_ptr<Reward> make_format_reward(const RewardConfig&) { return std::make_unique<FormatReward>(); }
+std::unique_ptr<Reward> make_format_reward(const RewardConfig& config) {
+  return std::make_unique<FormatReward>(config);
+}
 
 }  // namespace cohort

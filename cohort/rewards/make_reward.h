@@ -7,7 +7,7 @@
 
 namespace cohort {
 
-#define REWARD(name, meaning) std::unique_ptr<Reward> make_##name##_reward(const RewardConfig& config);
+#define REWARD(name, keys, meaning) std::unique_ptr<Reward> make_##name##_reward(const RewardConfig& config);
 #include "cohort/rewards/rewards.def"
 #undef REWARD
 

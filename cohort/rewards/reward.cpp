@@ -1,7 +1,10 @@
 #include "cohort/rewards/reward.h"
 
 #include <cmath>
+#include <set>
+#include <sstream>
 
+#include "cohort/core/config_values.h"
 #include "cohort/core/nearest.h"
 #include "cohort/rewards/make_reward.h"
 
@@ -10,25 +13,31 @@ namespace {
 
 struct RewardEntry {
   const char* type;
+  const char* keys;
   std::unique_ptr<Reward> (*make)(const RewardConfig&);
 };
 
 constexpr RewardEntry kRewards[] = {
-#define REWARD(name, meaning) {#name, make_##name##_reward},
+#define REWARD(name, keys, meaning) {#name, keys, make_##name##_reward},
 #include "cohort/rewards/rewards.def"
 #undef REWARD
 };
 
-void validate(const RewardConfig& config, const std::string& type) {
-  if (!std::isfinite(config.weight))
-    throw ConfigError(str("reward ", config.name, ": weight must be finite"));
-  if (type != "command" && !config.command.empty()) {
-    throw ConfigError(str("reward ", config.name, ": `command` has no effect on type \"", type,
-                          "\"; set type = \"command\" or remove it"));
-  }
-  if (type != "command" && config.timeout_s) {
-    throw ConfigError(
-        str("reward ", config.name, ": `timeout_s` has no effect on type \"", type, "\"; remove it"));
+/// Refuses keys that were set and that the type does not heed.
+void check_keys(const RewardConfig& config, const RewardEntry& entry) {
+  std::istringstream keys(entry.keys);
+  const std::set<std::string> heeded{std::istream_iterator<std::string>(keys), {}};
+  static const std::set<std::string> kCommonKeys{"name",    "type",     "weight",  "requires",
+                                                 "domains", "clip_min", "clip_max"};
+  RewardConfig given = config, unset;
+  const Section settings = settings_of(given), defaults = settings_of(unset);
+  for (size_t i = 0; i < settings.fields.size(); ++i) {
+    const std::string& key = settings.fields[i].name;
+    if (kCommonKeys.contains(key) || heeded.contains(key)) continue;
+    if (value_text(settings.fields[i]) == value_text(defaults.fields[i])) continue;
+    throw ConfigError(str("reward ", config.name, ": `", key, "` has no effect on type \"", entry.type, "\"",
+                          heeded.empty() ? ", which has no keys" : str(", which heeds ", entry.keys),
+                          "; remove it"));
   }
 }
 
@@ -44,7 +53,11 @@ std::unique_ptr<Reward> make_reward(const RewardConfig& config) {
   const std::string& type = config.type.empty() ? config.name : config.type;
   for (const RewardEntry& entry : kRewards) {
     if (type != entry.type) continue;
-    validate(config, type);
+    if (!std::isfinite(config.weight))
+      throw ConfigError(str("reward ", config.name, ": weight must be finite"));
+    check_keys(config, entry);
+    if (config.clip_min && config.clip_max && *config.clip_min > *config.clip_max)
+      throw ConfigError(str("reward ", config.name, ": `clip_min` is above `clip_max`"));
     return entry.make(config);
   }
   throw ConfigError(str("unknown reward type \"", type, "\"; did you mean \"",

@@ -8,10 +8,10 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "cohort/rewards/reward_config.h"
 #include "cohort/rl/types.h"
 
 namespace cohort {
@@ -23,18 +23,6 @@ class Reward {
   /// Scores `completion` of `prompt`; one call at a time.
   virtual RewardResult score(const Prompt& prompt, const Completion& completion) = 0;
 };
-
-/// One `[[reward]]` table of a recipe.
-struct RewardConfig {
-  std::string name{};  ///< the metric's name, and the type where `type` is empty
-  std::string type{};  ///< a line of rewards.def
-  double weight = 1.0;
-  std::string command{};  ///< type "command": the program and its arguments, run by /bin/sh -c
-  /// type "command": the longest wait for one answer, the program's start included; kDefaultTimeoutS if unset
-  std::optional<double> timeout_s{};
-};
-
-constexpr double kDefaultTimeoutS = 10.0;
 
 /// The type names that `make_reward` knows, in the order of rewards.def.
 std::vector<std::string> reward_types();

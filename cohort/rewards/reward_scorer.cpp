@@ -17,9 +17,21 @@ RewardResult score_safely(Reward& reward, const Prompt& prompt, const Completion
   }
 }
 
+/// The place of the reward that `config` requires.
+std::optional<size_t> find_required(const RewardConfig& config, const std::vector<std::string>& names) {
+  if (config.required.empty()) return std::nullopt;
+  const auto found = std::find(names.begin(), names.end(), config.required);
+  if (found == names.end() || config.required == config.name) {
+    throw ConfigError(str("reward ", config.name, ": `requires` = \"", config.required,
+                          "\" must be the `name` of another [[reward]]"));
+  }
+  return found - names.begin();
+}
+
 }  // namespace
 
-RewardScorer::RewardScorer(const std::vector<RewardConfig>& configs) : queues_(configs.size()) {
+RewardScorer::RewardScorer(const std::vector<RewardConfig>& configs)
+    : configs_(configs), queues_(configs.size()) {
   if (configs.empty()) throw ConfigError("no reward is given; add a [[reward]] table");
   for (const RewardConfig& config : configs) {
     if (config.name.empty()) throw ConfigError("a [[reward]] table has no `name`");
@@ -31,6 +43,7 @@ RewardScorer::RewardScorer(const std::vector<RewardConfig>& configs) : queues_(c
     names_.push_back(config.name);
     weights_.push_back(config.weight);
   }
+  for (const RewardConfig& config : configs) required_.push_back(find_required(config, names_));
   for (size_t reward = 0; reward < rewards_.size(); ++reward)
     workers_.emplace_back([this, reward] { work(reward); });
 }
@@ -70,12 +83,39 @@ RewardMatrix RewardScorer::take(int64_t group) {
                "the samples of group ", group, " are not numbered from 0");
   RewardMatrix matrix(num_completions, names_);
   for (auto& [index, sample] : samples) {
+    shape(sample.results);
     for (size_t reward = 0; reward < rewards_.size(); ++reward) {
       matrix.at(index, static_cast<int64_t>(reward)) = std::move(sample.results[reward]);
     }
   }
   groups_.erase(entry);
   return matrix;
+}
+
+bool RewardScorer::applies(size_t reward, const Prompt& prompt) const {
+  const std::vector<std::string>& domains = configs_[reward].domains;
+  if (domains.empty()) return true;
+  const auto domain = prompt.fields.find("domain");
+  return domain != prompt.fields.end() && domain->is_string() &&
+         std::find(domains.begin(), domains.end(), domain->get<std::string>()) != domains.end();
+}
+
+void RewardScorer::shape(std::vector<RewardResult>& results) const {
+  const std::vector<RewardResult> raw = results;
+  for (size_t i = 0; i < results.size(); ++i) {
+    RewardResult& result = results[i];
+    if (result.status != RewardStatus::kOk) continue;
+    if (configs_[i].clip_min) result.score = std::max(result.score, *configs_[i].clip_min);
+    if (configs_[i].clip_max) result.score = std::min(result.score, *configs_[i].clip_max);
+    if (!required_[i]) continue;
+    const RewardResult& required = raw[*required_[i]];
+    if (required.status == RewardStatus::kSkipped) continue;
+    if (required.status != RewardStatus::kOk) {
+      result = {0.0, required.status, str(names_[*required_[i]], ": ", required.detail)};
+    } else if (required.score < 1.0) {
+      result = {0.0, RewardStatus::kOk, str("counts only with ", names_[*required_[i]])};
+    }
+  }
 }
 
 void RewardScorer::work(size_t reward) {
@@ -87,7 +127,9 @@ void RewardScorer::work(size_t reward) {
     Sample* sample = queue.front();
     queue.pop_front();
     lock.unlock();
-    RewardResult result = score_safely(*rewards_[reward], sample->prompt, sample->completion);
+    RewardResult result = applies(reward, sample->prompt)
+                              ? score_safely(*rewards_[reward], sample->prompt, sample->completion)
+                              : RewardResult{0.0, RewardStatus::kSkipped, "the row is of another domain"};
     lock.lock();
     sample->results[reward] = std::move(result);
     --sample->num_pending;

@@ -17,7 +17,8 @@ namespace cohort {
 /// One worker thread per reward, which sees the completions in the order of `submit`. Any thread may call.
 class RewardScorer {
  public:
-  /// Throws ConfigError for no reward, two of one name, or what `make_reward` refuses.
+  /// Throws ConfigError for no reward, two of one name, one that requires what is not there, or what
+  /// `make_reward` refuses.
   explicit RewardScorer(const std::vector<RewardConfig>& configs);
 
   /// Drops what was not scored yet and waits for the calls under way.
@@ -33,7 +34,8 @@ class RewardScorer {
   /// in its group, in any order.
   void submit(int64_t group, int64_t sample, const Prompt& prompt, const Completion& completion);
 
-  /// Waits for all completions that were submitted for `group`, and forgets the group.
+  /// Waits for all completions that were submitted for `group`, and forgets the group. Scores are clipped and
+  /// those are 0 whose required reward is below 1; where that one failed, they fail with it.
   RewardMatrix take(int64_t group);
 
  private:
@@ -45,7 +47,11 @@ class RewardScorer {
   };
 
   void work(size_t reward);
+  bool applies(size_t reward, const Prompt& prompt) const;
+  void shape(std::vector<RewardResult>& results) const;
 
+  std::vector<RewardConfig> configs_;
+  std::vector<std::optional<size_t>> required_;  // one per reward: the place of the one that it requires
   std::vector<std::string> names_;
   std::vector<double> weights_;
   std::vector<std::unique_ptr<Reward>> rewards_;

@@ -37,8 +37,8 @@ class Search {
     }
     if (result == PCRE2_ERROR_NOMATCH) return std::nullopt;
     if (result < 0) {
-      throw UserError(str("the pre-tokenizer's regular expression gave up on a text of ", text_.size(),
-                          " bytes, at byte ", from, ": ", error_text(result)));
+      throw UserError(str("the regular expression gave up on a text of ", text_.size(), " bytes, at byte ",
+                          from, ": ", error_text(result)));
     }
     const size_t* bounds = pcre2_get_ovector_pointer(match_);
     return TextSpan{bounds[0], bounds[1], true};
@@ -141,6 +141,13 @@ void Regex::find_all(std::string_view text, std::vector<TextSpan>& spans) const 
   }
   if (covered < text.size()) spans.push_back({covered, text.size(), false});
   pool_->give_back(std::move(match_data));
+}
+
+bool Regex::is_match(std::string_view text) const {
+  MatchData match_data = pool_->take(code_.get());
+  const bool found = Search(code_.get(), compiled_, text, match_data.get()).find(0).has_value();
+  pool_->give_back(std::move(match_data));
+  return found;
 }
 
 }  // namespace cohort

@@ -23,6 +23,9 @@ class Regex {
   /// do. Throws UserError when the engine's limits on time or memory end the search.
   void find_all(std::string_view text, std::vector<TextSpan>& spans) const;
 
+  /// Whether there is a match; throws as `find_all` does.
+  bool is_match(std::string_view text) const;
+
  private:
   class MatchDataPool;
 

@@ -129,16 +129,6 @@ void describe_rows(FieldVisitor& f, Data& data, const char* split_meaning) {
 
 }  // namespace
 
-void describe(FieldVisitor& f, RewardConfig& reward) {
-  f("name", reward.name, "Name in the metrics; the kind of reward too when `type` is empty.");
-  f("type", reward.type, "Kind of reward: one of those built in, or `command`.");
-  f("weight", reward.weight, "Factor in the weighted sum of a completion's rewards; 0 only logs it.");
-  f("command", reward.command,
-    "For `command`: a shell command that answers one JSON line with one JSON line.");
-  f("timeout_s", reward.timeout_s,
-    "For `command`: seconds for one answer, 10 when unset; later ones count as timeout.", above(0.0));
-}
-
 void describe(FieldVisitor& f, LoraConfig& lora) {
   f("r", lora.r, "Rank of the adapters; 0 trains the whole model.", at_least(0));
   f("alpha", lora.alpha, "An adapter adds alpha / r times its product.", above(0.0));

@@ -14,7 +14,6 @@
 
 namespace cohort {
 
-void describe(FieldVisitor& f, RewardConfig& reward);
 void describe(FieldVisitor& f, LoraConfig& lora);
 
 struct ModelConfig {

@@ -27,6 +27,7 @@ COMMANDS = [
     "sample",
     "score",
     "eval",
+    "verify",
     "tokenize",
     "detokenize",
     "render",
@@ -863,6 +864,46 @@ class EvalTest(CliTest):
         self.assertEqual(result["reward_statuses"]["unparsed"], 2)
 
 
+class VerifyTest(CliTest):
+    ROWS = [
+        {"completion": "The answer is B.", "answer": "B", "completion_ids": [1, 2, 3]},
+        {"completion": "A or B", "answer": "B", "completion_ids": [1, 1, 1]},
+        {"messages": [{"role": "assistant", "content": "(b)"}], "answer": "B", "completion_ids": [1]},
+        {"completion": "B", "completion_ids": []},
+    ]
+
+    def verify(self, *options, rows=None):
+        source = write_lines(self.folder / "verify.jsonl", rows or self.ROWS)
+        output = self.folder / "verified.jsonl"
+        self.cohort("verify", "--input", source, "--output", output, *options)
+        return read_lines(output)
+
+    def test_a_line_a_row_in_order(self):
+        lines = self.verify("--reward", "choice")
+        self.assertEqual([line["score"] for line in lines], [1, 0, 1, None])
+        self.assertEqual([line["status"] for line in lines], ["ok", "ok", "ok", "unparsed"])
+        self.assertIn("verify.jsonl:4", lines[3]["detail"])
+
+    def test_tables_of_a_file(self):
+        path = self.folder / "rewards.toml"
+        path.write_text(
+            '[[reward]]\nname = "which"\ntype = "choice"\nweight = 2.0\n'
+            '[[reward]]\nname = "repeats"\ntype = "repetition"\nngram_size = 1\n'
+        )
+        lines = self.verify("--reward-config", path)
+        self.assertAlmostEqual(lines[0]["score"], 2.0)
+        self.assertAlmostEqual(lines[1]["score"], -2 / 3)
+        self.assertEqual(lines[1]["rewards"]["which"]["score"], 0)
+        self.assertEqual((lines[3]["score"], lines[3]["status"]), (None, "unparsed"))
+        self.assertTrue(lines[3]["detail"].startswith("which: "))
+        one = self.verify("--reward-config", path, "--reward", "repeats")
+        self.assertAlmostEqual(one[1]["score"], -2 / 3)
+
+    def test_more_rows_than_are_held_at_once(self):
+        lines = self.verify("--reward", "choice", rows=self.ROWS[:2] * 1500)
+        self.assertEqual([line["score"] for line in lines], [1, 0] * 1500)
+
+
 class BenchTest(CliTest):
     def test_every_measurement_stands_beside_its_ceiling(self):
         output = self.folder / "bench.json"
@@ -1094,6 +1135,9 @@ class WrongInputTest(CliTest):
             (["info"], ["model directory"]),
             (["info", self.model, "more"], ['"more"']),
             (["info", "--model", self.model], ["--model", "none here"]),
+            (["verify", "--input", self.prompts, "--output", "OUT"], ["--reward"]),
+            (["verify", "--reward", "formt", "--input", self.prompts, "--output", "OUT"], ['"format"']),
+            (["verify", "--reward", "format", "--input", self.prompts, "--output", "OUT"], ["completion"]),
             (["docs"], ["configuration"]),
             (["docs", "metrics"], ['"metrics"', "configuration"]),
             (["tokenize"], ["--model"]),

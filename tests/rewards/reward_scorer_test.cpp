@@ -51,6 +51,53 @@ TEST(RewardScorer, AProgramThatFailsOnSomeRowsSpoilsOnlyThem) {
   }
 }
 
+TEST(RewardScorer, ScoresAreClippedAndGated) {
+  RewardScorer scorer({{.name = "right", .type = "regex", .required = "format", .pattern = "yes"},
+                       {.name = "format"},
+                       {.name = "tags", .type = "tag_count", .clip_min = 0.25, .clip_max = 0.75}});
+  const char* texts[] = {"<think></think><answer>yes</answer>", "yes", "<think></think><answer>no</answer>"};
+  for (int64_t i = 0; i < 3; ++i) scorer.submit(0, i, make_prompt({}), make_completion(texts[i]));
+  const RewardMatrix matrix = scorer.take(0);
+  EXPECT_EQ(brief(matrix.at(0, 0)), "1 ok");
+  EXPECT_EQ(brief(matrix.at(1, 0)), "0 ok");
+  EXPECT_EQ(matrix.at(1, 0).detail, "counts only with format");
+  EXPECT_EQ(brief(matrix.at(2, 0)), "0 ok");
+  EXPECT_EQ(brief(matrix.at(0, 2)), "0.75 ok");
+  EXPECT_EQ(brief(matrix.at(1, 2)), "0.25 ok");
+}
+
+TEST(RewardScorer, AGateThatFailedFailsWhatItGates) {
+  RewardScorer scorer({{.name = "right", .type = "regex", .required = "mine", .pattern = "fail"},
+                       {.name = "mine", .type = "command", .command = kEcho}});
+  for (const char* text : {"fail", "skip fail", "good"}) {
+    static int64_t sample = 0;
+    scorer.submit(0, sample++, make_prompt({}), make_completion(text));
+  }
+  const RewardMatrix matrix = scorer.take(0);
+  EXPECT_EQ(brief(matrix.at(0, 0)), "0 error");
+  EXPECT_EQ(brief(matrix.at(2, 0)), "0 ok");  // mine answers 0.5
+}
+
+TEST(RewardScorer, RewardsOfADomainSkipOtherRows) {
+  RewardScorer scorer({{.name = "format", .domains = {"math", "code"}}});
+  scorer.submit(0, 0, make_prompt({{"domain", "code"}}), make_completion(""));
+  scorer.submit(0, 1, make_prompt({{"domain", "chat"}}), make_completion(""));
+  scorer.submit(0, 2, make_prompt({}), make_completion(""));
+  const RewardMatrix matrix = scorer.take(0);
+  EXPECT_EQ(brief(matrix.at(0, 0)), "0 ok");
+  EXPECT_EQ(brief(matrix.at(1, 0)), "0 skipped");
+  EXPECT_EQ(brief(matrix.at(2, 0)), "0 skipped");
+}
+
+TEST(RewardScorer, RefusesGatesThatAreNotThere) {
+  const std::vector<RewardConfig> refused = {{.name = "format", .required = "accuracy"},
+                                             {.name = "format", .required = "format"},
+                                             {.name = "format", .clip_min = 1.0, .clip_max = 0.0}};
+  for (const RewardConfig& config : refused) {
+    EXPECT_THROW(RewardScorer(std::vector<RewardConfig>{config}), ConfigError);
+  }
+}
+
 TEST(RewardScorer, ManyGroupsFromManyThreads) {
   RewardScorer scorer({{.name = "format"}, {.name = "again", .type = "format"}});
   std::vector<std::thread> threads;

@@ -1,0 +1,158 @@
+// cohort verify: what rewards make of given completions, before a run.
+#include <iostream>
+
+#include "apps/cli/command.h"
+#include "apps/cli/rows.h"
+#include "cohort/rewards/reward_scorer.h"
+
+namespace cohort::cli {
+namespace {
+
+struct VerifyConfig {
+  std::string reward, reward_config, input, output;
+
+  void describe(FieldVisitor& f) {
+    f("reward", reward,
+      "A built-in reward with its defaults, or one table of `reward_config`; all of its tables when empty.");
+    f("reward_config", reward_config, "TOML with `[[reward]]` tables, as in a recipe.");
+    f("input", input,
+      "JSONL with a `completion` (a string, or messages) or `messages` (the last one is judged) per line, "
+      "`completion_ids` "
+      "where a reward counts tokens; other columns reach the reward.");
+    f("output", output,
+      "JSONL: {\"score\", \"status\", \"detail\"} per line, in order; for several rewards their weighted sum "
+      "and `rewards`.");
+  }
+};
+
+/// What is read of a recipe.
+struct RewardTables {
+  std::vector<RewardConfig> reward;
+
+  void describe(FieldVisitor& f) { f("reward", reward, "A reward function."); }
+};
+
+std::vector<RewardConfig> chosen_rewards(const VerifyConfig& config) {
+  if (config.reward_config.empty()) {
+    require(config.reward, "reward");
+    return {{.name = config.reward}};
+  }
+  RewardTables tables;
+  apply_toml_file(settings_of(tables), config.reward_config);
+  if (config.reward.empty()) return tables.reward;
+  for (const RewardConfig& table : tables.reward) {
+    if (table.name == config.reward) return {table};
+  }
+  throw ConfigError(str(config.reward_config, ": has no [[reward]] named \"", config.reward, "\""));
+}
+
+/// The text of a string, or of the last of a list of messages.
+std::string read_text(const Json& value, const char* key, const std::string& where) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_array() && !value.empty() && value.back().is_object()) {
+    const auto content = value.back().find("content");
+    if (content != value.back().end() && content->is_string()) return content->get<std::string>();
+  }
+  throw FormatError(str(where, ": \"", key, "\" must be a string or a list of messages with a \"content\""));
+}
+
+struct Judged {
+  Prompt prompt;
+  Completion completion;
+};
+
+Judged read_row(const Json& row, const std::string& where) {
+  Judged judged;
+  judged.prompt.id = where;
+  for (const auto& [key, value] : row.items()) {
+    if (key == "completion" || key == "messages") {
+      judged.completion.text = read_text(value, key.c_str(), where);
+    } else if (key == "completion_ids") {
+      judged.completion.token_ids = read_ids(row, "completion_ids", where);
+    } else {
+      judged.prompt.fields[key] = value;
+    }
+  }
+  if (row.contains("completion") == row.contains("messages")) {
+    throw FormatError(str(where, ": give either \"completion\" or \"messages\""));
+  }
+  if (const auto prompt = row.find("prompt"); prompt != row.end() && prompt->is_string())
+    judged.prompt.text = *prompt;
+  return judged;
+}
+
+Json to_json(const RewardResult& result) {
+  const bool is_ok = result.status == RewardStatus::kOk;
+  return {{"score", is_ok ? Json(result.score) : Json()},
+          {"status", to_string(result.status)},
+          {"detail", result.detail}};
+}
+
+/// One reward's own result; of several the weighted sum, masked when one of them is.
+Json to_json(const RewardMatrix& matrix, const std::vector<double>& weights) {
+  if (matrix.num_rewards() == 1) return to_json(matrix.at(0, 0));
+  RewardResult total;
+  Json rewards = Json::object();
+  for (int64_t i = 0; i < matrix.num_rewards(); ++i) {
+    const RewardResult& result = matrix.at(0, i);
+    rewards[matrix.names()[i]] = to_json(result);
+    total.score += weights[i] * result.score;
+    if (result.status == RewardStatus::kOk || total.status != RewardStatus::kOk) continue;
+    total.status = result.status;
+    total.detail = matrix.names()[i] + ": " + result.detail;
+  }
+  Json line = to_json(total);
+  line["rewards"] = std::move(rewards);
+  return line;
+}
+
+/// Rewards work on many rows at once; results leave in the order of the rows.
+class Verifier {
+ public:
+  Verifier(const std::vector<RewardConfig>& rewards, const std::string& output)
+      : scorer_(rewards), output_path_(output) {}
+
+  void submit(const Judged& row) {
+    scorer_.submit(num_submitted_++, 0, row.prompt, row.completion);
+    if (num_submitted_ - num_written_ == kWindow) write();
+  }
+
+  void finish() {
+    while (num_written_ < num_submitted_) write();
+    output().flush();
+  }
+
+ private:
+  static constexpr int64_t kWindow = 1024;
+
+  void write() { output().write(to_json(scorer_.take(num_written_++), scorer_.weights())); }
+
+  /// Opened with the first result: an old file stays where the first rows are wrong.
+  JsonlWriter& output() {
+    if (!output_) output_.emplace(open_output(output_path_));
+    return *output_;
+  }
+
+  RewardScorer scorer_;
+  std::string output_path_;
+  std::optional<JsonlWriter> output_;
+  int64_t num_submitted_ = 0, num_written_ = 0;
+};
+
+}  // namespace
+
+int verify_command(const Command& self, const Arguments& arguments) {
+  VerifyConfig config;
+  if (!read_flags(self, arguments, config)) return 0;
+  require(config.input, "input");
+  require(config.output, "output");
+  const std::vector<RewardConfig> rewards = chosen_rewards(config);
+  check_output(config.output);
+  Verifier verifier(rewards, config.output);
+  for_each_row(config.input,
+               [&](const Json& row, const std::string& where) { verifier.submit(read_row(row, where)); });
+  verifier.finish();
+  return 0;
+}
+
+}  // namespace cohort::cli

@@ -1,0 +1,54 @@
+// Language consistency: the share of the words of the thinking that are in the prompt's language
+// (arXiv:2501.12948, section 2.3.2).
+#include <algorithm>
+
+#include "cohort/rewards/language.h"
+#include "cohort/rewards/make_reward.h"
+
+namespace cohort {
+namespace {
+
+/// The inside of <think>, or the whole completion.
+std::string_view thinking(std::string_view text) {
+  constexpr std::string_view kOpen = "<think>";
+  if (const size_t open = text.find(kOpen); open != std::string_view::npos)
+    text.remove_prefix(open + kOpen.size());
+  return text.substr(0, text.find("</think>"));
+}
+
+class LanguageConsistencyReward : public Reward {
+ public:
+  explicit LanguageConsistencyReward(std::string language) : language_(std::move(language)) {}
+
+  RewardResult score(const Prompt& prompt, const Completion& completion) override {
+    const std::string wanted = language_.empty() ? main_language(prompt.text) : language_;
+    if (wanted == "?")
+      return {0.0, RewardStatus::kUnparsed, str(prompt.id, ": the prompt's language can't be told")};
+    int64_t num_words = 0, num_right = 0;
+    for (const LanguageSpan& span : language_spans(thinking(completion.text))) {
+      num_words += span.num_words;
+      if (span.language == wanted) num_right += span.num_words;
+    }
+    if (num_words == 0) return {0.0, RewardStatus::kOk, "no words"};
+    return {static_cast<double>(num_right) / static_cast<double>(num_words), RewardStatus::kOk,
+            str(num_right, " of ", num_words, " words in ", wanted)};
+  }
+
+ private:
+  std::string language_;
+};
+
+}  // namespace
+
+std::unique_ptr<Reward> make_language_consistency_reward(const RewardConfig& config) {
+  const std::vector<std::string> known = known_languages();
+  if (!config.language.empty() && std::find(known.begin(), known.end(), config.language) == known.end()) {
+    std::string list;
+    for (const std::string& code : known) list += (list.empty() ? "" : " ") + code;
+    throw ConfigError(str("reward ", config.name, ": `language` = \"", config.language,
+                          "\" is not known; there are ", list));
+  }
+  return std::make_unique<LanguageConsistencyReward>(config.language);
+}
+
+}  // namespace cohort

@@ -1,0 +1,92 @@
+// Length: three schedules over the number of tokens.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "cohort/rewards/make_reward.h"
+
+namespace cohort {
+namespace {
+
+/// 1 up to min_length tokens, 0 from max_length on.
+class LinearLength : public Reward {
+ public:
+  LinearLength(int64_t shortest, int64_t longest) : shortest_(shortest), longest_(longest) {}
+
+  RewardResult score(const Prompt&, const Completion& completion) override {
+    const auto length = static_cast<int64_t>(completion.token_ids.size());
+    const double share = static_cast<double>(length - shortest_) / static_cast<double>(longest_ - shortest_);
+    return {1.0 - std::clamp(share, 0.0, 1.0), RewardStatus::kOk, str(length, " tokens")};
+  }
+
+ private:
+  int64_t shortest_, longest_;
+};
+
+/// Right completions fall from 1 to 0.5 as they grow to max_length, wrong ones rise from -1 to -0.5
+/// (arXiv:2502.03373 section 4.1, with the values of open-r1's cosine scaled reward).
+class CosineLength : public Reward {
+ public:
+  CosineLength(std::unique_ptr<Reward> correctness, int64_t longest)
+      : correctness_(std::move(correctness)), longest_(longest) {}
+
+  RewardResult score(const Prompt& prompt, const Completion& completion) override {
+    const RewardResult judged = correctness_->score(prompt, completion);
+    if (judged.status != RewardStatus::kOk) return judged;
+    const auto length = static_cast<double>(completion.token_ids.size());
+    const double progress = std::min(1.0, length / static_cast<double>(longest_));
+    const double fall = 0.25 * (1.0 + std::cos(progress * std::numbers::pi));  // 0.5 to 0
+    const bool is_right = judged.score == 1.0;
+    return {is_right ? 0.5 + fall : -0.5 - fall, RewardStatus::kOk,
+            str(is_right ? "right, " : "wrong, ", completion.token_ids.size(), " tokens")};
+  }
+
+ private:
+  std::unique_ptr<Reward> correctness_;
+  int64_t longest_;
+};
+
+/// 1 at the row's column `target_length`, falling linearly to 0 at none and at twice as many tokens; a
+/// bounded form of arXiv:2503.04697 eq. 1.
+class TargetLength : public Reward {
+ public:
+  RewardResult score(const Prompt& prompt, const Completion& completion) override {
+    const auto column = prompt.fields.find("target_length");
+    if (column == prompt.fields.end() || !column->is_number() || !(column->get<double>() > 0.0)) {
+      return {0.0, RewardStatus::kUnparsed,
+              str(prompt.id, ": column \"target_length\" must be a positive number")};
+    }
+    const auto target = column->get<double>();
+    const double miss = std::abs(static_cast<double>(completion.token_ids.size()) - target) / target;
+    return {std::max(0.0, 1.0 - miss), RewardStatus::kOk,
+            str(completion.token_ids.size(), " tokens of ", target)};
+  }
+};
+
+[[noreturn]] void refuse(const RewardConfig& config, const char* what) {
+  throw ConfigError(str("reward ", config.name, ": ", what));
+}
+
+}  // namespace
+
+std::unique_ptr<Reward> make_length_reward(const RewardConfig& config) {
+  const std::string schedule = config.schedule.empty() ? "linear" : config.schedule;
+  if (schedule != "cosine" && !config.correctness.empty())
+    refuse(config, "`correctness` is for schedule = \"cosine\"");
+  if (schedule != "linear" && config.min_length) refuse(config, "`min_length` is for schedule = \"linear\"");
+  if (schedule == "target") {
+    if (config.max_length) refuse(config, "`max_length` has no effect with schedule = \"target\"");
+    return std::make_unique<TargetLength>();
+  }
+  if (!config.max_length) refuse(config, "type \"length\" needs `max_length`");
+  if (schedule == "cosine") {
+    const std::string type = config.correctness.empty() ? "accuracy" : config.correctness;
+    return std::make_unique<CosineLength>(make_reward({.name = config.name, .type = type}),
+                                          *config.max_length);
+  }
+  const int64_t shortest = config.min_length.value_or(0);
+  if (shortest >= *config.max_length) refuse(config, "`min_length` must be below `max_length`");
+  return std::make_unique<LinearLength>(shortest, *config.max_length);
+}
+
+}  // namespace cohort

@@ -1,0 +1,55 @@
+#include "cohort/rewards/reward_config.h"
+
+namespace cohort {
+
+void RewardConfig::describe(FieldVisitor& f) {
+  f("name", name, "Name in the metrics; the kind of reward too when `type` is empty.");
+  f("type", type, "Kind of reward: one of those built in, or `command`.");
+  f("weight", weight, "Factor in the weighted sum of a completion's rewards; 0 only logs it.");
+  f("requires", required,
+    "Another reward of the recipe: where that one is below 1 the score is 0, such as accuracy without "
+    "format.");
+  f("domains", domains,
+    "The reward applies to rows whose column `domain` is one of these; to all when empty.");
+  f("clip_min", clip_min, "Scores below count as this.");
+  f("clip_max", clip_max, "Scores above count as this.");
+  f("command", command, "For `command`: a shell command that answers one JSON line with one JSON line.");
+  f("timeout_s", timeout_s,
+    "For `command`: seconds for one answer, 10 when unset; later ones count as timeout.", above(0.0));
+  f("tags", tags,
+    "For `format` and `tag_count`: the sections of a completion, in order; think and answer when empty.");
+  f("column", column,
+    "For `string_check`, `text_similarity`, `numeric` and `choice`: the data's column with the reference; "
+    "`answer` when empty.");
+  f("operation", operation,
+    "For `string_check`: equal, unequal, or the reference is contained, in any case of letters for ilike; eq "
+    "when empty.",
+    one_of({"", "eq", "ne", "like", "ilike"}));
+  f("pattern", pattern, "For `regex`: PCRE2's syntax; a match anywhere in the completion scores 1.");
+  f("choices", choices,
+    "For `choice`: the letters that are choices, in order; those of the row's `choices`, or A to J, when "
+    "empty.");
+  f("metric", metric, "For `text_similarity`; rouge_l when empty.",
+    one_of({"", "exact", "fuzzy_match", "bleu", "chrf", "rouge_l"}));
+  f("schedule", schedule, "For `length`: linear, cosine or target; linear when empty.",
+    one_of({"", "linear", "cosine", "target"}));
+  f("correctness", correctness,
+    "For `length`, cosine: the reward whose 1 means that a completion is right; accuracy when empty.");
+  f("language", language, "For `language_consistency`: a code such as en; that of the prompt when empty.");
+  f("min_length", min_length, "For `length`: the shortest length, in tokens; 0 when unset.", at_least(0));
+  f("max_length", max_length, "For `length`: the longest length, in tokens; required.", at_least(1));
+  f("max_completion_length", max_completion_length,
+    "For `soft_overlong`: tokens from which the reward is -1; required.", at_least(1));
+  f("soft_punish_cache", soft_punish_cache,
+    "For `soft_overlong`: tokens before max_completion_length over which the reward falls; required.",
+    at_least(1));
+  f("ngram_size", ngram_size, "For `repetition`: tokens of an n-gram, 3 when unset.", at_least(1));
+  f("absolute_tolerance", absolute_tolerance, "For `numeric`: how far a number may be off, 0 when unset.",
+    at_least(0.0));
+  f("relative_tolerance", relative_tolerance,
+    "For `numeric`: the same as a share of the reference, 1e-9 when unset.", at_least(0.0));
+  f("max_penalty", max_penalty, "For `repetition`: reward where all n-grams repeat, -1 when unset.",
+    between(-1e6, 0.0));
+}
+
+}  // namespace cohort

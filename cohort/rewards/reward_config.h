@@ -1,0 +1,46 @@
+// The settings of one reward: a `[[reward]]` table of a recipe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cohort/core/config.h"
+
+namespace cohort {
+
+/// Keys that are unset take their type's default, which docs/rewards.md states. A key that the type does not
+/// heed is an error.
+struct RewardConfig {
+  std::string name{};  ///< the metric's name, and the type where `type` is empty
+  std::string type{};  ///< a line of rewards.def
+  double weight = 1.0;
+  std::string required{};              ///< key `requires`: counts only where this reward is 1
+  std::vector<std::string> domains{};  ///< applies to rows of these only; to all when empty
+  std::optional<double> clip_min{};
+  std::optional<double> clip_max{};
+  std::string command{};
+  std::optional<double> timeout_s{};
+  std::vector<std::string> tags{};
+  std::string column{};
+  std::string operation{};
+  std::string pattern{};
+  std::string choices{};
+  std::string metric{};
+  std::string schedule{};
+  std::string correctness{};
+  std::string language{};
+  std::optional<int64_t> min_length{};
+  std::optional<int64_t> max_length{};
+  std::optional<int64_t> max_completion_length{};
+  std::optional<int64_t> soft_punish_cache{};
+  std::optional<int64_t> ngram_size{};
+  std::optional<double> absolute_tolerance{};
+  std::optional<double> relative_tolerance{};
+  std::optional<double> max_penalty{};
+
+  void describe(FieldVisitor& f);
+};
+
+}  // namespace cohort

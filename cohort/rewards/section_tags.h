@@ -1,0 +1,15 @@
+// The tags that a recipe asks completions to have.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cohort/rewards/reward_config.h"
+
+namespace cohort {
+
+/// "<think>", "</think>", "<answer>", "</answer>", or the same of `tags`. Throws ConfigError for a name that
+/// is empty, comes twice, or has more than letters, digits, "_", "-", "|" and ":".
+std::vector<std::string> section_tags(const RewardConfig& config);
+
+}  // namespace cohort

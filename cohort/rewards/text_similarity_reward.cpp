@@ -1,0 +1,62 @@
+// Text similarity of the stated answer and a reference.
+#include "cohort/rewards/answer_text.h"
+#include "cohort/rewards/make_reward.h"
+#include "cohort/rewards/text_similarity.h"
+
+namespace cohort {
+namespace {
+
+/// A longer answer or reference is not compared: the work grows with the product of the lengths.
+constexpr size_t kMaxBytes = size_t{1} << 16;
+
+double exact(std::string_view text, std::string_view reference) { return text == reference ? 1.0 : 0.0; }
+
+struct Metric {
+  const char* name;
+  double (*measure)(std::string_view text, std::string_view reference);
+};
+
+constexpr Metric kMetrics[] = {{"rouge_l", rouge_l},
+                               {"exact", exact},
+                               {"fuzzy_match", fuzzy_match},
+                               {"bleu", sentence_bleu},
+                               {"chrf", chrf}};
+
+const Metric& find_metric(const RewardConfig& config) {
+  if (config.metric.empty()) return kMetrics[0];
+  for (const Metric& metric : kMetrics) {
+    if (config.metric == metric.name) return metric;
+  }
+  throw ConfigError(str("reward ", config.name, ": unknown `metric` \"", config.metric, "\""));
+}
+
+class TextSimilarityReward : public Reward {
+ public:
+  explicit TextSimilarityReward(const RewardConfig& config)
+      : metric_(find_metric(config)), column_(config.column.empty() ? "answer" : config.column) {}
+
+  RewardResult score(const Prompt& prompt, const Completion& completion) override {
+    const auto reference = column_text(prompt.fields, column_);
+    if (!reference || trim(*reference).empty() || reference->size() > kMaxBytes) {
+      return {0.0, RewardStatus::kUnparsed,
+              str(prompt.id, ": column \"", column_, "\" holds no text, or more than ", kMaxBytes, " bytes")};
+    }
+    const std::string_view answer = stated_answer(completion.text);
+    if (answer.size() > kMaxBytes) {
+      return {0.0, RewardStatus::kOk, str("the answer has more than ", kMaxBytes, " bytes")};
+    }
+    return {metric_.measure(answer, trim(*reference)), RewardStatus::kOk, ""};
+  }
+
+ private:
+  const Metric& metric_;
+  std::string column_;
+};
+
+}  // namespace
+
+std::unique_ptr<Reward> make_text_similarity_reward(const RewardConfig& config) {
+  return std::make_unique<TextSimilarityReward>(config);
+}
+
+}  // namespace cohort
