@@ -14,19 +14,6 @@ std::optional<std::string_view> last_answer(std::string_view text) {
   return text.substr(begin, close - begin);
 }
 
-std::optional<std::string_view> last_boxed(std::string_view text) {
-  constexpr std::string_view kOpen = "\\boxed{";
-  size_t open = text.rfind(kOpen);
-  if (open == std::string_view::npos) return std::nullopt;
-  size_t begin = open + kOpen.size();
-  int64_t depth = 1;
-  for (size_t i = begin; i < text.size(); ++i) {
-    if (text[i] == '{') ++depth;
-    if (text[i] == '}' && --depth == 0) return text.substr(begin, i - begin);
-  }
-  return std::nullopt;
-}
-
 std::string_view trim(std::string_view text) {
   constexpr const char* kSpace = " \t\r\n\f\v";
   size_t begin = text.find_first_not_of(kSpace);

@@ -10,9 +10,6 @@ namespace cohort {
 /// What stands between the last </answer> and the <answer> before it; nothing where there is no such pair.
 std::optional<std::string_view> last_answer(std::string_view text);
 
-/// What the braces of the last \boxed{} hold; nothing where there is none or its braces don't close.
-std::optional<std::string_view> last_boxed(std::string_view text);
-
 /// `text` without the white space around it.
 std::string_view trim(std::string_view text);
 

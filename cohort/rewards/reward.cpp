@@ -30,6 +30,10 @@ void validate(const RewardConfig& config, const std::string& type) {
     throw ConfigError(
         str("reward ", config.name, ": `timeout_s` has no effect on type \"", type, "\"; remove it"));
   }
+  if (type != "accuracy" && !config.answer_places.empty()) {
+    throw ConfigError(
+        str("reward ", config.name, ": `answer_places` has no effect on type \"", type, "\"; remove it"));
+  }
 }
 
 }  // namespace

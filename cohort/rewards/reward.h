@@ -32,6 +32,8 @@ struct RewardConfig {
   std::string command{};  ///< type "command": the program and its arguments, run by /bin/sh -c
   /// type "command": the longest wait for one answer, the program's start included; kDefaultTimeoutS if unset
   std::optional<double> timeout_s{};
+  /// type "accuracy": where the answer is looked for, in this order; tag, boxed, phrase, expression if empty
+  std::vector<std::string> answer_places{};
 };
 
 constexpr double kDefaultTimeoutS = 10.0;

@@ -137,6 +137,9 @@ void describe(FieldVisitor& f, RewardConfig& reward) {
     "For `command`: a shell command that answers one JSON line with one JSON line.");
   f("timeout_s", reward.timeout_s,
     "For `command`: seconds for one answer, 10 when unset; later ones count as timeout.", above(0.0));
+  f("answer_places", reward.answer_places,
+    "For `accuracy`: where the answer is looked for, in this order: tag, boxed, phrase, expression (the default "
+    "when empty).");
 }
 
 void describe(FieldVisitor& f, LoraConfig& lora) {
