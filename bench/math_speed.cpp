@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <fstream>
 #include <iostream>
 #include <numeric>
 #include <string>
@@ -21,11 +22,14 @@ struct Check {
 
 std::vector<Check> read_checks(const char* path) {
   std::vector<Check> checks;
-  for (const cohort::Json& pair : cohort::read_jsonl(path)) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const cohort::Json pair = cohort::Json::parse(line);
     Check check;
     check.prompt.fields["answer"] = pair.at("gold");
-    check.completion.text = pair.contains("completion") ? pair["completion"].get<std::string>()
-                                                        : "So \\boxed{" + pair.at("answer").get<std::string>() + "}.";
+    check.completion.text = pair.contains("completion")
+                                ? pair["completion"].get<std::string>()
+                                : "So \\boxed{" + pair.at("answer").get<std::string>() + "}.";
     checks.push_back(std::move(check));
   }
   return checks;
@@ -52,10 +56,13 @@ int main(int argc, char** argv) {
       }
     }
     std::sort(milliseconds.begin(), milliseconds.end());
-    const auto quantile = [&](double share) { return milliseconds[static_cast<size_t>(share * (milliseconds.size() - 1))]; };
+    const auto quantile = [&](double share) {
+      return milliseconds[static_cast<size_t>(share * (milliseconds.size() - 1))];
+    };
     const double mean = std::accumulate(milliseconds.begin(), milliseconds.end(), 0.0) / milliseconds.size();
-    std::printf("%zu checks: mean %.4f ms, p50 %.4f, p99 %.4f, p99.9 %.4f, longest %.4f\n", milliseconds.size(), mean,
-                quantile(0.5), quantile(0.99), quantile(0.999), milliseconds.back());
+    std::printf("%zu checks: mean %.4f ms, p50 %.4f, p99 %.4f, p99.9 %.4f, longest %.4f\n",
+                milliseconds.size(), mean, quantile(0.5), quantile(0.99), quantile(0.999),
+                milliseconds.back());
   } catch (const cohort::UserError& error) {
     std::cerr << error.what() << "\n";
     return 2;

@@ -24,7 +24,8 @@ RewardResult unparsed(std::string detail) { return {0.0, RewardStatus::kUnparsed
 // What a completion writes badly is judged 0; what passes a limit of the verifier, or stays open, is masked.
 RewardResult to_result(const math::Judgement& judgement, const Prompt& prompt, std::string_view answer) {
   if (judgement.gold_failure) {
-    return unparsed(str(prompt.id, ": column \"answer\" (or \"solution\"): ", judgement.gold_failure->reason));
+    return unparsed(
+        str(prompt.id, ": column \"answer\" (or \"solution\"): ", judgement.gold_failure->reason));
   }
   if (judgement.answer_failure) {
     const bool is_malformed = judgement.answer_failure->kind == math::ParseFailure::Kind::kMalformed;
@@ -32,7 +33,8 @@ RewardResult to_result(const math::Judgement& judgement, const Prompt& prompt, s
     return is_malformed ? RewardResult{0.0, RewardStatus::kOk, detail} : unparsed(detail);
   }
   const math::Verdict& verdict = judgement.verdict;
-  if (verdict.outcome == math::Outcome::kUndecided) return unparsed(str(excerpt(answer), ": ", verdict.reason));
+  if (verdict.outcome == math::Outcome::kUndecided)
+    return unparsed(str(excerpt(answer), ": ", verdict.reason));
   return {verdict.is_equal() ? 1.0 : 0.0, RewardStatus::kOk, str(excerpt(answer), ": ", verdict.reason)};
 }
 

@@ -138,7 +138,8 @@ void describe(FieldVisitor& f, RewardConfig& reward) {
   f("timeout_s", reward.timeout_s,
     "For `command`: seconds for one answer, 10 when unset; later ones count as timeout.", above(0.0));
   f("answer_places", reward.answer_places,
-    "For `accuracy`: where the answer is looked for, in this order: tag, boxed, phrase, expression (the default "
+    "For `accuracy`: where the answer is looked for, in this order: tag, boxed, phrase, expression (the "
+    "default "
     "when empty).");
 }
 

@@ -1,5 +1,5 @@
-// Answers of mathematics: any two texts get a verdict that does not depend on their order. The input is the two, with a
-// line break between.
+// Answers of mathematics: any two texts get a verdict that does not depend on their order. The input is the
+// two, with a line break between.
 #include <cstdint>
 #include <string_view>
 

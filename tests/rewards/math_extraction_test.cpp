@@ -59,8 +59,8 @@ TEST(MathExtraction, GoldAnswersStandBareOrInASolution) {
 }
 
 TEST(MathExtraction, IsLinearInHostileTexts) {
-  for (const char* part : {"\\(", "\\[", "$", "$$", "\\boxed{", "<answer>", "</answer>", "answer is", "<think>", "{", "\\",
-                           ".", "1", "\\boxed", "\\$"}) {
+  for (const char* part : {"\\(", "\\[", "$", "$$", "\\boxed{", "<answer>", "</answer>", "answer is",
+                           "<think>", "{", "\\", ".", "1", "\\boxed", "\\$"}) {
     std::string text;
     while (text.size() < 1'000'000) text += part;
     answer(text);

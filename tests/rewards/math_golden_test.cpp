@@ -1,7 +1,9 @@
-// The frozen pairs of tests/rewards/golden/math_pairs.jsonl, whose truth does not come from this verifier: none that
-// differ may be called equal, and at most one in a hundred of those that are equal may be missed.
+// The frozen pairs of tests/rewards/golden/math_pairs.jsonl, whose truth does not come from this verifier:
+// none that differ may be called equal, and at most one in a hundred of those that are equal may be missed.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iostream>
 #include <map>
 
 #include "cohort/rewards/math/equivalence.h"
@@ -12,7 +14,10 @@ namespace cohort {
 namespace {
 
 std::vector<Json> golden_pairs() {
-  return read_jsonl(COHORT_SOURCE_DIR "/tests/rewards/golden/math_pairs.jsonl");
+  std::ifstream file(COHORT_SOURCE_DIR "/tests/rewards/golden/math_pairs.jsonl");
+  std::vector<Json> pairs;
+  for (std::string line; std::getline(file, line);) pairs.push_back(Json::parse(line));
+  return pairs;
 }
 
 // The completion of a pair: as it is, or the answer in a box.
@@ -44,8 +49,9 @@ TEST(MathGolden, NoPairIsWronglyEqualAndFewAreMissed) {
     if (result.status != RewardStatus::kOk) std::cout << "masked " << pair << " " << result.detail << "\n";
   }
   for (const auto& [category, counts] : categories) {
-    std::cout << category << ": " << counts.num_missed << " of " << counts.num_equal << " missed, " << counts.num_wrong
-              << " of " << counts.num_unequal << " wrong, " << counts.num_masked << " masked\n";
+    std::cout << category << ": " << counts.num_missed << " of " << counts.num_equal << " missed, "
+              << counts.num_wrong << " of " << counts.num_unequal << " wrong, " << counts.num_masked
+              << " masked\n";
   }
   EXPECT_GE(total.num_equal + total.num_unequal, 2000);
   EXPECT_EQ(total.num_wrong, 0);

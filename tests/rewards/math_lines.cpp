@@ -1,5 +1,5 @@
-// Many pairs in one process, for tools/compare_math_verify.py: a line {"gold", "answer"} gives a line {"verdict",
-// "reason", "gold", "answer"}, the last two as they were read.
+// Many pairs in one process, for tools/compare_math_verify.py: a line {"gold", "answer"} gives a line
+// {"verdict", "reason", "gold", "answer"}, the last two as they were read.
 #include <iostream>
 #include <string>
 

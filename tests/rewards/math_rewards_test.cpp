@@ -221,8 +221,9 @@ TEST(AccuracyReward, ReadsTagsAndBoxes) {
 
 TEST(AccuracyReward, LooksForAnswersWhereItIsTold) {
   const auto reward = make_reward({.name = "accuracy", .answer_places = {"boxed"}});
-  EXPECT_EQ(brief(reward->score(make_prompt({{"answer", 2}}), make_completion("\\boxed{2} <answer>3</answer>"))),
-            "1 ok");
+  EXPECT_EQ(
+      brief(reward->score(make_prompt({{"answer", 2}}), make_completion("\\boxed{2} <answer>3</answer>"))),
+      "1 ok");
   EXPECT_EQ(brief(reward->score(make_prompt({{"answer", 2}}), make_completion("it is 2"))), "0 ok");
   EXPECT_THROW(make_reward({.name = "accuracy", .answer_places = {"box"}}), ConfigError);
   EXPECT_THROW(make_reward({.name = "format", .answer_places = {"boxed"}}), ConfigError);

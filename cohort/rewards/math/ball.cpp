@@ -18,7 +18,8 @@ struct Caches {
   ~Caches() { flint_cleanup(); }
 };
 
-// The first points are positive, so that roots and logarithms are real; the others are of mixed signs and sizes.
+// The first points are positive, so that roots and logarithms are real; the others are of mixed signs and
+// sizes.
 Fraction draw(const std::string& name, Point point) {
   constexpr int64_t kScales[] = {3, 1, 12, 1, 3, 100};  // of |x|, the second below 1
   const uint64_t bits = random_bits(kSeed, {fnv1a(name), point});
@@ -39,19 +40,27 @@ class Evaluator {
         const std::optional<Fraction> value = read_decimal(node.text);
         return value ? from_fraction(*value) : no_value();
       }
-      case Kind::kSymbol: return symbol(node.text);
-      case Kind::kUnit: return unit(node.text);
-      case Kind::kAdd: return fold(node, acb_add);
-      case Kind::kMultiply: return fold(node, acb_mul);
-      case Kind::kDivide: return fold(node, acb_div);
+      case Kind::kSymbol:
+        return symbol(node.text);
+      case Kind::kUnit:
+        return unit(node.text);
+      case Kind::kAdd:
+        return fold(node, acb_add);
+      case Kind::kMultiply:
+        return fold(node, acb_mul);
+      case Kind::kDivide:
+        return fold(node, acb_div);
       case Kind::kNegate: {
         Ball result = evaluate(node.children[0]);
         acb_neg(result.get(), result.get());
         return result;
       }
-      case Kind::kPower: return power(node);
-      case Kind::kCall: return call(node);
-      default: return no_value();
+      case Kind::kPower:
+        return power(node);
+      case Kind::kCall:
+        return call(node);
+      default:
+        return no_value();
     }
   }
 
@@ -160,7 +169,7 @@ double size_of(const Tree& tree, NodeId id) {
 double height(const Tree& tree, NodeId id) {
   const Node& node = tree[id];
   if (node.kind == Kind::kNumber) return 4.0 * static_cast<double>(node.text.size());
-  if (node.kind == Kind::kSymbol) return 12.0;
+  if (node.kind == Kind::kSymbol) return node.text == "e" || node.text == "pi" ? 2.0 : 12.0;
   if (node.kind == Kind::kPower) {
     return height(tree, node.children[0]) * size_of(tree, node.children[1]) + height(tree, node.children[1]);
   }

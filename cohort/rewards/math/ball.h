@@ -1,5 +1,5 @@
-// Ball arithmetic with FLINT's Arb: every value comes with a bound of its error, so two balls that do not meet prove
-// that two expressions differ.
+// Ball arithmetic with FLINT's Arb: every value comes with a bound of its error, so two balls that do not
+// meet prove that two expressions differ.
 #pragma once
 
 #include <acb.h>
@@ -35,15 +35,16 @@ class Ball {
 };
 
 struct BallValue {
-  Ball value;              ///< not finite where the expression has no value or a limit was passed
-  bool left_reals = false; ///< a real operation, such as a root of a negative number, gave a value that is not real
+  Ball value;  ///< not finite where the expression has no value or a limit was passed
+  bool left_reals =
+      false;  ///< a real operation, such as a root of a negative number, gave a value that is not real
 };
 
 /// The value to about `precision` bits, with the variables at `point`.
 BallValue evaluate_ball(const Tree& tree, NodeId id, const Reading& reading, Point point, int64_t precision);
 
-/// Bits by which a value of the expression can plausibly differ from another without being it: the digits as written,
-/// times the exponents above them. Nothing beyond 8192.
+/// Bits by which a value of the expression can plausibly differ from another without being it: the digits as
+/// written, times the exponents above them. Nothing beyond 8192.
 std::optional<int64_t> height_bits(const Tree& tree, NodeId id);
 
 }  // namespace cohort::math

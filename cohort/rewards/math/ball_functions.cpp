@@ -26,7 +26,9 @@ void round_with(void (*rounding)(arb_t, const arb_t, slong), acb_ptr result, acb
   arb_zero(acb_imagref(result));
 }
 
-void round_down(acb_ptr result, acb_srcptr x, slong precision) { round_with(arb_floor, result, x, precision); }
+void round_down(acb_ptr result, acb_srcptr x, slong precision) {
+  round_with(arb_floor, result, x, precision);
+}
 void round_up(acb_ptr result, acb_srcptr x, slong precision) { round_with(arb_ceil, result, x, precision); }
 
 // gamma(x + 1).
@@ -36,14 +38,25 @@ void factorial(acb_ptr result, acb_srcptr x, slong precision) {
 }
 
 Function find_function(std::string_view name) {
-  static const std::unordered_map<std::string_view, Function> functions = {
-      {"sin", acb_sin},        {"cos", acb_cos},         {"tan", acb_tan},
-      {"cot", acb_cot},        {"sec", acb_sec},         {"csc", acb_csc},
-      {"arcsin", acb_asin},    {"arccos", acb_acos},     {"arctan", acb_atan},
-      {"sinh", acb_sinh},      {"cosh", acb_cosh},       {"tanh", acb_tanh},
-      {"ln", acb_log},         {"sqrt", acb_sqrt},       {"abs", absolute},
-      {"floor", round_down},   {"ceil", round_up},       {"factorial", factorial},
-      {"arccot", reciprocal_tangent}};
+  static const std::unordered_map<std::string_view, Function> functions = {{"sin", acb_sin},
+                                                                           {"cos", acb_cos},
+                                                                           {"tan", acb_tan},
+                                                                           {"cot", acb_cot},
+                                                                           {"sec", acb_sec},
+                                                                           {"csc", acb_csc},
+                                                                           {"arcsin", acb_asin},
+                                                                           {"arccos", acb_acos},
+                                                                           {"arctan", acb_atan},
+                                                                           {"sinh", acb_sinh},
+                                                                           {"cosh", acb_cosh},
+                                                                           {"tanh", acb_tanh},
+                                                                           {"ln", acb_log},
+                                                                           {"sqrt", acb_sqrt},
+                                                                           {"abs", absolute},
+                                                                           {"floor", round_down},
+                                                                           {"ceil", round_up},
+                                                                           {"factorial", factorial},
+                                                                           {"arccot", reciprocal_tangent}};
   const auto found = functions.find(name);
   return found == functions.end() ? nullptr : found->second;
 }
@@ -63,7 +76,8 @@ void root(acb_ptr result, const Ball& x, const Ball& n, slong precision) {
   acb_inv(inverse.get(), n.get(), precision);
   fmpz_t degree;
   fmpz_init(degree);
-  const bool is_odd = acb_is_real(n.get()) && arb_get_unique_fmpz(degree, acb_realref(n.get())) && fmpz_is_odd(degree);
+  const bool is_odd =
+      acb_is_real(n.get()) && arb_get_unique_fmpz(degree, acb_realref(n.get())) && fmpz_is_odd(degree);
   fmpz_clear(degree);
   const bool is_negative = acb_is_real(x.get()) && arb_is_negative(acb_realref(x.get()));
   if (!is_odd || !is_negative) return acb_pow(result, x.get(), inverse.get(), precision);
@@ -109,7 +123,8 @@ bool apply_function(std::string_view name, const std::vector<Ball>& arguments, b
   if (is_factorial && precision > kMaxFactorialPrecision) return false;
   for (const Ball& argument : arguments) {
     if (is_factorial && !is_below_power_of_two(argument, kMaxFactorialBits)) return false;
-    if (name != "ln" && name != "log" && name != "sqrt" && name != "abs" && !is_moderate(argument)) return false;
+    if (name != "ln" && name != "log" && name != "sqrt" && name != "abs" && !is_moderate(argument))
+      return false;
   }
   if (name == "log") {
     logarithm(result.get(), arguments, has_common_log, precision);

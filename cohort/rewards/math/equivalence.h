@@ -16,8 +16,8 @@ struct Judgement {
   std::optional<ParseFailure> answer_failure;  ///< why the other was not read
 };
 
-/// Compares two answers in LaTeX, plain mathematics or words. The verdict is symmetric, depends on the two texts alone,
-/// and takes bounded time; any thread may call.
+/// Compares two answers in LaTeX, plain mathematics or words. The verdict is symmetric, depends on the two
+/// texts alone, and takes bounded time; any thread may call.
 Judgement judge(std::string_view gold, std::string_view answer);
 
 /// What an answer was read as, for explanations: its tree in prefix form, its words, or why it was not read.

@@ -34,7 +34,7 @@ ExactValue root(const Fraction& value, int64_t n) {
 ExactValue raise(const Fraction& base, const Fraction& exponent) {
   const std::optional<int64_t> integer = exponent.small_integer();
   if (!integer) {
-    if (fmpz_bits(fmpq_denref(exponent.get())) > 14) return {};
+    if (exponent.is_integer() || fmpz_bits(fmpq_denref(exponent.get())) > 14) return {};
     const ExactValue rooted = root(base, fmpz_get_si(fmpq_denref(exponent.get())));
     if (!rooted.is_ok()) return rooted;
     Fraction numerator;
@@ -85,18 +85,25 @@ class Evaluator {
         std::optional<Fraction> value = read_decimal(node.text);
         return value ? bounded(std::move(*value)) : ExactValue{};
       }
-      case Kind::kUnit: return unit(node);
-      case Kind::kAdd: return fold(node, [](const Fraction& a, const Fraction& b) { return bounded(a + b); });
-      case Kind::kMultiply: return fold(node, [](const Fraction& a, const Fraction& b) { return bounded(a * b); });
-      case Kind::kDivide: return fold(node, quotient);
-      case Kind::kPower: return fold(node, raise);
+      case Kind::kUnit:
+        return unit(node);
+      case Kind::kAdd:
+        return fold(node, [](const Fraction& a, const Fraction& b) { return bounded(a + b); });
+      case Kind::kMultiply:
+        return fold(node, [](const Fraction& a, const Fraction& b) { return bounded(a * b); });
+      case Kind::kDivide:
+        return fold(node, quotient);
+      case Kind::kPower:
+        return fold(node, raise);
       case Kind::kNegate: {
         ExactValue value = evaluate(node.children[0]);
         value.value = Fraction() - value.value;
         return value;
       }
-      case Kind::kCall: return call(node);
-      default: return {};
+      case Kind::kCall:
+        return call(node);
+      default:
+        return {};
     }
   }
 

@@ -7,6 +7,7 @@
 #include "cohort/core/nearest.h"
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/parser.h"
+#include "cohort/rewards/math/symbols.h"
 #include "cohort/rewards/math/words.h"
 
 namespace cohort::math {
@@ -69,14 +70,17 @@ Text formula_at(std::string_view text, size_t& length) {
   return std::nullopt;
 }
 
-// The first or last formula between delimiters, in linear time: an opening delimiter behind the last closing one of its
-// kind is passed over.
+// The first or last formula between delimiters, in linear time: an opening delimiter behind the last closing
+// one of its kind is passed over.
 Text find_formula(std::string_view text, bool is_last) {
   const size_t last_round = text.rfind("\\)"), last_square = text.rfind("\\]"), last_dollar = text.rfind('$');
   Text result;
   for (size_t i = 0; i + 1 < text.size();) {
     const std::string_view pair = text.substr(i, 2);
-    const size_t last = pair == "\\(" ? last_round : pair == "\\[" ? last_square : text[i] == '$' ? last_dollar : 0;
+    const size_t last = pair == "\\("    ? last_round
+                        : pair == "\\["  ? last_square
+                        : text[i] == '$' ? last_dollar
+                                         : 0;
     size_t length = text[i] == '\\' ? 2 : 1;
     const bool may_close = last != std::string_view::npos && last > i;
     if (const Text formula = may_close ? formula_at(text.substr(i), length) : Text()) {
@@ -91,7 +95,8 @@ Text find_formula(std::string_view text, bool is_last) {
 std::string_view without_emphasis(std::string_view text) {
   const size_t begin = std::min(text.find_first_not_of(" \t\r\n*:"), text.size());
   const size_t end = text.find_last_not_of(" \t\r\n*");
-  return begin > end || end == std::string_view::npos ? std::string_view() : text.substr(begin, end - begin + 1);
+  return begin > end || end == std::string_view::npos ? std::string_view()
+                                                      : text.substr(begin, end - begin + 1);
 }
 
 // The end of the sentence or line at the start of `text`.
@@ -99,7 +104,9 @@ size_t sentence_end(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '\n') return i;
     const bool is_last = i + 1 >= text.size();
-    if (text[i] == '.' && (is_last || std::isspace(static_cast<unsigned char>(text[i + 1])) || text[i + 1] == '*')) return i;
+    if (text[i] == '.' &&
+        (is_last || std::isspace(static_cast<unsigned char>(text[i + 1])) || text[i + 1] == '*'))
+      return i;
   }
   return text.size();
 }
@@ -128,7 +135,8 @@ Text last_number(std::string_view text) {
   while (end > 0 && !is_digit(text[end - 1])) --end;
   if (end == 0) return std::nullopt;
   size_t begin = end;
-  while (begin > 0 && (is_digit(text[begin - 1]) || std::string_view(".,/").find(text[begin - 1]) != std::string_view::npos)) {
+  while (begin > 0 && (is_digit(text[begin - 1]) ||
+                       std::string_view(".,/").find(text[begin - 1]) != std::string_view::npos)) {
     --begin;
   }
   while (!is_digit(text[begin]) && text[begin] != '.') ++begin;
@@ -137,12 +145,25 @@ Text last_number(std::string_view text) {
   return text.substr(begin, end - begin);
 }
 
+// Does a word of a language stand in it, other than names of functions and "or"?
+bool is_prose(std::string_view text) {
+  const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
+  for (size_t i = 0; i < text.size();) {
+    size_t length = 0;
+    while (i + length < text.size() && is_letter(text[i + length])) ++length;
+    const std::string_view run = text.substr(i, length);
+    if ((i == 0 || text[i - 1] != '\\') && !find_word(run) && is_wordy(run)) return true;
+    i += std::max<size_t>(length, 1);
+  }
+  return false;
+}
+
 Text last_expression(std::string_view text) {
   constexpr size_t kMaxBareBytes = 200;
   const std::string_view bare = trim(text);
   ParseFailure failure;
   if (bare.size() <= kMaxBareBytes && bare.find('\n') == std::string_view::npos &&
-      (find_words(bare) || parse(bare, failure))) {
+      (find_words(bare) || (!is_prose(bare) && parse(bare, failure)))) {
     return bare.empty() ? Text() : Text(bare);
   }
   if (const Text formula = find_formula(text, true)) return formula;
@@ -172,8 +193,8 @@ Text find_in(std::string_view text, const std::vector<AnswerPlace>& places) {
 }  // namespace
 
 const std::vector<AnswerPlace>& default_places() {
-  static const std::vector<AnswerPlace> places = {AnswerPlace::kTag, AnswerPlace::kBoxed, AnswerPlace::kPhrase,
-                                                  AnswerPlace::kExpression};
+  static const std::vector<AnswerPlace> places = {AnswerPlace::kTag, AnswerPlace::kBoxed,
+                                                  AnswerPlace::kPhrase, AnswerPlace::kExpression};
   return places;
 }
 
@@ -194,16 +215,16 @@ std::vector<AnswerPlace> read_places(const std::vector<std::string>& names) {
 Text find_answer(std::string_view completion, const std::vector<AnswerPlace>& places) {
   constexpr std::string_view kOpen = "<think>", kClose = "</think>";
   const size_t close = completion.rfind(kClose);
-  const bool is_thinking = close == std::string_view::npos && completion.find(kOpen) != std::string_view::npos;
+  const bool is_thinking =
+      close == std::string_view::npos && completion.find(kOpen) != std::string_view::npos;
   const size_t begin = close == std::string_view::npos ? 0 : close + kClose.size();
   if (!is_thinking) {
     const Text answer = find_in(completion.substr(begin), places);
     if (answer || begin == 0) return answer;
   }
   std::vector<AnswerPlace> marked;
-  std::copy_if(places.begin(), places.end(), std::back_inserter(marked), [](AnswerPlace place) {
-    return place == AnswerPlace::kTag || place == AnswerPlace::kBoxed;
-  });
+  std::copy_if(places.begin(), places.end(), std::back_inserter(marked),
+               [](AnswerPlace place) { return place == AnswerPlace::kTag || place == AnswerPlace::kBoxed; });
   return find_in(completion, marked);
 }
 

@@ -21,9 +21,10 @@ const std::vector<AnswerPlace>& default_places();
 /// The places named tag, boxed, phrase and expression, or the default ones for no name. Throws ConfigError.
 std::vector<AnswerPlace> read_places(const std::vector<std::string>& names);
 
-/// The answer of a completion. What stands behind the last </think> decides; only where no answer is found there, a tag
-/// or a box before it counts, as in a completion that was cut while thinking.
-std::optional<std::string_view> find_answer(std::string_view completion, const std::vector<AnswerPlace>& places);
+/// The answer of a completion. What stands behind the last </think> decides; only where no answer is found
+/// there, a tag or a box before it counts, as in a completion that was cut while thinking.
+std::optional<std::string_view> find_answer(std::string_view completion,
+                                            const std::vector<AnswerPlace>& places);
 
 /// The answer of a gold column: the tag, box or #### of a worked solution, or else the whole text.
 std::string_view find_gold_answer(std::string_view text);

@@ -22,7 +22,8 @@ char relation_letter(const Token& token) {
 
 void Grammar::fail(const std::string& reason) const {
   const Token& token = peek();
-  const std::string place = token.kind == TokenKind::kEnd ? "at the end" : str("before ", excerpt(token.text));
+  const std::string place =
+      token.kind == TokenKind::kEnd ? "at the end" : str("before ", excerpt(token.text));
   throw ParseFailure{FailureKind::kMalformed, str(reason, " ", place)};
 }
 
@@ -111,14 +112,19 @@ bool Grammar::starts_operand() const {
   const Token& token = peek();
   switch (token.kind) {
     case TokenKind::kEnd:
-    case TokenKind::kText: return false;
-    case TokenKind::kNumber: return position_ > 0 && tokens_[position_ - 1].kind != TokenKind::kNumber;
-    case TokenKind::kSymbol: return !is_union_letter();
-    case TokenKind::kFunction: return true;
+    case TokenKind::kText:
+      return false;
+    case TokenKind::kNumber:
+      return position_ > 0 && tokens_[position_ - 1].kind != TokenKind::kNumber;
+    case TokenKind::kSymbol:
+      return !is_union_letter();
+    case TokenKind::kFunction:
+      return true;
     case TokenKind::kStructure:
       return token.text != "choose" && token.text != "over" && token.text != "\\" && token.text != "rfloor" &&
              token.text != "rceil" && token.text.substr(0, 4) != "end ";
-    case TokenKind::kPunctuation: break;
+    case TokenKind::kPunctuation:
+      break;
   }
   if (token.text == "|") return num_open_bars_ == 0 && !is_in_set_;
   if (token.text == "[") return !is_after_comma_;
@@ -158,6 +164,8 @@ NodeId Grammar::divisor(NodeId left) {
 // `value` with the words behind it: 5 million square feet.
 NodeId Grammar::measured(NodeId value) {
   constexpr size_t kMaxUnitBytes = 40;
+  const Token& before = tokens_[position_ - 1];
+  const bool follows_number = before.kind == TokenKind::kNumber || before.text == "}" || before.text == ")";
   std::string text;
   while (peek().kind == TokenKind::kText) {
     text += text.empty() ? "" : " ";
@@ -173,8 +181,9 @@ NodeId Grammar::measured(NodeId value) {
   if (text == "percent" || text == "per cent") {
     return add(Kind::kDivide, "", {value, add(Kind::kNumber, "100")});
   }
-  const bool is_prose = text.size() > kMaxUnitBytes || (!is_unit_name(text) && starts_operand());
-  if (is_prose) fail("words");
+  const bool is_known = is_unit_name(text.substr(0, text.find(' ')));
+  if (text.size() > kMaxUnitBytes || (!is_known && (starts_operand() || !follows_number))) fail("words");
+  if (text == "degrees") text = "degree";
   return add(Kind::kMultiply, "", {value, raised(add(Kind::kUnit, text))});
 }
 
@@ -236,7 +245,7 @@ NodeId Grammar::exponent() {
     result = add(Kind::kNegate, "", {exponent()});
   } else {
     consume("+");
-    result = primary();
+    result = peek().kind == TokenKind::kNumber ? plain_number() : primary();
     if (consume("^")) result = add(Kind::kPower, "", {result, exponent()});
   }
   --nesting_;
@@ -250,7 +259,8 @@ std::optional<Expression> parse(std::string_view text, ParseFailure& failure) {
     }
     return Grammar(tokenize(text)).parse_all();
   } catch (const TreeLimit&) {
-    failure = {FailureKind::kTooLarge, str("deeper than ", Tree::kMaxDepth, " or more than ", Tree::kMaxNodes, " nodes")};
+    failure = {FailureKind::kTooLarge,
+               str("deeper than ", Tree::kMaxDepth, " or more than ", Tree::kMaxNodes, " nodes")};
   } catch (const ParseFailure& thrown) {
     failure = thrown;
   }

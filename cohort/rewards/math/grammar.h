@@ -63,6 +63,7 @@ class Grammar {
   NodeId number_set();
   NodeId matrix();
   NodeId tex_argument();
+  NodeId plain_number();
   bool mixed_fraction_follows() const;
   NodeId scientific(const std::string& text);
   NodeId repeating(const std::string& text);
@@ -98,7 +99,8 @@ class Grammar {
   }
   bool is(std::string_view text, size_t offset = 0) const {
     const Token& token = peek(offset);
-    return token.text == text && (token.kind == TokenKind::kPunctuation || token.kind == TokenKind::kStructure);
+    return token.text == text &&
+           (token.kind == TokenKind::kPunctuation || token.kind == TokenKind::kStructure);
   }
   bool consume(std::string_view text) {
     if (!is(text)) return false;
@@ -116,13 +118,15 @@ class Grammar {
     return parts.size() == 1 ? parts[0] : add(kind, "", std::move(parts));
   }
 
+  static constexpr size_t kMaxDigits = 1000;
+
   std::vector<Token> tokens_;
   size_t position_ = 0;
   Tree tree_;
   int nesting_ = 0;
-  int num_open_bars_ = 0;       // | that wait for their partner, in this bracket
-  bool is_in_set_ = false;      // right inside \{ \}, where | and : introduce a condition
-  bool is_after_comma_ = false; // in a bracket where [ closes an interval
+  int num_open_bars_ = 0;        // | that wait for their partner, in this bracket
+  bool is_in_set_ = false;       // right inside \{ \}, where | and : introduce a condition
+  bool is_after_comma_ = false;  // in a bracket where [ closes an interval
 };
 
 }  // namespace cohort::math

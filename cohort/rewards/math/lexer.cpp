@@ -39,7 +39,9 @@ class Lexer {
  private:
   static constexpr int kMaxFontDepth = 8;
 
-  char at(size_t offset) const { return position_ + offset < text_.size() ? text_[position_ + offset] : '\0'; }
+  char at(size_t offset) const {
+    return position_ + offset < text_.size() ? text_[position_ + offset] : '\0';
+  }
   std::string_view rest() const { return text_.substr(position_); }
 
   void push(TokenKind kind, std::string_view text, bool is_latex = false) {
@@ -106,7 +108,8 @@ class Lexer {
     return count;
   }
 
-  // The length of a thousands separator here: always where it is spelled as one, a bare comma only outside brackets.
+  // The length of a thousands separator here: always where it is spelled as one, a bare comma only outside
+  // brackets.
   size_t separator_length(size_t offset) const {
     for (std::string_view spelling : {"{,}", ",\\!", "\\!,", "\\,", "\\ ", "\\;", ","}) {
       if (text_.substr(std::min(text_.size(), position_ + offset), spelling.size()) != spelling) continue;
@@ -154,10 +157,14 @@ class Lexer {
 
   void push_meaning(const Command& command, bool is_latex) {
     switch (command.kind) {
-      case CommandKind::kSymbol: return push(TokenKind::kSymbol, command.meaning, is_latex);
-      case CommandKind::kPunctuation: return push(TokenKind::kPunctuation, command.meaning, is_latex);
-      case CommandKind::kFunction: return push(TokenKind::kFunction, command.meaning, is_latex);
-      default: return push(TokenKind::kStructure, command.meaning, is_latex);
+      case CommandKind::kSymbol:
+        return push(TokenKind::kSymbol, command.meaning, is_latex);
+      case CommandKind::kPunctuation:
+        return push(TokenKind::kPunctuation, command.meaning, is_latex);
+      case CommandKind::kFunction:
+        return push(TokenKind::kFunction, command.meaning, is_latex);
+      default:
+        return push(TokenKind::kStructure, command.meaning, is_latex);
     }
   }
 
@@ -220,8 +227,10 @@ class Lexer {
         return;
       case CommandKind::kUnsupported:
         throw ParseFailure{FailureKind::kUnsupported, str("\\", command.meaning, " is beyond this verifier")};
-      case CommandKind::kText: return font(true);
-      case CommandKind::kFont: return font(false);
+      case CommandKind::kText:
+        return font(true);
+      case CommandKind::kFont:
+        return font(false);
       default:
         if (command.meaning == "begin" || command.meaning == "end") return environment(command.meaning);
         return push_meaning(command, true);

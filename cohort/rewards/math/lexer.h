@@ -1,5 +1,5 @@
-// Splits LaTeX or plain mathematics into tokens: thousands separators joined, fonts and spacing dropped, Unicode signs
-// and aliases in one spelling.
+// Splits LaTeX or plain mathematics into tokens: thousands separators joined, fonts and spacing dropped,
+// Unicode signs and aliases in one spelling.
 #pragma once
 
 #include <string>

@@ -20,7 +20,8 @@ std::optional<Linear> multiply(const Item& item, const std::string& variable) {
   for (size_t i = 0; i < item.size(); ++i) {
     const std::optional<Linear> factor = find_linear(item.child(i), variable);
     if (!factor || !(factor->slope * product.slope).is_zero()) return std::nullopt;
-    product = {product.slope * factor->offset + product.offset * factor->slope, product.offset * factor->offset};
+    product = {product.slope * factor->offset + product.offset * factor->slope,
+               product.offset * factor->offset};
   }
   return product;
 }
@@ -40,8 +41,8 @@ std::optional<Linear> find_linear(const Item& item, const std::string& variable)
   const bool is_negation = item.is(Kind::kNegate);
   if (!is_negation && !item.is(Kind::kDivide)) return std::nullopt;
   const std::optional<Linear> form = find_linear(item.child(0), variable);
-  const ExactValue divisor =
-      is_negation ? ExactValue{ExactValue::Status::kOk, Fraction(-1)} : evaluate_exactly(*item.tree, item.child(1).id);
+  const ExactValue divisor = is_negation ? ExactValue{ExactValue::Status::kOk, Fraction(-1)}
+                                         : evaluate_exactly(*item.tree, item.child(1).id);
   if (!form || !divisor.is_ok() || divisor.value.is_zero()) return std::nullopt;
   return Linear{form->slope / divisor.value, form->offset / divisor.value};
 }

@@ -28,8 +28,10 @@ void collect(const Item& item, int power, Measure& measure) {
       return collect(item.child(0), power * static_cast<int>(*integer), measure);
     }
     case Kind::kNegate:
-    case Kind::kAdd: return collect(item.child(0), power, measure);
-    default: return;
+    case Kind::kAdd:
+      return collect(item.child(0), power, measure);
+    default:
+      return;
   }
 }
 

@@ -22,8 +22,10 @@ class Evaluator {
     switch (node.kind) {
       case Kind::kNumber:
       case Kind::kUnit:
-      case Kind::kCall: return residue(evaluate_exactly(tree_, id, reading_));
-      case Kind::kSymbol: return symbol(node.text);
+      case Kind::kCall:
+        return residue(evaluate_exactly(tree_, id, reading_));
+      case Kind::kSymbol:
+        return symbol(node.text);
       case Kind::kAdd:
         return fold(node, [this](uint64_t a, uint64_t b) { return (a + b) % prime_; });
       case Kind::kMultiply:
@@ -33,9 +35,12 @@ class Evaluator {
         if (!value) return std::nullopt;
         return (prime_ - *value) % prime_;
       }
-      case Kind::kDivide: return divide(evaluate(node.children[0]), evaluate(node.children[1]));
-      case Kind::kPower: return raise(id);
-      default: return std::nullopt;
+      case Kind::kDivide:
+        return divide(evaluate(node.children[0]), evaluate(node.children[1]));
+      case Kind::kPower:
+        return raise(id);
+      default:
+        return std::nullopt;
     }
   }
 
@@ -81,7 +86,8 @@ class Evaluator {
   // An integer exponent of any size, by Fermat's little theorem; 8^(2/3) may be rational as a whole.
   std::optional<uint64_t> raise(NodeId id) {
     const ExactValue exponent = evaluate_exactly(tree_, tree_.child(id, 1), reading_);
-    if (!exponent.is_ok() || !exponent.value.is_integer()) return residue(evaluate_exactly(tree_, id, reading_));
+    if (!exponent.is_ok() || !exponent.value.is_integer())
+      return residue(evaluate_exactly(tree_, id, reading_));
     const std::optional<uint64_t> base = evaluate(tree_.child(id, 0));
     if (!base || *base == 0) return std::nullopt;
     return power(*base, fmpz_fdiv_ui(fmpq_numref(exponent.value.get()), prime_ - 1));

@@ -12,7 +12,8 @@ NodeId Grammar::structure() {
   if (name == "binom") return binomial();
   if (name == "lfloor") return rounded("floor", "rfloor");
   if (name == "lceil") return rounded("ceil", "rceil");
-  if (name == "overline" || name == "bar" || name == "vec" || name == "hat" || name == "tilde") return accented(name);
+  if (name == "overline" || name == "bar" || name == "vec" || name == "hat" || name == "tilde")
+    return accented(name);
   if (name == "mathbb") return number_set();
   if (name == "$" || name == "euro" || name == "pounds" || name == "yen") return currency(name);
   if (name.substr(0, 6) == "begin ") return matrix();
@@ -24,10 +25,20 @@ NodeId Grammar::structure() {
 NodeId Grammar::tex_argument() {
   if (is("{")) return brace_group();
   Token& token = tokens_[position_];
-  if (token.kind != TokenKind::kNumber || token.text.size() == 1) return primary();
+  if (token.kind != TokenKind::kNumber) return primary();
+  if (token.text.size() == 1) return plain_number();
   const NodeId digit = add(Kind::kNumber, token.text.substr(0, 1));
   token.text.erase(0, 1);
   return digit;
+}
+
+// A number that no fraction behind it makes a mixed one.
+NodeId Grammar::plain_number() {
+  const bool is_plain = peek().text.size() <= kMaxDigits && peek().text.find('e') == std::string::npos;
+  if (!is_plain) return number();
+  const NodeId value = add(Kind::kNumber, peek().text);
+  ++position_;
+  return value;
 }
 
 NodeId Grammar::fraction() {
@@ -90,7 +101,8 @@ NodeId Grammar::number_set() {
 std::string Grammar::subscript() {
   expect("_");
   if (is("{")) return "_" + take_group_text();
-  if (peek().kind == TokenKind::kEnd || peek().kind == TokenKind::kPunctuation) fail("a subscript is missing");
+  if (peek().kind == TokenKind::kEnd || peek().kind == TokenKind::kPunctuation)
+    fail("a subscript is missing");
   const std::string text = "_" + peek().text;
   ++position_;
   return text;
@@ -146,7 +158,8 @@ NodeId Grammar::based(const std::string& digits) {
 
 NodeId Grammar::matrix() {
   const std::string name = tokens_[position_ - 1].text.substr(6);
-  if (name != "pmatrix" && name != "bmatrix" && name != "matrix" && name != "smallmatrix" && name != "array") {
+  if (name != "pmatrix" && name != "bmatrix" && name != "matrix" && name != "smallmatrix" &&
+      name != "array") {
     throw ParseFailure{ParseFailure::Kind::kUnsupported, str("\\begin{", name, "} is beyond this verifier")};
   }
   if (name == "array" && is("{")) take_group_text();

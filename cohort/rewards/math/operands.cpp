@@ -5,8 +5,6 @@
 namespace cohort::math {
 namespace {
 
-constexpr size_t kMaxDigits = 1000;
-
 bool is_integer_text(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
 }
@@ -28,13 +26,26 @@ NodeId Grammar::primary() {
   if (++nesting_ > Tree::kMaxDepth) throw TreeLimit{};
   NodeId result = 0;
   switch (peek().kind) {
-    case TokenKind::kNumber: result = number(); break;
-    case TokenKind::kSymbol: result = symbol(); break;
-    case TokenKind::kFunction: result = call(); break;
-    case TokenKind::kStructure: result = structure(); break;
-    case TokenKind::kText: result = words(); break;
-    case TokenKind::kPunctuation: result = punctuation(); break;
-    case TokenKind::kEnd: fail("a value is missing");
+    case TokenKind::kNumber:
+      result = number();
+      break;
+    case TokenKind::kSymbol:
+      result = symbol();
+      break;
+    case TokenKind::kFunction:
+      result = call();
+      break;
+    case TokenKind::kStructure:
+      result = structure();
+      break;
+    case TokenKind::kText:
+      result = words();
+      break;
+    case TokenKind::kPunctuation:
+      result = punctuation();
+      break;
+    case TokenKind::kEnd:
+      fail("a value is missing");
   }
   --nesting_;
   return result;

@@ -17,8 +17,8 @@ struct Expression {
 /// Longer answers are not read.
 constexpr size_t kMaxAnswerBytes = 4096;
 
-/// The tree of the whole of `text`; nothing with the reason in `failure` where it is no mathematics, has what this
-/// verifier doesn't know, or passes a limit. The time is linear in the text.
+/// The tree of the whole of `text`; nothing with the reason in `failure` where it is no mathematics, has what
+/// this verifier doesn't know, or passes a limit. The time is linear in the text.
 std::optional<Expression> parse(std::string_view text, ParseFailure& failure);
 
 }  // namespace cohort::math

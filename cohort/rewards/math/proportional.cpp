@@ -46,7 +46,8 @@ std::optional<bool> is_proportional_modulo(const Sides& a, const Sides& b) {
     for (Point point = parity + 2; point < 6; point += 2) {
       const auto next_a = residue(a, point), next_b = residue(b, point);
       if (!next_a || !next_b) return std::nullopt;
-      if (multiply_modulo(*first_a, *next_b, point) != multiply_modulo(*next_a, *first_b, point)) return false;
+      if (multiply_modulo(*first_a, *next_b, point) != multiply_modulo(*next_a, *first_b, point))
+        return false;
     }
   }
   return true;
@@ -72,7 +73,8 @@ Verdict compare_proportional(const Sides& a, const Sides& b, bool& is_positive, 
       first_b = std::move(next_b);
       continue;
     }
-    if (!cross(*first_a, *first_b, next_a, next_b).contains_zero()) return unequal("no constant multiple of each other");
+    if (!cross(*first_a, *first_b, next_a, next_b).contains_zero())
+      return unequal("no constant multiple of each other");
     ++num_points;
   }
   if (num_points < 2) return undecided("no points where both equations are defined");

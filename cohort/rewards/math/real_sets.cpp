@@ -1,7 +1,6 @@
-// Both sets are cut at all endpoints of either. Between two neighbouring endpoints and at each of them a set holds all
-// or nothing, so two sets are equal when they agree on each of these cells.
+// Both sets are cut at all endpoints of either. Between two neighbouring endpoints and at each of them a set
+// holds all or nothing, so two sets are equal when they agree on each of these cells.
 #include "cohort/rewards/math/real_sets.h"
-
 
 #include "cohort/rewards/math/linear.h"
 
@@ -29,18 +28,29 @@ class Builder {
 
   SetNode build(const Item& item) {
     switch (item.node().kind) {
-      case Kind::kTuple: return interval(item);
-      case Kind::kSet: return finite(item);
-      case Kind::kSymbol: return named(item);
-      case Kind::kUnion: return combine(SetNode::Kind::kUnion, item);
-      case Kind::kIntersection: return combine(SetNode::Kind::kIntersection, item);
-      case Kind::kDifference: return combine(SetNode::Kind::kDifference, item);
-      case Kind::kSetBuilder: return build(item.child(0));
-      case Kind::kMember: return build(item.child(1));
-      case Kind::kRelation: return inequality(item);
+      case Kind::kTuple:
+        return interval(item);
+      case Kind::kSet:
+        return finite(item);
+      case Kind::kSymbol:
+        return named(item);
+      case Kind::kUnion:
+        return combine(SetNode::Kind::kUnion, item);
+      case Kind::kIntersection:
+        return combine(SetNode::Kind::kIntersection, item);
+      case Kind::kDifference:
+        return combine(SetNode::Kind::kDifference, item);
+      case Kind::kSetBuilder:
+        return build(item.child(0));
+      case Kind::kMember:
+        return build(item.child(1));
+      case Kind::kRelation:
+        return inequality(item);
       case Kind::kList:
-        return combine(item.node().text == "and" ? SetNode::Kind::kIntersection : SetNode::Kind::kUnion, item);
-      default: throw NoRealSet{"not a set of real numbers"};
+        return combine(item.node().text == "and" ? SetNode::Kind::kIntersection : SetNode::Kind::kUnion,
+                       item);
+      default:
+        throw NoRealSet{"not a set of real numbers"};
     }
   }
 
@@ -126,7 +136,8 @@ class Builder {
 
   // The name of the only variable, which all inequalities of one comparison must share.
   void find_variable(const Item& item) {
-    if (item.is(Kind::kSymbol) && !infinity_sign(item) && item.node().text != "pi" && item.node().text != "e") {
+    if (item.is(Kind::kSymbol) && !infinity_sign(item) && item.node().text != "pi" &&
+        item.node().text != "e") {
       if (!variable_.empty() && variable_ != item.node().text) throw NoRealSet{"several unknowns"};
       variable_ = item.node().text;
     }
@@ -144,7 +155,8 @@ class Builder {
 
   SetNode half_line(const Item& left, char letter, const Item& right) {
     if (left.is(Kind::kSymbol) && left.node().text == variable_) return bounded(letter, add_constant(right));
-    if (right.is(Kind::kSymbol) && right.node().text == variable_) return bounded(mirrored(letter), add_constant(left));
+    if (right.is(Kind::kSymbol) && right.node().text == variable_)
+      return bounded(mirrored(letter), add_constant(left));
     const std::optional<Linear> a = find_linear(left, variable_), b = find_linear(right, variable_);
     if (!a || !b || a->slope == b->slope) throw NoRealSet{"an inequality that is not linear"};
     const Fraction slope = a->slope - b->slope;
@@ -159,11 +171,16 @@ class Builder {
 
   static char mirrored(char letter) {
     switch (letter) {
-      case '<': return '>';
-      case '>': return '<';
-      case 'l': return 'g';
-      case 'g': return 'l';
-      default: return letter;
+      case '<':
+        return '>';
+      case '>':
+        return '<';
+      case 'l':
+        return 'g';
+      case 'g':
+        return 'l';
+      default:
+        return letter;
     }
   }
 
@@ -184,7 +201,8 @@ class Builder {
 bool contains(const SetNode& set, size_t cell, const std::vector<size_t>& ranks) {
   if (set.kind == SetNode::Kind::kInterval) {
     const size_t low = 2 * ranks[set.low] + 1, high = 2 * ranks[set.high] + 1;
-    return (cell > low || (cell == low && set.is_low_closed)) && (cell < high || (cell == high && set.is_high_closed));
+    return (cell > low || (cell == low && set.is_low_closed)) &&
+           (cell < high || (cell == high && set.is_high_closed));
   }
   if (set.kind == SetNode::Kind::kUnion) {
     for (const SetNode& part : set.parts) {
@@ -206,12 +224,18 @@ bool is_real_set(const Item& item) {
     case Kind::kUnion:
     case Kind::kIntersection:
     case Kind::kDifference:
-    case Kind::kSetBuilder: return true;
-    case Kind::kSymbol: return item.node().text == "reals";
-    case Kind::kRelation: return item.node().text.find_first_of("<>lgn") != std::string::npos;
-    case Kind::kMember: return is_real_set(item.child(1));
-    case Kind::kList: break;
-    default: return false;
+    case Kind::kSetBuilder:
+      return true;
+    case Kind::kSymbol:
+      return item.node().text == "reals";
+    case Kind::kRelation:
+      return item.node().text.find_first_of("<>lgn") != std::string::npos;
+    case Kind::kMember:
+      return is_real_set(item.child(1));
+    case Kind::kList:
+      break;
+    default:
+      return false;
   }
   for (size_t i = 0; i < item.size(); ++i) {
     if (is_real_set(item.child(i))) return true;
@@ -228,7 +252,8 @@ Verdict compare_real_sets(const Item& a, const Item& b, Work& work) {
     // The first and the last rank are the infinities, which no set holds.
     const size_t num_ranks = *std::max_element(ranks->begin(), ranks->end()) + 1;
     for (size_t cell = 2; cell + 2 <= 2 * num_ranks; ++cell) {
-      if (contains(set_a, cell, *ranks) != contains(set_b, cell, *ranks)) return unequal("different sets of real numbers");
+      if (contains(set_a, cell, *ranks) != contains(set_b, cell, *ranks))
+        return unequal("different sets of real numbers");
     }
     return equal("the same set of real numbers");
   } catch (const NoRealSet& failure) {

@@ -15,7 +15,8 @@ bool is_equation(const Item& item) {
 bool is_variable(const Item& item) {
   if (!item.is(Kind::kSymbol)) return false;
   const std::string& name = item.node().text;
-  return name != "pi" && name != "e" && name != "i" && name != "infinity" && name != "reals" && name != "empty set";
+  return name != "pi" && name != "e" && name != "i" && name != "infinity" && name != "reals" &&
+         name != "empty set";
 }
 
 // The name of a variable, or those of a tuple of variables; empty for others.
@@ -78,7 +79,8 @@ std::optional<Definition> find_definition(const Item& relation, Work& work) {
 }
 
 std::optional<Item> find_statement_value(const Item& relation, Work& work) {
-  if (!is_equation(relation) || has_variable(relation) || !sides_agree(relation, 0, work)) return std::nullopt;
+  if (!is_equation(relation) || has_variable(relation) || !sides_agree(relation, 0, work))
+    return std::nullopt;
   return relation.child(relation.size() - 1);
 }
 

@@ -5,8 +5,8 @@
 
 namespace cohort::math {
 
-/// Every plus-minus becomes a list of two, with all upper and all lower signs; lists within lists become one. Throws
-/// TreeLimit.
+/// Every plus-minus becomes a list of two, with all upper and all lower signs; lists within lists become one.
+/// Throws TreeLimit.
 Expression resolve_signs(const Expression& source);
 
 }  // namespace cohort::math

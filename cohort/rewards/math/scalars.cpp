@@ -23,11 +23,13 @@ bool any_node(const Item& item, Condition condition) {
 }
 
 bool is_constant_name(const std::string& name) {
-  return name == "pi" || name == "e" || name == "i" || name == "infinity" || name == "reals" || name == "empty set";
+  return name == "pi" || name == "e" || name == "i" || name == "infinity" || name == "reals" ||
+         name == "empty set";
 }
 
 bool has_variables(const Item& item) {
-  return any_node(item, [](const Node& node) { return node.kind == Kind::kSymbol && !is_constant_name(node.text); });
+  return any_node(
+      item, [](const Node& node) { return node.kind == Kind::kSymbol && !is_constant_name(node.text); });
 }
 
 bool has_bare_log(const Item& item) {
@@ -90,7 +92,8 @@ class Comparison {
 
   // Equal to a precision at which the digits as written could not make a smaller difference.
   Verdict confirm(Point point) {
-    const std::optional<int64_t> height_a = height_bits(*a_.tree, a_.id), height_b = height_bits(*b_.tree, b_.id);
+    const std::optional<int64_t> height_a = height_bits(*a_.tree, a_.id),
+                                 height_b = height_bits(*b_.tree, b_.id);
     if (!height_a || !height_b) return undecided("numbers too large or too close to tell apart");
     const int64_t wanted = kPrecision + 2 * (*height_a + *height_b);
     const std::optional<BallPair> pair = evaluate(point, wanted);
@@ -198,7 +201,8 @@ Verdict compare_scalars(const Item& a, const Item& b, Work& work) {
     reading.converts_units = true;
   }
   const Verdict verdict = compare_in(a, b, reading, work);
-  const bool is_one_degree = measure_a.has_unit != measure_b.has_unit && (measure_a.is_degree() || measure_b.is_degree());
+  const bool is_one_degree =
+      measure_a.has_unit != measure_b.has_unit && (measure_a.is_degree() || measure_b.is_degree());
   if (!verdict.is_unequal() || !is_one_degree) return verdict;
   reading.has_degrees = true;
   return compare_in(a, b, reading, work);

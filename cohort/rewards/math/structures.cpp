@@ -17,7 +17,8 @@ bool is_named_set(const Item& item) {
 }
 
 bool is_collection(const Item& item) {
-  return item.is(Kind::kList) || item.is(Kind::kSet) || (is_named_set(item) && item.node().text == "empty set");
+  return item.is(Kind::kList) || item.is(Kind::kSet) ||
+         (is_named_set(item) && item.node().text == "empty set");
 }
 
 bool is_interval_like(const Item& item) {
@@ -83,14 +84,16 @@ Verdict find_all(const std::vector<Item>& a, const std::vector<Item>& b, bool is
 
 Verdict compare_collections(const Item& a, const Item& b, Work& work) {
   const std::vector<Item> elements_a = elements_of(a), elements_b = elements_of(b);
-  if (elements_a.size() > kMaxElements || elements_b.size() > kMaxElements) return undecided("too many elements");
+  if (elements_a.size() > kMaxElements || elements_b.size() > kMaxElements)
+    return undecided("too many elements");
   const bool are_lists = !a.is(Kind::kSet) && !b.is(Kind::kSet);
   if (are_lists && elements_a.size() != elements_b.size()) return unequal("different numbers of elements");
   const Verdict forth = find_all(elements_a, elements_b, are_lists, work);
   return forth.is_equal() && !are_lists ? find_all(elements_b, elements_a, false, work) : forth;
 }
 
-Verdict compare_definitions(const std::map<std::string, Item>& a, const std::map<std::string, Item>& b, Work& work) {
+Verdict compare_definitions(const std::map<std::string, Item>& a, const std::map<std::string, Item>& b,
+                            Work& work) {
   std::vector<Item> values_a, values_b;
   for (const auto& [name, value] : a) {
     const auto other = b.find(name);
@@ -128,7 +131,8 @@ Verdict compare_structures(const Item& a, const Item& b, Work& work) {
   if (named_b.size() > 1) return compare_with_names(named_b, a, work);
   if (is_collection(a) || is_collection(b)) return compare_collections(a, b, work);
   if (a.is(Kind::kTuple) && b.is(Kind::kTuple)) return compare_tuples(a, b, work);
-  if (a.is(Kind::kMatrix) && b.is(Kind::kMatrix)) return compare_sequences(children_of(a), children_of(b), work);
+  if (a.is(Kind::kMatrix) && b.is(Kind::kMatrix))
+    return compare_sequences(children_of(a), children_of(b), work);
   const auto is_structure = [](const Item& item) {
     return item.is(Kind::kTuple) || item.is(Kind::kMatrix) || item.is(Kind::kRelation) || is_real_set(item);
   };

@@ -1,5 +1,6 @@
-// An answer of mathematics as a tree. Nodes live in one vector and name each other by index, so that a tree of any depth
-// is freed without recursion; a tree that has been built is never deeper or larger than its limits.
+// An answer of mathematics as a tree. Nodes live in one vector and name each other by index, so that a tree
+// of any depth is freed without recursion; a tree that has been built is never deeper or larger than its
+// limits.
 #pragma once
 
 #include <algorithm>
@@ -10,18 +11,18 @@
 namespace cohort::math {
 
 enum class Kind : uint8_t {
-  kNumber,        ///< text: digits with an optional point, and the repeating part in parentheses: 12, 1.5, 0.(3)
-  kSymbol,        ///< text: a variable, or a constant: pi, e, i, infinity, reals, empty set
-  kUnit,          ///< text: a name that units.h resolves
-  kAdd,           ///< any number of terms
-  kNegate,        ///< one
-  kMultiply,      ///< any number of factors
-  kDivide,        ///< two
-  kPower,         ///< two
-  kCall,          ///< text: a function's name; its arguments
-  kPlusMinus,     ///< two terms; text: + where the upper sign adds, else -
-  kTuple,         ///< text: both brackets, such as (]
-  kSet,           ///< elements
+  kNumber,     ///< text: digits with an optional point, and the repeating part in parentheses: 12, 1.5, 0.(3)
+  kSymbol,     ///< text: a variable, or a constant: pi, e, i, infinity, reals, empty set
+  kUnit,       ///< text: a name that units.h resolves
+  kAdd,        ///< any number of terms
+  kNegate,     ///< one
+  kMultiply,   ///< any number of factors
+  kDivide,     ///< two
+  kPower,      ///< two
+  kCall,       ///< text: a function's name; its arguments
+  kPlusMinus,  ///< two terms; text: + where the upper sign adds, else -
+  kTuple,      ///< text: both brackets, such as (]
+  kSet,        ///< elements
   kSetBuilder,    ///< the condition
   kList,          ///< items without brackets; text: what joined them: , or "and" or "or"
   kMatrix,        ///< rows, which are tuples

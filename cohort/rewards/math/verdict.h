@@ -20,8 +20,8 @@ inline Verdict equal(std::string reason) { return {Outcome::kEqual, std::move(re
 inline Verdict unequal(std::string reason) { return {Outcome::kUnequal, std::move(reason)}; }
 inline Verdict undecided(std::string reason) { return {Outcome::kUndecided, std::move(reason)}; }
 
-/// What one comparison may still spend, in nodes times bits of precision. An answer can ask for any amount of work; this
-/// is all it gets.
+/// What one comparison may still spend, in nodes times bits of precision. An answer can ask for any amount of
+/// work; this is all it gets.
 struct Work {
   int64_t left = 3'000'000;
 

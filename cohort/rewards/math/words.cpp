@@ -10,7 +10,9 @@ namespace {
 
 constexpr size_t kMaxBytes = 200;
 
-bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) || static_cast<unsigned char>(c) >= 0x80; }
+bool is_letter(char c) {
+  return std::isalpha(static_cast<unsigned char>(c)) || static_cast<unsigned char>(c) >= 0x80;
+}
 
 // The text without fonts, braces, dollars, quotes and asterisks; nothing where other commands stand in it.
 std::optional<std::string> strip_fonts(std::string_view text) {
@@ -22,7 +24,8 @@ std::optional<std::string> strip_fonts(std::string_view text) {
       while (end < text.size() && std::isalpha(static_cast<unsigned char>(text[end]))) ++end;
       const std::optional<Command> command = find_command(text.substr(i + 1, end - i - 1));
       const bool is_space = end == i + 1 && end < text.size() && (text[end] == ' ' || text[end] == ',');
-      if (!is_space && (!command || (command->kind != CommandKind::kText && command->kind != CommandKind::kFont))) {
+      if (!is_space &&
+          (!command || (command->kind != CommandKind::kText && command->kind != CommandKind::kFont))) {
         return std::nullopt;
       }
       if (is_space) plain += ' ';
@@ -75,7 +78,8 @@ std::optional<char> find_choice(std::string_view text) {
   if (plain.size() > 1 && plain[0] == '(') plain.remove_prefix(1);
   if (plain.empty() || plain[0] < 'A' || plain[0] > 'Z') return std::nullopt;
   const std::string_view behind = plain.substr(1);
-  if (!behind.empty() && behind != ")" && behind != "." && behind != ")." && behind != ":") return std::nullopt;
+  if (!behind.empty() && behind != ")" && behind != "." && behind != ")." && behind != ":")
+    return std::nullopt;
   return plain[0];
 }
 

@@ -7,7 +7,8 @@
 
 namespace cohort::math {
 
-/// The words of an answer, in lower case and without fonts, quotes and a final full stop; nothing for mathematics.
+/// The words of an answer, in lower case and without fonts, quotes and a final full stop; nothing for
+/// mathematics.
 std::optional<std::string> find_words(std::string_view text);
 
 /// The letter of a choice such as (B), B. or \textbf{(B)}; nothing for other answers.
