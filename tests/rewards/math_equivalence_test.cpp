@@ -121,6 +121,28 @@ TEST(MathJudge, DecidesWhatSpellingsMean) {
   EXPECT_EQ(outcome("\\text{yes}", "7"), "unequal");
 }
 
+TEST(MathJudge, ReadsWordsBehindNumbers) {
+  EXPECT_EQ(outcome("5", "5 \\text{ squared}"), "undecided");
+  EXPECT_EQ(outcome("5", "5 \\text{ hundredths}"), "undecided");
+  EXPECT_EQ(outcome("5000000", "5 \\text{ hundred thousand}"), "unequal");
+  EXPECT_EQ(outcome("500000", "5 \\text{ hundred thousand dollars}"), "equal");
+  EXPECT_EQ(outcome("24\\pi\\text{ in}^3", "24\\pi\\text{ cubic inches}"), "equal");
+  EXPECT_EQ(outcome("5 \\mathrm{~cm}", "0.05\\,\\text{m}"), "equal");
+  EXPECT_EQ(outcome("1", "\\text{cm}"), "unequal");
+  EXPECT_EQ(outcome("k^2+18km", "18km+k^2"), "equal");
+  EXPECT_EQ(outcome("\\text{June 20}", "june 20"), "equal");
+  EXPECT_EQ(outcome("11,\\! 111,\\! 100", "11111100"), "equal");
+}
+
+TEST(MathJudge, ReadsConditionsOnSets) {
+  EXPECT_EQ(outcome("\\mathbb{R}", "x \\in \\mathbb{R}, x \\ne 3"), "unequal");
+  EXPECT_EQ(outcome("(-\\infty,3)\\cup(3,\\infty)", "x \\in \\mathbb{R}, x \\ne 3"), "equal");
+  EXPECT_EQ(outcome("[0,1)\\cup(1,\\infty)", "x \\ge 0, x \\ne 1"), "equal");
+  EXPECT_EQ(outcome("1<x<5", "x>1 \\text{ and } x<5"), "equal");
+  EXPECT_EQ(outcome("x<1, x>2", "x>2, x<1"), "equal");
+  EXPECT_NE(outcome("(1,5)", "x<1, x<5"), "equal");
+}
+
 TEST(MathJudge, TellsNearMissesApart) {
   EXPECT_EQ(outcome("\\sqrt2", "\\sqrt2 + 10^{-100}"), "unequal");
   EXPECT_EQ(outcome("\\sqrt2", "\\sqrt2 + 10^{-1000}"), "unequal");

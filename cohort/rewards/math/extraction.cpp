@@ -162,8 +162,9 @@ Text last_expression(std::string_view text) {
   constexpr size_t kMaxBareBytes = 200;
   const std::string_view bare = trim(text);
   ParseFailure failure;
-  if (bare.size() <= kMaxBareBytes && bare.find('\n') == std::string_view::npos &&
-      (find_words(bare) || (!is_prose(bare) && parse(bare, failure)))) {
+  const bool is_line = bare.size() <= kMaxBareBytes && bare.find('\n') == std::string_view::npos;
+  const bool has_digits = std::any_of(bare.begin(), bare.end(), is_digit);
+  if (is_line && ((!has_digits && find_words(bare)) || (!is_prose(bare) && parse(bare, failure)))) {
     return bare.empty() ? Text() : Text(bare);
   }
   if (const Text formula = find_formula(text, true)) return formula;

@@ -172,17 +172,17 @@ NodeId Grammar::measured(NodeId value) {
     text += peek().text;
     ++position_;
   }
-  const size_t first_end = std::min(text.find(' '), text.size());
-  if (const auto number = find_number_word(std::string_view(text).substr(0, first_end))) {
+  const auto first_word = [&text] { return std::string_view(text).substr(0, text.find(' ')); };
+  while (const auto number = find_number_word(first_word())) {
     value = add(Kind::kMultiply, "", {value, add(Kind::kNumber, std::string(*number))});
-    text = trim(std::string_view(text).substr(first_end));
+    text = trim(std::string_view(text).substr(first_word().size()));
   }
   if (text.empty()) return value;
   if (text == "percent" || text == "per cent") {
     return add(Kind::kDivide, "", {value, add(Kind::kNumber, "100")});
   }
-  const bool is_known = is_unit_name(text.substr(0, text.find(' ')));
-  if (text.size() > kMaxUnitBytes || (!is_known && (starts_operand() || !follows_number))) fail("words");
+  const bool may_be_new = follows_number && !starts_operand() && !is_arithmetic_word(first_word());
+  if (text.size() > kMaxUnitBytes || (!is_unit_name(text) && !may_be_new)) fail("words");
   if (text == "degrees") text = "degree";
   return add(Kind::kMultiply, "", {value, raised(add(Kind::kUnit, text))});
 }

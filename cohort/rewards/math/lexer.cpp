@@ -111,7 +111,7 @@ class Lexer {
   // The length of a thousands separator here: always where it is spelled as one, a bare comma only outside
   // brackets.
   size_t separator_length(size_t offset) const {
-    for (std::string_view spelling : {"{,}", ",\\!", "\\!,", "\\,", "\\ ", "\\;", ","}) {
+    for (std::string_view spelling : {"{,}", ",\\! ", ",\\!", "\\!,", "\\,", "\\ ", "\\;", ","}) {
       if (text_.substr(std::min(text_.size(), position_ + offset), spelling.size()) != spelling) continue;
       if (spelling == "," && num_brackets_ > 0) return 0;
       return spelling.size();
@@ -168,9 +168,15 @@ class Lexer {
     }
   }
 
-  // Is a unit, spelled as plain letters, possible here: behind a number or another unit?
+  // Is a unit, spelled as plain letters, possible here: behind a number or another unit? Letters that touch
+  // the number are variables where the text has others: 18km beside k^2.
   bool may_be_unit() const {
     if (tokens_.empty() || is_text_) return is_text_;
+    const bool has_variables = std::any_of(tokens_.begin(), tokens_.end(), [](const Token& token) {
+      return token.kind == TokenKind::kSymbol && token.text != "pi";
+    });
+    const bool is_term = at(0) == '+' || at(0) == '-' || at(0) == '=' || at(0) == '*' || at(0) == '(';
+    if ((has_variables || is_term) && !has_space_) return false;
     const Token& last = tokens_.back();
     if (last.kind == TokenKind::kNumber || last.kind == TokenKind::kText) return true;
     return last.text == "}" && has_space_;

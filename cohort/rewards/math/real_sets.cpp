@@ -47,8 +47,7 @@ class Builder {
       case Kind::kRelation:
         return inequality(item);
       case Kind::kList:
-        return combine(item.node().text == "and" ? SetNode::Kind::kIntersection : SetNode::Kind::kUnion,
-                       item);
+        return combine(item.node().text != "or" ? SetNode::Kind::kIntersection : SetNode::Kind::kUnion, item);
       default:
         throw NoRealSet{"not a set of real numbers"};
     }
@@ -237,8 +236,12 @@ bool is_real_set(const Item& item) {
     default:
       return false;
   }
+  // A comma means "and" only before a condition such as x != 3; x < 1, x > 2 may mean either.
+  const bool has_connector = item.node().text != ",";
   for (size_t i = 0; i < item.size(); ++i) {
-    if (is_real_set(item.child(i))) return true;
+    const Item part = item.child(i);
+    const bool is_condition = part.is(Kind::kMember) || (part.is(Kind::kRelation) && part.node().text == "n");
+    if (is_real_set(part) && (has_connector || is_condition)) return true;
   }
   return false;
 }

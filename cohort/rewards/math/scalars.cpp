@@ -32,6 +32,11 @@ bool has_variables(const Item& item) {
       item, [](const Node& node) { return node.kind == Kind::kSymbol && !is_constant_name(node.text); });
 }
 
+bool has_value(const Item& item) {
+  return any_node(item,
+                  [](const Node& node) { return node.kind == Kind::kNumber || node.kind == Kind::kSymbol; });
+}
+
 bool has_bare_log(const Item& item) {
   return any_node(item, [](const Node& node) {
     return node.kind == Kind::kCall && node.text == "log" && node.children.size() == 1;
@@ -200,6 +205,8 @@ Verdict compare_scalars(const Item& a, const Item& b, Work& work) {
     if (measure_a.dimension != measure_b.dimension) return unequal("different units");
     reading.converts_units = true;
   }
+  if ((measure_a.has_unit && !has_value(a)) != (measure_b.has_unit && !has_value(b)))
+    return unequal("a unit alone");
   const Verdict verdict = compare_in(a, b, reading, work);
   const bool is_one_degree =
       measure_a.has_unit != measure_b.has_unit && (measure_a.is_degree() || measure_b.is_degree());

@@ -89,7 +89,9 @@ Verdict compare_collections(const Item& a, const Item& b, Work& work) {
   const bool are_lists = !a.is(Kind::kSet) && !b.is(Kind::kSet);
   if (are_lists && elements_a.size() != elements_b.size()) return unequal("different numbers of elements");
   const Verdict forth = find_all(elements_a, elements_b, are_lists, work);
-  return forth.is_equal() && !are_lists ? find_all(elements_b, elements_a, false, work) : forth;
+  if (forth.is_unequal()) return forth;
+  const Verdict back = find_all(elements_b, elements_a, are_lists, work);
+  return back.is_equal() ? forth : back;
 }
 
 Verdict compare_definitions(const std::map<std::string, Item>& a, const std::map<std::string, Item>& b,

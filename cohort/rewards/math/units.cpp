@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "cohort/rewards/answer_text.h"
 
@@ -119,6 +120,12 @@ bool consume(std::string_view& text, std::string_view prefix) {
   return true;
 }
 
+// The power that "square" or "cubic" before a name means.
+int take_power(std::string_view& name) {
+  if (consume(name, "square ") || consume(name, "sq ")) return 2;
+  return consume(name, "cubic ") ? 3 : 1;
+}
+
 void multiply(Unit& unit, const Entry& entry, int power) {
   unit.factor = unit.factor * math::power(Fraction(entry.numerator, entry.denominator), power);
   if (*entry.base) unit.dimension[entry.base] += entry.power * power;
@@ -127,7 +134,7 @@ void multiply(Unit& unit, const Entry& entry, int power) {
 // One name, perhaps after "square" or "cubic", to the power `sign`.
 void multiply_named(Unit& unit, std::string_view name, int sign) {
   name = trim(name);
-  const int power = consume(name, "square ") || consume(name, "sq ") ? 2 : consume(name, "cubic ") ? 3 : 1;
+  const int power = take_power(name);
   const Entry* entry = find_entry(name);
   if (entry) return multiply(unit, *entry, sign * power);
   unit.dimension[singular(lower_case(name))] += sign * power;
@@ -135,7 +142,20 @@ void multiply_named(Unit& unit, std::string_view name, int sign) {
 
 }  // namespace
 
-bool is_unit_name(std::string_view word) { return word == "mph" || find_entry(word) != nullptr; }
+bool is_unit_name(std::string_view name) {
+  name = name.substr(0, name.find(" per "));
+  take_power(name);
+  return name == "mph" || find_entry(name) != nullptr;
+}
+
+bool is_arithmetic_word(std::string_view word) {
+  static const std::unordered_set<std::string_view> words = {
+      "squared", "cubed",     "factorial",  "time",      "plus",    "minus", "over",  "divided",
+      "half",    "halve",     "third",      "fourth",    "quarter", "fifth", "sixth", "eighth",
+      "tenth",   "hundredth", "thousandth", "millionth", "point",   "root",  "power", "negative",
+      "not",     "or",        "and",        "to",        "mod"};
+  return words.count(singular(lower_case(word))) > 0;
+}
 
 Unit find_unit(std::string_view name) {
   if (name == "mph") name = "miles per hour";

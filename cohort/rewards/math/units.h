@@ -18,8 +18,11 @@ struct Unit {
   Dimension dimension;  ///< empty for radians
 };
 
-/// Is `word` in the table, in singular or plural?
-bool is_unit_name(std::string_view word);
+/// Is `name` in the table, in singular or plural, perhaps with "square" or "cubic" before or "per" behind it?
+bool is_unit_name(std::string_view name);
+
+/// Does the word stand for arithmetic, as "squared" and "hundredths" do, so that it is no unit?
+bool is_arithmetic_word(std::string_view word);
 
 /// What a unit's name means: `cm`, `square feet`, `miles per hour`, `apples`.
 Unit find_unit(std::string_view name);

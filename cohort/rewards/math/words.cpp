@@ -60,7 +60,8 @@ std::optional<std::string> find_words(std::string_view text) {
   if (!plain.empty() && plain.back() == '.') plain = trim(plain.substr(0, plain.size() - 1));
   if (plain.empty() || !is_letter(plain[0])) return std::nullopt;
   for (char c : plain) {
-    if (!is_letter(c) && std::string_view(" -',.").find(c) == std::string_view::npos) return std::nullopt;
+    if (!is_letter(c) && std::string_view(" -',.0123456789").find(c) == std::string_view::npos)
+      return std::nullopt;
   }
   if (!has_word(plain)) return std::nullopt;
   std::string words;
