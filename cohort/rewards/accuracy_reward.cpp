@@ -7,16 +7,21 @@
 namespace cohort {
 namespace {
 
-// The gold answer of a row; nothing where no column holds one.
-std::optional<std::string> read_gold(const Json& fields) {
-  auto column = fields.find("answer");
-  if (column == fields.end()) column = fields.find("solution");
-  if (column == fields.end()) return std::nullopt;
-  // A JSON number's shortest text is what its author wrote: 0.1 is one tenth.
-  if (column->is_number()) return column->dump();
-  if (!column->is_string()) return std::nullopt;
-  std::string gold(math::find_gold_answer(column->get_ref<const std::string&>()));
-  return gold.empty() ? std::nullopt : std::optional<std::string>(std::move(gold));
+// A JSON number's shortest text is what its author wrote: 0.1 is one tenth.
+std::string gold_text(const Json& column) {
+  if (column.is_number()) return column.dump();
+  if (!column.is_string()) return {};
+  return std::string(math::find_gold_answer(column.get_ref<const std::string&>()));
+}
+
+// The gold answer of a row; empty where no column holds one.
+std::string read_gold(const Json& fields) {
+  for (const char* name : {"answer", "solution"}) {
+    const auto column = fields.find(name);
+    if (column == fields.end()) continue;
+    if (std::string gold = gold_text(*column); !gold.empty()) return gold;
+  }
+  return {};
 }
 
 RewardResult unparsed(std::string detail) { return {0.0, RewardStatus::kUnparsed, std::move(detail)}; }
@@ -43,11 +48,12 @@ class AccuracyReward : public Reward {
   explicit AccuracyReward(std::vector<math::AnswerPlace> places) : places_(std::move(places)) {}
 
   RewardResult score(const Prompt& prompt, const Completion& completion) override {
-    const std::optional<std::string> gold = read_gold(prompt.fields);
-    if (!gold) return unparsed(str(prompt.id, ": column \"answer\" (or \"solution\") holds no answer"));
+    const std::string gold = read_gold(prompt.fields);
+    if (gold.empty())
+      return unparsed(str(prompt.id, ": column \"answer\" (or \"solution\") holds no answer"));
     const std::optional<std::string_view> answer = math::find_answer(completion.text, places_);
     if (!answer) return {0.0, RewardStatus::kOk, "no answer found"};
-    return to_result(math::judge(*gold, *answer), prompt, *answer);
+    return to_result(math::judge(gold, *answer), prompt, *answer);
   }
 
  private:

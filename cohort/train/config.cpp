@@ -139,8 +139,7 @@ void describe(FieldVisitor& f, RewardConfig& reward) {
     "For `command`: seconds for one answer, 10 when unset; later ones count as timeout.", above(0.0));
   f("answer_places", reward.answer_places,
     "For `accuracy`: where the answer is looked for, in this order: tag, boxed, phrase, expression (the "
-    "default "
-    "when empty).");
+    "default when empty).");
 }
 
 void describe(FieldVisitor& f, LoraConfig& lora) {

@@ -228,6 +228,12 @@ TEST(MathJudge, StaysWithinItsLimits) {
   }
 }
 
+TEST(MathJudge, IsSymmetricWhereAnElementHasNoValue) {
+  const std::string a = "\\{1, 2, \\frac{3}{1-1}\\}", b = "\\{1, \\sqrt{4}, \\frac{5}{x-x}\\}";
+  EXPECT_EQ(outcome(a, b), outcome(b, a));
+  EXPECT_NE(outcome(a, b), "equal");
+}
+
 TEST(MathJudge, RefusesLongAnswers) {
   const Judgement judgement = judge("1", std::string(kMaxAnswerBytes + 1, '1'));
   ASSERT_TRUE(judgement.answer_failure);

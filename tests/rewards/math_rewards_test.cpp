@@ -234,6 +234,7 @@ TEST(AccuracyReward, ReadsGoldAnswersAsDataSetsSpellThem) {
   EXPECT_EQ(score("accuracy", {{"solution", "We get $\\boxed{72}$."}}, text), "1 ok");
   EXPECT_EQ(score("accuracy", {{"answer", "48 + 24 = 72\n#### 72"}}, text), "1 ok");
   EXPECT_EQ(score("accuracy", {{"answer", 72}, {"solution", "71"}}, text), "1 ok");
+  EXPECT_EQ(score("accuracy", {{"answer", nullptr}, {"solution", "72"}}, text), "1 ok");
   EXPECT_EQ(score("accuracy", {{"answer", "blue"}}, "<answer>Blue.</answer>"), "1 ok");
 }
 
