@@ -2,6 +2,7 @@
 """Writes tests/rewards/golden/math_pairs.jsonl: answers of mathematics with the verdict that a verifier must reach.
 
     python tools/make_golden/math_pairs.py
+    python tools/make_golden/math_pairs.py --seed 7 --count 1000 --output more.jsonl    # pairs that are not frozen
 
 A line is {"category", "gold", "answer" or "completion", "equal", "source"}. Most are "made": a maker draws a value or a
 structure and spells it twice (equal), or spells it and one that differs by construction (unequal); no verifier and no
@@ -25,6 +26,7 @@ divided:
 - Of a completion that holds </think>, the text behind it decides; of several boxes or answer tags the last.
 """
 
+import argparse
 import json
 import pathlib
 import random
@@ -49,15 +51,13 @@ MODULES = [
 ]
 FOLDER = pathlib.Path(__file__).parent
 OUTPUT = FOLDER.parents[1] / "tests/rewards/golden/math_pairs.jsonl"
-PER_CATEGORY = 90
-SEED = 20260
 
 
-def made(category, maker):
-    """PER_CATEGORY distinct pairs, half of them equal, that no other category's draws change."""
-    rng = random.Random(f"{SEED} {category}")
+def made(category, maker, seed, count):
+    """`count` distinct pairs, half of them equal, that no other category's draws change."""
+    rng = random.Random(f"{seed} {category}")
     seen = set()
-    for equal in [True, False] * (PER_CATEGORY // 2):
+    for equal in [True, False] * (count // 2):
         for _ in range(1000):
             gold, answer = maker(rng, equal)
             if category != "completions" and rng.random() < 0.5:
@@ -85,16 +85,27 @@ def by_hand():
 
 
 def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seed", type=int, default=20260)
+    parser.add_argument("--count", type=int, default=90, help="pairs of each category")
+    parser.add_argument("--output", type=pathlib.Path, default=OUTPUT)
+    options = parser.parse_args()
     makers = {category: maker for module in MODULES for category, maker in module.MAKERS.items()}
-    rows = [row for category, maker in makers.items() for row in made(category, maker)]
+    rows = [
+        row
+        for category, maker in makers.items()
+        for row in made(category, maker, options.seed, options.count)
+    ]
     rows += by_hand()
     for row in rows:
         if row["category"] == "completions":
             row["completion"] = row.pop("answer")
-    OUTPUT.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    options.output.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     num_equal = sum(row["equal"] for row in rows)
     num_made = sum(row["source"] == "made" for row in rows)
-    print(f"{len(rows)} pairs, {num_equal} equal, {num_made} made, {OUTPUT.stat().st_size} bytes")
+    print(f"{len(rows)} pairs, {num_equal} equal, {num_made} made, {options.output.stat().st_size} bytes")
 
 
 main()
