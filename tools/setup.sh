@@ -23,6 +23,9 @@ missing_packages() {
     zlib:zlib1g-dev libzstd:libzstd-dev; do
     pkg-config --exists "${pair%%:*}" 2> /dev/null || printf '%s ' "${pair#*:}"
   done
+  # These have no pkg-config files.
+  [ -e /usr/include/flint/fmpq.h ] || printf '%s ' libflint-dev
+  [ -e /usr/include/acb.h ] || printf '%s ' libflint-arb-dev
   python3 -c 'import ensurepip, venv' 2> /dev/null || printf '%s' 'python3 python3-venv'
 }
 

@@ -1,62 +1,69 @@
-// Accuracy: the number in the last <answer>, or else in the last \boxed{}, must equal the row's, compared
-// exactly.
+// Accuracy: the answer of the completion must equal the row's, as mathematics or in words.
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/make_reward.h"
-#include "cohort/rewards/rational.h"
+#include "cohort/rewards/math/equivalence.h"
+#include "cohort/rewards/math/extraction.h"
 
 namespace cohort {
 namespace {
 
-// The innermost answer: \boxed{} inside <answer> counts too.
-std::optional<std::string_view> find_answer(std::string_view text) {
-  std::optional<std::string_view> answer = last_answer(text);
-  std::optional<std::string_view> boxed = last_boxed(answer ? *answer : text);
-  return boxed ? boxed : answer;
+// A JSON number's shortest text is what its author wrote: 0.1 is one tenth.
+std::string gold_text(const Json& column) {
+  if (column.is_number()) return column.dump();
+  if (!column.is_string()) return {};
+  return std::string(math::find_gold_answer(column.get_ref<const std::string&>()));
 }
 
-// Gold answers come bare, as a worked solution with tags or a box, or, as in GSM8K, after "####".
-std::string_view gold_answer(std::string_view text) {
-  if (std::optional<std::string_view> answer = find_answer(text)) return *answer;
-  size_t marker = text.rfind("####");
-  return marker == std::string_view::npos ? text : text.substr(marker + 4);
+// The gold answer of a row; empty where no column holds one.
+std::string read_gold(const Json& fields) {
+  for (const char* name : {"answer", "solution"}) {
+    const auto column = fields.find(name);
+    if (column == fields.end()) continue;
+    if (std::string gold = gold_text(*column); !gold.empty()) return gold;
+  }
+  return {};
 }
 
-ParsedNumber read_gold(const Json& fields) {
-  auto column = fields.find("answer");
-  if (column == fields.end()) column = fields.find("solution");
-  if (column == fields.end()) return {};
-  // A JSON number's shortest text is what its author wrote: 0.1 is one tenth.
-  if (column->is_number()) return parse_number(column->dump());
-  if (!column->is_string()) return {};
-  return parse_number(gold_answer(column->get_ref<const std::string&>()));
+RewardResult unparsed(std::string detail) { return {0.0, RewardStatus::kUnparsed, std::move(detail)}; }
+
+// What a completion writes badly is judged 0; what passes a limit of the verifier, or stays open, is masked.
+RewardResult to_result(const math::Judgement& judgement, const Prompt& prompt, std::string_view answer) {
+  if (judgement.gold_failure) {
+    return unparsed(
+        str(prompt.id, ": column \"answer\" (or \"solution\"): ", judgement.gold_failure->reason));
+  }
+  if (judgement.answer_failure) {
+    const bool is_malformed = judgement.answer_failure->kind == math::ParseFailure::Kind::kMalformed;
+    const std::string detail = str("cannot read ", excerpt(answer), ": ", judgement.answer_failure->reason);
+    return is_malformed ? RewardResult{0.0, RewardStatus::kOk, detail} : unparsed(detail);
+  }
+  const math::Verdict& verdict = judgement.verdict;
+  if (verdict.outcome == math::Outcome::kUndecided)
+    return unparsed(str(excerpt(answer), ": ", verdict.reason));
+  return {verdict.is_equal() ? 1.0 : 0.0, RewardStatus::kOk, str(excerpt(answer), ": ", verdict.reason)};
 }
 
 class AccuracyReward : public Reward {
  public:
+  explicit AccuracyReward(std::vector<math::AnswerPlace> places) : places_(std::move(places)) {}
+
   RewardResult score(const Prompt& prompt, const Completion& completion) override {
-    ParsedNumber gold = read_gold(prompt.fields);
-    if (gold.status != NumberStatus::kOk) {
-      return {0.0, RewardStatus::kUnparsed,
-              str(prompt.id, ": column \"answer\" (or \"solution\") holds no number")};
-    }
-    std::optional<std::string_view> answer = find_answer(completion.text);
-    if (!answer) return {0.0, RewardStatus::kOk, "no <answer>...</answer> and no \\boxed{}"};
-    ParsedNumber number = parse_number(*answer);
-    if (number.status == NumberStatus::kNotANumber) {
-      return {0.0, RewardStatus::kOk, str("not a number: ", excerpt(*answer))};
-    }
-    if (number.status == NumberStatus::kTooLarge) {
-      return {0.0, RewardStatus::kUnparsed, str("a number of more than 128 bits: ", excerpt(*answer))};
-    }
-    bool is_equal = number.value == gold.value;
-    return {is_equal ? 1.0 : 0.0, RewardStatus::kOk, is_equal ? "" : "does not equal the row's answer"};
+    const std::string gold = read_gold(prompt.fields);
+    if (gold.empty())
+      return unparsed(str(prompt.id, ": column \"answer\" (or \"solution\") holds no answer"));
+    const std::optional<std::string_view> answer = math::find_answer(completion.text, places_);
+    if (!answer) return {0.0, RewardStatus::kOk, "no answer found"};
+    return to_result(math::judge(gold, *answer), prompt, *answer);
   }
+
+ private:
+  std::vector<math::AnswerPlace> places_;
 };
 
 }  // namespace
 
-std::unique_ptr<Reward> make_accuracy_reward(const RewardConfig&) {
-  return std::make_unique<AccuracyReward>();
+std::unique_ptr<Reward> make_accuracy_reward(const RewardConfig& config) {
+  return std::make_unique<AccuracyReward>(math::read_places(config.answer_places));
 }
 
 }  // namespace cohort

@@ -65,7 +65,7 @@ std::vector<Word> words_of(std::string_view text) {
   return words;
 }
 
-/// Logarithms of the frequencies of a language's trigrams, with one added to every count.
+/// Logarithms of the frequencies of a language's trigrams.
 class Profile {
  public:
   Profile(std::string code, std::string_view sample) : code_(std::move(code)) {
@@ -77,10 +77,11 @@ class Profile {
         ++total;
       });
     }
-    constexpr double kKinds = 4000.0;  // that a language may have
-    for (auto& [trigram, value] : logs_)
-      value = std::log((value + 1.0) / (static_cast<double>(total) + kKinds));
-    log_unseen_ = std::log(1.0 / (static_cast<double>(total) + kKinds));
+    // A language may have some 4000 trigrams, each seen a tenth of a time before.
+    constexpr double kKinds = 4000.0, kBefore = 0.1;
+    const double sum = static_cast<double>(total) + kKinds * kBefore;
+    for (auto& [trigram, value] : logs_) value = std::log((value + kBefore) / sum);
+    log_unseen_ = std::log(kBefore / sum);
   }
 
   const std::string& code() const { return code_; }

@@ -1,8 +1,7 @@
-// Exact fractions of 128-bit integers, and numbers as people write them.
+// Exact fractions of 128-bit integers.
 #pragma once
 
 #include <optional>
-#include <string_view>
 
 namespace cohort {
 
@@ -16,17 +15,5 @@ struct Rational {
 
 /// `left op right` for one of + - * /. Nothing when the result does not fit, or for a division by zero.
 std::optional<Rational> apply_operator(char op, const Rational& left, const Rational& right);
-
-enum class NumberStatus { kOk, kNotANumber, kTooLarge };
-
-struct ParsedNumber {
-  NumberStatus status = NumberStatus::kNotANumber;
-  Rational value;
-};
-
-/// Reads a whole text as a number: sign, digits with or without thousands separators, decimals, exponent, a /
-/// b,
-/// \frac{a}{b}, a percent sign (a hundredth) and $ around it. kTooLarge: a number that 128 bits can't hold.
-ParsedNumber parse_number(std::string_view text);
 
 }  // namespace cohort

@@ -16,6 +16,9 @@ void RewardConfig::describe(FieldVisitor& f) {
   f("command", command, "For `command`: a shell command that answers one JSON line with one JSON line.");
   f("timeout_s", timeout_s,
     "For `command`: seconds for one answer, 10 when unset; later ones count as timeout.", above(0.0));
+  f("answer_places", answer_places,
+    "For `accuracy`: where the answer is looked for, in this order: tag, boxed, phrase, expression (the "
+    "default when empty).");
   f("tags", tags,
     "For `format` and `tag_count`: the sections of a completion, in order; think and answer when empty.");
   f("column", column,

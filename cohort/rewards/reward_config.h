@@ -22,6 +22,7 @@ struct RewardConfig {
   std::optional<double> clip_max{};
   std::string command{};
   std::optional<double> timeout_s{};
+  std::vector<std::string> answer_places{};
   std::vector<std::string> tags{};
   std::string column{};
   std::string operation{};

@@ -200,12 +200,12 @@ TEST(AccuracyReward, ComparesValuesExactly) {
   EXPECT_EQ(accuracy(123, "1,23"), "0 ok");
 }
 
-TEST(AccuracyReward, ScoresWhatIsNoNumberZero) {
-  for (const char* answer : {"", "forty-two", "42 apples", "4 2", "42,00", "1,2345", "--42", "42/0",
-                             "\\frac{42}{1", "0x2a", "nan", "inf", "42e", "e5", "%", "."}) {
+TEST(AccuracyReward, ScoresWhatIsNoAnswerZero) {
+  for (const char* answer : {"", "forty-two", "4 2", "42,00", "1,2345", "42/0", "\\frac{42}{1", "0x2a", "nan",
+                             "inf", "42e", "e5", "%", ".", "42 or 43", "42 of 42"}) {
     EXPECT_EQ(accuracy(42, answer), "0 ok") << answer;
   }
-  EXPECT_EQ(score("accuracy", {{"answer", 42}}, "it is 42"), "0 ok");
+  EXPECT_EQ(score("accuracy", {{"answer", 42}}, ""), "0 ok");
   EXPECT_EQ(score("accuracy", {{"answer", 42}}, "\\boxed{42"), "0 ok");
 }
 
@@ -216,6 +216,17 @@ TEST(AccuracyReward, ReadsTagsAndBoxes) {
   EXPECT_EQ(score("accuracy", fields, "\\boxed{3} <answer>0.5</answer>"), "1 ok");
   EXPECT_EQ(score("accuracy", fields, "<answer>\\boxed{0.5}</answer>"), "1 ok");
   EXPECT_EQ(score("accuracy", fields, "<answer>3</answer> <answer>0.5</answer>"), "1 ok");
+  EXPECT_EQ(score("accuracy", fields, "it is 0.5"), "1 ok");
+}
+
+TEST(AccuracyReward, LooksForAnswersWhereItIsTold) {
+  const auto reward = make_reward({.name = "accuracy", .answer_places = {"boxed"}});
+  EXPECT_EQ(
+      brief(reward->score(make_prompt({{"answer", 2}}), make_completion("\\boxed{2} <answer>3</answer>"))),
+      "1 ok");
+  EXPECT_EQ(brief(reward->score(make_prompt({{"answer", 2}}), make_completion("it is 2"))), "0 ok");
+  EXPECT_THROW(make_reward({.name = "accuracy", .answer_places = {"box"}}), ConfigError);
+  EXPECT_THROW(make_reward({.name = "format", .answer_places = {"boxed"}}), ConfigError);
 }
 
 TEST(AccuracyReward, ReadsGoldAnswersAsDataSetsSpellThem) {
@@ -223,15 +234,23 @@ TEST(AccuracyReward, ReadsGoldAnswersAsDataSetsSpellThem) {
   EXPECT_EQ(score("accuracy", {{"solution", "We get $\\boxed{72}$."}}, text), "1 ok");
   EXPECT_EQ(score("accuracy", {{"answer", "48 + 24 = 72\n#### 72"}}, text), "1 ok");
   EXPECT_EQ(score("accuracy", {{"answer", 72}, {"solution", "71"}}, text), "1 ok");
+  EXPECT_EQ(score("accuracy", {{"answer", nullptr}, {"solution", "72"}}, text), "1 ok");
+  EXPECT_EQ(score("accuracy", {{"answer", "blue"}}, "<answer>Blue.</answer>"), "1 ok");
 }
 
 TEST(AccuracyReward, WhatItCannotJudgeIsUnparsed) {
   EXPECT_EQ(score("accuracy", {}, "<answer>1</answer>"), "0 unparsed");
-  EXPECT_EQ(accuracy("blue", "1"), "0 unparsed");
+  EXPECT_EQ(accuracy("\\frac{1", "1"), "0 unparsed");
+  EXPECT_EQ(accuracy("", "1"), "0 unparsed");
   EXPECT_EQ(accuracy(nullptr, "1"), "0 unparsed");
   EXPECT_EQ(accuracy(1, std::string(100000, '1')), "0 unparsed");
   EXPECT_EQ(accuracy(1, "0." + std::string(100000, '1')), "0 unparsed");
-  EXPECT_EQ(accuracy(1, "1e999"), "0 unparsed");
+  EXPECT_EQ(accuracy(1, "\\int_0^1 dx"), "0 unparsed");
+  EXPECT_EQ(accuracy(1, "9^{9^{9^9}}"), "0 unparsed");
+  EXPECT_EQ(accuracy(1, "1e999999999"), "0 ok");
+  RewardResult result =
+      make_reward({.name = "accuracy"})->score(make_prompt({{"answer", "\\frac{1"}}), make_completion("1"));
+  EXPECT_NE(result.detail.find("rows.jsonl:5"), std::string::npos) << result.detail;
 }
 
 TEST(MakeReward, NamesTheNearestType) {

@@ -300,7 +300,8 @@ TEST(LanguageConsistencyReward, TellsLanguagesOfOneScriptApart) {
 
 TEST(RewardConfig, RefusesKeysWithoutEffect) {
   expect_refused({.name = "format", .pattern = "x"}, "`pattern` has no effect on type \"format\"");
-  expect_refused({.name = "accuracy", .timeout_s = 1.0}, "which has no keys");
+  expect_refused({.name = "countdown", .timeout_s = 1.0}, "which has no keys");
+  expect_refused({.name = "accuracy", .timeout_s = 1.0}, "which heeds answer_places");
   expect_refused({.name = "mine", .type = "regx"}, "\"regex\"");
 }
 

@@ -1,0 +1,200 @@
+#include "cohort/rewards/math/ball.h"
+
+#include <cmath>
+
+#include "cohort/core/hash.h"
+#include "cohort/core/random.h"
+#include "cohort/rewards/math/ball_functions.h"
+#include "cohort/rewards/math/exact.h"
+#include "cohort/rewards/math/units.h"
+
+namespace cohort::math {
+namespace {
+
+constexpr uint64_t kSeed = 0x62616c6c;
+
+// FLINT keeps constants such as pi per thread; they go when the thread ends.
+struct Caches {
+  ~Caches() { flint_cleanup(); }
+};
+
+// The first points are positive, so that roots and logarithms are real; the others are of mixed signs and
+// sizes.
+Fraction draw(const std::string& name, Point point) {
+  constexpr int64_t kScales[] = {3, 1, 12, 1, 3, 100};  // of |x|, the second below 1
+  const uint64_t bits = random_bits(kSeed, {fnv1a(name), point});
+  const int64_t numerator = static_cast<int64_t>(bits % 1000) + 13;
+  const bool is_negative = point >= 3 && (bits >> 32) % 2 == 1;
+  return Fraction(is_negative ? -numerator : numerator) * Fraction(kScales[point % 6]) / Fraction(1024);
+}
+
+class Evaluator {
+ public:
+  Evaluator(const Tree& tree, const Reading& reading, Point point, int64_t precision)
+      : tree_(tree), reading_(reading), point_(point), precision_(precision) {}
+
+  Ball evaluate(NodeId id) {
+    const Node& node = tree_[id];
+    switch (node.kind) {
+      case Kind::kNumber: {
+        const std::optional<Fraction> value = read_decimal(node.text);
+        return value ? from_fraction(*value) : no_value();
+      }
+      case Kind::kSymbol:
+        return symbol(node.text);
+      case Kind::kUnit:
+        return unit(node.text);
+      case Kind::kAdd:
+        return fold(node, acb_add);
+      case Kind::kMultiply:
+        return fold(node, acb_mul);
+      case Kind::kDivide:
+        return fold(node, acb_div);
+      case Kind::kNegate: {
+        Ball result = evaluate(node.children[0]);
+        acb_neg(result.get(), result.get());
+        return result;
+      }
+      case Kind::kPower:
+        return power(node);
+      case Kind::kCall:
+        return call(node);
+      default:
+        return no_value();
+    }
+  }
+
+  bool left_reals() const { return left_reals_; }
+
+ private:
+  static Ball no_value() {
+    Ball ball;
+    acb_indeterminate(ball.get());
+    return ball;
+  }
+
+  Ball from_fraction(const Fraction& value) const {
+    Ball ball;
+    acb_set_fmpq(ball.get(), value.get(), precision_);
+    return ball;
+  }
+
+  Ball symbol(const std::string& name) const {
+    Ball ball;
+    if (name == "pi") {
+      acb_const_pi(ball.get(), precision_);
+    } else if (name == "e") {
+      acb_set_si(ball.get(), 1);
+      acb_exp(ball.get(), ball.get(), precision_);
+    } else if (name == "i") {
+      acb_onei(ball.get());
+    } else if (name == "infinity" || name == "reals" || name == "empty set") {
+      return no_value();
+    } else {
+      return from_fraction(draw(name, point_));
+    }
+    return ball;
+  }
+
+  Ball unit(const std::string& name) const {
+    if (name == "degree" && (is_in_function_ || reading_.has_degrees)) {
+      Ball ball = symbol("pi");
+      acb_div_si(ball.get(), ball.get(), 180, precision_);
+      return ball;
+    }
+    return from_fraction(reading_.converts_units ? find_unit(name).factor : Fraction(1));
+  }
+
+  template <typename Operation>
+  Ball fold(const Node& node, Operation operation) {
+    Ball result = evaluate(node.children[0]);
+    for (size_t i = 1; i < node.children.size(); ++i) {
+      const Ball next = evaluate(node.children[i]);
+      operation(result.get(), result.get(), next.get(), precision_);
+    }
+    return result;
+  }
+
+  // Notes where a real operation gave what is not real.
+  Ball watched(Ball result, bool is_real) {
+    left_reals_ = left_reals_ || (is_real && result.is_nonreal());
+    return result;
+  }
+
+  Ball power(const Node& node) {
+    const Ball exponent = evaluate(node.children[1]);
+    if (!is_moderate(exponent)) return no_value();
+    Ball result;
+    if (tree_.is(node.children[0], Kind::kSymbol, "e")) {
+      acb_exp(result.get(), exponent.get(), precision_);
+      return result;
+    }
+    const Ball base = evaluate(node.children[0]);
+    acb_pow(result.get(), base.get(), exponent.get(), precision_);
+    return watched(std::move(result), acb_is_real(base.get()) && acb_is_real(exponent.get()));
+  }
+
+  Ball call(const Node& node) {
+    const bool was_in_function = std::exchange(is_in_function_, true);
+    std::vector<Ball> arguments;
+    for (NodeId child : node.children) arguments.push_back(evaluate(child));
+    is_in_function_ = was_in_function;
+    bool is_real = true;
+    for (const Ball& argument : arguments) is_real = is_real && acb_is_real(argument.get());
+    Ball result = no_value();
+    if (!apply_function(node.text, arguments, reading_.has_common_log, precision_, result)) return no_value();
+    return watched(std::move(result), is_real);
+  }
+
+  const Tree& tree_;
+  const Reading& reading_;
+  Point point_;
+  int64_t precision_;
+  bool is_in_function_ = false;
+  bool left_reals_ = false;
+};
+
+// A bound of |value| for one that is constant; 64 where variables stand in it.
+double size_of(const Tree& tree, NodeId id) {
+  const Ball value = Evaluator(tree, {}, 0, 64).evaluate(id);
+  if (!value.is_finite()) return HUGE_VAL;
+  mag_t bound;
+  mag_init(bound);
+  acb_get_mag(bound, value.get());
+  const double size = mag_get_d(bound);
+  mag_clear(bound);
+  return std::max(1.0, size);
+}
+
+double height(const Tree& tree, NodeId id) {
+  const Node& node = tree[id];
+  if (node.kind == Kind::kNumber) return 4.0 * static_cast<double>(node.text.size());
+  if (node.kind == Kind::kSymbol) return node.text == "e" || node.text == "pi" ? 2.0 : 12.0;
+  if (node.kind == Kind::kPower) {
+    return height(tree, node.children[0]) * size_of(tree, node.children[1]) + height(tree, node.children[1]);
+  }
+  double sum = 1.0;
+  for (NodeId child : node.children) sum += height(tree, child);
+  if (node.kind == Kind::kCall && (node.text == "factorial" || node.text == "binomial")) {
+    sum += 8.0 * size_of(tree, node.children[0]);
+  }
+  return sum;
+}
+
+}  // namespace
+
+BallValue evaluate_ball(const Tree& tree, NodeId id, const Reading& reading, Point point, int64_t precision) {
+  thread_local Caches caches;
+  Evaluator evaluator(tree, reading, point, precision);
+  Ball value = evaluator.evaluate(id);
+  return {std::move(value), evaluator.left_reals()};
+}
+
+std::optional<int64_t> height_bits(const Tree& tree, NodeId id) {
+  constexpr double kMaxHeight = 8192;
+  const double bits = height(tree, id);
+  if (!(bits <= kMaxHeight)) return std::nullopt;
+  return static_cast<int64_t>(bits);
+}
+
+}  // namespace cohort::math

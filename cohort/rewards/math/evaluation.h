@@ -1,0 +1,18 @@
+// What the three evaluators of an expression share: exact.h, modular.h, ball.h.
+#pragma once
+
+#include <cstdint>
+
+namespace cohort::math {
+
+/// How an expression is read where its text leaves a choice.
+struct Reading {
+  bool converts_units = false;  ///< a unit is its factor to the base units, else 1
+  bool has_degrees = false;     ///< a degree outside of functions is pi / 180, else 1
+  bool has_common_log = false;  ///< log without a base is to the base 10, else natural
+};
+
+/// Where the variables lie: a number of a point, which stands for values drawn with a fixed seed.
+using Point = uint64_t;
+
+}  // namespace cohort::math

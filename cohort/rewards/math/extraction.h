@@ -1,0 +1,32 @@
+// Where in a completion, or in a worked solution, the answer stands.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cohort::math {
+
+enum class AnswerPlace {
+  kTag,         ///< the last <answer>...</answer>
+  kBoxed,       ///< the last \boxed{...}
+  kPhrase,      ///< behind the last "answer is" or "answer:"
+  kExpression,  ///< the last formula between dollars, or else the last number
+};
+
+/// The order in which places are tried unless a recipe gives another: the one above.
+const std::vector<AnswerPlace>& default_places();
+
+/// The places named tag, boxed, phrase and expression, or the default ones for no name. Throws ConfigError.
+std::vector<AnswerPlace> read_places(const std::vector<std::string>& names);
+
+/// The answer of a completion. What stands behind the last </think> decides; only where no answer is found
+/// there, a tag or a box before it counts, as in a completion that was cut while thinking.
+std::optional<std::string_view> find_answer(std::string_view completion,
+                                            const std::vector<AnswerPlace>& places);
+
+/// The answer of a gold column: the tag, box or #### of a worked solution, or else the whole text.
+std::string_view find_gold_answer(std::string_view text);
+
+}  // namespace cohort::math

@@ -1,0 +1,322 @@
+#include "cohort/rewards/math/lexer.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "cohort/core/str.h"
+#include "cohort/rewards/answer_text.h"
+#include "cohort/rewards/math/symbols.h"
+#include "cohort/rewards/math/units.h"
+
+namespace cohort::math {
+namespace {
+
+using FailureKind = ParseFailure::Kind;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '~'; }
+
+size_t count_dollars(std::string_view text) {
+  size_t count = 0;
+  for (size_t i = 0; i < text.size(); ++i) count += text[i] == '$' && (i == 0 || text[i - 1] != '\\');
+  return count;
+}
+
+class Lexer {
+ public:
+  Lexer(std::string_view text, int font_depth, bool is_text, std::vector<Token>& tokens)
+      : text_(text),
+        font_depth_(font_depth),
+        is_text_(is_text),
+        tokens_(tokens),
+        has_lone_dollar_(count_dollars(text) % 2 == 1) {}
+
+  void run() {
+    while (position_ < text_.size()) step();
+  }
+
+ private:
+  static constexpr int kMaxFontDepth = 8;
+
+  char at(size_t offset) const {
+    return position_ + offset < text_.size() ? text_[position_ + offset] : '\0';
+  }
+  std::string_view rest() const { return text_.substr(position_); }
+
+  void push(TokenKind kind, std::string_view text, bool is_latex = false) {
+    if (tokens_.size() >= kMaxTokens) {
+      throw ParseFailure{FailureKind::kTooLarge, str("more than ", kMaxTokens, " tokens")};
+    }
+    if (kind == TokenKind::kPunctuation) {
+      num_brackets_ += text == "(" || text == "[" || text == "\\{";
+      num_brackets_ -= text == ")" || text == "]" || text == "\\}";
+    }
+    tokens_.push_back({kind, std::string(text), has_space_, is_latex});
+    has_space_ = false;
+  }
+
+  void step() {
+    const char c = at(0);
+    if (is_space(c)) {
+      has_space_ = true;
+      ++position_;
+    } else if (is_digit(c) || (c == '.' && is_digit(at(1)))) {
+      number();
+    } else if (is_letter(c)) {
+      word();
+    } else if (c == '\\') {
+      command();
+    } else if (c == '$') {
+      dollar();
+    } else if (static_cast<unsigned char>(c) >= 0x80) {
+      sign();
+    } else {
+      punctuation();
+    }
+  }
+
+  void dollar() {
+    ++position_;
+    if (has_lone_dollar_ && tokens_.empty()) push(TokenKind::kStructure, "$");
+  }
+
+  void sign() {
+    size_t length = 0;
+    const std::optional<std::string_view> latex = find_sign(rest(), length);
+    if (!latex) throw ParseFailure{FailureKind::kMalformed, str("unknown character in ", excerpt(rest()))};
+    position_ += length;
+    if (*latex == " ") {
+      has_space_ = true;
+    } else {
+      lex_inside(*latex);
+    }
+  }
+
+  // Reads other text in place of what was just consumed.
+  void lex_inside(std::string_view text, bool is_text = false) {
+    if (font_depth_ >= kMaxFontDepth) throw ParseFailure{FailureKind::kTooLarge, "fonts nested too deeply"};
+    Lexer inner(text, font_depth_ + 1, is_text, tokens_);
+    inner.has_space_ = has_space_;
+    inner.run();
+    has_space_ = inner.has_space_;
+  }
+
+  size_t num_digits(size_t offset) const {
+    size_t count = 0;
+    while (is_digit(at(offset + count))) ++count;
+    return count;
+  }
+
+  // The length of a thousands separator here: always where it is spelled as one, a bare comma only outside
+  // brackets.
+  size_t separator_length(size_t offset) const {
+    for (std::string_view spelling : {"{,}", ",\\! ", ",\\!", "\\!,", "\\,", "\\ ", "\\;", ","}) {
+      if (text_.substr(std::min(text_.size(), position_ + offset), spelling.size()) != spelling) continue;
+      if (spelling == "," && num_brackets_ > 0) return 0;
+      return spelling.size();
+    }
+    return 0;
+  }
+
+  void number() {
+    std::string digits;
+    size_t length = num_digits(0);
+    digits = rest().substr(0, length);
+    if (length >= 1 && length <= 3) {
+      for (size_t gap = separator_length(length); gap > 0 && num_digits(length + gap) == 3;
+           gap = separator_length(length)) {
+        digits += rest().substr(length + gap, 3);
+        length += gap + 3;
+      }
+    }
+    position_ += length;
+    if (at(0) == '.' && !(at(1) == '.')) {
+      const size_t num_decimals = num_digits(1);
+      digits += rest().substr(0, num_decimals + 1);
+      position_ += num_decimals + 1;
+    }
+    append_exponent(digits);
+    push(TokenKind::kNumber, digits);
+  }
+
+  // 1.5e3 and 2E-4. Euler's number is meant by 2e-4 within a formula, where nothing else says "exponent".
+  void append_exponent(std::string& digits) {
+    if (at(0) != 'e' && at(0) != 'E') return;
+    const bool has_sign = at(1) == '-' || at(1) == '+';
+    const size_t length = num_digits(has_sign ? 2 : 1);
+    if (length == 0) return;
+    const size_t total = length + (has_sign ? 2 : 1);
+    const bool is_alone = tokens_.empty() && position_ + total == text_.size();
+    const bool is_clear = at(0) == 'E' || length > 1 || is_alone || digits.find('.') != std::string::npos;
+    if (has_sign && !is_clear) return;
+    digits += "e";
+    digits += rest().substr(1, total - 1);
+    position_ += total;
+  }
+
+  void push_meaning(const Command& command, bool is_latex) {
+    switch (command.kind) {
+      case CommandKind::kSymbol:
+        return push(TokenKind::kSymbol, command.meaning, is_latex);
+      case CommandKind::kPunctuation:
+        return push(TokenKind::kPunctuation, command.meaning, is_latex);
+      case CommandKind::kFunction:
+        return push(TokenKind::kFunction, command.meaning, is_latex);
+      default:
+        return push(TokenKind::kStructure, command.meaning, is_latex);
+    }
+  }
+
+  // Is a unit, spelled as plain letters, possible here: behind a number or another unit? Letters that touch
+  // the number are variables where the text has others: 18km beside k^2.
+  bool may_be_unit() const {
+    if (tokens_.empty() || is_text_) return is_text_;
+    const bool has_variables = std::any_of(tokens_.begin(), tokens_.end(), [](const Token& token) {
+      return token.kind == TokenKind::kSymbol && token.text != "pi";
+    });
+    const bool is_term = at(0) == '+' || at(0) == '-' || at(0) == '=' || at(0) == '*' || at(0) == '(';
+    if ((has_variables || is_term) && !has_space_) return false;
+    const Token& last = tokens_.back();
+    if (last.kind == TokenKind::kNumber || last.kind == TokenKind::kText) return true;
+    return last.text == "}" && has_space_;
+  }
+
+  // A function's name glued to its argument: sinx.
+  bool push_glued_function(std::string_view run) {
+    for (size_t length = run.size() > 2 ? run.size() - 2 : 1; length < run.size(); ++length) {
+      const std::optional<Command> word = find_word(run.substr(0, length));
+      if (!word || word->kind != CommandKind::kFunction) continue;
+      push_meaning(*word, false);
+      for (char letter : run.substr(length)) push(TokenKind::kSymbol, std::string_view(&letter, 1));
+      return true;
+    }
+    return false;
+  }
+
+  void word() {
+    size_t length = 1;
+    while (is_letter(at(length))) ++length;
+    const std::string_view run = rest().substr(0, length);
+    position_ += length;
+    const std::optional<Command> known = find_word(run);
+    if (known) return push_meaning(*known, false);
+    if (run == "in" && !may_be_unit()) return push(TokenKind::kPunctuation, "in");
+    if ((length > 1 || is_text_) && may_be_unit() && is_unit_name(run)) return push(TokenKind::kText, run);
+    if (push_glued_function(run)) return;
+    if (is_wordy(run)) return push(TokenKind::kText, run);
+    for (char letter : run) push(TokenKind::kSymbol, std::string_view(&letter, 1));
+  }
+
+  void command() {
+    size_t length = 1;
+    while (is_letter(at(length))) ++length;
+    if (length == 1 && position_ + 1 < text_.size()) length = 2;
+    const std::string_view name = rest().substr(1, length - 1);
+    position_ += length;
+    if (name == "{" || name == "}") return push(TokenKind::kPunctuation, name == "{" ? "\\{" : "\\}");
+    if (name == "%" || name == "|") return push(TokenKind::kPunctuation, name);
+    if (name.empty() || is_space(name[0]) || name == "(" || name == ")" || name == "[" || name == "]") {
+      has_space_ = true;  // also the delimiters of inline and displayed formulas
+      return;
+    }
+    const std::optional<Command> known = find_command(name);
+    if (!known) throw ParseFailure{FailureKind::kMalformed, str("unknown command ", excerpt(name))};
+    act_on(*known);
+  }
+
+  void act_on(const Command& command) {
+    switch (command.kind) {
+      case CommandKind::kIgnored:
+        if ((command.meaning == "left" || command.meaning == "right") && at(0) == '.') ++position_;
+        has_space_ = has_space_ || command.meaning != "!";
+        return;
+      case CommandKind::kUnsupported:
+        throw ParseFailure{FailureKind::kUnsupported, str("\\", command.meaning, " is beyond this verifier")};
+      case CommandKind::kText:
+        return font(true);
+      case CommandKind::kFont:
+        return font(false);
+      default:
+        if (command.meaning == "begin" || command.meaning == "end") return environment(command.meaning);
+        return push_meaning(command, true);
+    }
+  }
+
+  // The text of a group in braces here, nothing where there is none.
+  std::optional<std::string_view> take_group() {
+    while (is_space(at(0))) ++position_;
+    if (at(0) != '{') return std::nullopt;
+    int depth = 0;
+    for (size_t i = position_; i < text_.size(); ++i) {
+      if (text_[i] == '{' && (i == 0 || text_[i - 1] != '\\')) ++depth;
+      if (text_[i] == '}' && text_[i - 1] != '\\' && --depth == 0) {
+        const std::string_view group = text_.substr(position_ + 1, i - position_ - 1);
+        position_ = i + 1;
+        return group;
+      }
+    }
+    throw ParseFailure{FailureKind::kMalformed, "a brace is not closed"};
+  }
+
+  void environment(std::string_view command) {
+    const std::optional<std::string_view> name = take_group();
+    if (!name) throw ParseFailure{FailureKind::kMalformed, str("\\", command, " without a name")};
+    push(TokenKind::kStructure, str(command, " ", *name), true);
+  }
+
+  void font(bool is_text) {
+    const std::optional<std::string_view> group = take_group();
+    if (!group) return;
+    const std::string_view content = trim(*group);
+    const bool has_words = std::all_of(content.begin(), content.end(), [](char c) {
+      return is_letter(c) || is_space(c) || c == '-' || c == '\'' || c == '.';
+    });
+    if (content.empty()) {
+      has_space_ = true;
+    } else if (is_text && has_words && is_letter(content[0])) {
+      words(content);
+    } else {
+      push(TokenKind::kPunctuation, "{", true);
+      lex_inside(content, is_text);
+      push(TokenKind::kPunctuation, "}", true);
+    }
+  }
+
+  void words(std::string_view content) {
+    if (content == "e" || content == "i") return push(TokenKind::kSymbol, content);
+    const std::optional<Command> known = find_word(content);
+    if (known) return push_meaning(*known, true);
+    push(TokenKind::kText, content, true);
+  }
+
+  void punctuation() {
+    for (std::string_view pair : {"<=", ">=", "!=", "==", "**"}) {
+      if (rest().substr(0, 2) != pair) continue;
+      position_ += 2;
+      return push(TokenKind::kPunctuation, pair == "**" ? "^" : pair == "==" ? "=" : pair);
+    }
+    push(TokenKind::kPunctuation, rest().substr(0, 1));
+    ++position_;
+  }
+
+  std::string_view text_;
+  int font_depth_;
+  bool is_text_;  // inside \text{}, where a letter may be a unit
+  std::vector<Token>& tokens_;
+  bool has_lone_dollar_;
+  size_t position_ = 0;
+  int num_brackets_ = 0;
+  bool has_space_ = false;
+};
+
+}  // namespace
+
+std::vector<Token> tokenize(std::string_view text) {
+  std::vector<Token> tokens;
+  Lexer(text, 0, false, tokens).run();
+  tokens.push_back({});
+  return tokens;
+}
+
+}  // namespace cohort::math

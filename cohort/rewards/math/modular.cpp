@@ -1,0 +1,117 @@
+#include "cohort/rewards/math/modular.h"
+
+#include "cohort/core/hash.h"
+#include "cohort/core/random.h"
+#include "cohort/rewards/math/exact.h"
+
+namespace cohort::math {
+namespace {
+
+constexpr uint64_t kPrimes[] = {(uint64_t{1} << 61) - 1, (uint64_t{1} << 61) - 31};
+constexpr uint64_t kSeed = 0x6d6f64;
+
+uint64_t prime_of(Point point) { return kPrimes[point % 2]; }
+
+class Evaluator {
+ public:
+  Evaluator(const Tree& tree, const Reading& reading, Point point)
+      : tree_(tree), reading_(reading), point_(point), prime_(prime_of(point)) {}
+
+  std::optional<uint64_t> evaluate(NodeId id) {
+    const Node& node = tree_[id];
+    switch (node.kind) {
+      case Kind::kNumber:
+      case Kind::kUnit:
+      case Kind::kCall:
+        return residue(evaluate_exactly(tree_, id, reading_));
+      case Kind::kSymbol:
+        return symbol(node.text);
+      case Kind::kAdd:
+        return fold(node, [this](uint64_t a, uint64_t b) { return (a + b) % prime_; });
+      case Kind::kMultiply:
+        return fold(node, [this](uint64_t a, uint64_t b) { return times(a, b); });
+      case Kind::kNegate: {
+        const std::optional<uint64_t> value = evaluate(node.children[0]);
+        if (!value) return std::nullopt;
+        return (prime_ - *value) % prime_;
+      }
+      case Kind::kDivide:
+        return divide(evaluate(node.children[0]), evaluate(node.children[1]));
+      case Kind::kPower:
+        return raise(id);
+      default:
+        return std::nullopt;
+    }
+  }
+
+ private:
+  uint64_t times(uint64_t a, uint64_t b) const { return multiply_modulo(a, b, point_); }
+
+  uint64_t power(uint64_t base, uint64_t exponent) const {
+    uint64_t result = 1;
+    for (; exponent > 0; exponent >>= 1) {
+      if (exponent & 1) result = times(result, base);
+      base = times(base, base);
+    }
+    return result;
+  }
+
+  std::optional<uint64_t> divide(std::optional<uint64_t> a, std::optional<uint64_t> b) const {
+    if (!a || !b || *b == 0) return std::nullopt;
+    return times(*a, power(*b, prime_ - 2));
+  }
+
+  std::optional<uint64_t> residue(const ExactValue& value) const {
+    if (!value.is_ok()) return std::nullopt;
+    return divide(fmpz_fdiv_ui(fmpq_numref(value.value.get()), prime_),
+                  fmpz_fdiv_ui(fmpq_denref(value.value.get()), prime_));
+  }
+
+  std::optional<uint64_t> symbol(const std::string& name) const {
+    if (name == "i" || name == "infinity" || name == "reals" || name == "empty set") return std::nullopt;
+    return random_bits(kSeed, {fnv1a(name), point_}) % prime_;
+  }
+
+  template <typename Operation>
+  std::optional<uint64_t> fold(const Node& node, Operation operation) {
+    std::optional<uint64_t> result = evaluate(node.children[0]);
+    for (size_t i = 1; i < node.children.size() && result; ++i) {
+      const std::optional<uint64_t> next = evaluate(node.children[i]);
+      if (!next) return std::nullopt;
+      result = operation(*result, *next);
+    }
+    return result;
+  }
+
+  // An integer exponent of any size, by Fermat's little theorem; 8^(2/3) may be rational as a whole.
+  std::optional<uint64_t> raise(NodeId id) {
+    const ExactValue exponent = evaluate_exactly(tree_, tree_.child(id, 1), reading_);
+    if (!exponent.is_ok() || !exponent.value.is_integer())
+      return residue(evaluate_exactly(tree_, id, reading_));
+    const std::optional<uint64_t> base = evaluate(tree_.child(id, 0));
+    if (!base || *base == 0) return std::nullopt;
+    return power(*base, fmpz_fdiv_ui(fmpq_numref(exponent.value.get()), prime_ - 1));
+  }
+
+  const Tree& tree_;
+  const Reading& reading_;
+  Point point_;
+  uint64_t prime_;
+};
+
+}  // namespace
+
+uint64_t subtract_modulo(uint64_t a, uint64_t b, Point point) {
+  const uint64_t prime = prime_of(point);
+  return (a + prime - b) % prime;
+}
+
+uint64_t multiply_modulo(uint64_t a, uint64_t b, Point point) {
+  return static_cast<uint64_t>(static_cast<unsigned __int128>(a) * b % prime_of(point));
+}
+
+std::optional<uint64_t> evaluate_modulo(const Tree& tree, NodeId id, const Reading& reading, Point point) {
+  return Evaluator(tree, reading, point).evaluate(id);
+}
+
+}  // namespace cohort::math

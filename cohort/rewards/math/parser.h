@@ -1,0 +1,24 @@
+// From the text of an answer to its tree.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "cohort/rewards/math/lexer.h"
+#include "cohort/rewards/math/tree.h"
+
+namespace cohort::math {
+
+struct Expression {
+  Tree tree;
+  NodeId root = 0;
+};
+
+/// Longer answers are not read.
+constexpr size_t kMaxAnswerBytes = 4096;
+
+/// The tree of the whole of `text`; nothing with the reason in `failure` where it is no mathematics, has what
+/// this verifier doesn't know, or passes a limit. The time is linear in the text.
+std::optional<Expression> parse(std::string_view text, ParseFailure& failure);
+
+}  // namespace cohort::math

@@ -1,0 +1,86 @@
+// Equations: is one a constant multiple of the other?
+#include "cohort/rewards/math/ball.h"
+#include "cohort/rewards/math/modular.h"
+#include "cohort/rewards/math/scalars.h"
+
+namespace cohort::math {
+namespace {
+
+constexpr int64_t kPrecision = 256;
+
+std::optional<uint64_t> residue(const Sides& sides, Point point) {
+  const auto left = evaluate_modulo(*sides.left.tree, sides.left.id, {}, point);
+  const auto right = left ? evaluate_modulo(*sides.right.tree, sides.right.id, {}, point) : std::nullopt;
+  if (!right) return std::nullopt;
+  return subtract_modulo(*left, *right, point);
+}
+
+// left - right; not finite where a side has no real value.
+Ball ball(const Sides& sides, Point point) {
+  const BallValue left = evaluate_ball(*sides.left.tree, sides.left.id, {}, point, kPrecision);
+  const BallValue right = evaluate_ball(*sides.right.tree, sides.right.id, {}, point, kPrecision);
+  Ball difference;
+  if (left.left_reals || right.left_reals) {
+    acb_indeterminate(difference.get());
+  } else {
+    acb_sub(difference.get(), left.value.get(), right.value.get(), kPrecision);
+  }
+  return difference;
+}
+
+// a * d - b * c.
+Ball cross(const Ball& a, const Ball& b, const Ball& c, const Ball& d) {
+  Ball first, second;
+  acb_mul(first.get(), a.get(), d.get(), kPrecision);
+  acb_mul(second.get(), b.get(), c.get(), kPrecision);
+  acb_sub(first.get(), first.get(), second.get(), kPrecision);
+  return first;
+}
+
+// Exactly, for equations that are rational in their variables; nothing for others.
+std::optional<bool> is_proportional_modulo(const Sides& a, const Sides& b) {
+  for (Point parity = 0; parity < 2; ++parity) {
+    const auto first_a = residue(a, parity), first_b = residue(b, parity);
+    if (!first_a || !first_b) return std::nullopt;
+    if (*first_a == 0 || *first_b == 0) return false;
+    for (Point point = parity + 2; point < 6; point += 2) {
+      const auto next_a = residue(a, point), next_b = residue(b, point);
+      if (!next_a || !next_b) return std::nullopt;
+      if (multiply_modulo(*first_a, *next_b, point) != multiply_modulo(*next_a, *first_b, point))
+        return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+Verdict compare_proportional(const Sides& a, const Sides& b, bool& is_positive, Work& work) {
+  constexpr Point kNumPoints = 8;
+  const int64_t num_nodes =
+      count_nodes(a.left) + count_nodes(a.right) + count_nodes(b.left) + count_nodes(b.right);
+  if (!work.spend(num_nodes * kPrecision * kNumPoints)) return undecided("too much work");
+  const std::optional<bool> exact = is_proportional_modulo(a, b);
+  if (exact && !*exact) return unequal("no constant multiple of each other");
+  std::optional<Ball> first_a, first_b;
+  int num_points = 0;
+  for (Point point = 0; point < kNumPoints; ++point) {
+    Ball next_a = ball(a, point), next_b = ball(b, point);
+    if (!next_a.is_finite() || !next_b.is_finite()) continue;
+    if (!first_a) {
+      if (next_a.contains_zero() || next_b.contains_zero()) continue;
+      first_a = std::move(next_a);
+      first_b = std::move(next_b);
+      continue;
+    }
+    if (!cross(*first_a, *first_b, next_a, next_b).contains_zero())
+      return unequal("no constant multiple of each other");
+    ++num_points;
+  }
+  if (num_points < 2) return undecided("no points where both equations are defined");
+  const Ball& x = *first_a;
+  is_positive = arb_is_positive(acb_realref(x.get())) == arb_is_positive(acb_realref(first_b->get()));
+  return equal("one is a constant multiple of the other");
+}
+
+}  // namespace cohort::math

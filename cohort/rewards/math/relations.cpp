@@ -1,0 +1,111 @@
+#include "cohort/rewards/math/relations.h"
+
+#include <algorithm>
+
+#include "cohort/rewards/math/real_sets.h"
+#include "cohort/rewards/math/structures.h"
+
+namespace cohort::math {
+namespace {
+
+bool is_equation(const Item& item) {
+  return item.is(Kind::kRelation) && item.node().text.find_first_not_of('=') == std::string::npos;
+}
+
+bool is_variable(const Item& item) {
+  if (!item.is(Kind::kSymbol)) return false;
+  const std::string& name = item.node().text;
+  return name != "pi" && name != "e" && name != "i" && name != "infinity" && name != "reals" &&
+         name != "empty set";
+}
+
+// The name of a variable, or those of a tuple of variables; empty for others.
+std::string name_of(const Item& item) {
+  if (is_variable(item)) return item.node().text;
+  if (!item.is(Kind::kTuple)) return {};
+  std::string names;
+  for (size_t i = 0; i < item.size(); ++i) {
+    if (!is_variable(item.child(i))) return {};
+    names += item.child(i).node().text + ",";
+  }
+  return names;
+}
+
+bool shares_symbol(const Item& names, const Item& other) {
+  if (names.is(Kind::kSymbol)) return contains_symbol(other, names.node().text);
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (contains_symbol(other, names.child(i).node().text)) return true;
+  }
+  return false;
+}
+
+// Do the sides from `first` on agree?
+bool sides_agree(const Item& relation, size_t first, Work& work) {
+  for (size_t i = first; i + 1 < relation.size(); ++i) {
+    if (!compare(relation.child(i), relation.child(i + 1), work).is_equal()) return false;
+  }
+  return true;
+}
+
+bool has_variable(const Item& item) {
+  if (is_variable(item)) return true;
+  for (size_t i = 0; i < item.size(); ++i) {
+    if (has_variable(item.child(i))) return true;
+  }
+  return false;
+}
+
+// An inequality of two sides turned so that it reads left < right.
+Sides turned(const Item& item) {
+  const char letter = item.node().text[0];
+  if (letter == '>' || letter == 'g') return {item.child(1), item.child(0)};
+  return {item.child(0), item.child(1)};
+}
+
+bool is_strict(const Item& item) { return item.node().text == "<" || item.node().text == ">"; }
+
+}  // namespace
+
+std::optional<Definition> find_definition(const Item& relation, Work& work) {
+  if (!is_equation(relation)) return std::nullopt;
+  const Item first = relation.child(0), last = relation.child(relation.size() - 1);
+  const std::string first_name = name_of(first), last_name = name_of(last);
+  if (!first_name.empty() && !shares_symbol(first, last)) {
+    if (!sides_agree(relation, 1, work)) return std::nullopt;
+    return Definition{first_name, last};
+  }
+  if (last_name.empty() || relation.size() != 2 || shares_symbol(last, first)) return std::nullopt;
+  return Definition{last_name, first};
+}
+
+std::optional<Item> find_statement_value(const Item& relation, Work& work) {
+  if (!is_equation(relation) || has_variable(relation) || !sides_agree(relation, 0, work))
+    return std::nullopt;
+  return relation.child(relation.size() - 1);
+}
+
+Verdict compare_relations(const Item& a, const Item& b, Work& work) {
+  if (is_same_tree(a, b)) return equal("written alike");
+  const bool are_equations = is_equation(a) && is_equation(b);
+  if (is_equation(a) != is_equation(b)) return unequal("an equation and an inequality");
+  if (a.size() != 2 || b.size() != 2) {
+    return are_equations ? undecided("chains of equations") : compare_real_sets(a, b, work);
+  }
+  if (!are_equations) {
+    const Verdict as_sets = compare_real_sets(a, b, work);
+    if (as_sets.outcome != Outcome::kUndecided) return as_sets;
+    if ((a.node().text == "n") != (b.node().text == "n")) return unequal("different relations");
+    if (a.node().text != "n" && is_strict(a) != is_strict(b)) return unequal("one inequality is strict");
+  }
+  if (a.child(0).is(Kind::kTuple) && b.child(0).is(Kind::kTuple)) {
+    Verdict left = compare(a.child(0), b.child(0), work);
+    return left.is_equal() ? compare(a.child(1), b.child(1), work) : left;
+  }
+  bool is_positive = false;
+  const Verdict verdict = compare_proportional(turned(a), turned(b), is_positive, work);
+  const bool needs_sign = !are_equations && a.node().text != "n";
+  if (verdict.is_equal() && needs_sign && !is_positive) return unequal("opposite inequalities");
+  return verdict;
+}
+
+}  // namespace cohort::math

@@ -1,0 +1,178 @@
+#include "cohort/rewards/math/units.h"
+
+#include <algorithm>
+#include <cctype>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "cohort/rewards/answer_text.h"
+
+namespace cohort::math {
+namespace {
+
+struct Entry {
+  const char* name;
+  int64_t numerator;  // of the factor to the base unit
+  uint64_t denominator;
+  const char* base;
+  int power = 1;
+};
+
+constexpr Entry kUnits[] = {
+    {"m", 1, 1, "m"},
+    {"meter", 1, 1, "m"},
+    {"metre", 1, 1, "m"},
+    {"cm", 1, 100, "m"},
+    {"centimeter", 1, 100, "m"},
+    {"centimetre", 1, 100, "m"},
+    {"mm", 1, 1000, "m"},
+    {"millimeter", 1, 1000, "m"},
+    {"dm", 1, 10, "m"},
+    {"km", 1000, 1, "m"},
+    {"kilometer", 1000, 1, "m"},
+    {"kilometre", 1000, 1, "m"},
+    {"inch", 127, 5000, "m"},
+    {"inche", 127, 5000, "m"},
+    {"in", 127, 5000, "m"},
+    {"foot", 381, 1250, "m"},
+    {"feet", 381, 1250, "m"},
+    {"ft", 381, 1250, "m"},
+    {"yard", 1143, 1250, "m"},
+    {"yd", 1143, 1250, "m"},
+    {"mile", 201168, 125, "m"},
+    {"mi", 201168, 125, "m"},
+    {"s", 1, 1, "s"},
+    {"sec", 1, 1, "s"},
+    {"second", 1, 1, "s"},
+    {"min", 60, 1, "s"},
+    {"minute", 60, 1, "s"},
+    {"h", 3600, 1, "s"},
+    {"hr", 3600, 1, "s"},
+    {"hour", 3600, 1, "s"},
+    {"day", 86400, 1, "s"},
+    {"week", 604800, 1, "s"},
+    {"ms", 1, 1000, "s"},
+    {"kg", 1, 1, "kg"},
+    {"kilogram", 1, 1, "kg"},
+    {"g", 1, 1000, "kg"},
+    {"gram", 1, 1000, "kg"},
+    {"mg", 1, 1000000, "kg"},
+    {"milligram", 1, 1000000, "kg"},
+    {"lb", 45359237, 100000000, "kg"},
+    {"pound", 45359237, 100000000, "kg"},
+    {"ounce", 45359237, 1600000000, "kg"},
+    {"oz", 45359237, 1600000000, "kg"},
+    {"ton", 1000, 1, "kg"},
+    {"L", 1, 1000, "m", 3},
+    {"l", 1, 1000, "m", 3},
+    {"liter", 1, 1000, "m", 3},
+    {"litre", 1, 1000, "m", 3},
+    {"mL", 1, 1000000, "m", 3},
+    {"ml", 1, 1000000, "m", 3},
+    {"milliliter", 1, 1000000, "m", 3},
+    {"cc", 1, 1000000, "m", 3},
+    {"dollar", 1, 1, "dollar"},
+    {"usd", 1, 1, "dollar"},
+    {"cent", 1, 100, "dollar"},
+    {"euro", 1, 1, "euro"},
+    {"pound sterling", 1, 1, "pound sterling"},
+    {"yen", 1, 1, "yen"},
+    {"degree", 1, 1, "degree"},
+    {"radian", 1, 1, ""},
+    {"rad", 1, 1, ""},
+    {"unit", 1, 1, "unit"},
+    {"month", 1, 1, "month"},
+    {"year", 1, 1, "year"},
+};
+
+const Entry* find_exact(std::string_view name) {
+  static const auto table = [] {
+    std::unordered_map<std::string_view, const Entry*> entries;
+    for (const Entry& entry : kUnits) entries[entry.name] = &entry;
+    return entries;
+  }();
+  const auto found = table.find(name);
+  return found == table.end() ? nullptr : found->second;
+}
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return lower;
+}
+
+std::string singular(std::string name) {
+  if (name.size() > 3 && name.back() == 's') name.pop_back();
+  return name;
+}
+
+const Entry* find_entry(std::string_view name) {
+  if (const Entry* entry = find_exact(name)) return entry;
+  if (name.size() < 3) return nullptr;
+  const std::string lower = lower_case(name);
+  if (const Entry* entry = find_exact(lower)) return entry;
+  return find_exact(singular(lower));
+}
+
+bool consume(std::string_view& text, std::string_view prefix) {
+  if (text.substr(0, prefix.size()) != prefix) return false;
+  text = trim(text.substr(prefix.size()));
+  return true;
+}
+
+// The power that "square" or "cubic" before a name means.
+int take_power(std::string_view& name) {
+  if (consume(name, "square ") || consume(name, "sq ")) return 2;
+  return consume(name, "cubic ") ? 3 : 1;
+}
+
+void multiply(Unit& unit, const Entry& entry, int power) {
+  unit.factor = unit.factor * math::power(Fraction(entry.numerator, entry.denominator), power);
+  if (*entry.base) unit.dimension[entry.base] += entry.power * power;
+}
+
+// One name, perhaps after "square" or "cubic", to the power `sign`.
+void multiply_named(Unit& unit, std::string_view name, int sign) {
+  name = trim(name);
+  const int power = take_power(name);
+  const Entry* entry = find_entry(name);
+  if (entry) return multiply(unit, *entry, sign * power);
+  unit.dimension[singular(lower_case(name))] += sign * power;
+}
+
+}  // namespace
+
+bool is_unit_name(std::string_view name) {
+  name = name.substr(0, name.find(" per "));
+  take_power(name);
+  return name == "mph" || find_entry(name) != nullptr;
+}
+
+bool is_arithmetic_word(std::string_view word) {
+  static const std::unordered_set<std::string_view> words = {
+      "squared", "cubed",     "factorial",  "time",      "plus",    "minus", "over",  "divided",
+      "half",    "halve",     "third",      "fourth",    "quarter", "fifth", "sixth", "eighth",
+      "tenth",   "hundredth", "thousandth", "millionth", "point",   "root",  "power", "negative",
+      "not",     "or",        "and",        "to",        "mod"};
+  return words.count(singular(lower_case(word))) > 0;
+}
+
+Unit find_unit(std::string_view name) {
+  if (name == "mph") name = "miles per hour";
+  Unit unit;
+  const size_t per = name.find(" per ");
+  multiply_named(unit, name.substr(0, per), 1);
+  if (per != std::string_view::npos) multiply_named(unit, name.substr(per + 5), -1);
+  return unit;
+}
+
+std::optional<std::string_view> find_number_word(std::string_view word) {
+  static const std::unordered_map<std::string_view, std::string_view> words = {
+      {"dozen", "12"},        {"hundred", "100"},        {"thousand", "1000"},
+      {"million", "1000000"}, {"billion", "1000000000"}, {"trillion", "1000000000000"}};
+  const auto found = words.find(singular(lower_case(word)));
+  if (found == words.end()) return std::nullopt;
+  return found->second;
+}
+
+}  // namespace cohort::math

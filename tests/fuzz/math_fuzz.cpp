@@ -1,0 +1,22 @@
+// Answers of mathematics: any two texts get a verdict that does not depend on their order. The input is the
+// two, with a line break between.
+#include <cstdint>
+#include <string_view>
+
+#include "cohort/core/error.h"
+#include "cohort/rewards/math/equivalence.h"
+#include "cohort/rewards/math/extraction.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace cohort::math;
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  const size_t end = input.find('\n');
+  const std::string_view gold = input.substr(0, end);
+  const std::string_view answer = end == std::string_view::npos ? "1" : input.substr(end + 1);
+  const Judgement forth = judge(gold, answer), back = judge(answer, gold);
+  COHORT_CHECK(forth.verdict.outcome == back.verdict.outcome, "A verdict depends on the order.");
+  COHORT_CHECK(!describe_answer(gold).empty(), "A text is described by nothing.");
+  find_answer(input, default_places());
+  find_gold_answer(input);
+  return 0;
+}
