@@ -129,13 +129,13 @@ class Verifier {
 
   /// Opened with the first result: an old file stays where the first rows are wrong.
   JsonlWriter& output() {
-    if (!output_) output_.emplace(open_output(output_path_));
+    if (!output_) output_.reset(new JsonlWriter(open_output(output_path_)));
     return *output_;
   }
 
   RewardScorer scorer_;
   std::string output_path_;
-  std::optional<JsonlWriter> output_;
+  std::unique_ptr<JsonlWriter> output_;
   int64_t num_submitted_ = 0, num_written_ = 0;
 };
 
