@@ -22,13 +22,24 @@ constexpr RewardEntry kRewards[] = {
 void validate(const RewardConfig& config, const std::string& type) {
   if (!std::isfinite(config.weight))
     throw ConfigError(str("reward ", config.name, ": weight must be finite"));
-  if (type != "command" && !config.command.empty()) {
+  const bool is_command = type == "command", is_code = type == "code";
+  if (!is_command && !is_code && !config.command.empty()) {
     throw ConfigError(str("reward ", config.name, ": `command` has no effect on type \"", type,
                           "\"; set type = \"command\" or remove it"));
   }
-  if (type != "command" && config.timeout_s) {
-    throw ConfigError(
-        str("reward ", config.name, ": `timeout_s` has no effect on type \"", type, "\"; remove it"));
+  const std::pair<const char*, bool> others[] = {{"timeout_s", config.timeout_s && !is_command && !is_code},
+                                                 {"language", !config.language.empty() && !is_code},
+                                                 {"compile", !config.compile.empty() && !is_code},
+                                                 {"memory_mb", config.memory_mb && !is_code},
+                                                 {"all_tests", config.all_tests && !is_code},
+                                                 {"workers", config.workers && !is_code},
+                                                 {"runtime", !config.runtime.empty() && !is_code},
+                                                 {"waive_layers", !config.waive_layers.empty() && !is_code}};
+  for (const auto& [key, is_without_effect] : others) {
+    if (is_without_effect) {
+      throw ConfigError(
+          str("reward ", config.name, ": `", key, "` has no effect on type \"", type, "\"; remove it"));
+    }
   }
 }
 

@@ -29,9 +29,19 @@ struct RewardConfig {
   std::string name{};  ///< the metric's name, and the type where `type` is empty
   std::string type{};  ///< a line of rewards.def
   double weight = 1.0;
-  std::string command{};  ///< type "command": the program and its arguments, run by /bin/sh -c
-  /// type "command": the longest wait for one answer, the program's start included; kDefaultTimeoutS if unset
+  /// type "command": the program and its arguments, run by /bin/sh -c; type "code": what runs {source}
+  std::string command{};
+  /// type "command": the longest wait for one answer, the program's start included, kDefaultTimeoutS if
+  /// unset; type "code": the longest run of one test, 2 s if unset
   std::optional<double> timeout_s{};
+  // All below: type "code".
+  std::string language{};                   ///< python if empty
+  std::string compile{};                    ///< what makes {program} of {source}
+  std::optional<int64_t> memory_mb{};       ///< for one test, 256 MiB if unset
+  bool all_tests = false;                   ///< the score is 1 or 0, not the share of tests passed
+  std::optional<int64_t> workers{};         ///< tests at a time, one for each core if unset
+  std::vector<std::string> runtime{};       ///< more files and folders that programs may read and execute
+  std::vector<std::string> waive_layers{};  ///< layers of the sandbox that may be missing
 };
 
 constexpr double kDefaultTimeoutS = 10.0;

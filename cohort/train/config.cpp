@@ -134,9 +134,24 @@ void describe(FieldVisitor& f, RewardConfig& reward) {
   f("type", reward.type, "Kind of reward: one of those built in, or `command`.");
   f("weight", reward.weight, "Factor in the weighted sum of a completion's rewards; 0 only logs it.");
   f("command", reward.command,
-    "For `command`: a shell command that answers one JSON line with one JSON line.");
+    "For `command`: a shell command that answers one JSON line with one JSON line. For `code`: what runs "
+    "{source}, or {program} where it is compiled.");
   f("timeout_s", reward.timeout_s,
-    "For `command`: seconds for one answer, 10 when unset; later ones count as timeout.", above(0.0));
+    "For `command`: seconds for one answer, 10 when unset; later ones count as timeout. For `code`: wall "
+    "time of "
+    "one test, 2 when unset.",
+    above(0.0));
+  f("language", reward.language,
+    "For `code`: python (when empty), bash, c, cpp, or any other with its `command`.");
+  f("compile", reward.compile, "For `code`: the command that makes {program} of {source}.");
+  f("memory_mb", reward.memory_mb, "For `code`: MiB for one test, 256 when unset.", at_least(16));
+  f("all_tests", reward.all_tests, "For `code`: 1 when all tests pass, else 0; not the share that passes.");
+  f("workers", reward.workers, "For `code`: tests at a time, one for each core when unset.", at_least(1));
+  f("runtime", reward.runtime,
+    "For `code`: more files and folders that programs may read and execute; Python looks there "
+    "for modules.");
+  f("waive_layers", reward.waive_layers,
+    "For `code`: layers of the sandbox that may be missing (docs/sandbox.md); by default all must hold.");
 }
 
 void describe(FieldVisitor& f, LoraConfig& lora) {

@@ -250,7 +250,7 @@ TEST(MakeReward, RefusesSettingsThatAreMissingOrWithoutEffect) {
                ConfigError);
   EXPECT_THROW(make_reward({.name = "format", .weight = std::numeric_limits<double>::infinity()}),
                ConfigError);
-  EXPECT_EQ(reward_types(), (std::vector<std::string>{"countdown", "format", "accuracy", "command"}));
+  EXPECT_EQ(reward_types(), (std::vector<std::string>{"countdown", "format", "accuracy", "code", "command"}));
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ void expect_complete(const char* name) {
 }
 
 TEST(TrainConfig, DescribesEveryMember) {
-  static_assert(num_members<RunConfig>() == 1 && num_members<RewardConfig>() == 5);
+  static_assert(num_members<RunConfig>() == 1 && num_members<RewardConfig>() == 12);
   expect_complete<TrainConfig>("TrainConfig");
   expect_complete<ModelConfig>("ModelConfig");
   expect_complete<DataConfig>("DataConfig");
