@@ -46,7 +46,6 @@ struct JobReport {
   char stage[48] = {};  ///< what could not be done; empty when the program was started
   int32_t error = 0;    ///< errno of that
   int32_t status = 0;   ///< as waitpid gives it
-  int64_t cpu_us = 0;   ///< of all processes of the job
   int32_t has_result = 0;
 };
 

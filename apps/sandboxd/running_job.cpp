@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -36,6 +37,8 @@ uint64_t clone_flags(const Cell& cell) {
   return flags;
 }
 
+int64_t microseconds(const timeval& time) { return int64_t{time.tv_sec} * 1000000 + time.tv_usec; }
+
 int remaining_ms(RunningJob::Clock::time_point deadline) {
   const auto rest = std::chrono::ceil<std::chrono::milliseconds>(deadline - RunningJob::Clock::now());
   return static_cast<int>(std::clamp<int64_t>(rest.count(), 0, 1 << 30));
@@ -46,8 +49,15 @@ int remaining_ms(RunningJob::Clock::time_point deadline) {
 RunningJob::~RunningJob() {
   if (pid_ < 0) return;
   syscall(SYS_pidfd_send_signal, process_.get(), SIGKILL, nullptr, 0);
-  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  reap();
+}
+
+void RunningJob::reap() {
+  rusage usage{};
+  while (wait4(pid_, nullptr, 0, &usage) < 0 && errno == EINTR) {
   }
+  pid_ = -1;
+  cpu_us_ = microseconds(usage.ru_utime) + microseconds(usage.ru_stime);
 }
 
 void RunningJob::start(const Cell& cell, const Escape& escape, int machine_proc) {
@@ -105,9 +115,7 @@ void RunningJob::run(const Cell& cell, const Escape& escape, int machine_proc) {
     if (is_killed_) throw std::system_error(ETIMEDOUT, std::generic_category(), "the job does not die");
     kill_for(SandboxCause::kTimeout);
   }
-  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
-  pid_ = -1;
+  reap();
 }
 
 void RunningJob::wait_for_events() {
@@ -176,7 +184,6 @@ void RunningJob::kill_for(SandboxCause cause) {
 
 SandboxOutcome RunningJob::judge(const JobReport& report) const {
   SandboxOutcome outcome;
-  outcome.cpu_us = report.cpu_us;
   if (report.stage[0] != '\0') {
     outcome.failure = std::string(report.stage) + ": " + strerror(report.error);
   } else if (WIFEXITED(report.status)) {
@@ -184,7 +191,7 @@ SandboxOutcome RunningJob::judge(const JobReport& report) const {
     outcome.code = WEXITSTATUS(report.status);
   } else {
     outcome.code = WTERMSIG(report.status);
-    const bool used_its_time = report.cpu_us >= job_.limits.wall_ms * 1000;
+    const bool used_its_time = cpu_us_ >= job_.limits.wall_ms * 1000;
     outcome.cause = outcome.code == SIGSYS                     ? SandboxCause::kForbiddenCall
                     : outcome.code == SIGKILL && used_its_time ? SandboxCause::kTimeout
                                                                : SandboxCause::kSignal;
@@ -206,6 +213,7 @@ SandboxOutcome RunningJob::take_outcome(bool was_short_of_memory) {
   }
   if (was_short_of_memory) outcome.cause = SandboxCause::kMemory;
   if (is_killed_ && kill_cause_ != SandboxCause::kFailure) outcome.cause = kill_cause_;
+  outcome.cpu_us = cpu_us_;
   outcome.output = std::move(output_text_);
   outcome.error_tail = std::move(error_tail_);
   outcome.wall_us = std::chrono::duration_cast<std::chrono::microseconds>(end_ - start_).count();

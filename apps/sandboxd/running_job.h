@@ -39,6 +39,7 @@ class RunningJob {
   bool read_some(UniqueFile& file, std::string& text, size_t max_bytes);
   void read_error();
   void kill_for(SandboxCause cause);
+  void reap();
   SandboxOutcome judge(const JobReport& report) const;
 
   const SandboxJob& job_;
@@ -48,6 +49,7 @@ class RunningJob {
   std::string_view unsent_;
   std::string output_text_, error_tail_, report_bytes_;
   int64_t num_error_bytes_ = 0;
+  int64_t cpu_us_ = 0;  // of all processes of the job
   bool has_ended_ = false;
   bool is_killed_ = false;
   bool has_lost_trainer_ = false;

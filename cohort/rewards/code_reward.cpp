@@ -45,7 +45,9 @@ std::string find_end_fault(const SandboxOutcome& outcome, const SandboxLimits& l
     case SandboxCause::kSignal:
       return str("crash, signal ", outcome.code, " (", strsignal(outcome.code), ")", said);
     case SandboxCause::kTimeout:
-      return str("timeout after ", limits.wall_ms / 1000.0, " s");
+      // Little processor time in it: the program slept, or the machine was busy with other things.
+      return str("timeout after ", limits.wall_ms / 1000.0, " s (", outcome.cpu_us / 1000000.0,
+                 " s of processor time)");
     case SandboxCause::kMemory:
       return str("more than ", limits.memory_bytes >> 20, " MiB of memory");
     case SandboxCause::kOutputLimit:

@@ -9,6 +9,9 @@
 namespace cohort {
 namespace {
 
+[[maybe_unused]] const testing::Environment* const kNeedsNamespaces =
+    testing::AddGlobalTestEnvironment(new NeedsNamespaces);
+
 class Abuse : public SandboxTest {
  protected:
   static void SetUpTestSuite() {

@@ -79,7 +79,8 @@ const Json kOutputTests = {{{"stdin", "2\n"}, {"stdout", "11\n"}}, {{"stdin", "5
 class Attack : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    reward_ = make_reward({.name = "code", .timeout_s = 1.0, .waive_layers = waived_layers()});
+    reward_ =
+        make_reward({.name = "code", .timeout_s = 1.0, .memory_mb = 64, .waive_layers = waived_layers()});
   }
   static void TearDownTestSuite() { reward_.reset(); }
 
@@ -142,7 +143,7 @@ TEST_F(Attack, EveryEndIsNamed) {
       {"while True: print('x' * 100000)", "bytes of output"},
       {"import ctypes\nctypes.CDLL(None).ptrace(0, 0, 0, 0)", "forbidden system call"},
       {"import socket\nsocket.socket()", "PermissionError"},
-      {"x = bytearray(b'x' * (1 << 30))", is_full() ? "more than 256 MiB of memory" : "MemoryError"},
+      {"x = bytearray(b'x' * (1 << 30))", is_full() ? "more than 64 MiB of memory" : "MemoryError"},
       {"", "wrong output in line 1, \"\" instead of \"1\""}};
   for (const auto& [program, detail] : cases) {
     const RewardResult result = score(program, tests);
@@ -239,6 +240,23 @@ TEST(CodeReward, CompiledAndOtherLanguages) {
   const RewardResult result =
       bash->score(make_prompt({{"tests", calls}}), make_completion("```bash\n:\n```"));
   EXPECT_EQ(brief(result), "0 unparsed");
+}
+
+// Ours, not the program's: the interpreter is not where the sandbox can see it.
+TEST(CodeReward, AFailureOfTheSandboxIsNoScore) {
+  TemporaryDirectory folder;
+  std::filesystem::copy_file("/bin/true", folder.path() / "true");
+  const auto reward = make_reward({.name = "code",
+                                   .command = (folder.path() / "true").string() + " {source}",
+                                   .language = "bash",
+                                   .workers = 1,
+                                   .waive_layers = waived_layers()});
+  const Json tests = {{{"stdin", ""}, {"stdout", ""}}, {{"stdin", ""}, {"stdout", ""}}};
+  const RewardResult result =
+      reward->score(make_prompt({{"tests", tests}}), make_completion("```bash\n:\n```"));
+  EXPECT_EQ(brief(result), "0 sandbox_error");
+  EXPECT_NE(result.detail.find("rows.jsonl:5"), std::string::npos) << result.detail;
+  EXPECT_NE(result.detail.find("No such file"), std::string::npos) << result.detail;
 }
 
 TEST(CodeReward, RefusesSettings) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -70,6 +72,18 @@ inline SandboxJob python_job(const std::string& program) {
   job.limits.num_processes = is_full() ? 32 : 4;
   return job;
 }
+
+/// Skips all where the machine lets nobody make a user namespace: there is nothing to test then.
+class NeedsNamespaces : public testing::Environment {
+ public:
+  void SetUp() override {
+    const pid_t pid = fork();
+    if (pid == 0) _exit(unshare(CLONE_NEWUSER) == 0 ? 0 : 1);
+    int status = 0;
+    waitpid(pid, &status, 0);
+    if (status != 0) GTEST_SKIP() << "this machine allows no user namespaces";
+  }
+};
 
 class SandboxTest : public testing::Test {
  protected:

@@ -176,6 +176,40 @@ TEST(SandboxStart, NamesTheProgramThatIsMissing) {
   EXPECT_NE(message_of<ConfigError>([&] { Sandbox sandbox(options); }).find("/bin/true"), std::string::npos);
 }
 
+// Stands in for cohort-sandboxd: greets, and answers the first job with `answer`.
+std::filesystem::path make_impostor(const std::filesystem::path& folder, const std::string& answer) {
+  SandboxGreeting accepted;
+  accepted.is_accepted = true;
+  const std::string greeting = encode(accepted);
+  write_text(folder / "greeting", sandbox_header(greeting.size()) + greeting);
+  write_text(folder / "answer", answer);
+  const std::string name = (folder / "impostor").string();
+  write_text(
+      name,
+      "#!/bin/sh\ncd " + folder.string() +
+          "\necho start >> starts\n/bin/cat greeting >&0\n/usr/bin/head -c 8 > /dev/null\n/bin/cat answer "
+          ">&0\nexec /bin/sleep 100\n");
+  std::filesystem::permissions(name, std::filesystem::perms::owner_all);
+  return name;
+}
+
+TEST(SandboxStart, AnswersThatAreNoneAreFailuresAfterThreeAttempts) {
+  const std::string empty = encode(SandboxOutcome{});
+  for (const std::string& answer :
+       {std::string(64, '\0'), std::string(64, '\xff'), sandbox_header(3) + "abc",
+        sandbox_header(empty.size()) + empty + "more", sandbox_header(empty.size() + 1) + empty}) {
+    TemporaryDirectory folder;
+    SandboxOptions options = sandbox_options();
+    options.answer_timeout_s = 0.2;
+    options.program = make_impostor(folder.path(), answer);
+    Sandbox sandbox(options);
+    SandboxJob job = python_job("print(1)");
+    job.limits.wall_ms = 100;
+    EXPECT_EQ(brief(sandbox.run(job)), "failure");
+    EXPECT_EQ(read_text(folder.path() / "starts"), "start\nstart\nstart\n");
+  }
+}
+
 // The command lines of all processes that contain `token`.
 int count_processes(const std::string& token) {
   int count = 0;
