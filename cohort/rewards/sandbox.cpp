@@ -124,6 +124,7 @@ void Sandbox::assign(Worker& worker, Queue& queue) {
   worker.deadline = Clock::now() + std::chrono::milliseconds(queue.jobs[job].limits.wall_ms) +
                     std::chrono::milliseconds(static_cast<int64_t>(options_.answer_timeout_s * 1000.0));
   if (worker.process->send(encode(queue.jobs[job]))) return;
+  worker.process->kill();
   worker.process.reset();
   failed.failure = "the sandbox's worker is gone";
   finish(worker, queue, std::move(failed));
@@ -150,6 +151,7 @@ void Sandbox::collect(Worker& worker, Queue& queue) {
   if (status == SandboxProcess::Status::kComplete) outcome = decode_outcome(message);
   if (!outcome) {
     // Whatever it says next would belong to another job.
+    worker.process->kill();
     worker.process.reset();
     outcome.emplace().failure = "the sandbox's worker died or did not answer";
   }

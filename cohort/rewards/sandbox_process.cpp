@@ -66,7 +66,7 @@ SandboxProcess::~SandboxProcess() {
   const Clock::time_point deadline = Clock::now() + kTimeToEnd;
   while (waitpid(pid_, nullptr, WNOHANG) == 0) {
     if (Clock::now() > deadline) {
-      kill(pid_, SIGKILL);
+      kill();
       while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
       }
       return;
@@ -74,6 +74,8 @@ SandboxProcess::~SandboxProcess() {
     poll(nullptr, 0, 1);
   }
 }
+
+void SandboxProcess::kill() { ::kill(pid_, SIGKILL); }
 
 bool SandboxProcess::send(const std::string& message) {
   const std::string bytes = sandbox_header(message.size()) + message;

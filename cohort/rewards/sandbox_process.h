@@ -23,6 +23,9 @@ class SandboxProcess {
   /// Ends it, by force where it does not end by itself; all that it runs ends with it.
   ~SandboxProcess();
 
+  /// Gives up on it: nothing is waited for any more.
+  void kill();
+
   SandboxProcess(const SandboxProcess&) = delete;
   SandboxProcess& operator=(const SandboxProcess&) = delete;
 

@@ -188,7 +188,7 @@ std::filesystem::path make_impostor(const std::filesystem::path& folder, const s
       name,
       "#!/bin/sh\ncd " + folder.string() +
           "\necho start >> starts\n/bin/cat greeting >&0\n/usr/bin/head -c 8 > /dev/null\n/bin/cat answer "
-          ">&0\nexec /bin/sleep 100\n");
+          ">&0\nexec /bin/cat > /dev/null\n");
   std::filesystem::permissions(name, std::filesystem::perms::owner_all);
   return name;
 }
