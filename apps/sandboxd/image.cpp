@@ -103,6 +103,7 @@ std::vector<std::string> tidy_paths(const std::vector<std::string>& paths) {
 void enter_image(const std::vector<std::string>& runtime) {
   check(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "make mounts private");
   std::vector<View> views;
+  views.reserve(runtime.size() + std::size(kDevices) + 1);
   for (const std::string& name : runtime) {
     views.push_back(make_view(name, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
   }

@@ -4,13 +4,12 @@ namespace cohort {
 namespace {
 
 struct LayerText {
-  const char* name;
   const char* meaning;
   const char* mend;
 };
 
 constexpr LayerText kTexts[] = {
-#define LAYER(Name, name, meaning, mend) {#name, meaning, mend},
+#define LAYER(Name, name, meaning, mend) {meaning, mend},
 #include "apps/sandboxd/layers.def"
 #undef LAYER
 };
@@ -25,8 +24,6 @@ bool has_any(LayerSet set, LayerSet others) { return set.without(others).names()
 
 }  // namespace
 
-const char* to_string(Layer layer) { return kTexts[static_cast<int>(layer)].name; }
-
 LayerSet LayerSet::all() { return LayerSet((uint32_t{1} << kNumLayers) - 1); }
 
 std::optional<LayerSet> LayerSet::parse(std::string_view names) {
@@ -36,7 +33,7 @@ std::optional<LayerSet> LayerSet::parse(std::string_view names) {
     const std::string_view name = names.substr(0, end);
     names = end == std::string_view::npos ? std::string_view() : names.substr(end + 1);
     int index = 0;
-    while (index < kNumLayers && name != kTexts[index].name) ++index;
+    while (index < kNumLayers && name != kLayerNames[index]) ++index;
     if (index == kNumLayers) return std::nullopt;
     set.add(static_cast<Layer>(index));
   }
@@ -48,7 +45,7 @@ std::string LayerSet::names() const {
   for (int index = 0; index < kNumLayers; ++index) {
     if (!has(static_cast<Layer>(index))) continue;
     if (!text.empty()) text += ", ";
-    text += kTexts[index].name;
+    text += kLayerNames[index];
   }
   return text;
 }
@@ -68,7 +65,7 @@ std::string explain(LayerSet missing) {
   for (int index = 0; index < kNumLayers; ++index) {
     if (!missing.has(static_cast<Layer>(index))) continue;
     if (!text.empty()) text += "\n";
-    text += std::string("layer ") + kTexts[index].name + " is missing (" + kTexts[index].meaning +
+    text += std::string("layer ") + kLayerNames[index] + " is missing (" + kTexts[index].meaning +
             "). To mend it: " + kTexts[index].mend;
   }
   return text;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,13 +16,13 @@ enum class Layer : uint8_t {
 #undef LAYER
 };
 
-constexpr int kNumLayers = 0
-#define LAYER(Name, name, meaning, mend) +1
+constexpr const char* kLayerNames[] = {
+#define LAYER(Name, name, meaning, mend) #name,
 #include "apps/sandboxd/layers.def"
 #undef LAYER
-    ;
+};
 
-const char* to_string(Layer layer);
+constexpr int kNumLayers = std::size(kLayerNames);
 
 class LayerSet {
  public:

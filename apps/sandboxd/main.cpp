@@ -134,12 +134,17 @@ int print_self_test(const Arguments& arguments) {
 }  // namespace cohort
 
 int main(int argc, char** argv) {
-  const std::optional<cohort::Arguments> arguments = cohort::parse(argc, argv);
-  if (!arguments) {
-    std::cerr << cohort::kUsage;
-    return 2;
+  try {
+    const std::optional<cohort::Arguments> arguments = cohort::parse(argc, argv);
+    if (!arguments) {
+      std::cerr << cohort::kUsage;
+      return 2;
+    }
+    // A program that closes its input must not end us.
+    signal(SIGPIPE, SIG_IGN);
+    return arguments->is_self_test ? cohort::print_self_test(*arguments) : cohort::serve(*arguments);
+  } catch (const std::exception& error) {
+    std::cerr << "cohort-sandboxd: " << error.what() << "\n";
+    return 1;
   }
-  // A program that closes its input must not end us.
-  signal(SIGPIPE, SIG_IGN);
-  return arguments->is_self_test ? cohort::print_self_test(*arguments) : cohort::serve(*arguments);
 }

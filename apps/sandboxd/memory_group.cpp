@@ -22,13 +22,17 @@ std::string own_path(const std::string& own_groups, const std::string& controlle
   for (std::string line; std::getline(lines, line);) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
-    const std::string names = "," + line.substr(first + 1, second - first - 1) + ",";
-    if (names == "," + controller + "," ||
-        (!controller.empty() && names.find("," + controller + ",") != std::string::npos))
-      return line.substr(second + 1);
+    std::istringstream names(line.substr(first + 1, second - first - 1));
+    std::string name;
+    do {
+      std::getline(names, name, ',');
+      if (name == controller) return line.substr(second + 1);
+    } while (names.good());
   }
   return "";
 }
+
+int64_t to_integer(const std::string& text) { return strtoll(text.c_str(), nullptr, 10); }
 
 // Removes the groups of launchers that are gone. One that is in use can't be removed.
 void sweep(int parent) {
@@ -37,7 +41,7 @@ void sweep(int parent) {
   while (const dirent* entry = readdir(folder)) {
     const std::string name = entry->d_name;
     if (!name.starts_with(kPrefix)) continue;
-    const int pid = atoi(name.c_str() + std::string(kPrefix).size());
+    const auto pid = static_cast<pid_t>(to_integer(name.substr(std::string(kPrefix).size())));
     if (kill(pid, 0) != 0 && errno == ESRCH) unlinkat(parent, name.c_str(), AT_REMOVEDIR);
   }
   closedir(folder);
@@ -46,7 +50,7 @@ void sweep(int parent) {
 int64_t count_after(const std::string& text, const std::string& word) {
   std::istringstream words(text);
   for (std::string name, value; words >> name >> value;) {
-    if (name == word) return atoll(value.c_str());
+    if (name == word) return to_integer(value);
   }
   return 0;
 }
@@ -60,7 +64,7 @@ std::unique_ptr<MemoryGroup> MemoryGroup::join() {
   if (!group->join_unified(own_path(own_groups, "")) && !group->join_separate(own_groups)) return nullptr;
   const Place& place = group->memory_place();
   const char* usage = group->is_unified_ ? "memory.current" : "memory.usage_in_bytes";
-  group->own_bytes_ = atoll(read_file(place.folder.get(), usage).c_str()) + kSpareBytes;
+  group->own_bytes_ = to_integer(read_file(place.folder.get(), usage)) + kSpareBytes;
   return group;
 }
 

@@ -119,12 +119,12 @@ void add_rules(const Filter& filter) {
   for (const char* name : kDeadly) add_rule(filter, SCMP_ACT_KILL_PROCESS, name);
   for (const char* name : kExtendedAttributes) add_rule(filter, SCMP_ACT_ERRNO(ENOTSUP), name);
   add_rule(filter, SCMP_ACT_ERRNO(EACCES), "socket");
-  add_rule(filter, SCMP_ACT_ALLOW, "socketpair", SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
+  add_rule(filter, SCMP_ACT_ALLOW, "socketpair", scmp_arg_cmp{0, SCMP_CMP_EQ, AF_UNIX, 0});
   constexpr uint64_t kNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
                                    CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
-  add_rule(filter, SCMP_ACT_ALLOW, "clone", SCMP_A0(SCMP_CMP_MASKED_EQ, kNamespaces, 0));
+  add_rule(filter, SCMP_ACT_ALLOW, "clone", scmp_arg_cmp{0, SCMP_CMP_MASKED_EQ, kNamespaces, 0});
   for (unsigned long request : kTerminalQuestions) {
-    add_rule(filter, SCMP_ACT_ALLOW, "ioctl", SCMP_A1(SCMP_CMP_EQ, request));
+    add_rule(filter, SCMP_ACT_ALLOW, "ioctl", scmp_arg_cmp{1, SCMP_CMP_EQ, request, 0});
   }
 }
 

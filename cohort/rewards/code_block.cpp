@@ -77,8 +77,11 @@ std::optional<std::string> last_code_block(std::string_view text, const std::vec
     if (!fence) continue;
     const std::string tag = tag_of(fence->info);
     std::string block = take_block(text, *fence);
-    if (tag.empty()) untagged = std::move(block);
-    if (std::find(tags.begin(), tags.end(), tag) != tags.end()) tagged = std::move(block);
+    if (tag.empty()) {
+      untagged = std::move(block);
+    } else if (std::find(tags.begin(), tags.end(), tag) != tags.end()) {
+      tagged = std::move(block);
+    }
   }
   return tagged ? tagged : untagged;
 }

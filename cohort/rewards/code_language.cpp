@@ -61,7 +61,7 @@ std::string find_program(const RewardConfig& config, const std::string& name) {
   const char* path = getenv("PATH");
   std::istringstream folders(name.find('/') == std::string::npos && path != nullptr ? path : "");
   for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string candidate = folder + "/" + name;
+    const std::string candidate = str(folder, "/", name);
     if (!folder.empty() && access(candidate.c_str(), X_OK) == 0) return candidate;
   }
   if (name.find('/') != std::string::npos && access(name.c_str(), X_OK) == 0)

@@ -150,6 +150,7 @@ class CodeReward : public Reward {
   std::vector<std::optional<SandboxOutcome>> run_tests(const SandboxFile& program,
                                                        const std::vector<CodeTest>& tests) {
     std::vector<SandboxJob> jobs;
+    jobs.reserve(tests.size());
     for (const CodeTest& test : tests) jobs.push_back(make_job(program, test));
     std::vector<std::optional<SandboxOutcome>> outcomes(tests.size());
     sandbox_.run(jobs, [&](size_t test, SandboxOutcome outcome) {

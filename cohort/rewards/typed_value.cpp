@@ -52,6 +52,7 @@ std::string canonical(const TypedValue& value) {
     return digits;
   }
   std::vector<std::string> parts;
+  parts.reserve(value.items.size());
   for (const TypedValue& item : value.items) parts.push_back(canonical(item));
   if (value.kind == Kind::kSet) std::sort(parts.begin(), parts.end());
   const Kind kind = value.kind == Kind::kSequence ? Kind::kTuple : value.kind;  // a list can't be a member
