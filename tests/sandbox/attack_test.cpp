@@ -107,6 +107,16 @@ TEST_F(Attack, ARightProgramPassesEveryKind) {
   EXPECT_EQ(brief(score("def f(n): return n * n + 7", kCallTests)), "1 ok");
   EXPECT_EQ(brief(score("def f(n): return n * n + 7", kAssertTests)), "1 ok");
   EXPECT_EQ(brief(score("print(int(input()) ** 2 + 7)", kOutputTests)), "1 ok");
+  EXPECT_EQ(brief(score(
+                "def f(n): return n * n + 7\nif __name__ == '__main__':\n  print(f(int(input())))\n  exit()\n"
+                "  print('not reached')",
+                kOutputTests)),
+            "1 ok");
+  EXPECT_EQ(brief(score("from dataclasses import dataclass\n@dataclass\nclass Sum:\n  n: int\n"
+                        "def f(n): return Sum(n * n + 7).n\nprint('a word in between')\n"
+                        "if __name__ == '__main__': input()",
+                        kCallTests)),
+            "1 ok");
 }
 
 TEST_F(Attack, ATableOfTheVisibleExamples56PassesThoseAlone) {

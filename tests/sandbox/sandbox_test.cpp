@@ -17,36 +17,6 @@
 namespace cohort {
 namespace {
 
-TEST(SandboxProtocol, MessagesComeBackAsTheyWere) {
-  SandboxJob job = python_job("text\0with a zero");
-  job.files.push_back({"program", std::string("\0\xff", 2), true});
-  job.input = std::string(100000, 'x');
-  job.result_file = "result";
-  const std::optional<SandboxJob> read = decode_job(encode(job));
-  ASSERT_TRUE(read);
-  EXPECT_EQ(encode(*read), encode(job));
-  SandboxOutcome outcome;
-  outcome.code = -9;
-  outcome.wall_us = int64_t{1} << 40;
-  const std::optional<SandboxOutcome> back = decode_outcome(encode(outcome));
-  ASSERT_TRUE(back);
-  EXPECT_EQ(back->code, -9);
-  EXPECT_EQ(back->wall_us, int64_t{1} << 40);
-}
-
-TEST(SandboxProtocol, NothingElseIsRead) {
-  const std::string bytes = encode(python_job("text"));
-  for (size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(decode_job(bytes.substr(0, size))) << size;
-  EXPECT_FALSE(decode_job(bytes + "x"));
-  for (size_t i = 0; i + 8 <= bytes.size(); ++i) {
-    std::string broken = bytes;
-    broken.replace(i, 8, std::string(8, '\xff'));
-    decode_job(broken);
-    decode_outcome(broken);
-  }
-  EXPECT_FALSE(read_sandbox_header(std::string(8, '\xff')));
-}
-
 class SandboxJobs : public SandboxTest {};
 
 TEST_F(SandboxJobs, GivesBackOutputStatusAndTime) {
