@@ -21,8 +21,9 @@ bool Limits::contains(const std::string& text) const {
 std::string Limits::describe() const {
   std::string text;
   for (size_t i = 0; i < choices.size(); ++i) {
-    const char* separator = i == 0 ? "" : i + 1 == choices.size() ? " or " : ", ";
-    text += separator + choices[i];
+    const char* separator = text.empty() ? "" : i + 1 == choices.size() ? " or " : ", ";
+    text +=
+        separator + choices[i];  // "" comes first where it is a choice: the unset value, as the default says
   }
   if (std::isfinite(low)) text += (low_is_open ? "above " : "at least ") + number_text(low);
   if (std::isfinite(low) && std::isfinite(high)) text += ", ";

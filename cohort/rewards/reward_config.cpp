@@ -13,9 +13,15 @@ void RewardConfig::describe(FieldVisitor& f) {
     "The reward applies to rows whose column `domain` is one of these; to all when empty.");
   f("clip_min", clip_min, "Scores below count as this.");
   f("clip_max", clip_max, "Scores above count as this.");
-  f("command", command, "For `command`: a shell command that answers one JSON line with one JSON line.");
+  f("command", command,
+    "For `command`: a shell command that answers one JSON line with one JSON line. For `code`: what runs "
+    "{source}, or "
+    "{program} where it is compiled.");
   f("timeout_s", timeout_s,
-    "For `command`: seconds for one answer, 10 when unset; later ones count as timeout.", above(0.0));
+    "For `command`: seconds for one answer, 10 when unset; later ones count as timeout. For `code`: wall "
+    "time of one test, 2 "
+    "when unset.",
+    above(0.0));
   f("answer_places", answer_places,
     "For `accuracy`: where the answer is looked for, in this order: tag, boxed, phrase, expression (the "
     "default when empty).");
@@ -38,7 +44,18 @@ void RewardConfig::describe(FieldVisitor& f) {
     one_of({"", "linear", "cosine", "target"}));
   f("correctness", correctness,
     "For `length`, cosine: the reward whose 1 means that a completion is right; accuracy when empty.");
-  f("language", language, "For `language_consistency`: a code such as en; that of the prompt when empty.");
+  f("language", language,
+    "For `code`: python (when empty), bash, c, cpp, or any other with its `command`. For "
+    "`language_consistency`: a code such "
+    "as en; that of the prompt when empty.");
+  f("compile", compile, "For `code`: the command that makes {program} of {source}.");
+  f("memory_mb", memory_mb, "For `code`: MiB for one test, 256 when unset.", at_least(16));
+  f("all_tests", all_tests, "For `code`: 1 when all tests pass, else 0; not the share that passes.");
+  f("workers", workers, "For `code`: tests at a time, one for each core when unset.", at_least(1));
+  f("runtime", runtime,
+    "For `code`: more files and folders that programs may read and execute; Python looks there for modules.");
+  f("waive_layers", waive_layers,
+    "For `code`: layers of the sandbox that may be missing (docs/sandbox.md); by default all must hold.");
   f("min_length", min_length, "For `length`: the shortest length, in tokens; 0 when unset.", at_least(0));
   f("max_length", max_length, "For `length`: the longest length, in tokens; required.", at_least(1));
   f("max_completion_length", max_completion_length,

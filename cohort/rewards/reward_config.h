@@ -32,6 +32,12 @@ struct RewardConfig {
   std::string schedule{};
   std::string correctness{};
   std::string language{};
+  std::string compile{};
+  std::optional<int64_t> memory_mb{};
+  bool all_tests = false;
+  std::optional<int64_t> workers{};
+  std::vector<std::string> runtime{};
+  std::vector<std::string> waive_layers{};
   std::optional<int64_t> min_length{};
   std::optional<int64_t> max_length{};
   std::optional<int64_t> max_completion_length{};

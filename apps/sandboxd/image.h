@@ -1,0 +1,24 @@
+// The root file system of all jobs: a tmpfs that holds read-only views of the runtime's paths and nothing
+// else of the machine. The launcher itself moves into it, so that a job inherits a mount table in which
+// nothing is left to find.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace cohort {
+
+/// Inside the image, everywhere:
+constexpr const char* kBoxFolder = "/box";    ///< the job's files, read-only
+constexpr const char* kWorkFolder = "/work";  ///< what it writes; its working directory; /tmp leads here
+constexpr const char* kDevices[] = {"/dev/null", "/dev/zero", "/dev/urandom", "/dev/random", "/dev/full"};
+
+/// Absolute, real paths without those inside others, and without those that do not exist.
+std::vector<std::string> tidy_paths(const std::vector<std::string>& paths);
+
+/// Replaces the root of the calling process, which must be in a mount namespace of its own, by an image with
+/// the `runtime` paths. The machine's /proc stays mounted on /proc for jobs to cover with theirs: only where
+/// it is visible may a user namespace mount one. Throws std::system_error.
+void enter_image(const std::vector<std::string>& runtime);
+
+}  // namespace cohort

@@ -1,0 +1,143 @@
+#include "apps/sandboxd/launcher.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sched.h>
+#include <sys/prctl.h>
+
+#include <filesystem>
+
+#include "apps/sandboxd/image.h"
+#include "apps/sandboxd/landlock.h"
+#include "apps/sandboxd/running_job.h"
+#include "apps/sandboxd/seccomp_filter.h"
+
+namespace cohort {
+namespace {
+
+constexpr const char* kHostname = "sandbox";
+// Each launcher that root starts has a user id of its own, far from those of people and services.
+constexpr uid_t kFirstUser = 0x70000000;
+
+// The folders of a machine that belong to no image; used where the layer of files is left out.
+std::vector<std::string> all_of_the_machine() {
+  std::vector<std::string> paths;
+  for (const auto& entry : std::filesystem::directory_iterator("/")) {
+    const std::string name = entry.path().string();
+    if (!entry.is_symlink() && name != "/proc" && name != "/dev" && name != "/tmp" && name != "/work")
+      paths.push_back(name);
+  }
+  return tidy_paths(paths);
+}
+
+// An own user namespace, in which an ordinary user may do what the others need.
+void enter_user_namespace(int machine_proc, uid_t user, gid_t group) {
+  check(unshare(CLONE_NEWUSER), "user namespaces (unshare)");
+  const auto map = [](unsigned id) { return std::to_string(id) + " " + std::to_string(id) + " 1"; };
+  const std::string self = std::to_string(getpid());
+  if (!write_file(machine_proc, self + "/setgroups", "deny") ||
+      !write_file(machine_proc, self + "/gid_map", map(group)) ||
+      !write_file(machine_proc, self + "/uid_map", map(user))) {
+    throw_errno("write the user map");
+  }
+}
+
+}  // namespace
+
+Launcher::Launcher(const LauncherOptions& options, int control) : control_(control) {
+  cell_.layers = LayerSet::all().without(options.removed);
+  cell_.landlock_version = landlock_version();
+  if (cell_.landlock_version == 0) give_up(Layer::kLandlock);
+  cell_.runtime = cell_.layers.has(Layer::kFiles) ? tidy_paths(options.runtime) : all_of_the_machine();
+  cell_.filter = build_seccomp_filter();
+  if (cell_.layers.has(Layer::kMemory)) {
+    group_ = MemoryGroup::join();
+    if (!group_) give_up(Layer::kMemory);
+  }
+  cell_.limits_memory = group_ != nullptr;
+  machine_proc_ = UniqueFile(check(open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC), "/proc"));
+  enter_namespaces();
+  enter_image(cell_.runtime);
+  check(prctl(PR_SET_DUMPABLE, 0), "PR_SET_DUMPABLE");
+}
+
+void Launcher::give_up(Layer layer) {
+  cell_.layers = cell_.layers.without({layer});
+  missing_.add(layer);
+}
+
+void Launcher::enter_namespaces() {
+  const uid_t user = geteuid();
+  cell_.outer_user = user;
+  cell_.outer_group = getegid();
+  if (user == 0) {
+    check(setgroups(0, nullptr), "setgroups");
+    if (cell_.layers.has(Layer::kUser)) {
+      cell_.outer_user = cell_.outer_group = kFirstUser + static_cast<uid_t>(getpid());
+    }
+  } else {
+    enter_user_namespace(machine_proc_.get(), user, cell_.outer_group);
+  }
+  check(unshare(CLONE_NEWNS), "mount namespaces (unshare)");
+  struct {
+    Layer layer;
+    int flag;
+  } const others[] = {
+      {Layer::kNetwork, CLONE_NEWNET}, {Layer::kHostname, CLONE_NEWUTS}, {Layer::kCgroup, CLONE_NEWCGROUP}};
+  for (const auto& [layer, flag] : others) {
+    if (cell_.layers.has(layer) && unshare(flag) != 0) give_up(layer);
+  }
+  if (cell_.layers.has(Layer::kHostname)) {
+    check(sethostname(kHostname, std::char_traits<char>::length(kHostname)), "sethostname");
+  }
+}
+
+SandboxOutcome Launcher::run(const SandboxJob& job) {
+  if (std::string fault = find_fault(job); !fault.empty()) {
+    SandboxOutcome outcome;
+    outcome.failure = std::move(fault);
+    return outcome;
+  }
+  return run_in(cell_, job, {});
+}
+
+SandboxOutcome Launcher::try_escape(const SandboxJob& job, const Escape& escape, LayerSet off) {
+  Cell cell = cell_;
+  cell.layers = cell.layers.without(off);
+  return run_in(cell, job, escape);
+}
+
+SandboxOutcome Launcher::run_in(const Cell& cell, const SandboxJob& job, const Escape& escape) {
+  constexpr int64_t kNoBound = 1 << 15;
+  const bool counts = cell.layers.has(Layer::kProcesses);
+  try {
+    if (group_ && !group_->set_limits(job.limits.memory_bytes, counts ? job.limits.num_processes : kNoBound))
+      throw_errno("set the limits of the control group");
+    const int64_t num_kills = group_ ? group_->num_kills() : 0;
+    RunningJob running(job, control_);
+    running.run(cell, escape, machine_proc_.get());
+    has_lost_trainer_ |= running.has_lost_trainer();
+    return running.take_outcome(group_ && group_->num_kills() > num_kills);
+  } catch (const std::system_error& error) {
+    SandboxOutcome outcome;
+    outcome.failure = error.what();
+    return outcome;
+  }
+}
+
+std::string find_fault(const SandboxJob& job) {
+  if (job.command.empty() || !job.command[0].starts_with("/")) return "the command is no absolute path";
+  for (const SandboxFile& file : job.files) {
+    if (file.name.empty() || file.name == "." || file.name == ".." ||
+        file.name.find_first_of(std::string("/\0", 2)) != std::string::npos) {
+      return "a file's name is not a plain name";
+    }
+  }
+  for (int64_t limit : {job.limits.wall_ms, job.limits.memory_bytes, job.limits.output_bytes,
+                        job.limits.file_bytes, job.limits.num_processes}) {
+    if (limit <= 0) return "a limit is not positive";
+  }
+  return "";
+}
+
+}  // namespace cohort

@@ -1,0 +1,159 @@
+#include "cohort/rewards/code_language.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "cohort/core/nearest.h"
+#include "cohort/rewards/child_process.h"
+
+namespace cohort {
+namespace {
+
+struct KnownLanguage {
+  const char* name;
+  const char* tags;
+  const char* source_name;
+  const char* compile;
+  const char* run;
+};
+
+constexpr KnownLanguage kLanguages[] = {
+    {"python", "python py python3", "program.py", "", "python3 -S -B {source}"},
+    {"bash", "bash sh shell", "program.sh", "", "bash {source}"},
+    {"cpp", "cpp c++ cxx cc", "program.cpp", "g++ -std=c++20 -O2 -o {program} {source}", "{program}"},
+    {"c", "c", "program.c", "gcc -std=c17 -O2 -o {program} {source} -lm", "{program}"},
+};
+
+// What any other language's programs may read: programs and libraries, none of the machine's settings or
+// data.
+constexpr const char* kUsualRuntime[] = {"/usr/bin", "/usr/lib", "/usr/lib64", "/usr/libexec",
+                                         "/usr/include"};
+
+// Prints, as one line of JSON, the files that this Python consists of. Modules are imported for the libraries
+// that they load.
+constexpr const char* kAskPython = R"(
+import json, os, sys, sysconfig
+for name in ("bz2", "ctypes", "decimal", "hashlib", "lzma", "sqlite3", "ssl", "uuid", "zlib"):
+    try:
+        __import__(name)
+    except ImportError:
+        pass
+maps = [line.split(None, 5)[5].strip() for line in open("/proc/self/maps") if ".so" in line]
+paths = {os.path.dirname(path) for path in maps if path.startswith("/")}
+paths |= {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), os.path.realpath(sys.executable)}
+packages = [] if sys.prefix == sys.base_prefix else [sysconfig.get_path("purelib")]
+print(json.dumps({"executable": os.path.realpath(sys.executable), "paths": sorted(paths), "packages": packages}))
+)";
+
+std::vector<std::string> split(const std::string& text) {
+  std::istringstream words(text);
+  std::vector<std::string> result;
+  for (std::string word; words >> word;) result.push_back(word);
+  return result;
+}
+
+std::string find_program(const RewardConfig& config, const std::string& name) {
+  if (name.starts_with("{")) return name;
+  const char* path = getenv("PATH");
+  std::istringstream folders(name.find('/') == std::string::npos && path != nullptr ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::string candidate = str(folder, "/", name);
+    if (!folder.empty() && access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  if (name.find('/') != std::string::npos && access(name.c_str(), X_OK) == 0)
+    return std::filesystem::absolute(name).string();
+  throw ConfigError(
+      str("reward ", config.name, ": there is no program \"", name, "\" to run or compile code with"));
+}
+
+// The interpreter by its real path, without the shell scripts of version managers, and all that it needs.
+void resolve_python(const RewardConfig& config, CodeLanguage& language) {
+  const std::string interpreter = find_program(config, language.run[0]);
+  std::string script = kAskPython;
+  ChildProcess python("exec '" + interpreter + "' -I -c '" + script + "'");
+  const ChildProcess::Reply reply =
+      python.exchange("", ChildProcess::Clock::now() + std::chrono::seconds(30));
+  const Json answer =
+      reply.status == ChildProcess::Status::kOk ? Json::parse(reply.text, nullptr, false) : Json();
+  if (!answer.is_object()) {
+    throw ConfigError(str("reward ", config.name, ": ", interpreter,
+                          " does not say which files it consists of: ", reply.text));
+  }
+  language.run[0] = answer.at("executable").get<std::string>();
+  for (const char* key : {"paths", "packages"}) {
+    for (const Json& path : answer.at(key)) language.runtime.push_back(path.get<std::string>());
+  }
+  language.runtime.emplace_back("/lib64");
+  std::string packages;
+  const auto add_packages = [&](const std::string& path) {
+    packages += (packages.empty() ? "" : ":") + path;
+  };
+  for (const Json& path : answer.at("packages")) add_packages(path.get<std::string>());
+  for (const std::string& path : config.runtime) add_packages(path);
+  if (!packages.empty()) language.environment.push_back("PYTHONPATH=" + packages);
+  language.environment.emplace_back("PYTHONHASHSEED=0");
+}
+
+CodeLanguage from_known(const KnownLanguage& known) {
+  CodeLanguage language;
+  language.tags = split(known.tags);
+  language.source_name = known.source_name;
+  language.compile = split(known.compile);
+  language.run = split(known.run);
+  return language;
+}
+
+CodeLanguage start_from(const RewardConfig& config, const std::string& name) {
+  std::vector<std::string> names;
+  for (const KnownLanguage& known : kLanguages) {
+    if (name == known.name) return from_known(known);
+    names.emplace_back(known.name);
+  }
+  if (config.command.empty()) {
+    throw ConfigError(str("reward ", config.name, ": language \"", name,
+                          "\" needs `command`, the line that runs ", "{source}; did you mean \"",
+                          nearest_name(name, names), "\"?"));
+  }
+  CodeLanguage language;
+  language.tags = {name};
+  language.source_name = "program." + name;
+  return language;
+}
+
+}  // namespace
+
+CodeLanguage find_language(const RewardConfig& config) {
+  const std::string name = config.language.empty() ? "python" : config.language;
+  CodeLanguage language = start_from(config, name);
+  if (!config.command.empty()) language.run = split(config.command);
+  if (!config.compile.empty()) language.compile = split(config.compile);
+  language.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/work", "TMPDIR=/work", "LANG=C.UTF-8",
+                          "MALLOC_ARENA_MAX=2"};
+  if (name == "python") {
+    language.is_python = true;
+    resolve_python(config, language);
+  } else {
+    language.run[0] = find_program(config, language.run[0]);
+    language.runtime.assign(std::begin(kUsualRuntime), std::end(kUsualRuntime));
+  }
+  if (!language.compile.empty()) language.compile[0] = find_program(config, language.compile[0]);
+  language.runtime.insert(language.runtime.end(), config.runtime.begin(), config.runtime.end());
+  return language;
+}
+
+std::vector<std::string> with_files(std::vector<std::string> command, const std::string& source,
+                                    const std::string& program) {
+  for (std::string& word : command) {
+    for (const auto& [name, path] : {std::pair("{source}", source), std::pair("{program}", program)}) {
+      for (size_t found; (found = word.find(name)) != std::string::npos;)
+        word.replace(found, std::string_view(name).size(), path);
+    }
+  }
+  return command;
+}
+
+}  // namespace cohort

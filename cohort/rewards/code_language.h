@@ -1,0 +1,31 @@
+// What the code reward must know of a language: its fences, how its programs are compiled and run, and which
+// files of the machine they need.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cohort/rewards/reward.h"
+
+namespace cohort {
+
+struct CodeLanguage {
+  std::vector<std::string> tags;  ///< of fenced blocks, in lower case
+  std::string source_name;        ///< the file that the program's text becomes
+  /// {source} and {program} stand for the files; empty where nothing is compiled.
+  std::vector<std::string> compile;
+  std::vector<std::string> run;
+  std::vector<std::string> environment;
+  std::vector<std::string> runtime;  ///< files and folders to be read and executed
+  bool is_python = false;            ///< runs through kPythonDriver, so that tests may call functions
+};
+
+/// The language of a reward's settings. For Python the interpreter is asked for its files. Throws ConfigError
+/// for a language that is not known and has no `command`, and for a program that does not exist.
+CodeLanguage find_language(const RewardConfig& config);
+
+/// `command` with the paths of the files in the place of {source} and {program}.
+std::vector<std::string> with_files(std::vector<std::string> command, const std::string& source,
+                                    const std::string& program);
+
+}  // namespace cohort

@@ -1,0 +1,213 @@
+// Code: the last fenced block of the completion runs in the sandbox, in a process and a file system of its
+// own for each hidden test, and our side compares what comes out. Whatever the program does, be it wrong, a
+// crash, a hang or an attack, is a test that is not passed; only a failure of the sandbox itself is none of
+// its business.
+#include <cmath>
+#include <cstring>
+
+#include "cohort/rewards/answer_text.h"
+#include "cohort/rewards/code_block.h"
+#include "cohort/rewards/code_language.h"
+#include "cohort/rewards/code_test.h"
+#include "cohort/rewards/make_reward.h"
+#include "cohort/rewards/python_driver.h"
+#include "cohort/rewards/sandbox.h"
+
+namespace cohort {
+namespace {
+
+constexpr double kDefaultTestTimeoutS = 2.0, kMaxTestTimeoutS = 600.0;
+constexpr int64_t kDefaultMemoryMb = 256, kMinMemoryMb = 16, kMaxMemoryMb = 65536;
+constexpr int64_t kCompileMs = 30000, kCompileBytes = int64_t{1} << 30;
+// Where only the memory of each process is bounded, few may run.
+constexpr int64_t kUnboundedProcesses = 4;
+constexpr int64_t kMaxFailuresNamed = 3;
+
+SandboxOptions sandbox_options(const RewardConfig& config, const CodeLanguage& language) {
+  SandboxOptions options;
+  options.runtime = language.runtime;
+  options.waived = config.waive_layers;
+  options.num_workers = config.workers.value_or(0);
+  return options;
+}
+
+std::string last_line(const std::string& text) {
+  const std::string_view all = trim(text);
+  return std::string(all.substr(all.rfind('\n') + 1));
+}
+
+// What ended a program, in words; empty for an exit with status 0.
+std::string find_end_fault(const SandboxOutcome& outcome, const SandboxLimits& limits) {
+  const std::string said = outcome.error_tail.empty() ? "" : ", " + excerpt(last_line(outcome.error_tail));
+  switch (outcome.cause) {
+    case SandboxCause::kExit:
+      return outcome.code == 0 ? "" : str("crash, exit status ", outcome.code, said);
+    case SandboxCause::kSignal:
+      return str("crash, signal ", outcome.code, " (", strsignal(outcome.code), ")", said);
+    case SandboxCause::kTimeout:
+      // Little processor time in it: the program slept, or the machine was busy with other things.
+      return str("timeout after ", limits.wall_ms / 1000.0, " s (", outcome.cpu_us / 1000000.0,
+                 " s of processor time)");
+    case SandboxCause::kMemory:
+      return str("more than ", limits.memory_bytes >> 20, " MiB of memory");
+    case SandboxCause::kOutputLimit:
+      return str("more than ", limits.output_bytes, " bytes of output");
+    case SandboxCause::kForbiddenCall:
+      return "forbidden system call";
+    default:
+      return outcome.failure;
+  }
+}
+
+class CodeReward : public Reward {
+ public:
+  CodeReward(const RewardConfig& config, CodeLanguage language)
+      : language_(std::move(language)),
+        sandbox_(sandbox_options(config, language_)),
+        needs_all_tests_(config.all_tests) {
+    limits_.wall_ms =
+        static_cast<int64_t>(std::ceil(config.timeout_s.value_or(kDefaultTestTimeoutS) * 1000.0));
+    limits_.memory_bytes = config.memory_mb.value_or(kDefaultMemoryMb) << 20;
+    if (!sandbox_.limits_memory()) limits_.num_processes = kUnboundedProcesses;
+  }
+
+  RewardResult score(const Prompt& prompt, const Completion& completion) override {
+    std::vector<CodeTest> tests;
+    try {
+      tests = read_code_tests(prompt.fields);
+      check_calls(tests);
+    } catch (const FormatError& error) {
+      return {0.0, RewardStatus::kUnparsed, str(prompt.id, ": ", error.what())};
+    }
+    const std::optional<std::string> text = last_code_block(completion.text, language_.tags);
+    if (!text) return {0.0, RewardStatus::kOk, str("no fenced block of ", language_.tags.front())};
+    RewardResult result = run_all(*text, tests);
+    if (result.status != RewardStatus::kOk) result.detail = str(prompt.id, ": ", result.detail);
+    return result;
+  }
+
+ private:
+  void check_calls(const std::vector<CodeTest>& tests) const {
+    for (size_t i = 0; i < tests.size() && !language_.is_python; ++i) {
+      if (tests[i].kind != CodeTest::Kind::kOutput)
+        throw FormatError(str("test ", i + 1, " calls a function, which only tests of Python can"));
+    }
+  }
+
+  RewardResult run_all(const std::string& text, const std::vector<CodeTest>& tests) {
+    SandboxFile program{language_.source_name, text};
+    if (!language_.compile.empty()) {
+      SandboxOutcome compiled = compile(program);
+      const std::string fault = find_end_fault(compiled, compile_limits());
+      if (compiled.cause == SandboxCause::kFailure) return {0.0, RewardStatus::kSandboxError, fault};
+      if (!fault.empty()) return {0.0, RewardStatus::kOk, "does not compile: " + fault};
+      if (!compiled.has_result) return {0.0, RewardStatus::kOk, "does not compile: no program came out"};
+      program = {"program", std::move(compiled.result), true};
+    }
+    return judge(tests, run_tests(program, tests));
+  }
+
+  SandboxLimits compile_limits() const {
+    SandboxLimits limits = limits_;
+    limits.wall_ms = kCompileMs;
+    limits.memory_bytes = kCompileBytes;
+    limits.num_processes = SandboxLimits().num_processes;
+    limits.file_bytes = 4 * SandboxLimits().file_bytes;
+    return limits;
+  }
+
+  SandboxOutcome compile(const SandboxFile& source) {
+    SandboxJob job;
+    job.command = with_files(language_.compile, "/box/" + source.name, "/work/program");
+    job.environment = language_.environment;
+    job.files = {source};
+    job.result_file = "program";
+    job.limits = compile_limits();
+    return sandbox_.run(job);
+  }
+
+  SandboxJob make_job(const SandboxFile& program, const CodeTest& test) const {
+    SandboxJob job;
+    job.environment = language_.environment;
+    job.files = {program};
+    job.limits = limits_;
+    std::string source = program.name;
+    if (test.kind == CodeTest::Kind::kOutput) {
+      job.input = test.input;
+      job.limits.output_bytes += static_cast<int64_t>(2 * test.expected_output.size());
+    } else {
+      job.files.push_back({"call.json", to_json_text(test.call)});
+    }
+    if (language_.is_python) {
+      source = "driver.py";
+      job.files.push_back({source, kPythonDriver});
+    }
+    job.command = with_files(language_.run, "/box/" + source, "/box/program");
+    return job;
+  }
+
+  // Outcomes of tests that need not run any more stay empty.
+  std::vector<std::optional<SandboxOutcome>> run_tests(const SandboxFile& program,
+                                                       const std::vector<CodeTest>& tests) {
+    std::vector<SandboxJob> jobs;
+    jobs.reserve(tests.size());
+    for (const CodeTest& test : tests) jobs.push_back(make_job(program, test));
+    std::vector<std::optional<SandboxOutcome>> outcomes(tests.size());
+    sandbox_.run(jobs, [&](size_t test, SandboxOutcome outcome) {
+      outcomes[test] = std::move(outcome);
+      if (outcomes[test]->cause == SandboxCause::kFailure) return false;
+      return !needs_all_tests_ || find_fault(tests[test], *outcomes[test]).empty();
+    });
+    return outcomes;
+  }
+
+  std::string find_fault(const CodeTest& test, const SandboxOutcome& outcome) const {
+    std::string fault = find_end_fault(outcome, limits_);
+    if (!fault.empty()) return fault;
+    return test.kind == CodeTest::Kind::kOutput ? find_output_fault(test, outcome.output)
+                                                : find_value_fault(test, outcome.output);
+  }
+
+  RewardResult judge(const std::vector<CodeTest>& tests,
+                     const std::vector<std::optional<SandboxOutcome>>& outcomes) const {
+    int64_t num_passed = 0, num_failed = 0;
+    std::string named;
+    for (size_t i = 0; i < tests.size(); ++i) {
+      if (!outcomes[i]) continue;
+      if (outcomes[i]->cause == SandboxCause::kFailure)
+        return {0.0, RewardStatus::kSandboxError, outcomes[i]->failure};
+      const std::string fault = find_fault(tests[i], *outcomes[i]);
+      fault.empty() ? ++num_passed : ++num_failed;
+      if (!fault.empty() && num_failed <= kMaxFailuresNamed) named += str("; test ", i + 1, ": ", fault);
+    }
+    const auto num_tests = static_cast<int64_t>(tests.size());
+    const double share = static_cast<double>(num_passed) / static_cast<double>(num_tests);
+    const double score = needs_all_tests_ ? (num_passed == num_tests ? 1.0 : 0.0) : share;
+    return {score, RewardStatus::kOk, str(num_passed, " of ", num_tests, " tests passed", named)};
+  }
+
+  CodeLanguage language_;
+  Sandbox sandbox_;
+  bool needs_all_tests_;
+  SandboxLimits limits_;
+};
+
+template <typename Number>
+void check_range(const RewardConfig& config, const char* key, const std::optional<Number>& value, Number low,
+                 Number high) {
+  if (value && !(*value >= low && *value <= high)) {
+    throw ConfigError(str("reward ", config.name, ": ", key, " = ", *value,
+                          " is out of range; it must be from ", low, " to ", high));
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Reward> make_code_reward(const RewardConfig& config) {
+  check_range(config, "timeout_s", config.timeout_s, 0.001, kMaxTestTimeoutS);
+  check_range(config, "memory_mb", config.memory_mb, kMinMemoryMb, kMaxMemoryMb);
+  check_range(config, "workers", config.workers, int64_t{1}, int64_t{1024});
+  return std::make_unique<CodeReward>(config, find_language(config));
+}
+
+}  // namespace cohort

@@ -1,0 +1,83 @@
+// The Python program that runs a tested program inside the sandbox: as the main program, or to call one of
+// its functions and write the value as typed JSON. It knows the input alone: nothing that is expected.
+#pragma once
+
+namespace cohort {
+
+/// Runs /box/program.py, and where there is a /box/call.json what that asks for; what the program prints then
+/// goes to standard error. Values are written by the methods of the builtin types, so that a subclass shows
+/// what it holds and not what it says. Python is started without its module `site`, which costs more than all
+/// else and would bring in the machine's packages; `exit` and `quit` come from there.
+constexpr const char* kPythonDriver = R"python(
+import _sitebuiltins
+import builtins
+import os
+import sys
+
+builtins.exit = _sitebuiltins.Quitter("exit", "")
+builtins.quit = _sitebuiltins.Quitter("quit", "")
+
+
+def run_program(name):
+    with open("/box/program.py", "rb") as file:
+        code = compile(file.read(), "/box/program.py", "exec")
+    module = type(sys)(name)
+    module.__file__ = "/box/program.py"
+    sys.modules[name] = module
+    exec(code, module.__dict__)
+    return module.__dict__
+
+
+def encode(value, depth=0):
+    if depth > 90:
+        raise ValueError("the value is nested too deeply")
+    if value is None or value is True or value is False:
+        return value
+    kind = type(value)
+    if issubclass(kind, int):
+        return {"i": int.__repr__(value)}
+    if issubclass(kind, float):
+        return {"f": float.hex(value)}
+    if issubclass(kind, str):
+        return {"s": str.__str__(value)}
+    if issubclass(kind, (bytes, bytearray)):
+        return {"b": bytes.hex(bytes(value))}
+    if issubclass(kind, complex):
+        return {"c": float.hex(complex(value).real) + " " + float.hex(complex(value).imag)}
+    for base, tag in ((list, "l"), (tuple, "t"), (set, "S"), (frozenset, "S")):
+        if issubclass(kind, base):
+            return {tag: [encode(item, depth + 1) for item in base.__iter__(value)]}
+    if issubclass(kind, dict):
+        return {"d": [encode(part, depth + 1) for pair in dict.items(value) for part in pair]}
+    return {"?": kind.__name__}
+
+
+def call(names, request):
+    if "expression" in request:
+        return eval(request["expression"], names)
+    return eval(request["call"], names)(*request["args"], **request["kwargs"])
+
+
+def answer_call():
+    import json
+
+    answer = os.dup(1)
+    os.dup2(2, 1)
+    if hasattr(sys, "set_int_max_str_digits"):
+        sys.set_int_max_str_digits(0)
+    with open("/box/call.json") as file:
+        request = json.load(file)
+    text = json.dumps(encode(call(run_program("program"), request))).encode()
+    while text:
+        text = text[os.write(answer, text) :]
+    sys.stdout.flush()
+    os._exit(0)
+
+
+if os.path.exists("/box/call.json"):
+    answer_call()
+else:
+    run_program("__main__")
+)python";
+
+}  // namespace cohort

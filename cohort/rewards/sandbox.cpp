@@ -1,0 +1,180 @@
+#include "cohort/rewards/sandbox.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <system_error>
+#include <thread>
+
+#include "cohort/core/error.h"
+#include "cohort/rewards/sandbox_process.h"
+
+namespace cohort {
+namespace {
+
+using Clock = SandboxProcess::Clock;
+
+constexpr int kMaxAttempts = 3;
+constexpr auto kStartTimeout = std::chrono::seconds(60);
+
+std::filesystem::path beside_us() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "cohort-sandboxd";
+}
+
+std::string join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
+  return text;
+}
+
+std::vector<std::string> arguments_of(const SandboxOptions& options) {
+  std::vector<std::string> arguments;
+  for (const std::string& path : options.runtime) {
+    arguments.emplace_back("--runtime");
+    arguments.push_back(path);
+  }
+  arguments.insert(arguments.end(), {"--waive", join(options.waived), "--without", join(options.removed)});
+  return arguments;
+}
+
+}  // namespace
+
+struct Sandbox::Worker {
+  std::unique_ptr<SandboxProcess> process;  // none after a failure
+  std::optional<size_t> job{};
+  Clock::time_point deadline{};
+};
+
+struct Sandbox::Queue {
+  const std::vector<SandboxJob>& jobs;
+  const OnOutcome& on_outcome;
+  std::vector<size_t> waiting{};  // the next one last
+  std::vector<int> num_attempts{};
+  size_t num_running = 0;
+};
+
+Sandbox::Sandbox(SandboxOptions options) : options_(std::move(options)) {
+  if (options_.program.empty()) options_.program = beside_us();
+  int64_t num_workers = options_.num_workers;
+  if (num_workers == 0) num_workers = std::max(1U, std::thread::hardware_concurrency());
+  for (int64_t i = 0; i < num_workers; ++i) {
+    try {
+      workers_.push_back({start_process()});
+    } catch (const std::system_error& error) {
+      throw ConfigError(str("the sandbox can't be started: ", error.what()));
+    }
+  }
+}
+
+Sandbox::~Sandbox() = default;
+
+std::unique_ptr<SandboxProcess> Sandbox::start_process() {
+  auto process = std::make_unique<SandboxProcess>(options_.program, arguments_of(options_));
+  const std::optional<std::string> message = process->wait(Clock::now() + kStartTimeout);
+  const std::optional<SandboxGreeting> greeting = message ? decode_greeting(*message) : std::nullopt;
+  if (!greeting)
+    throw ConfigError(str(options_.program.string(), " ended, or was silent, before its self-test was over"));
+  if (!greeting->is_accepted) {
+    throw ConfigError(str("the sandbox holds at level ", greeting->level, " only:\n", greeting->explanation,
+                          "\nA run may start without a layer when `waive_layers` names it"));
+  }
+  level_ = greeting->level;
+  limits_memory_ = greeting->limits_memory;
+  return process;
+}
+
+SandboxOutcome Sandbox::run(const SandboxJob& job) {
+  SandboxOutcome result;
+  run(std::vector<SandboxJob>{job}, [&](size_t, SandboxOutcome outcome) {
+    result = std::move(outcome);
+    return true;
+  });
+  return result;
+}
+
+void Sandbox::run(const std::vector<SandboxJob>& jobs, const OnOutcome& on_outcome) {
+  Queue queue{jobs, on_outcome};
+  queue.num_attempts.resize(jobs.size());
+  for (size_t job = jobs.size(); job-- > 0;) queue.waiting.push_back(job);
+  while (!queue.waiting.empty() || queue.num_running > 0) {
+    for (Worker& worker : workers_) {
+      if (!worker.job && !queue.waiting.empty()) assign(worker, queue);
+    }
+    wait(queue);
+    for (Worker& worker : workers_) {
+      if (worker.job) collect(worker, queue);
+    }
+  }
+}
+
+void Sandbox::assign(Worker& worker, Queue& queue) {
+  const size_t job = queue.waiting.back();
+  queue.waiting.pop_back();
+  worker.job = job;
+  ++queue.num_attempts[job];
+  ++queue.num_running;
+  SandboxOutcome failed;
+  try {
+    if (!worker.process) worker.process = start_process();
+  } catch (const std::exception& error) {
+    failed.failure = error.what();
+    finish(worker, queue, std::move(failed));
+    return;
+  }
+  worker.deadline = Clock::now() + std::chrono::milliseconds(queue.jobs[job].limits.wall_ms) +
+                    std::chrono::milliseconds(static_cast<int64_t>(options_.answer_timeout_s * 1000.0));
+  if (worker.process->send(encode(queue.jobs[job]))) return;
+  worker.process->kill();
+  worker.process.reset();
+  failed.failure = "the sandbox's worker is gone";
+  finish(worker, queue, std::move(failed));
+}
+
+void Sandbox::wait(const Queue& queue) {
+  if (queue.num_running == 0) return;
+  std::vector<pollfd> files;
+  Clock::time_point deadline = Clock::time_point::max();
+  for (const Worker& worker : workers_) {
+    if (!worker.job) continue;
+    files.push_back({worker.process->file(), POLLIN, 0});
+    deadline = std::min(deadline, worker.deadline);
+  }
+  const auto rest = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+  poll(files.data(), files.size(), static_cast<int>(std::clamp<int64_t>(rest, 0, 1 << 30)));
+}
+
+void Sandbox::collect(Worker& worker, Queue& queue) {
+  std::string message;
+  const SandboxProcess::Status status = worker.process->receive(message);
+  if (status == SandboxProcess::Status::kWaiting && Clock::now() < worker.deadline) return;
+  std::optional<SandboxOutcome> outcome;
+  if (status == SandboxProcess::Status::kComplete) outcome = decode_outcome(message);
+  if (!outcome) {
+    // Whatever it says next would belong to another job.
+    worker.process->kill();
+    worker.process.reset();
+    outcome.emplace().failure = "the sandbox's worker died or did not answer";
+  }
+  finish(worker, queue, std::move(*outcome));
+}
+
+void Sandbox::finish(Worker& worker, Queue& queue, SandboxOutcome outcome) {
+  const size_t job = *worker.job;
+  worker.job.reset();
+  --queue.num_running;
+  if (outcome.cause == SandboxCause::kFailure && queue.num_attempts[job] < kMaxAttempts) {
+    queue.waiting.push_back(job);
+  } else if (!queue.on_outcome(job, std::move(outcome))) {
+    queue.waiting.clear();
+  }
+}
+
+std::vector<int> Sandbox::worker_pids() const {
+  std::vector<int> pids;
+  for (const Worker& worker : workers_) {
+    if (worker.process) pids.push_back(worker.process->pid());
+  }
+  return pids;
+}
+
+}  // namespace cohort

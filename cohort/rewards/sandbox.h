@@ -1,0 +1,73 @@
+// Runs programs that nobody trusts, through cohort-sandboxd, a program of its own beside ours. The programs
+// never see what is expected of them and judge nothing: they return bytes, which our side compares.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cohort/rewards/sandbox_protocol.h"
+
+namespace cohort {
+
+class SandboxProcess;
+
+struct SandboxOptions {
+  std::filesystem::path program;     ///< cohort-sandboxd; the one beside our own program if empty
+  std::vector<std::string> runtime;  ///< files and folders that programs may read and execute
+  std::vector<std::string> waived;   ///< layers that may be missing
+  std::vector<std::string> removed;  ///< layers to leave out, for tests
+  int64_t num_workers = 0;           ///< jobs at a time; one for each core if 0
+  /// Beyond a job's own deadline, which its worker keeps: after this a worker counts as dead.
+  double answer_timeout_s = 20.0;
+};
+
+/// One thread at a time. Where the sandbox itself fails a job is tried three times in all.
+class Sandbox {
+ public:
+  /// Starts the workers. Throws ConfigError when not all layers hold that are not waived, naming those that
+  /// are missing and how to mend that.
+  explicit Sandbox(SandboxOptions options);
+
+  /// Kills what still runs.
+  ~Sandbox();
+
+  Sandbox(const Sandbox&) = delete;
+  Sandbox& operator=(const Sandbox&) = delete;
+
+  /// Called with a job's index as it ends; false: the jobs not started yet need not run.
+  using OnOutcome = std::function<bool(size_t, SandboxOutcome)>;
+
+  /// Runs the jobs, several at a time.
+  void run(const std::vector<SandboxJob>& jobs, const OnOutcome& on_outcome);
+
+  SandboxOutcome run(const SandboxJob& job);
+
+  /// FULL or PARTIAL(layers).
+  const std::string& level() const { return level_; }
+
+  /// Whether the memory of a job's processes together is bounded; if not, only that of each.
+  bool limits_memory() const { return limits_memory_; }
+
+  /// Process ids of the workers, for tests.
+  std::vector<int> worker_pids() const;
+
+ private:
+  struct Worker;
+  struct Queue;
+
+  std::unique_ptr<SandboxProcess> start_process();
+  void assign(Worker& worker, Queue& queue);
+  void collect(Worker& worker, Queue& queue);
+  void finish(Worker& worker, Queue& queue, SandboxOutcome outcome);
+  void wait(const Queue& queue);
+
+  SandboxOptions options_;
+  std::vector<Worker> workers_;
+  std::string level_;
+  bool limits_memory_ = false;
+};
+
+}  // namespace cohort
