@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cohort/core/error.h"
-#include "cohort/core/json.h"
+#include "cohort/core/jsonl_reader.h"
 #include "cohort/text/tokenizer.h"
 
 int main(int argc, char** argv) {
@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
   try {
     const cohort::Tokenizer tokenizer = cohort::Tokenizer::from_directory(argv[1]);
     std::vector<std::string> texts;
-    for (const cohort::Json& row : cohort::read_jsonl(argv[2]))
+    for (const cohort::Json& row : cohort::read_rows(argv[2]))
       texts.push_back(row.at("text").get<std::string>());
     const bool with_offsets = argc > 3 && std::string(argv[3]) == "--offsets";
     for (std::string line; std::getline(std::cin, line);) {
