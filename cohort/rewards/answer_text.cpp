@@ -34,16 +34,11 @@ std::optional<std::string_view> last_boxed(std::string_view text) {
   return std::nullopt;
 }
 
-std::string_view stated_answer(std::string_view text) {
+StatedAnswer stated_answer(std::string_view text) {
   const std::string_view rest = behind_thinking(text);
-  if (const auto answer = last_answer(rest)) return trim(*answer);
-  if (const auto boxed = last_boxed(rest)) return trim(*boxed);
-  return trim(rest);
-}
-
-bool is_marked(std::string_view text) {
-  const std::string_view rest = behind_thinking(text);
-  return last_answer(rest) || last_boxed(rest);
+  if (const auto answer = last_answer(rest)) return {trim(*answer), true};
+  if (const auto boxed = last_boxed(rest)) return {trim(*boxed), true};
+  return {trim(rest), false};
 }
 
 std::optional<std::string> column_text(const Json& fields, const std::string& column) {

@@ -15,12 +15,14 @@ std::optional<std::string_view> last_answer(std::string_view text);
 /// What the braces of the last \boxed{} hold; nothing where there is none or its braces don't close.
 std::optional<std::string_view> last_boxed(std::string_view text);
 
-/// What a completion states as its answer: of the text behind the last </think>, the inside of its last
-/// <answer>, or of its last \boxed{}, or else all of it, without white space around.
-std::string_view stated_answer(std::string_view text);
+struct StatedAnswer {
+  std::string_view text;   ///< without white space around
+  bool is_marked = false;  ///< by tags or a box
+};
 
-/// Whether `stated_answer` found tags or a box.
-bool is_marked(std::string_view text);
+/// What a completion states as its answer: of the text behind the last </think>, the inside of its last
+/// <answer>, or of its last \boxed{}, or else all of it.
+StatedAnswer stated_answer(std::string_view text);
 
 /// The column's text; a number as JSON writes it. Nothing where it is missing or something else.
 std::optional<std::string> column_text(const Json& fields, const std::string& column);

@@ -121,8 +121,8 @@ size_t behind_announcement(std::string_view text) {
 std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\n')); }
 
 std::optional<char> named_choice(std::string_view text, const Choices& choices) {
-  const std::string_view answer = stated_answer(text);
-  if (is_marked(text)) return read_choice(answer, choices);
+  const auto [answer, is_marked] = stated_answer(text);
+  if (is_marked) return read_choice(answer, choices);
   if (const auto letter = read_choice(answer, choices)) return letter;
   if (const size_t begin = behind_announcement(answer); begin != std::string_view::npos) {
     return read_choice(first_line(trim(answer.substr(begin))), choices);

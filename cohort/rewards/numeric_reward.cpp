@@ -20,9 +20,9 @@ class NumericReward : public Reward {
       return {0.0, RewardStatus::kUnparsed,
               str(prompt.id, ": column \"", column_, "\" must hold one number")};
     }
-    const std::string_view answer = stated_answer(completion.text);
+    const auto [answer, is_marked] = stated_answer(completion.text);
     // A marked answer must be one number; of prose the last one counts.
-    const auto number = is_marked(completion.text) ? read_quantity(answer) : last_quantity(answer);
+    const auto number = is_marked ? read_quantity(answer) : last_quantity(answer);
     if (!number) return {0.0, RewardStatus::kOk, "states no number, or several"};
     const bool is_right = is_close(*number, *right, absolute_, relative_);
     return {is_right ? 1.0 : 0.0, RewardStatus::kOk,

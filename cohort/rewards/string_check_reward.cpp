@@ -35,7 +35,7 @@ class StringCheckReward : public Reward {
     if (!reference || trim(*reference).empty()) {
       return {0.0, RewardStatus::kUnparsed, str(prompt.id, ": column \"", column_, "\" holds no text")};
     }
-    const std::string_view answer = stated_answer(completion.text);
+    const std::string_view answer = stated_answer(completion.text).text;
     const bool is_it = holds(operation_, answer, trim(*reference));
     return {is_it ? 1.0 : 0.0, RewardStatus::kOk, str("the answer is ", excerpt(answer))};
   }

@@ -41,7 +41,7 @@ class TextSimilarityReward : public Reward {
       return {0.0, RewardStatus::kUnparsed,
               str(prompt.id, ": column \"", column_, "\" holds no text, or more than ", kMaxBytes, " bytes")};
     }
-    const std::string_view answer = stated_answer(completion.text);
+    const std::string_view answer = stated_answer(completion.text).text;
     if (answer.size() > kMaxBytes) {
       return {0.0, RewardStatus::kOk, str("the answer has more than ", kMaxBytes, " bytes")};
     }
