@@ -43,6 +43,12 @@ void check_keys(const RewardConfig& config, const RewardEntry& entry) {
 
 }  // namespace
 
+std::vector<RewardResult> Reward::score_batch(std::span<const RewardRow> rows) {
+  std::vector<RewardResult> results;
+  for (const RewardRow& row : rows) results.push_back(score(row.prompt, row.completion));
+  return results;
+}
+
 std::vector<std::string> reward_types() {
   std::vector<std::string> types;
   for (const RewardEntry& entry : kRewards) types.emplace_back(entry.type);

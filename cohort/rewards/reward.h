@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,12 +17,26 @@
 
 namespace cohort {
 
+struct RewardRow {
+  const Prompt& prompt;
+  const Completion& completion;
+};
+
 class Reward {
  public:
   virtual ~Reward() = default;
 
-  /// Scores `completion` of `prompt`; one call at a time.
+  /// Scores `completion` of `prompt`; at most `num_workers` calls at a time.
   virtual RewardResult score(const Prompt& prompt, const Completion& completion) = 0;
+
+  /// One result for each of at most `batch_size` rows, in order.
+  virtual std::vector<RewardResult> score_batch(std::span<const RewardRow> rows);
+
+  /// How many rows a call takes: what does better with several says so.
+  virtual int64_t batch_size() const { return 1; }
+
+  /// How many calls may run at a time, on threads of their own.
+  virtual int64_t num_workers() const { return 1; }
 };
 
 /// The type names that `make_reward` knows, in the order of rewards.def.

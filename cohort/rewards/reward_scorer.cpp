@@ -7,14 +7,25 @@ namespace cohort {
 namespace {
 
 // Holds every reward to its contract: a failure is a status.
-RewardResult score_safely(Reward& reward, const Prompt& prompt, const Completion& completion) {
+std::vector<RewardResult> score_safely(Reward& reward, std::span<const RewardRow> rows) {
+  const auto fail = [&](const std::string& reason) {
+    std::vector<RewardResult> failed;
+    for (const RewardRow& row : rows)
+      failed.push_back({0.0, RewardStatus::kError, str(row.prompt.id, ": ", reason)});
+    return failed;
+  };
+  std::vector<RewardResult> results;
   try {
-    RewardResult result = reward.score(prompt, completion);
-    if (result.status != RewardStatus::kOk || std::isfinite(result.score)) return result;
-    return {0.0, RewardStatus::kError, str(prompt.id, ": the reward is ", result.score)};
+    results = reward.score_batch(rows);
   } catch (const std::exception& error) {
-    return {0.0, RewardStatus::kError, str(prompt.id, ": ", error.what())};
+    return fail(error.what());
   }
+  if (results.size() != rows.size()) return fail(str(results.size(), " results for ", rows.size(), " rows"));
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (results[i].status != RewardStatus::kOk || std::isfinite(results[i].score)) continue;
+    results[i] = {0.0, RewardStatus::kError, str(rows[i].prompt.id, ": the reward is ", results[i].score)};
+  }
+  return results;
 }
 
 /// The place of the reward that `config` requires.
@@ -44,8 +55,10 @@ RewardScorer::RewardScorer(const std::vector<RewardConfig>& configs)
     weights_.push_back(config.weight);
   }
   for (const RewardConfig& config : configs) required_.push_back(find_required(config, names_));
-  for (size_t reward = 0; reward < rewards_.size(); ++reward)
-    workers_.emplace_back([this, reward] { work(reward); });
+  for (size_t reward = 0; reward < rewards_.size(); ++reward) {
+    for (int64_t i = 0; i < rewards_[reward]->num_workers(); ++i)
+      workers_.emplace_back([this, reward] { work(reward); });
+  }
 }
 
 RewardScorer::~RewardScorer() {
@@ -58,13 +71,20 @@ RewardScorer::~RewardScorer() {
 }
 
 void RewardScorer::submit(int64_t group, int64_t sample, const Prompt& prompt, const Completion& completion) {
-  Sample entry{prompt, completion, std::vector<RewardResult>(rewards_.size()),
-               static_cast<int64_t>(rewards_.size())};
+  Sample entry{prompt, completion, std::vector<RewardResult>(rewards_.size()), 0};
   {
     std::lock_guard lock(mutex_);
     auto [place, is_new] = groups_[group].emplace(sample, std::move(entry));
     COHORT_CHECK(is_new, "sample ", sample, " of group ", group, " was submitted twice");
-    for (std::deque<Sample*>& queue : queues_) queue.push_back(&place->second);
+    Sample& added = place->second;
+    for (size_t reward = 0; reward < rewards_.size(); ++reward) {
+      if (applies(reward, prompt)) {
+        queues_[reward].push_back(&added);
+        ++added.num_pending;
+      } else {
+        added.results[reward] = {0.0, RewardStatus::kSkipped, "the row is of another domain"};
+      }
+    }
   }
   changed_.notify_all();
 }
@@ -124,15 +144,20 @@ void RewardScorer::work(size_t reward) {
   while (true) {
     changed_.wait(lock, [&] { return is_stopping_ || !queue.empty(); });
     if (is_stopping_) return;
-    Sample* sample = queue.front();
-    queue.pop_front();
+    std::vector<Sample*> samples;
+    std::vector<RewardRow> rows;
+    while (!queue.empty() && std::ssize(samples) < rewards_[reward]->batch_size()) {
+      samples.push_back(queue.front());
+      rows.push_back({queue.front()->prompt, queue.front()->completion});
+      queue.pop_front();
+    }
     lock.unlock();
-    RewardResult result = applies(reward, sample->prompt)
-                              ? score_safely(*rewards_[reward], sample->prompt, sample->completion)
-                              : RewardResult{0.0, RewardStatus::kSkipped, "the row is of another domain"};
+    std::vector<RewardResult> results = score_safely(*rewards_[reward], rows);
     lock.lock();
-    sample->results[reward] = std::move(result);
-    --sample->num_pending;
+    for (size_t i = 0; i < samples.size(); ++i) {
+      samples[i]->results[reward] = std::move(results[i]);
+      --samples[i]->num_pending;
+    }
     changed_.notify_all();
   }
 }

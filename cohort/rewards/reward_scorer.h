@@ -14,7 +14,7 @@
 
 namespace cohort {
 
-/// One worker thread per reward, which sees the completions in the order of `submit`. Any thread may call.
+/// A reward's workers take completions in the order of `submit`, as many at a time as it likes. Any thread may call.
 class RewardScorer {
  public:
   /// Throws ConfigError for no reward, two of one name, one that requires what is not there, or what

@@ -1,0 +1,22 @@
+// What a reward outside of this program is asked and answers, as JSON: one request for several completions.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cohort/rewards/reward.h"
+
+namespace cohort {
+
+/// {"id": id, "rows": [{"id": "0", "prompt": text, "completion": text, "completion_ids": [...], ...the row's
+/// columns}, ...]} on one line; row ids count from 0.
+std::string batch_request(const std::string& id, std::span<const RewardRow> rows);
+
+/// One result per row from {"id": id, "rewards": [{"id": "0", "score": number or null, "detail"?: text}, ...]},
+/// in any order; null skips. Rows that are missing or doubled or whose score is no finite number are kError;
+/// an unknown row id, another request id and what is no such object are kError for all.
+std::vector<RewardResult> read_batch_reply(const std::string& reply, const std::string& id,
+                                           std::span<const RewardRow> rows);
+
+}  // namespace cohort
