@@ -98,8 +98,8 @@ num_generations = {workload.num_generations}
 max_completion_length = {workload.completion_tokens}
 [[reward]]
 name = "hash"
-type = "command"
-command = "{sys.executable} {ROOT / "bench/hash_reward.py"}"
+type = "python"
+function = "{ROOT / "bench/hash_reward.py"}:hash_reward"
 [objective]
 loss_type = "grpo"
 beta = 0.0

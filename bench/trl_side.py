@@ -121,7 +121,7 @@ def train(workload, folder, settings):
 
     trainer = TimedTrainer(
         model=str(folder / "model"),
-        reward_funcs=lambda completion_ids, **_: [hash_reward(ids) for ids in completion_ids],
+        reward_funcs=hash_reward,
         args=make_config(workload, folder, settings),
         train_dataset=Dataset.from_list(prompts),
         callbacks=[clock],

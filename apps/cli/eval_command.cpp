@@ -14,7 +14,8 @@ namespace {
 
 struct EvalConfig {
   GenerationConfig generation;
-  std::string input, output, reward, command;
+  std::string input, output, reward, function;
+  std::vector<std::string> command;
   std::optional<double> timeout_s;
 
   void describe(FieldVisitor& f) {
@@ -22,9 +23,13 @@ struct EvalConfig {
     f("output", output,
       "JSON: mean reward, pass@k, lengths, finish reasons, statuses. A reward of 1 is a success.");
     f("reward", reward, "What judges a completion.", one_of(reward_types()));
-    f("command", command, "For `command`: a shell command that answers one JSON line with one JSON line.");
+    f("command", command,
+      "For `command`: a program that answers one JSON line with one JSON line, as a text that /bin/sh runs; "
+      "given several times, the words of a program and its arguments.");
+    f("function", function, "For `python`: \"FILE.py:NAME\" or \"MODULE:NAME\".");
     f("timeout_s", timeout_s,
-      "For `command`: seconds for one answer, 10 when unset; later ones count as timeout.", above(0.0));
+      "For `command` and `python`: seconds for one request, 10 when unset; later answers count as timeout.",
+      above(0.0));
     generation.describe(f);
   }
 };
@@ -77,7 +82,10 @@ int eval_command(const Command& self, const Arguments& arguments) {
   require(config.reward, "reward");
   require(config.output, "output");
   check_output(config.output);
-  RewardScorer scorer({{.name = config.reward, .command = config.command, .timeout_s = config.timeout_s}});
+  RewardScorer scorer({{.name = config.reward,
+                        .command = config.command,
+                        .function = config.function,
+                        .timeout_s = config.timeout_s}});
   const LoadedModel model = load_model(config.generation);
   const std::vector<Prompt> prompts = read_eval_prompts(config, model);
   plan_length(model, prompts, config.generation);

@@ -1,5 +1,6 @@
-// How long OpenMP's threads spin at a barrier before they sleep. libgomp's default of 300,000 pauses is up to 15 ms, so
-// that any other work on the machine makes training ten times slower; a tenth of it costs nothing on a quiet one.
+// How long OpenMP's threads spin at a barrier before they sleep. libgomp's default of 300,000 pauses is up to
+// 15 ms, so that any other work on the machine makes training ten times slower; a tenth of it costs nothing
+// on a quiet one.
 #include <cstdlib>
 
 namespace {

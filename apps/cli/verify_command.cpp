@@ -61,23 +61,37 @@ struct Judged {
   Completion completion;
 };
 
+/// As in training, where a conversation reaches the rewards as text and as `prompt_messages`. Without a chat
+/// template the text is that of its last message.
+void read_prompt(const Json& value, Prompt& prompt) {
+  if (value.is_string()) prompt.text = value.get<std::string>();
+  if (!value.is_array()) return;
+  prompt.fields["prompt_messages"] = value;
+  if (value.empty() || !value.back().is_object()) return;
+  const auto content = value.back().find("content");
+  if (content != value.back().end() && content->is_string()) prompt.text = content->get<std::string>();
+}
+
 Judged read_row(const Json& row, const std::string& where) {
+  if (row.contains("completion") == row.contains("messages"))
+    throw FormatError(str(where, ": give either \"completion\" or \"messages\""));
   Judged judged;
   judged.prompt.id = where;
   for (const auto& [key, value] : row.items()) {
-    if (key == "completion" || key == "messages") {
-      judged.completion.text = read_text(value, key.c_str(), where);
+    if (key == "completion") {
+      judged.completion.text = read_text(value, "completion", where);
+      if (value.is_array() && !row.contains("prompt")) read_prompt(Json::array(), judged.prompt);
+    } else if (key == "messages") {
+      judged.completion.text = read_text(value, "messages", where);
+      if (value.is_array()) read_prompt(Json(value.begin(), value.end() - 1), judged.prompt);
+    } else if (key == "prompt") {
+      read_prompt(value, judged.prompt);
     } else if (key == "completion_ids") {
       judged.completion.token_ids = read_ids(row, "completion_ids", where);
     } else {
       judged.prompt.fields[key] = value;
     }
   }
-  if (row.contains("completion") == row.contains("messages")) {
-    throw FormatError(str(where, ": give either \"completion\" or \"messages\""));
-  }
-  if (const auto prompt = row.find("prompt"); prompt != row.end() && prompt->is_string())
-    judged.prompt.text = *prompt;
   return judged;
 }
 

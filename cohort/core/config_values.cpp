@@ -54,7 +54,7 @@ std::string nearest_key(const std::string& key, const std::vector<std::string>& 
                                 : nearest_name(key, with_same_leaf);
 }
 
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -77,21 +77,21 @@ std::string quoted(const std::string& text) {
 
 std::string text_of(bool value) { return value ? "true" : "false"; }
 std::string text_of(int64_t value) { return std::to_string(value); }
-std::string text_of(const std::string& value) { return quoted(value); }
+std::string text_of(const std::string& value) { return in_quotes(value); }
 std::string text_of(double value) {
   const std::string text = number_text(value);
   return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
 }
 std::string text_of(const std::vector<std::string>& values) {
   std::string out = "[";
-  for (size_t i = 0; i < values.size(); ++i) out += (i == 0 ? "" : ", ") + quoted(values[i]);
+  for (size_t i = 0; i < values.size(); ++i) out += (i == 0 ? "" : ", ") + in_quotes(values[i]);
   return out + "]";
 }
 template <typename Value>
 std::string text_of(const std::map<std::string, Value>& values) {
   std::string out;
   for (const auto& [key, value] : values)
-    out += (out.empty() ? "{" : ", ") + quoted(key) + " = " + text_of(value);
+    out += (out.empty() ? "{" : ", ") + in_quotes(key) + " = " + text_of(value);
   return out.empty() ? "{}" : out + "}";
 }
 template <typename Value>

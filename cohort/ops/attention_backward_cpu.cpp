@@ -23,12 +23,13 @@ COHORT_INLINE void backward_scores(const Tile& tile, const float* query, const f
                                    float log_sum_exp, float delta, Visible visible,
                                    const AttentionShape& shape, int64_t padded, float* probabilities,
                                    float* grad_scores) {
-  tile_dots(query, tile.keys, padded, probabilities);
-  tile_dots(grad_out, tile.values, padded, grad_scores);
+  const int64_t scored = visible.registers_end();
+  tile_dots(query, tile.keys, scored, padded, probabilities);
+  tile_dots(grad_out, tile.values, scored, padded, grad_scores);
   const bool is_capped = shape.softcap > 0.0f;
-  if (is_capped) cap_scores(probabilities, shape);
+  if (is_capped) cap_scores(probabilities, scored, shape);
   const float score_scale = is_capped ? 1.0f : shape.scale;
-  for (int64_t j = 0; j < kTile; j += kLanes) {
+  for (int64_t j = 0; j < scored; j += kLanes) {
     const Vec score = simd::load(probabilities + j) * score_scale;
     const Vec p = simd::exp(score - log_sum_exp);
     Vec slope = simd::broadcast(shape.scale);

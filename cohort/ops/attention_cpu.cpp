@@ -20,18 +20,19 @@ struct ForwardScratch {
   std::vector<float> queries, outputs, added, maxima, sums;
 };
 
-/// Scores of one row over one tile, folded into its running maximum and sum; leaves the weights of the keys
-/// and returns what the output so far is multiplied with.
-COHORT_INLINE float fold_scores(const Tile& tile, const float* query, Visible visible,
+/// Scores of one row over the first `scored` keys of a tile, folded into its running maximum and sum; leaves
+/// the weights of the keys, 0 where the row does not see them, and returns what the output so far is
+/// multiplied with.
+COHORT_INLINE float fold_scores(const Tile& tile, const float* query, Visible visible, int64_t scored,
                                 const AttentionShape& shape, int64_t padded, float& maximum, float& sum,
                                 float* weights) {
-  tile_dots(query, tile.keys, padded, weights);
-  if (shape.softcap > 0.0f) cap_scores(weights, shape);
+  tile_dots(query, tile.keys, scored, padded, weights);
+  if (shape.softcap > 0.0f) cap_scores(weights, scored, shape);
   const float scale = shape.softcap > 0.0f ? 1.0f : shape.scale;
   for (int64_t j = 0; j < visible.begin; ++j) weights[j] = -std::numeric_limits<float>::infinity();
-  for (int64_t j = visible.end; j < kTile; ++j) weights[j] = -std::numeric_limits<float>::infinity();
+  for (int64_t j = visible.end; j < scored; ++j) weights[j] = -std::numeric_limits<float>::infinity();
   Vec largest = simd::broadcast(-std::numeric_limits<float>::infinity());
-  for (int64_t j = 0; j < kTile; j += kLanes) {
+  for (int64_t j = 0; j < scored; j += kLanes) {
     const Vec scaled = simd::load(weights + j) * scale;
     simd::store(weights + j, scaled);
     largest = simd::max(largest, scaled);
@@ -39,7 +40,7 @@ COHORT_INLINE float fold_scores(const Tile& tile, const float* query, Visible vi
   const float new_maximum = std::max(maximum, simd::max(largest));
   const float decay = simd::exp(simd::broadcast(maximum - new_maximum))[0];
   Vec total{};
-  for (int64_t j = 0; j < kTile; j += kLanes) {
+  for (int64_t j = 0; j < scored; j += kLanes) {
     const Vec p = simd::exp(simd::load(weights + j) - new_maximum);
     simd::store(weights + j, p);
     total += p;
@@ -54,6 +55,7 @@ template <int kRows>
 COHORT_INLINE void fold_tile(const Block& block, int64_t r, int64_t begin, const AttentionShape& shape,
                              ForwardScratch& s) {
   float weights[kRows][kTile], decays[kRows];
+  const Visible seen_by_last = block.visible(r + kRows - 1, begin);
   for (int q = 0; q < kRows; ++q) {
     decays[q] = fold_scores(s.tile, s.queries.data() + (r + q) * block.padded, block.visible(r + q, begin),
                             shape, block.padded, s.maxima[r + q], s.sums[r + q], weights[q]);
@@ -61,7 +63,7 @@ COHORT_INLINE void fold_tile(const Block& block, int64_t r, int64_t begin, const
   float* added = s.added.data();
   weighted_sums<kRows>(
       weights[0], kTile, 1, [&](int64_t j) __attribute__((always_inline)) { return s.tile.values[j]; },
-      block.visible(r + kRows - 1, begin).end, block.padded, added, block.padded);
+      seen_by_last.end, block.padded, added, block.padded);
   for (int q = 0; q < kRows; ++q) {
     float* output = s.outputs.data() + (r + q) * block.padded;
     for (int64_t d = 0; d < block.padded; d += kLanes) {

@@ -86,11 +86,12 @@ COHORT_INLINE Vec lane_sums(const Vec* sums) {
   }
 }
 
-/// out[j] = query . keys[j] for the kTile keys of a tile; kVecs registers a row, or `width` where it is 0.
+/// out[j] = query . keys[j] for j < end, in whole registers; kVecs registers a row, or `width` where it is 0.
 template <int kVecs>
-COHORT_INLINE void tile_dots(const float* query, const float* const* keys, int64_t width, float* out) {
+COHORT_INLINE void tile_dots(const float* query, const float* const* keys, int64_t end, int64_t width,
+                             float* out) {
   const int64_t vecs = kVecs > 0 ? kVecs : width / kLanes;
-  for (int64_t first = 0; first < kTile; first += kLanes) {
+  for (int64_t first = 0; first < end; first += kLanes) {
     Vec sums[kLanes];
 #pragma GCC unroll 16
     for (int j = 0; j < kLanes; ++j) {
@@ -104,19 +105,20 @@ COHORT_INLINE void tile_dots(const float* query, const float* const* keys, int64
   }
 }
 
-COHORT_INLINE void tile_dots(const float* query, const float* const* keys, int64_t width, float* out) {
+COHORT_INLINE void tile_dots(const float* query, const float* const* keys, int64_t end, int64_t width,
+                             float* out) {
   if (width == 64) {
-    tile_dots<64 / kLanes>(query, keys, width, out);
+    tile_dots<64 / kLanes>(query, keys, end, width, out);
   } else if (width == 128) {
-    tile_dots<128 / kLanes>(query, keys, width, out);
+    tile_dots<128 / kLanes>(query, keys, end, width, out);
   } else {
-    tile_dots<0>(query, keys, width, out);
+    tile_dots<0>(query, keys, end, width, out);
   }
 }
 
 /// Dot products of a tile -> softcap * tanh(scale * product / softcap).
-COHORT_INLINE void cap_scores(float* products, const AttentionShape& shape) {
-  for (int64_t j = 0; j < kTile; j += kLanes) {
+COHORT_INLINE void cap_scores(float* products, int64_t end, const AttentionShape& shape) {
+  for (int64_t j = 0; j < end; j += kLanes) {
     simd::store(products + j,
                 simd::tanh(simd::load(products + j) * (shape.scale / shape.softcap)) * shape.softcap);
   }
@@ -198,9 +200,10 @@ struct WorkItem {
   int64_t head;
 };
 
-/// Which keys of a tile a row sees: [begin, end).
+/// Which keys of a tile a row sees: [begin, end). Scores are made for whole registers.
 struct Visible {
   int64_t begin, end;
+  int64_t registers_end() const { return (end + kLanes - 1) / kLanes * kLanes; }
 };
 
 /// A work item with what follows from it.

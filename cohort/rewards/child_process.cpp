@@ -3,7 +3,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,68 +12,18 @@
 #include <cerrno>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
 #include "cohort/core/str.h"
-
-extern char** environ;
 
 namespace cohort {
 namespace {
 
-constexpr size_t kMaxReplyBytes = 1 << 20;
 constexpr auto kGracePeriod = std::chrono::milliseconds(500);
 
-void throw_errno(int error, const char* what) {
-  throw std::system_error(error, std::generic_category(), what);
-}
+// The signals that programs send to their whole group must not end it early.
+constexpr const char* kWatch = "trap '' HUP INT TERM; read -r _; kill -KILL 0";
 
-struct Pipe {
-  int read_end = -1;
-  int write_end = -1;
-
-  Pipe() {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) throw_errno(errno, "pipe2");
-    read_end = ends[0];
-    write_end = ends[1];
-  }
-  ~Pipe() {
-    if (read_end >= 0) close(read_end);
-    if (write_end >= 0) close(write_end);
-  }
-};
-
-pid_t spawn_shell(const std::string& command, int standard_input, int standard_output) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, standard_input, STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, standard_output, STDOUT_FILENO);
-
-  // The program must not inherit a thread's blocked or a daemon's ignored signals.
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, defaults;
-  sigemptyset(&none);
-  sigemptyset(&defaults);
-  for (int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP}) sigaddset(&defaults, signal);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-
-  std::string script = command;
-  char shell[] = "sh";
-  char option[] = "-c";
-  char* arguments[] = {shell, option, script.data(), nullptr};
-  pid_t pid = -1;
-  int error = posix_spawn(&pid, "/bin/sh", &actions, &attributes, arguments, environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) throw_errno(error, "cannot start /bin/sh");
-  return pid;
-}
+std::vector<std::string> shell(const std::string& line) { return {"/bin/sh", "-c", line}; }
 
 // A write to a program that is gone raises SIGPIPE, whose default ends us. It is held back and swallowed in
 // this thread alone, because the disposition belongs to the whole process.
@@ -113,39 +64,52 @@ ssize_t write_some(int file, std::string_view bytes) {
   return count < 0 && is_temporary(errno) ? 0 : count;
 }
 
+int reap(pid_t& pid) {
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid = -1;
+  return status;
+}
+
 }  // namespace
 
-ChildProcess::ChildProcess(const std::string& command) {
-  Pipe input;
-  Pipe output;
-  pid_ = spawn_shell(command, input.read_end, output.write_end);
-  input_ = std::exchange(input.write_end, -1);
-  output_ = std::exchange(output.read_end, -1);
-  fcntl(input_, F_SETFL, O_NONBLOCK);
-  fcntl(output_, F_SETFL, O_NONBLOCK);
+ChildProcess::ChildProcess(const std::vector<std::string>& command) {
+  Pipe life, input, output;
+  const OpenFile nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
+  watcher_ = spawn(shell(kWatch), life.read_end, nowhere, 0);
+  try {
+    pid_ =
+        spawn(command.size() == 1 ? shell(command[0]) : command, input.read_end, output.write_end, watcher_);
+    exit_ = OpenFile(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+    if (exit_.number() < 0) throw std::system_error(errno, std::generic_category(), "pidfd_open");
+  } catch (const std::system_error&) {
+    kill_and_reap();
+    throw;
+  }
+  life_ = std::move(life.write_end);
+  input_ = std::move(input.write_end);
+  output_ = std::move(output.read_end);
+  fcntl(input_.number(), F_SETFL, O_NONBLOCK);
+  fcntl(output_.number(), F_SETFL, O_NONBLOCK);
 }
 
 ChildProcess::~ChildProcess() {
-  close(input_);
-  if (pid_ > 0) {
-    Clock::time_point deadline = Clock::now() + kGracePeriod;
-    siginfo_t info{};
-    // WNOWAIT: the program stays unreaped, so that its group can't be somebody else's when it is killed.
-    while (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-           info.si_pid == 0 && Clock::now() < deadline) {
-      poll(nullptr, 0, 1);
-    }
-    kill_and_reap();
+  end_input();
+  if (watcher_ < 0) return;
+  const Clock::time_point deadline = Clock::now() + kGracePeriod;
+  pollfd file{exit_.number(), POLLIN, 0};
+  while (poll(&file, 1, remaining_ms(deadline)) < 0 && errno == EINTR) {
   }
-  close(output_);
+  kill_and_reap();
 }
 
+// The watcher stays unreaped until all are killed, so that the group can't be somebody else's.
 int ChildProcess::kill_and_reap() {
-  kill(-pid_, SIGKILL);
-  int status = 0;
-  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
-  pid_ = -1;
+  kill(-watcher_, SIGKILL);
+  if (pid_ > 0) kill(pid_, SIGKILL);  // it may have left the group
+  const int status = pid_ > 0 ? reap(pid_) : 0;
+  reap(watcher_);
   return status;
 }
 
@@ -155,48 +119,71 @@ ChildProcess::Reply ChildProcess::fail(Status status, std::string text) {
 }
 
 ChildProcess::Reply ChildProcess::fail_ended() {
-  int status = kill_and_reap();
-  if (WIFEXITED(status))
-    return {Status::kError, str("the program ended with exit status ", WEXITSTATUS(status))};
-  if (WTERMSIG(status) != SIGKILL)
-    return {Status::kError, str("the program died of signal ", WTERMSIG(status))};
-  return {Status::kError, "the program was killed, or closed its input or output"};
+  Reply reply{Status::kEnded, "the program was killed, or closed its input or output",
+              num_unread() < num_sent_};
+  const int status = kill_and_reap();
+  if (WIFEXITED(status)) reply.text = str("the program ended with exit status ", WEXITSTATUS(status));
+  if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
+    reply.text = str("the program died of signal ", WTERMSIG(status));
+  return reply;
+}
+
+size_t ChildProcess::num_unread() const {
+  int count = 0;
+  return ioctl(input_.number(), FIONREAD, &count) == 0 ? static_cast<size_t>(count) : 0;
 }
 
 bool ChildProcess::is_ready() const {
-  pollfd file{output_, POLLIN, 0};
-  return poll(&file, 1, 0) == 0;
+  pollfd files[2] = {{output_.number(), POLLIN, 0}, {exit_.number(), POLLIN, 0}};
+  return poll(files, 2, 0) == 0;
 }
 
-ChildProcess::Reply ChildProcess::exchange(const std::string& line, Clock::time_point deadline) {
-  std::string request = line + '\n';
-  std::string_view unsent = request;
-  std::string reply;
-  char buffer[65536];
+ChildProcess::Reply ChildProcess::exchange(const std::string& line, Clock::time_point deadline,
+                                           size_t max_bytes) {
+  const std::string request = line + '\n';
+  std::string received;
+  num_sent_ = 0;
   while (true) {
-    pollfd files[2] = {{output_, POLLIN, 0}, {unsent.empty() ? -1 : input_, POLLOUT, 0}};
-    int num_ready = poll(files, 2, remaining_ms(deadline));
-    if (num_ready == 0) return fail(Status::kTimeout, "no answer before the deadline");
+    const bool is_sending = num_sent_ < request.size();
+    pollfd files[3] = {{output_.number(), POLLIN, 0},
+                       {is_sending ? input_.number() : -1, POLLOUT, 0},
+                       {exit_.number(), POLLIN, 0}};
+    const int num_ready = poll(files, 3, remaining_ms(deadline));
+    if (num_ready == 0 || Clock::now() >= deadline)
+      return fail(Status::kTimeout, "no answer before the deadline");
     if (num_ready < 0) continue;  // a signal
     if (files[1].revents != 0) {
-      ssize_t count = write_some(input_, unsent);
+      const ssize_t count = write_some(input_.number(), std::string_view(request).substr(num_sent_));
       if (count < 0) return fail_ended();
-      unsent.remove_prefix(static_cast<size_t>(count));
+      num_sent_ += static_cast<size_t>(count);
     }
-    if (files[0].revents == 0) continue;
-    ssize_t count = read(output_, buffer, sizeof(buffer));
-    if (count < 0 && is_temporary(errno)) continue;
-    if (count <= 0) return fail_ended();
-    reply.append(buffer, static_cast<size_t>(count));
-    size_t end = reply.find('\n');
-    if (end == std::string::npos && reply.size() <= kMaxReplyBytes) continue;
-    if (std::min(end, reply.size()) > kMaxReplyBytes)
-      return fail(Status::kError, "its answer is longer than 1 MiB");
-    if (end + 1 != reply.size()) return fail(Status::kError, "it answered with more than one line");
-    if (!unsent.empty()) return fail(Status::kError, "it answered before it had read the whole line");
-    reply.pop_back();
-    return {Status::kOk, std::move(reply)};
+    if (files[0].revents != 0) {
+      if (auto reply = receive(received, max_bytes)) {
+        // A program may leave the line's end for later.
+        const bool has_read = num_sent_ == request.size() && num_unread() <= 1;
+        if (reply->status != Status::kOk || has_read) return *std::move(reply);
+        return fail(Status::kBroken, "it answered before it had read the whole line");
+      }
+    } else if (files[2].revents != 0) {
+      return fail_ended();  // and all that it wrote is read; others may still hold its output open
+    }
   }
+}
+
+std::optional<ChildProcess::Reply> ChildProcess::receive(std::string& received, size_t max_bytes) {
+  char buffer[65536];
+  const ssize_t count = read(output_.number(), buffer, sizeof(buffer));
+  if (count < 0 && is_temporary(errno)) return std::nullopt;
+  if (count <= 0) return fail_ended();
+  const size_t begin = received.size();
+  received.append(buffer, static_cast<size_t>(count));
+  const size_t end = received.find('\n', begin);
+  if (std::min(end, received.size()) > max_bytes)
+    return fail(Status::kBroken, str("its answer is longer than ", max_bytes >> 20, " MiB"));
+  if (end == std::string::npos) return std::nullopt;
+  if (end + 1 != received.size()) return fail(Status::kBroken, "it answered with more than one line");
+  received.pop_back();
+  return Reply{Status::kOk, std::move(received)};
 }
 
 }  // namespace cohort

@@ -56,6 +56,10 @@ std::vector<std::string> split(const std::string& text) {
   return result;
 }
 
+std::vector<std::string> words_of(const std::vector<std::string>& command) {
+  return command.size() == 1 ? split(command[0]) : command;
+}
+
 std::string find_program(const RewardConfig& config, const std::string& name) {
   if (name.starts_with("{")) return name;
   const char* path = getenv("PATH");
@@ -73,8 +77,7 @@ std::string find_program(const RewardConfig& config, const std::string& name) {
 // The interpreter by its real path, without the shell scripts of version managers, and all that it needs.
 void resolve_python(const RewardConfig& config, CodeLanguage& language) {
   const std::string interpreter = find_program(config, language.run[0]);
-  std::string script = kAskPython;
-  ChildProcess python("exec '" + interpreter + "' -I -c '" + script + "'");
+  ChildProcess python({interpreter, "-I", "-c", kAskPython});
   const ChildProcess::Reply reply =
       python.exchange("", ChildProcess::Clock::now() + std::chrono::seconds(30));
   const Json answer =
@@ -129,7 +132,7 @@ CodeLanguage start_from(const RewardConfig& config, const std::string& name) {
 CodeLanguage find_language(const RewardConfig& config) {
   const std::string name = config.language.empty() ? "python" : config.language;
   CodeLanguage language = start_from(config, name);
-  if (!config.command.empty()) language.run = split(config.command);
+  if (!config.command.empty()) language.run = words_of(config.command);
   if (!config.compile.empty()) language.compile = split(config.compile);
   language.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/work", "TMPDIR=/work", "LANG=C.UTF-8",
                           "MALLOC_ARENA_MAX=2"};

@@ -49,6 +49,13 @@ std::vector<RewardResult> Reward::score_batch(std::span<const RewardRow> rows) {
   return results;
 }
 
+std::vector<RewardResult> fail_rows(std::span<const RewardRow> rows, RewardStatus status,
+                                    const std::string& reason) {
+  std::vector<RewardResult> results;
+  for (const RewardRow& row : rows) results.push_back({0.0, status, str(row.prompt.id, ": ", reason)});
+  return results;
+}
+
 std::vector<std::string> reward_types() {
   std::vector<std::string> types;
   for (const RewardEntry& entry : kRewards) types.emplace_back(entry.type);

@@ -39,6 +39,10 @@ class Reward {
   virtual int64_t num_workers() const { return 1; }
 };
 
+/// The same failure for each of `rows`; the details begin with the row's name.
+std::vector<RewardResult> fail_rows(std::span<const RewardRow> rows, RewardStatus status,
+                                    const std::string& reason);
+
 /// The type names that `make_reward` knows, in the order of rewards.def.
 std::vector<std::string> reward_types();
 

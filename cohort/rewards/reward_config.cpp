@@ -4,7 +4,7 @@ namespace cohort {
 
 void RewardConfig::describe(FieldVisitor& f) {
   f("name", name, "Name in the metrics; the kind of reward too when `type` is empty.");
-  f("type", type, "Kind of reward: one of those built in, or `command`.");
+  f("type", type, "Kind of reward: one of those built in, or `command` or `python` for one of yours.");
   f("weight", weight, "Factor in the weighted sum of a completion's rewards; 0 only logs it.");
   f("requires", required,
     "Another reward of the recipe: where that one is below 1 the score is 0, such as accuracy without "
@@ -14,13 +14,14 @@ void RewardConfig::describe(FieldVisitor& f) {
   f("clip_min", clip_min, "Scores below count as this.");
   f("clip_max", clip_max, "Scores above count as this.");
   f("command", command,
-    "For `command`: a shell command that answers one JSON line with one JSON line. For `code`: what runs "
-    "{source}, or "
-    "{program} where it is compiled.");
+    "For `command`: a program that answers one JSON line with one JSON line (docs/rewards.md), as a list of "
+    "words or as one text that /bin/sh runs. For `code`: what runs {source}, or {program} where it is "
+    "compiled.");
+  f("function", function,
+    "For `python`: \"FILE.py:NAME\" or \"MODULE:NAME\", called as TRL calls reward functions.");
   f("timeout_s", timeout_s,
-    "For `command`: seconds for one answer, 10 when unset; later ones count as timeout. For `code`: wall "
-    "time of one test, 2 "
-    "when unset.",
+    "For `command` and `python`: seconds for one request, the start of its program included, 10 when unset; "
+    "later answers count as timeout. For `code`: wall time of one test, 2 when unset.",
     above(0.0));
   f("answer_places", answer_places,
     "For `accuracy`: where the answer is looked for, in this order: tag, boxed, phrase, expression (the "
@@ -51,7 +52,12 @@ void RewardConfig::describe(FieldVisitor& f) {
   f("compile", compile, "For `code`: the command that makes {program} of {source}.");
   f("memory_mb", memory_mb, "For `code`: MiB for one test, 256 when unset.", at_least(16));
   f("all_tests", all_tests, "For `code`: 1 when all tests pass, else 0; not the share that passes.");
-  f("workers", workers, "For `code`: tests at a time, one for each core when unset.", at_least(1));
+  f("workers", workers,
+    "For `code`: tests at a time, one for each core when unset. For `command` and `python`: programs at a "
+    "time, 1 when unset.",
+    at_least(1));
+  f("batch_size", batch_size, "For `command` and `python`: completions in one request at most, 8 when unset.",
+    at_least(1));
   f("runtime", runtime,
     "For `code`: more files and folders that programs may read and execute; Python looks there for modules.");
   f("waive_layers", waive_layers,

@@ -20,7 +20,9 @@ struct RewardConfig {
   std::vector<std::string> domains{};  ///< applies to rows of these only; to all when empty
   std::optional<double> clip_min{};
   std::optional<double> clip_max{};
-  std::string command{};
+  std::vector<std::string>
+      command{};  ///< one word is a shell's line, several are a program with its arguments
+  std::string function{};
   std::optional<double> timeout_s{};
   std::vector<std::string> answer_places{};
   std::vector<std::string> tags{};
@@ -36,6 +38,7 @@ struct RewardConfig {
   std::optional<int64_t> memory_mb{};
   bool all_tests = false;
   std::optional<int64_t> workers{};
+  std::optional<int64_t> batch_size{};
   std::vector<std::string> runtime{};
   std::vector<std::string> waive_layers{};
   std::optional<int64_t> min_length{};

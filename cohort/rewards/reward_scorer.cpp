@@ -8,19 +8,15 @@ namespace {
 
 // Holds every reward to its contract: a failure is a status.
 std::vector<RewardResult> score_safely(Reward& reward, std::span<const RewardRow> rows) {
-  const auto fail = [&](const std::string& reason) {
-    std::vector<RewardResult> failed;
-    for (const RewardRow& row : rows)
-      failed.push_back({0.0, RewardStatus::kError, str(row.prompt.id, ": ", reason)});
-    return failed;
-  };
   std::vector<RewardResult> results;
   try {
     results = reward.score_batch(rows);
   } catch (const std::exception& error) {
-    return fail(error.what());
+    return fail_rows(rows, RewardStatus::kError, error.what());
   }
-  if (results.size() != rows.size()) return fail(str(results.size(), " results for ", rows.size(), " rows"));
+  if (results.size() != rows.size()) {
+    return fail_rows(rows, RewardStatus::kError, str(results.size(), " results for ", rows.size(), " rows"));
+  }
   for (size_t i = 0; i < rows.size(); ++i) {
     if (results[i].status != RewardStatus::kOk || std::isfinite(results[i].score)) continue;
     results[i] = {0.0, RewardStatus::kError, str(rows[i].prompt.id, ": the reward is ", results[i].score)};
@@ -138,19 +134,24 @@ void RewardScorer::shape(std::vector<RewardResult>& results) const {
   }
 }
 
-void RewardScorer::work(size_t reward) {
+std::vector<RewardScorer::Sample*> RewardScorer::take_share(size_t reward) {
   std::deque<Sample*>& queue = queues_[reward];
+  const int64_t num_workers = rewards_[reward]->num_workers();
+  const int64_t share = (std::ssize(queue) + num_workers - 1) / num_workers;
+  const auto end = queue.begin() + std::min(share, rewards_[reward]->batch_size());
+  std::vector<Sample*> samples(queue.begin(), end);
+  queue.erase(queue.begin(), end);
+  return samples;
+}
+
+void RewardScorer::work(size_t reward) {
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [&] { return is_stopping_ || !queue.empty(); });
+    changed_.wait(lock, [&] { return is_stopping_ || !queues_[reward].empty(); });
     if (is_stopping_) return;
-    std::vector<Sample*> samples;
+    const std::vector<Sample*> samples = take_share(reward);
     std::vector<RewardRow> rows;
-    while (!queue.empty() && std::ssize(samples) < rewards_[reward]->batch_size()) {
-      samples.push_back(queue.front());
-      rows.push_back({queue.front()->prompt, queue.front()->completion});
-      queue.pop_front();
-    }
+    for (const Sample* sample : samples) rows.push_back({sample->prompt, sample->completion});
     lock.unlock();
     std::vector<RewardResult> results = score_safely(*rewards_[reward], rows);
     lock.lock();

@@ -14,7 +14,8 @@
 
 namespace cohort {
 
-/// A reward's workers take completions in the order of `submit`, as many at a time as it likes. Any thread may call.
+/// A reward's workers take completions in the order of `submit`: what waits, divided among them, but never
+/// more at a time than the reward takes. Any thread may call.
 class RewardScorer {
  public:
   /// Throws ConfigError for no reward, two of one name, one that requires what is not there, or what
@@ -47,6 +48,7 @@ class RewardScorer {
   };
 
   void work(size_t reward);
+  std::vector<Sample*> take_share(size_t reward);
   bool applies(size_t reward, const Prompt& prompt) const;
   void shape(std::vector<RewardResult>& results) const;
 

@@ -112,7 +112,7 @@ TensorInfo parse_entry(const nlohmann::json& entry, const std::string& where) {
 
 }  // namespace
 
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -143,13 +143,13 @@ void SafetensorsFile::read_header(const std::string& text) {
   nlohmann::json header = parse_strict_object(text, where);
   for (const auto& [name, entry] : header.items()) {
     if (name != "__metadata__") {
-      tensors_.emplace(name, parse_entry(entry, str(path_.string(), ": tensor ", quoted(name))));
+      tensors_.emplace(name, parse_entry(entry, str(path_.string(), ": tensor ", in_quotes(name))));
       continue;
     }
     if (!entry.is_object()) throw FormatError(str(where, ": __metadata__ is not an object"));
     for (const auto& [key, value] : entry.items()) {
       if (!value.is_string())
-        throw FormatError(str(where, ": __metadata__ ", quoted(key), " is not a string"));
+        throw FormatError(str(where, ": __metadata__ ", in_quotes(key), " is not a string"));
       metadata_.emplace(key, value.get<std::string>());
     }
   }
@@ -166,7 +166,7 @@ void SafetensorsFile::check_layout(uint64_t num_data_bytes) const {
   uint64_t position = 0;
   for (const auto* entry : in_order) {
     const TensorInfo& info = entry->second;
-    const std::string where = str(path_.string(), ": tensor ", quoted(entry->first));
+    const std::string where = str(path_.string(), ": tensor ", in_quotes(entry->first));
     if (info.begin > position) {
       throw FormatError(
           str(where, ": begins at offset ", info.begin, ", which leaves a hole from ", position));
@@ -189,7 +189,7 @@ void SafetensorsFile::check_layout(uint64_t num_data_bytes) const {
 
 at::Tensor SafetensorsFile::tensor(const std::string& name) const {
   auto found = tensors_.find(name);
-  if (found == tensors_.end()) throw FormatError(str(path_.string(), ": has no tensor ", quoted(name)));
+  if (found == tensors_.end()) throw FormatError(str(path_.string(), ": has no tensor ", in_quotes(name)));
   const TensorInfo& info = found->second;
   if (info.begin == info.end) return at::empty(info.shape, info.dtype);
   auto* bytes = const_cast<std::byte*>(data_ + info.begin);
@@ -261,9 +261,10 @@ std::vector<PlacedTensor> in_file_order(const NamedTensors& tensors, const std::
   std::vector<PlacedTensor> ordered;
   std::set<std::string_view> names;
   for (const auto& [name, tensor] : tensors) {
-    COHORT_CHECK(names.insert(name).second, where, ": two tensors are named ", quoted(name));
+    COHORT_CHECK(names.insert(name).second, where, ": two tensors are named ", in_quotes(name));
     COHORT_CHECK(name != "__metadata__", where, ": a tensor takes the name of the metadata");
-    ordered.push_back({rank_of(tensor.scalar_type(), str(where, ": tensor ", quoted(name))), name, tensor});
+    ordered.push_back(
+        {rank_of(tensor.scalar_type(), str(where, ": tensor ", in_quotes(name))), name, tensor});
   }
   std::sort(ordered.begin(), ordered.end(), [](const PlacedTensor& left, const PlacedTensor& right) {
     return std::tie(left.rank, left.name) < std::tie(right.rank, right.name);
@@ -277,7 +278,7 @@ std::string header_text(const std::vector<PlacedTensor>& ordered) {
   for (const auto& [rank, name, tensor] : ordered) {
     uint64_t end = offset + tensor.nbytes();
     header +=
-        str(",", quoted(name), R"(:{"dtype":")", kDtypes[rank].name, R"(","shape":)",
+        str(",", in_quotes(name), R"(:{"dtype":")", kDtypes[rank].name, R"(","shape":)",
             nlohmann::json(tensor.sizes().vec()).dump(), R"(,"data_offsets":[)", offset, ",", end, "]}");
     offset = end;
   }

@@ -63,6 +63,6 @@ class SafetensorsFile {
 void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors);
 
 /// Text in quotes, with control characters escaped, fit for a one-line message.
-std::string quoted(const std::string& text);
+std::string in_quotes(const std::string& text);
 
 }  // namespace cohort

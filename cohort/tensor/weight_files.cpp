@@ -38,7 +38,7 @@ std::map<std::string, std::string> read_index(const std::filesystem::path& path)
   std::map<std::string, std::string> shard_of;
   for (const auto& [name, shard] : weight_map->items()) {
     if (!shard.is_string() || !is_plain_shard_name(shard.get<std::string>())) {
-      throw FormatError(str(path.string(), ": tensor ", quoted(name), " lies in ", shard.dump(),
+      throw FormatError(str(path.string(), ": tensor ", in_quotes(name), " lies in ", shard.dump(),
                             ", which is not the plain name of a .safetensors file"));
     }
     shard_of.emplace(name, shard.get<std::string>());
@@ -71,7 +71,7 @@ void WeightReader::add_file(const std::string& file_name) {
   for (const auto& [name, info] : files_.back().tensors()) {
     auto [place, is_new] = file_of_.emplace(name, files_.size() - 1);
     if (!is_new) {
-      throw FormatError(str(files_.back().path().string(), ": tensor ", quoted(name), " is also in ",
+      throw FormatError(str(files_.back().path().string(), ": tensor ", in_quotes(name), " is also in ",
                             files_[place->second].path().string()));
     }
   }
@@ -81,21 +81,22 @@ void WeightReader::check_index(const std::map<std::string, std::string>& shard_o
   for (const auto& [name, shard] : shard_of) {
     auto found = file_of_.find(name);
     if (found == file_of_.end() || files_[found->second].path().filename() != shard) {
-      throw FormatError(str((model_dir_ / shard).string(), ": has no tensor ", quoted(name), ", which ",
+      throw FormatError(str((model_dir_ / shard).string(), ": has no tensor ", in_quotes(name), ", which ",
                             kIndexFile, " says it holds"));
     }
   }
   for (const auto& [name, file] : file_of_) {
     if (shard_of.count(name) == 0) {
       throw FormatError(
-          str(files_[file].path().string(), ": tensor ", quoted(name), " is not listed in ", kIndexFile));
+          str(files_[file].path().string(), ": tensor ", in_quotes(name), " is not listed in ", kIndexFile));
     }
   }
 }
 
 const SafetensorsFile& WeightReader::file_of(const std::string& name) const {
   auto found = file_of_.find(name);
-  if (found == file_of_.end()) throw FormatError(str(model_dir_.string(), ": has no tensor ", quoted(name)));
+  if (found == file_of_.end())
+    throw FormatError(str(model_dir_.string(), ": has no tensor ", in_quotes(name)));
   return files_[found->second];
 }
 

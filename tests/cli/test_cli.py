@@ -15,6 +15,7 @@ import shutil
 import struct
 import subprocess
 import tempfile
+import time
 import unittest
 
 # Threads that wait by spinning take the cores from each other where tests run side by side: 17 s became 0.8.
@@ -89,6 +90,19 @@ def read_lines(path):
 def prompt_rows():
     """Any ids of the vocabulary, those without a token in the tokenizer included."""
     return [{"prompt_ids": [(7 + 31 * i + 101 * n) % VOCABULARY for i in range(n)]} for n in PROMPT_LENGTHS]
+
+
+def is_gone_soon(pid):
+    """Whether a process ends within half a minute; a zombie waits only for whoever started it."""
+    for _ in range(3000):
+        try:
+            state = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        except OSError:
+            return True
+        if state in "ZX":
+            return True
+        time.sleep(0.01)
+    return False
 
 
 def num_parameters():
@@ -286,10 +300,10 @@ class RenderTest(CliTest):
         self.assertEqual(parse_lines(text), [{"text": "2 + 3"}])
 
     def test_wrong_arguments(self):
-        for time in ["now", "2027-03-04", "2027-02-30T00:00:00", "2027-03-04T05:06:07Z"]:
-            result = self.render("", "--now", time)
+        for now in ["now", "2027-03-04", "2027-02-30T00:00:00", "2027-03-04T05:06:07Z"]:
+            result = self.render("", "--now", now)
             self.assertEqual((result.returncode, result.stdout), (2, ""))
-            self.assertIn(f'--now must be a time such as 2027-03-04T05:06:07, not "{time}"', result.stderr)
+            self.assertIn(f'--now must be a time such as 2027-03-04T05:06:07, not "{now}"', result.stderr)
         result = self.render("", template=None)
         self.assertEqual(result.returncode, 2)
         self.assertIn("has no chat template", result.stderr)
@@ -846,12 +860,19 @@ class EvalTest(CliTest):
         judge = self.folder / "judge.py"
         judge.write_text(
             "import json, sys\n"
+            "def score(ids): return len(ids) % 2 + ids[0] % 2 / 2\n"
             "for line in sys.stdin:\n"
-            "    print(len(json.loads(line)['completion_ids']) % 2 + json.loads(line)['completion_ids'][0] % 2 / 2)\n"
-            "    sys.stdout.flush()\n"
+            "    request = json.loads(line)\n"
+            "    rewards = [{'id': row['id'], 'score': score(row['completion_ids'])} for row in request['rows']]\n"
+            "    print(json.dumps({'id': request['id'], 'rewards': rewards}), flush=True)\n"
+            "def judge(completion_ids, **columns): return list(map(score, completion_ids))\n"
         )
         options = ("--num-generations", 5, "--max-completion-length", 16, "--temperature", 2.0, "--seed", 9)
         result = self.evaluate("--reward", "command", "--command", f"python3 {judge}", *options)
+        words = ("--command", "python3", "--command", judge)
+        self.assertEqual(self.evaluate("--reward", "command", *words, *options), result)
+        by_function = self.evaluate("--reward", "python", "--function", f"{judge}:judge", *options)
+        self.assertEqual({**by_function, "reward": "command"}, result)
         output = self.folder / "samples.jsonl"
         self.cohort("sample", "--model", self.model, "--input", self.countdown, "--output", output, *options)
         rows = read_lines(output)
@@ -923,6 +944,94 @@ class VerifyTest(CliTest):
         lines = self.verify("--reward", "choice", rows=self.ROWS[:2] * 1500)
         self.assertEqual([line["score"] for line in lines], [1, 0] * 1500)
 
+    def table(self, **keys):
+        """A file with one [[reward]], whose values are texts and lists in JSON, which TOML reads too."""
+        path = self.folder / "own.toml"
+        lines = [f"{key} = {json.dumps(value)}\n" for key, value in {"name": "own", **keys}.items()]
+        path.write_text("[[reward]]\n" + "".join(lines))
+        return path
+
+    def test_a_program_of_ones_own(self):
+        program = self.folder / "own.py"
+        program.write_text(
+            "import json, sys\n"
+            "def answer(row):\n"
+            "    if row['completion'] == 'missing': return []\n"
+            "    if row['completion'] == 'text': return [{'id': row['id'], 'score': 'much'}]\n"
+            "    if row['completion'] == 'none': return [{'id': row['id'], 'score': None}]\n"
+            "    return [{'id': row['id'], 'score': int(row['completion']) + row['more']}]\n"
+            "for line in sys.stdin:\n"
+            "    request = json.loads(line)\n"
+            "    rewards = [entry for row in request['rows'][::-1] for entry in answer(row)]\n"
+            "    print(json.dumps({'id': request['id'], 'rewards': rewards}), flush=True)\n"
+        )
+        texts = [str(i) if i % 7 else ("missing", "text", "none")[i // 7 % 3] for i in range(70)]
+        rows = [{"completion": text, "more": i / 2} for i, text in enumerate(texts)]
+        for command in (["python3", str(program)], f"cd / && exec python3 {program}"):
+            table = self.table(type="command", command=command, workers=2, batch_size=4)
+            lines = self.verify("--reward-config", table, rows=rows)
+            self.assertEqual(
+                [line["score"] for line in lines], [i * 1.5 if i % 7 else None for i in range(70)]
+            )
+            for i, line in enumerate(lines):
+                expected = "ok" if i % 7 else ("error", "error", "skipped")[i // 7 % 3]
+                self.assertEqual(line["status"], expected)
+                if expected == "error":
+                    self.assertIn(f"verify.jsonl:{i + 1}: ", line["detail"])
+                self.assertTrue(expected == "ok" or line["detail"])
+
+    def test_a_python_function_as_trl_calls_it(self):
+        module = self.folder / "own_rewards.py"
+        module.write_text(
+            "print('loaded')\n"
+            "def texts(prompts, completions, completion_ids, answer, **columns):\n"
+            "    print('noise')\n"
+            "    return [None if a is None else float(p + c == a) + len(i)\n"
+            "            for p, c, i, a in zip(prompts, completions, completion_ids, answer)]\n"
+            "async def chats(prompts, completions, **columns):\n"
+            "    return [float([m['role'] for m in p + c] == ['user', 'assistant'] and c[0]['content'] == '4')\n"
+            "            for p, c in zip(prompts, completions)]\n"
+        )
+        table = self.table(type="python", function=f"{module}:texts", batch_size=3)
+        rows = [
+            {"prompt": "2+2=", "completion": "4", "completion_ids": [1, 2], "answer": "2+2=4"},
+            {"prompt": "2+2=", "completion": "5", "answer": "2+2=4"},
+            {"prompt": "2+2=", "completion": "5"},
+        ]
+        lines = self.verify("--reward-config", table, rows=rows)
+        self.assertEqual([line["score"] for line in lines], [3, 0, None])
+        self.assertEqual(lines[2]["status"], "skipped")
+        table = self.table(type="python", function=f"{module}:chats")
+        user, four = {"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}
+        rows = [
+            {"prompt": [user], "completion": [four]},
+            {"prompt": [user], "completion": "4"},
+            {"messages": [user, four]},
+            {"completion": [four]},
+        ]
+        lines = self.verify("--reward-config", table, rows=rows)
+        self.assertEqual([line["score"] for line in lines], [1, 1, 1, 0])
+
+    def test_a_killed_run_leaves_no_program(self):
+        program = self.folder / "sleeper.py"
+        pids = self.folder / "pids"
+        program.write_text(
+            "import os, pathlib, subprocess, time\n"
+            "input()\n"
+            "child = subprocess.Popen(['sleep', '1000']).pid\n"
+            f"pathlib.Path({str(pids)!r}).write_text(f'{{os.getpid()}} {{child}} ')\n"
+            "time.sleep(1000)\n"
+        )
+        source = write_lines(self.folder / "verify.jsonl", self.ROWS)
+        table = self.table(type="command", command=f"cd / && python3 {program}", timeout_s=1000)
+        arguments = ["verify", "--reward-config", table, "--input", source, "--output", self.folder / "OUT"]
+        with subprocess.Popen([PROGRAM, *map(str, arguments)]) as process:
+            while not pids.exists() or not pids.read_text().endswith(" "):
+                time.sleep(0.01)
+            process.kill()
+        for pid in pids.read_text().split():
+            self.assertTrue(is_gone_soon(pid))
+
 
 class BenchTest(CliTest):
     def test_every_measurement_stands_beside_its_ceiling(self):
@@ -987,8 +1096,8 @@ class RunTest(CliTest):
         cache_tokens = 192
         [[reward]]
         name = "hash"
-        type = "command"
-        command = "python3 {reward}"
+        type = "python"
+        function = "{reward}:hash_reward"
         [objective]
         loss_type = "grpo"
         [optimizer]
@@ -1317,6 +1426,8 @@ class WrongInputTest(CliTest):
         self.refused(ask, "--reward")
         self.refused([*ask, "--reward", "countdwn"], "countdwn", "countdown")
         self.refused([*ask, "--reward", "command"], "command")
+        self.refused([*ask, "--reward", "python"], "function", "FILE.py:NAME")
+        self.refused([*ask, "--reward", "python", "--function", "none.py:f"], "no file none.py")
         self.refused([*ask, "--reward", "format", "--command", "cat"], "command", "no effect")
         self.refused([*ask, "--reward", "format", "--timeout-s", 3], "timeout_s", "no effect")
         self.refused(

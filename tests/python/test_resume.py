@@ -20,8 +20,12 @@ RECORDS = ["metrics.jsonl", "completions.jsonl", "final/model.safetensors", "fin
 CONFIG = """{"architectures": ["LlamaForCausalLM"], "vocab_size": 416, "hidden_size": 64, "intermediate_size": 128,
 "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 32,
 "max_position_embeddings": 256, "tie_word_embeddings": true, "eos_token_id": 0, "initializer_range": 0.1}"""
-# Any program is a reward; this one gives every completion its own score, so that each group has a gradient.
-REWARD = "python3 -uc 'import sys,json,zlib\nfor l in sys.stdin: print(zlib.crc32(l.encode()) % 97 / 97)'"
+# Every completion has its own score, so that each group has a gradient.
+REWARD = """
+import zlib
+def hashed(prompts, completions, **columns):
+    return [zlib.crc32((p + c).encode()) % 97 / 97 for p, c in zip(prompts, completions)]
+"""
 
 
 def cohort(*arguments, **options):
@@ -47,6 +51,7 @@ class ResumeTest(unittest.TestCase):
             self.folder / "m",
         )
         cohort("data", "countdown", "--count", 40, "--seed", 1, "--output", self.folder / "train.jsonl")
+        (self.folder / "reward.py").write_text(REWARD)
         self.recipe = self.folder / "recipe.toml"
         self.recipe.write_text(f"""
             [model]
@@ -60,8 +65,8 @@ class ResumeTest(unittest.TestCase):
             max_completion_length = 24
             [[reward]]
             name = "hash"
-            type = "command"
-            command = '''{REWARD}'''
+            type = "python"
+            function = "{self.folder}/reward.py:hashed"
             [optimizer]
             learning_rate = 1e-3
             [train]

@@ -1,22 +1,17 @@
-// The command reward: its protocol, and every way in which a program can misbehave.
+// The command reward: what a program is asked, when it is started, and every way in which it can misbehave.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
-#include <filesystem>
-#include <fstream>
-#include <thread>
 
-#include "tests/core/test_files.h"
+#include "cohort/rewards/batch_protocol.h"
+#include "tests/rewards/programs.h"
 #include "tests/rewards/test_rows.h"
 
 namespace cohort {
 namespace {
-
-using std::filesystem::path;
 
 class CommandReward : public testing::Test {
  protected:
@@ -27,123 +22,144 @@ class CommandReward : public testing::Test {
     EXPECT_EQ(errno, ECHILD);
   }
 
-  void start(const std::string& command, double timeout_s = 20.0) {
+  void start(const std::vector<std::string>& command, double timeout_s = 20.0) {
     reward_ = make_reward({.name = "mine", .type = "command", .command = command, .timeout_s = timeout_s});
+  }
+
+  /// Starts a program of Python, see programs.h.
+  void start_python(const std::string& body, double timeout_s = 20.0) {
+    program_ = std::make_unique<Program>(body);
+    start(program_->command(), timeout_s);
   }
 
   RewardResult ask(const std::string& text = "text", Json fields = Json::object()) {
     return reward_->score(make_prompt(std::move(fields)), make_completion(text));
   }
 
-  // The lines that a program appended to `name`.
-  std::vector<std::string> lines(const std::string& name) {
-    std::ifstream file(folder_ / name);
-    std::vector<std::string> result;
-    for (std::string line; std::getline(file, line);) result.push_back(line);
-    return result;
+  std::vector<RewardResult> ask_for(const std::vector<std::string>& texts) {
+    const Prompt prompt = make_prompt({});
+    std::vector<Completion> completions;
+    for (const std::string& text : texts) completions.push_back(make_completion(text));
+    std::vector<RewardRow> rows;
+    for (const Completion& completion : completions) rows.push_back({prompt, completion});
+    return reward_->score_batch(rows);
   }
 
-  std::string in_folder(const std::string& name) const { return (folder_ / name).string(); }
+  std::vector<std::string> notes(const std::string& name) { return program_->notes(name); }
 
-  TemporaryDirectory directory_;
-  const path folder_ = directory_.path();
+  std::unique_ptr<Program> program_;
   std::unique_ptr<Reward> reward_;
 };
 
-TEST_F(CommandReward, SendsOneJsonLineAndReadsANumber) {
-  start("while read -r line; do printf '%s\\n' \"$line\" >> " + in_folder("seen") + "; echo 0.25; done");
-  Completion completion = make_completion("two\nlines \"quoted\"");
-  Prompt prompt =
-      make_prompt({{"answer", 4}, {"prompt_kind", {"a", 1.5}}, {"completion", "the column loses"}});
-  EXPECT_EQ(brief(reward_->score(prompt, completion)), "0.25 ok");
-  std::vector<std::string> seen = lines("seen");
-  ASSERT_EQ(seen.size(), 1u);
-  EXPECT_EQ(
-      seen[0],
-      R"({"prompt":"the prompt","completion":"two\nlines \"quoted\"","completion_ids":[1,2,3],"answer":4,)"
-      R"("prompt_kind":["a",1.5]})");
+TEST_F(CommandReward, SendsALineAndReadsALine) {
+  start_python(R"(
+def answer(request):
+    note("seen", json.dumps(request))
+    send(json.dumps({"id": request["id"], "rewards": [{"id": "1", "score": 0.5}, {"id": "0", "score": -2}]}) + "\n")
+)");
+  const std::vector<RewardResult> results = ask_for({"first", "second"});
+  EXPECT_EQ(brief(results[0]), "-2 ok");
+  EXPECT_EQ(brief(results[1]), "0.5 ok");
+  ASSERT_EQ(notes("seen").size(), 1u);
+  EXPECT_EQ(Json::parse(notes("seen")[0]), Json::parse(R"({"id": "b0", "rows": [
+                {"id": "0", "prompt": "the prompt", "completion": "first", "completion_ids": [1, 2, 3]},
+                {"id": "1", "prompt": "the prompt", "completion": "second", "completion_ids": [1, 2, 3]}]})"));
 }
 
-TEST_F(CommandReward, StartsTheProgramOnce) {
-  start("echo start >> " + in_folder("starts") + "; n=0; while read -r line; do n=$((n+1)); echo $n; done");
-  for (int i = 1; i <= 20; ++i) EXPECT_EQ(ask().score, i);
-  EXPECT_EQ(lines("starts").size(), 1u);
-}
-
-TEST_F(CommandReward, ReadsObjects) {
-  start("while read -r line; do echo '{\"reward\": -2, \"detail\": \"bad style\", \"more\": [1]}'; done");
-  RewardResult result = ask();
-  EXPECT_EQ(brief(result), "-2 ok");
-  EXPECT_EQ(result.detail, "bad style");
-}
-
-TEST_F(CommandReward, NullSkips) {
-  start(
-      "read -r a; echo null; read -r b; echo '{\"reward\": null, \"detail\": \"no tests\"}'; read -r c; echo "
-      "1");
-  EXPECT_EQ(brief(ask()), "0 skipped");
-  EXPECT_EQ(brief(ask()), "0 skipped");
-  EXPECT_EQ(brief(ask()), "1 ok");
-}
-
-TEST_F(CommandReward, PythonProgram) {
-  std::ofstream(folder_ / "reward.py") << "import json, sys\n"
-                                          "for line in sys.stdin:\n"
-                                          "    row = json.loads(line)\n"
-                                          "    score = float(row['completion'].strip() == row['answer'])\n"
-                                          "    print(json.dumps({'reward': score}), flush=True)\n";
-  start("python3 " + in_folder("reward.py"));
+TEST_F(CommandReward, ReadsColumnsAndTextThatIsCut) {
+  start_python("def score(row): return float(row['completion'].strip() == row['answer'])");
   EXPECT_EQ(brief(ask(" yes ", {{"answer", "yes"}})), "1 ok");
   EXPECT_EQ(brief(ask("no", {{"answer", "yes"}})), "0 ok");
   EXPECT_EQ(brief(ask("caf\xc3\xa9", {{"answer", "caf\xc3\xa9"}})), "1 ok");
   EXPECT_EQ(brief(ask("cut \xc3", {{"answer", "cut \xef\xbf\xbd"}})), "1 ok");
 }
 
+TEST_F(CommandReward, StartsTheProgramOnce) {
+  start_python(
+      "note('starts', os.getpid())\ncount = 0\ndef score(row):\n  global count\n  count += 1\n  return "
+      "count");
+  for (int i = 1; i <= 20; ++i) EXPECT_EQ(ask().score, i);
+  EXPECT_EQ(notes("starts").size(), 1u);
+}
+
+TEST_F(CommandReward, OneWordIsALineForTheShellAndSeveralAreAProgram) {
+  const std::string answer = R"({"id":"b0","rewards":[{"id":"0","score":3}]})";
+  start({"read -r line; x=3; echo '{\"id\":\"b0\",\"rewards\":[{\"id\":\"0\",\"score\":'$x'}]}'"});
+  EXPECT_EQ(brief(ask()), "3 ok");
+  start({"python3", "-c", "import sys; input(); print(sys.argv[1])", answer});
+  EXPECT_EQ(brief(ask()), "3 ok");
+  start({"sh", "-c", "read -r line; echo \"$1\"", "a $(name)", answer});
+  EXPECT_EQ(brief(ask()), "3 ok");
+}
+
 TEST_F(CommandReward, LargeLinesGoBothWays) {
   // Both lines are larger than a pipe's buffer.
-  start("while read -r line; do printf '{\"reward\": %d, \"detail\": \"%0200000d\"}\\n' ${#line} 0; done");
-  std::string text(1 << 18, 'x');
+  start_python(R"(
+def rewards(request):
+    return [{"id": "0", "score": len(request["rows"][0]["completion"]), "more": "x" * 200000}]
+)");
+  const std::string text(1 << 18, 'x');
   for (int i = 0; i < 2; ++i) {
-    RewardResult result = ask(text);
-    EXPECT_EQ(result.status, RewardStatus::kOk) << result.detail;
-    EXPECT_GT(result.score, text.size());
-    EXPECT_EQ(result.detail.size(), 200000u);
+    const RewardResult result = ask(text);
+    EXPECT_EQ(brief(result), "262144 ok") << result.detail;
   }
 }
 
-TEST_F(CommandReward, WhatIsNoFiniteNumberIsAnErrorThatNamesTheRow) {
-  for (const char* answer :
-       {"NaN", "nan", "Infinity", "1e999", "true", "\"1\"", "[1]", "{}", "{\"score\": 1}", "hello", "", "1 2",
-        "{\"reward\": \"1\"}", "{\"reward\": NaN}", "{\"reward\": true}", "\\377\\376"}) {
-    start("while read -r line; do printf '" + std::string(answer) + "\\n'; done");
-    RewardResult result = ask();
-    EXPECT_EQ(brief(result), "0 error") << answer;
-    EXPECT_NE(result.detail.find("rows.jsonl:5"), std::string::npos) << result.detail;
-    EXPECT_NO_THROW(Json(result.detail).dump()) << answer;
-  }
+TEST_F(CommandReward, ReadsAsLongAsTheLimit) {
+  start_python(R"(
+def answer(request):
+    line = json.dumps({"id": request["id"], "rewards": [{"id": "0", "score": 1}]})
+    send(line + " " * (int(request["rows"][0]["completion"]) - len(line)) + "\n")
+)");
+  EXPECT_EQ(brief(ask(str(kMaxReplyBytes))), "1 ok");
+  const RewardResult result = ask(str(kMaxReplyBytes + 1));
+  EXPECT_EQ(brief(result), "0 error");
+  EXPECT_NE(result.detail.find("4 MiB"), std::string::npos) << result.detail;
 }
 
-TEST_F(CommandReward, StartsAnewAfterAnError) {
-  start("echo start >> " + in_folder("starts") + "; read -r line; echo oops; read -r line; echo 1");
-  EXPECT_EQ(brief(ask()), "0 error");
-  EXPECT_EQ(brief(ask()), "0 error");
-  EXPECT_EQ(lines("starts").size(), 2u);
+TEST_F(CommandReward, TheRequestOfAProgramThatDiedIsTriedOnceMore) {
+  start_python(R"(
+def answer(request):
+    note("seen", json.dumps(request))
+    completion = request["rows"][0]["completion"]
+    if completion == "always" or completion == "once" and len(open("seen").readlines()) == 1: os._exit(3)
+    send(json.dumps({"id": request["id"], "rewards": [{"id": "0", "score": 4}]}) + "\n")
+)");
+  EXPECT_EQ(brief(ask("once")), "4 ok");
+  ASSERT_EQ(notes("seen").size(), 2u);
+  EXPECT_EQ(notes("seen")[0], notes("seen")[1]);
+  const RewardResult result = ask("always");
+  EXPECT_EQ(brief(result), "0 error");
+  EXPECT_NE(result.detail.find("rows.jsonl:5: the program ended with exit status 3"), std::string::npos)
+      << result.detail;
+  EXPECT_EQ(notes("seen").size(), 4u);
 }
 
-TEST_F(CommandReward, DeathIsAnErrorWithItsStatus) {
-  start("read -r line; exit 3");
-  EXPECT_NE(ask().detail.find("exit status 3"), std::string::npos);
-  start("read -r line; kill -SEGV $$");
+TEST_F(CommandReward, DeathIsAnErrorWithItsReason) {
+  start_python("def score(row): os.kill(os.getpid(), signal.SIGSEGV)");
   EXPECT_NE(ask().detail.find("signal 11"), std::string::npos);
-  start("exec /no/such/program");
-  RewardResult result = ask();
-  EXPECT_EQ(result.status, RewardStatus::kError);
-  start("python3 -c 'raise SystemExit(7)'");
-  EXPECT_EQ(ask().status, RewardStatus::kError);
+  start({"exec /no/such/program"});
+  EXPECT_NE(ask().detail.find("exit status 127"), std::string::npos);
+  start({"/no/such/program", "argument"});
+  EXPECT_NE(ask().detail.find("cannot start /no/such/program"), std::string::npos);
+}
+
+TEST_F(CommandReward, AProgramThatCannotStartIsNoForkStorm) {
+  program_ = std::make_unique<Program>("");
+  start({"echo start >> " + (program_->path() / "starts").string() + "; exit 5"});
+  for (int i = 0; i < 100; ++i) {
+    const RewardResult result = ask();
+    EXPECT_EQ(brief(result), "0 error");
+    EXPECT_NE(result.detail.find("exit status 5"), std::string::npos) << result.detail;
+    EXPECT_EQ(result.detail.find("times in a row") != std::string::npos, i > 1) << result.detail;
+  }
+  EXPECT_LE(notes("starts").size(), 6u);  // more where the test takes longer than the pause
 }
 
 TEST_F(CommandReward, AProgramThatDiedBetweenCallsIsReplacedWithoutHarm) {
-  start("read -r line; echo 1");
+  start_python(
+      "def answer(request):\n  global answer_\n  send(json.dumps({'id': request['id'], 'rewards': "
+      "[{'id': '0', 'score': 1}]}) + '\\n')\n  sys.exit()");
   EXPECT_EQ(brief(ask()), "1 ok");
   siginfo_t info;
   ASSERT_EQ(waitid(P_ALL, 0, &info, WEXITED | WNOWAIT), 0);
@@ -153,94 +169,153 @@ TEST_F(CommandReward, AProgramThatDiedBetweenCallsIsReplacedWithoutHarm) {
 TEST_F(CommandReward, WritingToADeadProgramDoesNotEndUs) {
   ASSERT_EQ(signal(SIGPIPE, SIG_DFL), SIG_DFL);
   // It closes its input, but lives on: the line can't be delivered.
-  start("exec 0<&-; sleep 100");
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  RewardResult result = ask(std::string(1 << 20, 'x'));
+  start({"exec 0<&-; sleep 100"});
+  const RewardResult result = ask(std::string(1 << 20, 'x'));
   EXPECT_EQ(result.status, RewardStatus::kError);
   sigset_t pending;
   sigpending(&pending);
   EXPECT_EQ(sigismember(&pending, SIGPIPE), 0);
 }
 
-TEST_F(CommandReward, HangIsATimeoutAndKillsTheWholeGroup) {
-  // The grandchild holds the output open, too.
-  start("sleep 1000 & echo $! > " + in_folder("pid") + "; read -r line; sleep 1000", 1.0);
-  RewardResult result = ask();
+TEST_F(CommandReward, AHangIsATimeoutAndKillsTheWholeGroup) {
+  // What it started holds the output open, too; and nobody heeds a polite signal.
+  start_python(R"(
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+def answer(request):
+    note("pid", subprocess.Popen(["sleep", "1000"]).pid)
+    time.sleep(1000)
+)",
+               2.0);
+  const RewardResult result = ask();
   EXPECT_EQ(brief(result), "0 timeout");
-  EXPECT_NE(result.detail.find("rows.jsonl:5"), std::string::npos) << result.detail;
-  ASSERT_EQ(lines("pid").size(), 1u);
-  pid_t grandchild = std::stoi(lines("pid")[0]);
-  // It is init's to reap; until then it is a zombie, which signal 0 still finds.
-  bool is_gone = false;
-  for (int i = 0; i < 500 && !is_gone; ++i) {
-    std::ifstream stat("/proc/" + std::to_string(grandchild) + "/stat");
-    std::string id, name, state;
-    is_gone = !(stat >> id >> name >> state) || state == "Z" || state == "X";
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  EXPECT_TRUE(is_gone);
+  EXPECT_EQ(result.detail,
+            "rows.jsonl:5: no answer within 2 s, the program's start included; `timeout_s` is the limit");
+  ASSERT_EQ(notes("pid").size(), 1u);  // and not tried again
+  EXPECT_TRUE(is_gone_soon(std::stoi(notes("pid")[0])));
+}
+
+TEST_F(CommandReward, AProgramThatSignalsItsGroupEndsOnlyItself) {
+  start_python(R"(
+def score(row):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    os.killpg(0, signal.SIGTERM)
+    return 1
+)");
+  EXPECT_EQ(brief(ask()), "1 ok");
+  EXPECT_EQ(brief(ask()), "1 ok");
+}
+
+TEST_F(CommandReward, AChildThatKeepsTheOutputOpenHidesNoDeath) {
+  start_python("def answer(request):\n  note('pid', subprocess.Popen(['sleep', '1000']).pid)\n  os._exit(9)",
+               300.0);
+  const RewardResult result = ask();
+  EXPECT_EQ(brief(result), "0 error");
+  EXPECT_NE(result.detail.find("exit status 9"), std::string::npos) << result.detail;
+  ASSERT_EQ(notes("pid").size(), 2u);
+  for (const std::string& pid : notes("pid")) EXPECT_TRUE(is_gone_soon(std::stoi(pid)));
 }
 
 TEST_F(CommandReward, ALateAnswerNeverReachesTheNextCompletion) {
-  start("read -r line; case $line in *slow*) sleep 3;; esac; echo 7; while read -r line; do echo 8; done",
-        1.5);
+  start_python("def score(row):\n  if row['completion'] == 'slow': time.sleep(6)\n  return 7", 3.0);
+  EXPECT_EQ(brief(ask("quick")), "7 ok");
   EXPECT_EQ(brief(ask("slow")), "0 timeout");
   EXPECT_EQ(brief(ask("quick")), "7 ok");
-  EXPECT_EQ(brief(ask("quick")), "8 ok");
 }
 
 TEST_F(CommandReward, ATimeoutAlsoEndsAProgramThatNeverReads) {
-  start("exec sleep 1000", 0.3);
+  start({"exec sleep 1000"}, 0.3);
   EXPECT_EQ(brief(ask(std::string(1 << 20, 'x'))), "0 timeout");
 }
 
+TEST_F(CommandReward, ATrickleIsLateToo) {
+  start_python("def answer(request):\n  while True:\n    send('1')\n    time.sleep(0.001)", 1.0);
+  EXPECT_EQ(brief(ask()), "0 timeout");
+}
+
 TEST_F(CommandReward, MoreThanOneLineIsAnError) {
-  start("while read -r line; do printf '1\\n2\\n'; done");
-  EXPECT_EQ(brief(ask()), "0 error");
-  // A second line that comes later is found before the next completion is sent.
-  const std::string go = in_folder("go"), sent = in_folder("sent");
-  start("read -r line; if [ -e " + go + " ]; then echo 1; else echo 1; while [ ! -e " + go +
-        " ]; do sleep 0.01; done; echo 2; touch " + sent + "; fi; read -r line");
-  EXPECT_EQ(brief(ask()), "1 ok");
-  std::ofstream(go).close();
-  for (int i = 0; i < 2000 && !std::filesystem::exists(sent); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  EXPECT_EQ(brief(ask()), "1 ok");
+  start_python(
+      "def answer(request):\n  line = json.dumps({'id': request['id'], 'rewards': "
+      "[{'id': '0', 'score': 1}]}) + '\\n'\n  send(line + line)");
+  const RewardResult result = ask();
+  EXPECT_EQ(brief(result), "0 error");
+  EXPECT_NE(result.detail.find("more than one line"), std::string::npos) << result.detail;
 }
 
-TEST_F(CommandReward, OversizeOutputIsAnError) {
-  for (const char* flood : {"yes x | tr -d '\\n'", "head -c 3000000 /dev/zero | tr '\\0' '['"}) {
-    start("read -r line; " + std::string(flood) + "; echo; sleep 100");
-    RewardResult result = ask();
+TEST_F(CommandReward, ALineThatComesLaterIsFoundBeforeTheNextRequest) {
+  start_python(R"(
+note("starts", os.getpid())
+def answer(request):
+    send(json.dumps({"id": request["id"], "rewards": [{"id": "0", "score": 1}]}) + "\n")
+    while not os.path.exists("go"): time.sleep(0.01)
+    send(json.dumps({"id": "b1", "rewards": [{"id": "0", "score": 99}]}) + "\n")
+    note("sent", "")
+)");
+  EXPECT_EQ(brief(ask()), "1 ok");
+  write_text(program_->path() / "go", "");
+  while (notes("sent").empty()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  std::filesystem::remove(program_->path() / "go");
+  EXPECT_EQ(brief(ask()), "1 ok");
+  EXPECT_EQ(notes("starts").size(), 2u);
+}
+
+TEST_F(CommandReward, AnAnswerBeforeTheRequestIsReadIsAnError) {
+  const std::string answer = R"(print('{"id":"b0","rewards":[{"id":"0","score":1}]}', flush=True))";
+  start({"python3", "-c", answer + "; import time; time.sleep(1000)"});
+  for (const std::string& text : {std::string("short"), std::string(1 << 20, 'x')}) {
+    const RewardResult result = ask(text);
     EXPECT_EQ(brief(result), "0 error");
-    EXPECT_NE(result.detail.find("1 MiB"), std::string::npos) << result.detail;
+    EXPECT_NE(result.detail.find("before it had read"), std::string::npos) << result.detail;
+    start({"python3", "-c", answer + "; import time; time.sleep(1000)"});
   }
 }
 
-TEST_F(CommandReward, DeeplyNestedOutputIsAnError) {
-  start(
-      "read -r line; head -c 500000 /dev/zero | tr '\\0' '['; head -c 500000 /dev/zero | tr '\\0' ']'; echo");
-  EXPECT_EQ(brief(ask()), "0 error");
+TEST_F(CommandReward, AFloodIsAnErrorAndNotHeld) {
+  rusage before, after;
+  getrusage(RUSAGE_SELF, &before);
+  start_python("def answer(request):\n  for i in range(1000): send('x' * 1000000)");
+  const RewardResult result = ask();
+  EXPECT_EQ(brief(result), "0 error");
+  EXPECT_NE(result.detail.find("longer than 4 MiB"), std::string::npos) << result.detail;
+  getrusage(RUSAGE_SELF, &after);
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 64 << 10);  // KiB
+}
+
+TEST_F(CommandReward, AReplyThatIsNoneIsReplacedAndARowsFailureIsNot) {
+  start_python(R"(
+note("starts", os.getpid())
+def answer(request):
+    completion = request["rows"][0]["completion"]
+    if completion == "noise": return send("noise\n")
+    score = "text" if completion == "text" else 1
+    send(json.dumps({"id": request["id"], "rewards": [{"id": "0", "score": score}]}) + "\n")
+)");
+  EXPECT_EQ(brief(ask("right")), "1 ok");
+  EXPECT_EQ(brief(ask("text")), "0 error");
+  EXPECT_EQ(brief(ask("right")), "1 ok");
+  EXPECT_EQ(notes("starts").size(), 1u);
+  EXPECT_EQ(brief(ask("noise")), "0 error");
+  EXPECT_EQ(brief(ask("right")), "1 ok");
+  EXPECT_EQ(notes("starts").size(), 2u);
 }
 
 TEST_F(CommandReward, EndOfInputLetsTheProgramFinish) {
-  start("while read -r line; do echo 1; done; echo finished >> " + in_folder("end"));
+  start_python("def score(row): return 1\nimport atexit\natexit.register(note, 'end', '')");
   ask();
   reward_.reset();
-  EXPECT_EQ(lines("end").size(), 1u);
+  EXPECT_EQ(notes("end").size(), 1u);
 }
 
 TEST_F(CommandReward, InheritsNoFilesOfOurs) {
   // Two programs at a time: the second must not hold the first one's input open, or the first would never see
   // its end.
-  start("while read -r line; do echo 1; done; echo finished >> " + in_folder("end"));
+  start_python("def score(row): return 1\nimport atexit\natexit.register(note, 'end', '')");
   ask();
+  const std::unique_ptr<Program> program = std::move(program_);
   std::unique_ptr<Reward> first = std::move(reward_);
-  start("while read -r line; do echo 2; done");
+  start_python("def score(row): return 2");
   ask();
   first.reset();
-  EXPECT_EQ(lines("end").size(), 1u);
+  EXPECT_EQ(program->notes("end").size(), 1u);
 }
 
 }  // namespace

@@ -263,9 +263,16 @@ TEST(MakeReward, NamesTheNearestType) {
 }
 
 TEST(MakeReward, RefusesSettingsThatAreMissingOrWithoutEffect) {
-  EXPECT_THROW(make_reward({.name = "format", .command = "cat"}), ConfigError);
+  EXPECT_THROW(make_reward({.name = "format", .command = {"cat"}}), ConfigError);
   EXPECT_THROW(make_reward({.name = "mine", .type = "command"}), ConfigError);
-  EXPECT_THROW(make_reward({.name = "mine", .type = "command", .command = "cat", .timeout_s = 0.0}),
+  EXPECT_THROW(make_reward({.name = "mine", .type = "command", .command = {""}}), ConfigError);
+  EXPECT_THROW(make_reward({.name = "mine", .type = "command", .command = {"cat"}, .timeout_s = 0.0}),
+               ConfigError);
+  EXPECT_THROW(make_reward({.name = "mine", .type = "command", .command = {"cat"}, .workers = 0}),
+               ConfigError);
+  EXPECT_THROW(make_reward({.name = "mine", .type = "command", .command = {"cat"}, .batch_size = 0}),
+               ConfigError);
+  EXPECT_THROW(make_reward({.name = "mine", .type = "command", .command = {"cat"}, .function = "a.py:f"}),
                ConfigError);
   EXPECT_THROW(make_reward({.name = "format", .weight = std::numeric_limits<double>::infinity()}),
                ConfigError);

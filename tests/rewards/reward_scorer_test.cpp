@@ -4,15 +4,20 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "tests/rewards/programs.h"
 #include "tests/rewards/test_rows.h"
 
 namespace cohort {
 namespace {
 
-const char* kEcho =
-    "while read -r line; do case $line in *fail*) echo x;; *skip*) echo null;; *) echo 0.5;; esac; done";
+// Half a point, unless the completion says otherwise.
+const char* kHalf = R"(
+def score(row):
+    return "text" if "fail" in row["completion"] else None if "skip" in row["completion"] else 0.5
+)";
 
 TEST(RewardScorer, FillsTheMatrixByGroupAndSample) {
   RewardScorer scorer({{.name = "countdown"}, {.name = "shape", .type = "format", .weight = 0.5}});
@@ -39,7 +44,9 @@ TEST(RewardScorer, FillsTheMatrixByGroupAndSample) {
 }
 
 TEST(RewardScorer, AProgramThatFailsOnSomeRowsSpoilsOnlyThem) {
-  RewardScorer scorer({{.name = "mine", .type = "command", .command = kEcho}, {.name = "format"}});
+  const Program program(kHalf);
+  RewardScorer scorer(
+      {{.name = "mine", .type = "command", .command = program.command()}, {.name = "format"}});
   for (int64_t sample = 0; sample < 9; ++sample) {
     const char* text = sample % 3 == 0 ? "good" : sample % 3 == 1 ? "fail" : "skip";
     scorer.submit(0, sample, make_prompt({}), make_completion(text));
@@ -67,8 +74,9 @@ TEST(RewardScorer, ScoresAreClippedAndGated) {
 }
 
 TEST(RewardScorer, AGateThatFailedFailsWhatItGates) {
+  const Program program(kHalf);
   RewardScorer scorer({{.name = "right", .type = "regex", .required = "mine", .pattern = "fail"},
-                       {.name = "mine", .type = "command", .command = kEcho}});
+                       {.name = "mine", .type = "command", .command = program.command()}});
   for (const char* text : {"fail", "skip fail", "good"}) {
     static int64_t sample = 0;
     scorer.submit(0, sample++, make_prompt({}), make_completion(text));
@@ -119,8 +127,94 @@ TEST(RewardScorer, ManyGroupsFromManyThreads) {
   for (std::thread& thread : threads) thread.join();
 }
 
+TEST(RewardScorer, BatchesOfSeveralWorkersLandAtTheirCompletions) {
+  const Program program(R"(
+import random
+def rewards(request):
+    note("sizes", len(request["rows"]))
+    time.sleep(random.random() * 0.01)
+    list = [{"id": row["id"], "score": int(row["completion"]) + row["shift"]} for row in request["rows"]]
+    random.shuffle(list)
+    return list
+)");
+  RewardScorer scorer(
+      {{.name = "format"},
+       {.name = "mine", .type = "command", .command = program.command(), .workers = 3, .batch_size = 5}});
+  constexpr int64_t kNumGroups = 12, kGroupSize = 9;
+  for (int64_t sample = kGroupSize - 1; sample >= 0; --sample) {
+    for (int64_t group = 0; group < kNumGroups; ++group)
+      scorer.submit(group, sample, make_prompt({{"shift", 1000 * group}}), make_completion(str(sample)));
+  }
+  for (int64_t group = kNumGroups - 1; group >= 0; --group) {
+    const RewardMatrix matrix = scorer.take(group);
+    for (int64_t sample = 0; sample < kGroupSize; ++sample)
+      EXPECT_EQ(brief(matrix.at(sample, 1)), str(1000 * group + sample, " ok"));
+  }
+  int64_t num_rows = 0, largest = 0;
+  for (const std::string& size : program.notes("sizes")) {
+    num_rows += std::stoi(size);
+    largest = std::max<int64_t>(largest, std::stoi(size));
+  }
+  EXPECT_EQ(num_rows, kNumGroups * kGroupSize);
+  EXPECT_EQ(largest, 5);
+}
+
+TEST(RewardScorer, AWorkerTakesWhatWaitsAndLeavesTheOthersTheirShare) {
+  // The first request waits until all rows are there.
+  const char* body = R"(
+def rewards(request):
+    note("sizes", len(request["rows"]))
+    while not os.path.exists("go"): time.sleep(0.01)
+    return [{"id": row["id"], "score": 1} for row in request["rows"]]
+)";
+  for (const int64_t workers : {1, 2}) {
+    const Program program(body);
+    RewardScorer scorer({{.name = "mine",
+                          .type = "command",
+                          .command = program.command(),
+                          .workers = workers,
+                          .batch_size = 4}});
+    for (int64_t sample = 0; sample < 10 + workers; ++sample) {
+      scorer.submit(0, sample, make_prompt({}), make_completion(""));
+      // One row for each worker, then ten that must wait.
+      while (sample < workers && std::ssize(program.notes("sizes")) <= sample)
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    write_text(program.path() / "go", "");
+    scorer.take(0);
+    std::vector<std::string> sizes = program.notes("sizes");
+    std::sort(sizes.begin(), sizes.end());
+    // After the first ones: one worker takes 4 of 10, 4 of 6, 2 of 2; two take 4 of 10, 3 of 6, 2 of 3, 1
+    // of 1.
+    EXPECT_EQ(sizes, workers == 1 ? (std::vector<std::string>{"1", "2", "4", "4"})
+                                  : (std::vector<std::string>{"1", "1", "1", "2", "3", "4"}));
+  }
+}
+
+TEST(RewardScorer, WorkersRunAtTheSameTime) {
+  const Program program(R"(
+def score(row):
+    note("running", os.getpid())
+    while len(open("running").readlines()) < 3: time.sleep(0.01)
+    return 1
+)");
+  RewardScorer scorer({{.name = "mine",
+                        .type = "command",
+                        .command = program.command(),
+                        .timeout_s = 60.0,
+                        .workers = 3,
+                        .batch_size = 1}});
+  for (int64_t sample = 0; sample < 3; ++sample)
+    scorer.submit(0, sample, make_prompt({}), make_completion(""));
+  const RewardMatrix matrix = scorer.take(0);
+  for (int64_t sample = 0; sample < 3; ++sample) EXPECT_EQ(brief(matrix.at(sample, 0)), "1 ok");
+  std::vector<std::string> pids = program.notes("running");
+  std::sort(pids.begin(), pids.end());
+  EXPECT_EQ(std::unique(pids.begin(), pids.end()) - pids.begin(), 3);
+}
+
 TEST(RewardScorer, DropsWhatIsUnderWay) {
-  RewardScorer scorer({{.name = "mine", .type = "command", .command = "sleep 100", .timeout_s = 0.2}});
+  RewardScorer scorer({{.name = "mine", .type = "command", .command = {"sleep 100"}, .timeout_s = 0.2}});
   for (int64_t sample = 0; sample < 100; ++sample)
     scorer.submit(0, sample, make_prompt({}), make_completion(""));
   // Leaving the scope waits for one call, not for a hundred; the test's time limit would tell.

@@ -257,7 +257,7 @@ TEST(CodeReward, AFailureOfTheSandboxIsNoScore) {
   TemporaryDirectory folder;
   std::filesystem::copy_file("/bin/true", folder.path() / "true");
   const auto reward = make_reward({.name = "code",
-                                   .command = (folder.path() / "true").string() + " {source}",
+                                   .command = {(folder.path() / "true").string() + " {source}"},
                                    .language = "bash",
                                    .workers = 1,
                                    .waive_layers = waived_layers()});
@@ -277,7 +277,7 @@ TEST(CodeReward, RefusesSettings) {
   const std::string message =
       message_of<ConfigError>([] { make_reward({.name = "code", .language = "pyhton"}); });
   EXPECT_NE(message.find("\"python\""), std::string::npos) << message;
-  EXPECT_THROW(make_reward({.name = "code", .command = "/no/such/python {source}"}), ConfigError);
+  EXPECT_THROW(make_reward({.name = "code", .command = {"/no/such/python", "{source}"}}), ConfigError);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ class Macro : public Callable {
     return {};
   }
   std::optional<std::string> repr() const override {
-    return function_.name.empty() ? "<Macro anonymous>" : "<Macro " + quoted(function_.name) + ">";
+    return function_.name.empty() ? "<Macro anonymous>" : "<Macro " + in_quotes(function_.name) + ">";
   }
 
  private:

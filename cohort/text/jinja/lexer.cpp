@@ -267,7 +267,7 @@ class Lexer {
       return advance(pos_ + 2);
     }
     if (c == '\0' || std::string_view("+-/*%~[](){}><=.:|,;").find(c) == kNone)
-      fail(str("unexpected char ", quoted(std::string_view(source_).substr(
+      fail(str("unexpected char ", in_quotes(std::string_view(source_).substr(
                                        pos_, byte_offset(std::string_view(source_).substr(pos_), 1)))));
     if (c == '(' || c == '[' || c == '{') open += c == '(' ? ')' : static_cast<char>(c + 2);
     if (c == ')' || c == ']' || c == '}') {

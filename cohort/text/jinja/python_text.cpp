@@ -227,7 +227,7 @@ std::string replace(std::string_view text, std::string_view part, std::string_vi
   return result.append(text.substr(start));
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   const bool has_single = text.find('\'') != std::string_view::npos;
   const char quote = has_single && text.find('"') == std::string_view::npos ? '"' : '\'';
   std::string result(1, quote);

@@ -62,7 +62,7 @@ std::string swap_case(std::string_view text);
 std::string case_fold(std::string_view text);
 
 /// repr(): quoted, with escapes for what is not printable.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 /// repr() of a float: the shortest digits that read back as the same number.
 std::string float_repr(double number);

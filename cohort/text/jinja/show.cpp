@@ -108,7 +108,7 @@ void write_repr(Writer& out, const Value& value) {
   } else if (value.is_undefined() || value.is_missing()) {
     out.add("Undefined");
   } else if (const Text* text = value.get<Text>()) {
-    out.add(text->markup ? str("Markup(", quoted(text->utf8), ")") : quoted(text->utf8));
+    out.add(text->markup ? str("Markup(", in_quotes(text->utf8), ")") : in_quotes(text->utf8));
   } else if (const Range* range = value.get<Range>()) {
     out.add(range_repr(*range));
   } else {

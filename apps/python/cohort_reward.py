@@ -1,0 +1,152 @@
+"""Serves a Python reward function, written as TRL's GRPOTrainer calls them, to Cohort's reward type `python`.
+
+    python3 cohort_reward.py my_rewards.py:my_reward       # or package.module:my_reward
+
+Answers each line of standard input, {"id": "b7", "rows": [{"id": "0", "prompt", "completion",
+"completion_ids", ...columns}]}, with a line {"id": "b7", "rewards": [{"id": "0", "score": 0.5}]}. The
+function, plain or async, is called as
+
+    my_reward(prompts=..., completions=..., completion_ids=..., **columns, log_extra=..., log_metric=...)
+
+with lists that have an item per row, and returns a list of numbers; None leaves a row out. The prompts and
+completions of conversations are lists of messages, others are strings. Needs nothing but Python 3.9.
+"""
+
+import asyncio
+import importlib
+import importlib.util
+import inspect
+import json
+import math
+import os
+import pathlib
+import reprlib
+import sys
+import traceback
+
+OWN_KEYS = ("id", "id_column", "prompt", "prompt_messages", "completion", "completion_ids")
+
+
+def load(place):
+    """The function of "FILE.py:NAME" or "MODULE:NAME"; NAME may have dots."""
+    source, _, name = place.rpartition(":")
+    if source.endswith(".py"):
+        path = pathlib.Path(source).resolve()
+        sys.path.insert(0, str(path.parent))
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        found = importlib.util.module_from_spec(spec)
+        sys.modules[path.stem] = found
+        spec.loader.exec_module(found)
+    else:
+        sys.path.insert(0, os.getcwd())
+        found = importlib.import_module(source)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def to_arguments(rows):
+    """The keyword arguments for `rows`: a column that a row lacks is None there."""
+    names = {name for row in rows for name in row if name not in OWN_KEYS}
+    arguments = {name: [row.get(name) for row in rows] for name in names}
+    if any("id_column" in row for row in rows):
+        arguments["id"] = [row.get("id_column") for row in rows]
+    arguments["prompts"] = [row.get("prompt_messages", row["prompt"]) for row in rows]
+    arguments["completions"] = [
+        [{"role": "assistant", "content": row["completion"]}]
+        if "prompt_messages" in row
+        else row["completion"]
+        for row in rows
+    ]
+    arguments["completion_ids"] = [row["completion_ids"] for row in rows]
+    return arguments
+
+
+def to_answer(value):
+    """The members of a row's answer for what the function returned for it."""
+    if value is None:
+        return {"score": None}
+    try:
+        # Numbers of any library; float() would read texts, too.
+        score = math.nan if isinstance(value, (str, bytes, bytearray)) else float(value)
+    except Exception:
+        score = math.nan
+    if not math.isfinite(score):
+        return {"error": f"the function returned {reprlib.repr(value)}, which is no finite number"}
+    return {"score": score}
+
+
+class RewardFunction:
+    def __init__(self, place):
+        self.place = place
+        self.function = None
+        self.failure = None
+        # One loop for all calls: clients that a function keeps belong to the loop they were made in.
+        self.loop = asyncio.new_event_loop()
+        try:
+            self.function = load(place)
+        except (Exception, SystemExit) as error:
+            self.failure = f"{place} can't be loaded: {last_line(error)}"
+
+    def answers(self, rows):
+        """The answers to `rows`, in order, without their ids."""
+        if self.function is None:
+            return [{"error": self.failure}] * len(rows)
+        details = [[] for _ in rows]
+
+        def log_extra(column, values):
+            for detail, value in zip(details, values):
+                detail.append(f"{column} = {value}")
+
+        try:
+            values = self.call(rows, log_extra)
+        except (Exception, SystemExit) as error:
+            return [{"error": last_line(error)}] * len(rows)
+        if len(values) != len(rows):
+            error = f"the function returned {len(values)} rewards for {len(rows)} completions"
+            return [{"error": error}] * len(rows)
+        return [
+            {**to_answer(value), **({"detail": ", ".join(detail)} if detail else {})}
+            for value, detail in zip(values, details)
+        ]
+
+    def call(self, rows, log_extra):
+        values = self.function(**to_arguments(rows), log_extra=log_extra, log_metric=lambda name, value: None)
+        if inspect.isawaitable(values):
+            values = self.loop.run_until_complete(values)
+        return list(values)
+
+
+def last_line(error):
+    """The exception as the last line of its traceback, all of which goes to standard error."""
+    traceback.print_exception(type(error), error, error.__traceback__)
+    return traceback.format_exception_only(type(error), error)[-1].strip()
+
+
+def take_standard_streams():
+    """Requests and replies keep the pipes; what the function and its children read and print goes elsewhere."""
+    requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
+    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return requests, replies
+
+
+def main():
+    if len(sys.argv) != 2 or ":" not in sys.argv[1]:
+        sys.exit(__doc__)
+    requests, replies = take_standard_streams()
+    function = RewardFunction(sys.argv[1])
+    for line in requests:
+        request = json.loads(line)
+        rows = request["rows"]
+        rewards = [{"id": row["id"], **answer} for row, answer in zip(rows, function.answers(rows))]
+        replies.write(json.dumps({"id": request["id"], "rewards": rewards}) + "\n")
+        replies.flush()
+
+
+if __name__ == "__main__":
+    main()

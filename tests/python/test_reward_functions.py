@@ -1,0 +1,270 @@
+"""The program that serves Python reward functions, from outside: what the function gets, and what its failures cost.
+
+python3 tests/python/test_reward_functions.py
+
+Plain python3, no packages.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+ADAPTER = pathlib.Path(__file__).resolve().parents[2] / "apps/python/cohort_reward.py"
+
+FUNCTIONS = """
+import asyncio, decimal, fractions, functools, os, subprocess, sys
+
+print("noise at import")
+calls = 0
+
+def lengths(completions, **columns):
+    return [float(len(text)) for text in completions]
+
+def arguments(**columns):
+    global calls
+    calls += 1
+    columns = {name: value for name, value in columns.items() if name not in ("log_extra", "log_metric")}
+    columns["log"] = calls
+    raise RuntimeError(repr(columns))
+
+def values(completions, **columns):
+    table = {
+        "none": None, "one": 1, "true": True, "half": fractions.Fraction(1, 2), "tenth": decimal.Decimal("0.1"),
+        "nan": float("nan"), "infinity": float("inf"), "text": "1", "bytes": b"1", "list": [1], "object": object(),
+        "large": 10 ** 400, "broken": Broken(),
+    }
+    return [table[text] for text in completions]
+
+class Broken:
+    def __float__(self): raise OSError("no number")
+    def __repr__(self): raise OSError("no text")
+
+def too_few(completions, **columns):
+    return [1.0] * (len(completions) - 1)
+
+def no_list(completions, **columns):
+    return 1.0
+
+def generated(completions, **columns):
+    return (i for i, text in enumerate(completions))
+
+def prints(completions, **columns):
+    print("noise")
+    os.write(1, b"more noise")
+    subprocess.run(["echo", "noise of a child"])
+    return [float(sys.stdin.read() == "")] * len(completions)
+
+def leaves(completions, **columns):
+    sys.exit("goodbye")
+
+def strict(completions, answer):
+    return [1.0] * len(completions)
+
+def logs(completions, log_extra, log_metric, **columns):
+    log_extra("seen", completions)
+    log_extra("number", range(len(completions)))
+    log_metric("accuracy", 0.5)
+    return [1.0] * len(completions)
+
+first_loop = None
+
+async def later(completions, **columns):
+    global first_loop
+    first_loop = first_loop or asyncio.get_running_loop()
+    await asyncio.sleep(0.001)
+    return [float(first_loop is asyncio.get_running_loop())] * len(completions)
+
+partly = functools.partial(later, answer=["x"])
+
+class Rewards:
+    @staticmethod
+    def lengths(completions, **columns): return [len(text) for text in completions]
+    async def __call__(self, completions, **columns): return [2] * len(completions)
+
+called = Rewards()
+"""
+
+
+def row(index, completion, **columns):
+    return {
+        "id": str(index),
+        "prompt": "p",
+        "completion": completion,
+        "completion_ids": [index],
+        **columns,
+    }
+
+
+class RewardFunctionTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.place = self.folder / "mine.py"
+        self.place.write_text(FUNCTIONS)
+
+    def ask(self, function, *requests, place=None, **options):
+        """The rewards for each list of rows, from one run of the adapter."""
+        lines = [json.dumps({"id": f"b{i}", "rows": rows}) for i, rows in enumerate(requests)]
+        result = subprocess.run(
+            [sys.executable, ADAPTER, f"{place or self.place}:{function}"],
+            input="".join(line + "\n" for line in lines),
+            capture_output=True,
+            text=True,
+            **options,
+        )
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.errors = result.stderr
+        replies = [json.loads(line) for line in result.stdout.splitlines()]
+        self.assertEqual([reply["id"] for reply in replies], [f"b{i}" for i in range(len(requests))])
+        for rows, reply in zip(requests, replies):
+            self.assertEqual(
+                [reward["id"] for reward in reply["rewards"]], [question["id"] for question in rows]
+            )
+        return [reply["rewards"] for reply in replies]
+
+    def scores(self, function, *completions):
+        (rewards,) = self.ask(function, [row(i, text) for i, text in enumerate(completions)])
+        return [reward.get("score", "error") for reward in rewards]
+
+    def test_one_reward_per_completion(self):
+        self.assertEqual(self.scores("lengths", "a", "", "äöü\n\u2028"), [1, 0, 5])
+        first, second = self.ask("lengths", [row(0, "a"), row(1, "bb")], [row(0, "ccc")])
+        self.assertEqual([reward["score"] for reward in first + second], [1, 2, 3])
+
+    def test_the_arguments_are_trls(self):
+        messages = [{"role": "user", "content": "hello"}]
+        plain = [row(0, "a", answer=1, id_column="x"), row(1, "b", level=[2])]
+        chat = [row(0, "c", prompt_messages=messages)]
+        first, second = self.ask("arguments", plain, chat)
+        self.assertEqual(
+            eval(first[0]["error"].removeprefix("RuntimeError: ")),
+            {
+                "prompts": ["p", "p"],
+                "completions": ["a", "b"],
+                "completion_ids": [[0], [1]],
+                "answer": [1, None],
+                "level": [None, [2]],
+                "id": ["x", None],
+                "log": 1,
+            },
+        )
+        self.assertEqual(
+            eval(second[0]["error"].removeprefix("RuntimeError: ")),
+            {
+                "prompts": [messages],
+                "completions": [[{"role": "assistant", "content": "c"}]],
+                "completion_ids": [[0]],
+                "log": 2,
+            },
+        )
+
+    def test_numbers_of_any_kind_and_nothing_else(self):
+        self.assertEqual(
+            self.scores("values", "none", "one", "true", "half", "tenth"), [None, 1, 1, 0.5, 0.1]
+        )
+        wrong = ["nan", "infinity", "text", "bytes", "list", "object", "large", "broken"]
+        for name in wrong:
+            (rewards,) = self.ask("values", [row(0, "one"), row(1, name), row(2, "half")])
+            self.assertEqual([reward.get("score", "error") for reward in rewards], [1, "error", 0.5], name)
+            self.assertIn("no finite number", rewards[1]["error"])
+            self.assertLess(len(rewards[1]["error"]), 200)
+
+    def test_another_number_of_rewards_fails_the_batch(self):
+        (rewards,) = self.ask("too_few", [row(0, "a"), row(1, "b")])
+        self.assertEqual(
+            [reward["error"] for reward in rewards], ["the function returned 1 rewards for 2 completions"] * 2
+        )
+        (rewards,) = self.ask("no_list", [row(0, "a")])
+        self.assertIn("TypeError", rewards[0]["error"])
+        self.assertEqual(self.scores("generated", "a", "b"), [0, 1])
+
+    def test_an_exception_fails_the_batch_and_the_program_lives_on(self):
+        rewards = self.ask("values", [row(0, "one"), row(1, "no such")], [row(0, "half")])
+        self.assertEqual([reward.get("error") for reward in rewards[0]], ["KeyError: 'no such'"] * 2)
+        self.assertEqual(rewards[1], [{"id": "0", "score": 0.5}])
+        self.assertIn("Traceback", self.errors)
+        rewards = self.ask("leaves", [row(0, "a")], [row(0, "b")])
+        self.assertEqual([batch[0]["error"] for batch in rewards], ["SystemExit: goodbye"] * 2)
+        (rewards,) = self.ask("strict", [row(0, "a", answer=1)])
+        self.assertIn("unexpected keyword argument", rewards[0]["error"])
+
+    def test_the_functions_own_output_and_input_are_elsewhere(self):
+        self.assertEqual(self.scores("prints", "a"), [1])
+        for text in ("noise at import", "noise\n", "more noise", "noise of a child"):
+            self.assertIn(text, self.errors)
+
+    def test_a_function_that_reads_input_waits_for_nothing(self):
+        with subprocess.Popen(
+            [sys.executable, ADAPTER, f"{self.place}:prints"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        ) as process:
+            killer = threading.Timer(60, process.kill)
+            killer.start()
+            print(json.dumps({"id": "b0", "rows": [row(0, "a")]}), file=process.stdin, flush=True)
+            reply = process.stdout.readline()
+            killer.cancel()
+        self.assertEqual(json.loads(reply or "{}").get("rewards"), [{"id": "0", "score": 1.0}])
+
+    def test_async_functions_share_one_loop(self):
+        for function in ("later", "partly"):
+            first, second = self.ask(function, [row(0, "a")], [row(0, "b")])
+            self.assertEqual([first[0]["score"], second[0]["score"]], [1, 1])
+        self.assertEqual(self.scores("called", "a", "b"), [2, 2])
+
+    def test_what_is_logged_for_a_completion_is_its_detail(self):
+        (rewards,) = self.ask("logs", [row(0, "a"), row(1, "b")])
+        self.assertEqual(
+            [reward["detail"] for reward in rewards], ["seen = a, number = 0", "seen = b, number = 1"]
+        )
+
+    def test_functions_of_modules_and_classes(self):
+        self.assertEqual(self.scores("Rewards.lengths", "abc"), [3])
+        (rewards,) = self.ask("lengths", [row(0, "abc")], place="mine", cwd=self.folder)
+        self.assertEqual(rewards[0]["score"], 3)
+        package = self.folder / "package"
+        package.mkdir()
+        (package / "inner.py").write_text("from mine import lengths\n")
+        (rewards,) = self.ask("lengths", [row(0, "abc")], place="package.inner", cwd=self.folder)
+        self.assertEqual(rewards[0]["score"], 3)
+        # Files beside the function's can be imported, wherever it runs.
+        (self.folder / "other.py").write_text("from mine import lengths\n")
+        (rewards,) = self.ask("lengths", [row(0, "abc")], place=self.folder / "other.py", cwd="/")
+        self.assertEqual(rewards[0]["score"], 3)
+
+    def test_what_cannot_be_loaded_says_why_with_every_row(self):
+        (self.folder / "wrong.py").write_text("def reward(:\n")
+        (self.folder / "needs.py").write_text("import no_such_module\n")
+        for place, function, reason in [
+            (self.place, "no_such", "no attribute 'no_such'"),
+            (self.folder / "none.py", "f", "FileNotFoundError"),
+            (self.folder / "wrong.py", "reward", "SyntaxError"),
+            (self.folder / "needs.py", "reward", "No module named 'no_such_module'"),
+            ("no_such_module", "reward", "No module named 'no_such_module'"),
+        ]:
+            rewards = self.ask(function, [row(0, "a"), row(1, "b")], [row(0, "c")], place=place)
+            for reward in rewards[0] + rewards[1]:
+                self.assertIn(reason, reward["error"])
+
+    def test_wrong_use_prints_how(self):
+        for arguments in ([], ["mine.py"], ["mine.py:f", "more"]):
+            result = subprocess.run([sys.executable, ADAPTER, *arguments], capture_output=True, text=True)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("my_rewards.py:my_reward", result.stderr)
+
+    def test_it_ends_with_its_input(self):
+        read, write = os.pipe()
+        process = subprocess.Popen([sys.executable, ADAPTER, f"{self.place}:lengths"], stdin=read)
+        os.close(read)
+        os.close(write)
+        self.assertEqual(process.wait(60), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
