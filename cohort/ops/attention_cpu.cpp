@@ -58,7 +58,8 @@ COHORT_INLINE void fold_tile(const Block& block, int64_t r, int64_t begin, const
   const Visible seen_by_last = block.visible(r + kRows - 1, begin);
   for (int q = 0; q < kRows; ++q) {
     decays[q] = fold_scores(s.tile, s.queries.data() + (r + q) * block.padded, block.visible(r + q, begin),
-                            shape, block.padded, s.maxima[r + q], s.sums[r + q], weights[q]);
+                            seen_by_last.registers_end(), shape, block.padded, s.maxima[r + q], s.sums[r + q],
+                            weights[q]);
   }
   float* added = s.added.data();
   weighted_sums<kRows>(
