@@ -20,7 +20,8 @@ missing_packages() {
   done
   for pair in libpcre2-8:libpcre2-dev libutf8proc:libutf8proc-dev nlohmann_json:nlohmann-json3-dev \
     tomlplusplus:libtomlplusplus-dev libtcmalloc_minimal:libgoogle-perftools-dev gtest:libgtest-dev \
-    zlib:zlib1g-dev libzstd:libzstd-dev libseccomp:libseccomp-dev; do
+    zlib:zlib1g-dev libzstd:libzstd-dev libseccomp:libseccomp-dev \
+    libcurl:libcurl4-openssl-dev; do
     pkg-config --exists "${pair%%:*}" 2> /dev/null || printf '%s ' "${pair#*:}"
   done
   # These have no pkg-config files.

@@ -21,7 +21,9 @@ void RewardConfig::describe(FieldVisitor& f) {
     "For `python`: \"FILE.py:NAME\" or \"MODULE:NAME\", called as TRL calls reward functions.");
   f("timeout_s", timeout_s,
     "For `command` and `python`: seconds for one request, the start of its program included, 10 when unset; "
-    "later answers count as timeout. For `code`: wall time of one test, 2 when unset.",
+    "later answers count as timeout. For `http` and `judge`: seconds for one request with its retries, 10 "
+    "and 60 "
+    "when unset. For `code`: wall time of one test, 2 when unset.",
     above(0.0));
   f("answer_places", answer_places,
     "For `accuracy`: where the answer is looked for, in this order: tag, boxed, phrase, expression (the "
@@ -54,10 +56,11 @@ void RewardConfig::describe(FieldVisitor& f) {
   f("all_tests", all_tests, "For `code`: 1 when all tests pass, else 0; not the share that passes.");
   f("workers", workers,
     "For `code`: tests at a time, one for each core when unset. For `command` and `python`: programs at a "
-    "time, 1 when unset.",
-    at_least(1));
-  f("batch_size", batch_size, "For `command` and `python`: completions in one request at most, 8 when unset.",
-    at_least(1));
+    "time, 1 when unset. For `http` and `judge`: requests at a time, 4 and 8 when unset.",
+    between(1, 1024));
+  f("batch_size", batch_size,
+    "For `command`, `python` and `http`: completions in one request at most, 8 when unset.",
+    between(1, 65536));
   f("runtime", runtime,
     "For `code`: more files and folders that programs may read and execute; Python looks there for modules.");
   f("waive_layers", waive_layers,
@@ -76,6 +79,36 @@ void RewardConfig::describe(FieldVisitor& f) {
     "For `numeric`: the same as a share of the reference, 1e-9 when unset.", at_least(0.0));
   f("max_penalty", max_penalty, "For `repetition`: reward where all n-grams repeat, -1 when unset.",
     between(-1e6, 0.0));
+  f("url", url,
+    "For `http`: the address that batches are posted to. For `judge`: that of an OpenAI-compatible server, "
+    "such as "
+    "https://HOST/v1. Redirects are not followed.");
+  f("api_key_env", api_key_env,
+    "For `http` and `judge`: the environment variable that holds the API key, which is sent as a bearer "
+    "token and "
+    "never written down; none when empty.");
+  f("retries", retries,
+    "For `http` and `judge`: further attempts of a request that found no server, status 408 or 429 or one of "
+    "500 and "
+    "above; 2 when unset.",
+    between(0, 20));
+  f("model", model, "For `judge`: the model's name on the server; required.");
+  f("rubric", rubric,
+    "For `judge`: what it is asked, with {prompt}, {completion} and {COLUMN}, or @FILE; a general one when "
+    "empty.");
+  f("criteria", criteria, "For `judge`: what it scores, each by its own number; quality when empty.");
+  f("max_score", max_score, "For `judge`: the best score of a criterion, 10 when unset; 0 is the worst.",
+    between(1, 1000));
+  f("votes", votes, "For `judge`: how often it is asked about a completion, 1 when unset.", between(1, 100));
+  f("temperature", temperature, "For `judge`: the sampling temperature; the server's own when unset.",
+    between(0.0, 2.0));
+  f("requests_per_minute", requests_per_minute,
+    "For `judge`: requests in any 60 seconds at most; no limit when unset.", at_least(1));
+  f("tokens_per_minute", tokens_per_minute,
+    "For `judge`: tokens, of requests and answers, in any 60 seconds at most; no limit when unset.",
+    at_least(1));
+  f("cache_dir", cache_dir,
+    "For `judge`: a folder where its answers are kept and never asked for twice; none when empty.");
 }
 
 }  // namespace cohort

@@ -49,6 +49,18 @@ struct RewardConfig {
   std::optional<double> absolute_tolerance{};
   std::optional<double> relative_tolerance{};
   std::optional<double> max_penalty{};
+  std::string url{};
+  std::string api_key_env{};
+  std::optional<int64_t> retries{};
+  std::string model{};
+  std::string rubric{};
+  std::vector<std::string> criteria{};
+  std::optional<int64_t> max_score{};
+  std::optional<int64_t> votes{};
+  std::optional<double> temperature{};
+  std::optional<int64_t> requests_per_minute{};
+  std::optional<int64_t> tokens_per_minute{};
+  std::string cache_dir{};
 
   void describe(FieldVisitor& f);
 };

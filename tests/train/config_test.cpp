@@ -44,7 +44,7 @@ void expect_complete(const char* name) {
 }
 
 TEST(TrainConfig, DescribesEveryMember) {
-  static_assert(num_members<RunConfig>() == 1 && num_members<RewardConfig>() == 35);
+  static_assert(num_members<RunConfig>() == 1 && num_members<RewardConfig>() == 47);
   expect_complete<TrainConfig>("TrainConfig");
   expect_complete<ModelConfig>("ModelConfig");
   expect_complete<DataConfig>("DataConfig");

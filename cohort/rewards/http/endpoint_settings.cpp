@@ -1,0 +1,47 @@
+#include "cohort/rewards/http/endpoint_settings.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "cohort/core/error.h"
+#include "cohort/rewards/http/http_client.h"
+
+namespace cohort {
+namespace {
+
+std::string read_api_key(const std::string& name, const std::string& where) {
+  if (name.empty()) return "";
+  const char* value = std::getenv(name.c_str());
+  if (value == nullptr || *value == '\0') {
+    throw ConfigError(
+        str(where, "the environment variable ", name, ", which `api_key_env` names, is not set"));
+  }
+  const std::string key = value;
+  const bool is_printable = std::all_of(key.begin(), key.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+  if (!is_printable) {
+    throw ConfigError(str(where, "the environment variable ", name,
+                          ", which `api_key_env` names, holds blanks or other characters that no key has"));
+  }
+  return key;
+}
+
+}  // namespace
+
+EndpointSettings read_endpoint_settings(const RewardConfig& config, double default_timeout_s) {
+  constexpr double kMaxTimeoutS = 86400.0;
+  const std::string where = str("reward ", config.name, ": ");
+  const double timeout_s = config.timeout_s.value_or(default_timeout_s);
+  if (!(timeout_s > 0.0 && timeout_s <= kMaxTimeoutS)) {
+    throw ConfigError(str(where, "timeout_s = ", timeout_s,
+                          " is out of range; it must be above 0 and at most ", kMaxTimeoutS));
+  }
+  check_http_url(config.url, where);
+  return {.url = config.url,
+          .api_key = read_api_key(config.api_key_env, where),
+          .retries = config.retries.value_or(2),
+          .timeout = seconds_of(timeout_s),
+          .requests_per_minute = config.requests_per_minute,
+          .tokens_per_minute = config.tokens_per_minute};
+}
+
+}  // namespace cohort

@@ -1,0 +1,53 @@
+// Http: a server of the user's. It gets batches of completions by POST, as batch_protocol.h writes them, and
+// answers with their rewards. A batch that gets no usable reply is masked; the others stand.
+#include "cohort/rewards/batch_protocol.h"
+#include "cohort/rewards/http/endpoint.h"
+#include "cohort/rewards/make_reward.h"
+
+namespace cohort {
+namespace {
+
+class HttpReward : public Reward {
+ public:
+  HttpReward(EndpointSettings settings, int64_t batch_size, int64_t num_workers)
+      : endpoint_(std::move(settings)), batch_size_(batch_size), num_workers_(num_workers) {}
+
+  int64_t batch_size() const override { return batch_size_; }
+  int64_t num_workers() const override { return num_workers_; }
+
+  RewardResult score(const Prompt& prompt, const Completion& completion) override {
+    const RewardRow row{prompt, completion};
+    return score_batch({&row, 1}).at(0);
+  }
+
+  std::vector<RewardResult> score_batch(std::span<const RewardRow> rows) override {
+    const std::string id = endpoint_.next_id();
+    const Endpoint::Answer answer = endpoint_.post(id, batch_request(id, rows));
+    std::vector<RewardResult> results = answer.status == RewardStatus::kOk
+                                            ? read_batch_reply(answer.body, id, rows)
+                                            : fail_rows(rows, answer.status, answer.reason);
+    // A reply may spell the key such that it shows only once the JSON is read.
+    for (RewardResult& result : results) result.detail = endpoint_.without_key(std::move(result.detail));
+    return results;
+  }
+
+ private:
+  Endpoint endpoint_;
+  int64_t batch_size_;
+  int64_t num_workers_;
+};
+
+}  // namespace
+
+std::unique_ptr<Reward> make_http_reward(const RewardConfig& config) {
+  constexpr double kTimeoutS = 10.0;
+  constexpr int64_t kNumWorkers = 4, kBatchSize = 8;
+  if (config.url.empty())
+    throw ConfigError(
+        str("reward ", config.name, ": type \"http\" needs `url`, the address that rows are posted to"));
+  return std::make_unique<HttpReward>(read_endpoint_settings(config, kTimeoutS),
+                                      config.batch_size.value_or(kBatchSize),
+                                      config.workers.value_or(kNumWorkers));
+}
+
+}  // namespace cohort

@@ -1,0 +1,126 @@
+#include "cohort/rewards/judge/judge_answer.h"
+
+#include <optional>
+
+#include "cohort/core/jsonl_reader.h"
+#include "cohort/rewards/answer_text.h"
+
+namespace cohort {
+namespace {
+
+constexpr size_t kMaxBytes = size_t{1} << 16;
+/// Braces from which an object is tried to be read: the work is at most this times kMaxBytes.
+constexpr int kMaxTries = 256;
+
+/// The end of the object that opens at `begin`, behind its brace; nothing where it does not close.
+std::optional<size_t> object_end(std::string_view text, size_t begin) {
+  int64_t depth = 0;
+  bool is_string = false;
+  for (size_t i = begin; i < text.size(); ++i) {
+    const char c = text[i];
+    if (is_string) {
+      if (c == '\\') ++i;
+      is_string = c != '"';
+    } else if (c == '"') {
+      is_string = true;
+    } else if (c == '{') {
+      ++depth;
+    } else if (c == '}' && --depth == 0) {
+      return i + 1;
+    }
+  }
+  return std::nullopt;
+}
+
+struct Objects {
+  std::vector<Json> values;  // those that no other holds, in order
+  size_t end = 0;            // behind the last one
+  bool is_complete = true;   // false where there were too many braces to look at
+};
+
+Objects find_objects(std::string_view text) {
+  Objects found;
+  int num_tries = 0;
+  for (size_t at = text.find('{'); at != std::string_view::npos; at = text.find('{', at)) {
+    if (++num_tries > kMaxTries) {
+      found.is_complete = false;
+      break;
+    }
+    const std::optional<size_t> end = object_end(text, at);
+    try {
+      if (end) {
+        found.values.push_back(parse_row(std::string(text.substr(at, *end - at)), "judge", 1));
+        found.end = at = *end;
+        continue;
+      }
+    } catch (const FormatError&) {
+      // No JSON, or a key that comes twice: perhaps a later brace opens one.
+    }
+    ++at;
+  }
+  return found;
+}
+
+/// The message without its thinking, the white space around it and a fence's end.
+std::string_view said(std::string_view message) {
+  constexpr std::string_view kClose = "</think>", kFence = "```";
+  message = trim(message);
+  if (message.starts_with("<think>")) {
+    const size_t close = message.find(kClose);
+    message = close == std::string_view::npos ? "" : message.substr(close + kClose.size());
+  }
+  message = trim(message);
+  if (message.ends_with(kFence)) message.remove_suffix(kFence.size());
+  return trim(message);
+}
+
+bool has_scores(const Json& answer, const JudgeScale& scale) {
+  for (const std::string& name : scale.criteria) {
+    if (!answer.contains(name)) return false;
+  }
+  return true;
+}
+
+bool same_scores(const Json& one, const Json& other, const JudgeScale& scale) {
+  for (const std::string& name : scale.criteria) {
+    if (one.at(name) != other.at(name)) return false;
+  }
+  return true;
+}
+
+JudgeVote read_scores(const Json& answer, const JudgeScale& scale) {
+  JudgeVote vote;
+  for (const std::string& name : scale.criteria) {
+    const auto value = answer.find(name);
+    if (value == answer.end()) return {{}, str("the judge gave no score for ", excerpt(name))};
+    const double score = value->is_number() ? value->get<double>() : -1.0;
+    if (!(score >= 0.0 && score <= static_cast<double>(scale.max_score))) {
+      return {{},
+              str("the judge's score for ", excerpt(name), " is no number from 0 to ", scale.max_score, ": ",
+                  excerpt(to_json_text(*value)))};
+    }
+    vote.scores.push_back(score);
+  }
+  return vote;
+}
+
+}  // namespace
+
+JudgeVote read_judge_vote(std::string_view message, const JudgeScale& scale) {
+  if (message.size() > kMaxBytes) return {{}, str("the judge's message has more than ", kMaxBytes, " bytes")};
+  const std::string_view text = said(message);
+  const Objects objects = find_objects(text);
+  if (!objects.is_complete) return {{}, "the judge's message has too many braces"};
+  if (objects.values.empty() || objects.end != text.size())
+    return {{}, str("the judge's message does not end with a JSON object: ", excerpt(text))};
+  const Json& answer = objects.values.back();
+  JudgeVote vote = read_scores(answer, scale);
+  if (vote.scores.empty()) return vote;
+  for (const Json& other : objects.values) {
+    if (has_scores(other, scale) && !same_scores(other, answer, scale))
+      return {{}, "the judge's message holds two answers that differ"};
+  }
+  return vote;
+}
+
+}  // namespace cohort

@@ -1,0 +1,51 @@
+// Judge: a language model behind an OpenAI-compatible endpoint scores completions by a rubric.
+#pragma once
+
+#include <atomic>
+#include <optional>
+
+#include "cohort/rewards/http/endpoint.h"
+#include "cohort/rewards/judge/chat_api.h"
+#include "cohort/rewards/judge/judge_answer.h"
+#include "cohort/rewards/judge/response_cache.h"
+#include "cohort/rewards/reward.h"
+
+namespace cohort {
+
+/// Each criterion's score is the mean over the valid votes, and the reward the mean over the criteria, scaled
+/// to 0..1. A completion of which fewer than half of the votes are valid has no score: its status says why.
+class JudgeReward : public Reward {
+ public:
+  /// Without `transport` over the network.
+  explicit JudgeReward(const RewardConfig& config, std::unique_ptr<HttpTransport> transport = nullptr,
+                       Clock& clock = machine_clock());
+
+  RewardResult score(const Prompt& prompt, const Completion& completion) override;
+  int64_t num_workers() const override { return num_workers_; }
+
+ private:
+  struct Ballot {
+    std::vector<JudgeVote> valid;
+    std::vector<std::string> failures;
+    bool is_late = false;  // every failure was a timeout
+  };
+
+  Ballot hold(const Json& messages);
+  JudgeVote vote(const Json& messages, int64_t index, RewardStatus& status);
+  JudgeVote ask(const Json& messages, RewardStatus& status, std::string& message);
+  Endpoint::Answer post(const Json& messages);
+  RewardResult count(const std::string& prompt_id, const Ballot& ballot) const;
+
+  Endpoint endpoint_;
+  JudgePrompt prompt_;
+  Json schema_;
+  std::string url_;
+  std::string model_;
+  std::optional<double> temperature_;
+  int64_t num_votes_;
+  int64_t num_workers_;
+  std::unique_ptr<ResponseCache> cache_;
+  std::atomic<AnswerFormat> format_ = AnswerFormat::kSchema;  // the best that the server did not refuse
+};
+
+}  // namespace cohort
