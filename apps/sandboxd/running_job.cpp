@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "apps/sandboxd/processor_time.h"
+
 namespace cohort {
 namespace {
 
@@ -57,7 +59,7 @@ void RunningJob::reap() {
   while (wait4(pid_, nullptr, 0, &usage) < 0 && errno == EINTR) {
   }
   pid_ = -1;
-  cpu_us_ = microseconds(usage.ru_utime) + microseconds(usage.ru_stime);
+  cpu_us_ = std::max(cpu_us_, microseconds(usage.ru_utime) + microseconds(usage.ru_stime));
 }
 
 void RunningJob::start(const Cell& cell, const Escape& escape, int machine_proc) {
@@ -108,6 +110,7 @@ bool RunningJob::is_over() const {
 }
 
 void RunningJob::run(const Cell& cell, const Escape& escape, int machine_proc) {
+  machine_proc_ = machine_proc;
   start(cell, escape, machine_proc);
   while (!is_over()) {
     wait_for_events();
@@ -178,6 +181,7 @@ void RunningJob::kill_for(SandboxCause cause) {
   if (is_killed_) return;
   is_killed_ = true;
   kill_cause_ = cause;
+  cpu_us_ = processor_time_us(machine_proc_, pid_);
   syscall(SYS_pidfd_send_signal, process_.get(), SIGKILL, nullptr, 0);
   deadline_ = Clock::now() + kTimeToDie;
 }

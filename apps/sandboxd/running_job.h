@@ -50,6 +50,7 @@ class RunningJob {
   std::string output_text_, error_tail_, report_bytes_;
   int64_t num_error_bytes_ = 0;
   int64_t cpu_us_ = 0;  // of all processes of the job
+  int machine_proc_ = -1;
   bool has_ended_ = false;
   bool is_killed_ = false;
   bool has_lost_trainer_ = false;

@@ -86,6 +86,8 @@ class CodeReward : public Reward {
     return result;
   }
 
+  std::string environment() const override { return "sandbox " + sandbox_.level(); }
+
  private:
   void check_calls(const std::vector<CodeTest>& tests) const {
     for (size_t i = 0; i < tests.size() && !language_.is_python; ++i) {

@@ -1,12 +1,12 @@
 #include "cohort/rewards/reward.h"
 
-#include <cmath>
 #include <set>
 #include <sstream>
 
 #include "cohort/core/config_values.h"
 #include "cohort/core/nearest.h"
 #include "cohort/rewards/make_reward.h"
+#include "cohort/rewards/reward_weight.h"
 
 namespace cohort {
 namespace {
@@ -27,8 +27,8 @@ constexpr RewardEntry kRewards[] = {
 void check_keys(const RewardConfig& config, const RewardEntry& entry) {
   std::istringstream keys(entry.keys);
   const std::set<std::string> heeded{std::istream_iterator<std::string>(keys), {}};
-  static const std::set<std::string> kCommonKeys{"name",    "type",     "weight",  "requires",
-                                                 "domains", "clip_min", "clip_max"};
+  static const std::set<std::string> kCommonKeys{"name",     "type",    "weight",   "weight_at", "checks",
+                                                 "requires", "domains", "clip_min", "clip_max"};
   RewardConfig given = config, unset;
   const Section settings = settings_of(given), defaults = settings_of(unset);
   for (size_t i = 0; i < settings.fields.size(); ++i) {
@@ -66,8 +66,7 @@ std::unique_ptr<Reward> make_reward(const RewardConfig& config) {
   const std::string& type = config.type.empty() ? config.name : config.type;
   for (const RewardEntry& entry : kRewards) {
     if (type != entry.type) continue;
-    if (!std::isfinite(config.weight))
-      throw ConfigError(str("reward ", config.name, ": weight must be finite"));
+    check_reward_weight(config);
     check_keys(config, entry);
     if (config.clip_min && config.clip_max && *config.clip_min > *config.clip_max)
       throw ConfigError(str("reward ", config.name, ": `clip_min` is above `clip_max`"));

@@ -37,6 +37,9 @@ class Reward {
 
   /// How many calls may run at a time, on threads of their own.
   virtual int64_t num_workers() const { return 1; }
+
+  /// What it runs in, for a run's log and checkpoints, such as the sandbox's level; most have nothing to say.
+  virtual std::string environment() const { return ""; }
 };
 
 /// The same failure for each of `rows`; the details begin with the row's name.

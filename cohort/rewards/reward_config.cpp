@@ -6,6 +6,12 @@ void RewardConfig::describe(FieldVisitor& f) {
   f("name", name, "Name in the metrics; the kind of reward too when `type` is empty.");
   f("type", type, "Kind of reward: one of those built in, or `command` or `python` for one of yours.");
   f("weight", weight, "Factor in the weighted sum of a completion's rewards; 0 only logs it.");
+  f("weight_at", weight_at,
+    "In place of `weight`: its value at these steps, such as {1 = 0.0, 100 = 1.0}, with straight lines "
+    "between them; evaluations use the last one.");
+  f("checks", checks,
+    "The reward that this one, which has weight 0 and never trains, is held against: logs "
+    "`rewards/NAME/gap`.");
   f("requires", required,
     "Another reward of the recipe: where that one is below 1 the score is 0, such as accuracy without "
     "format.");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,8 @@ struct RewardConfig {
   std::string name{};  ///< the metric's name, and the type where `type` is empty
   std::string type{};  ///< a line of rewards.def
   double weight = 1.0;
+  std::map<std::string, double> weight_at{};  ///< step -> weight; reward_weight.h says what is between
+  std::string checks{};                ///< the reward that this one, which never trains, is held against
   std::string required{};              ///< key `requires`: counts only where this reward is 1
   std::vector<std::string> domains{};  ///< applies to rows of these only; to all when empty
   std::optional<double> clip_min{};

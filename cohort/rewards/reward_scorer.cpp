@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cohort/rewards/checker.h"
+#include "cohort/rewards/reward_weight.h"
+
 namespace cohort {
 namespace {
 
@@ -48,9 +51,12 @@ RewardScorer::RewardScorer(const std::vector<RewardConfig>& configs)
     }
     rewards_.push_back(make_reward(config));
     names_.push_back(config.name);
-    weights_.push_back(config.weight);
+    weights_.push_back(last_reward_weight(config));
+    if (std::string text = rewards_.back()->environment(); !text.empty())
+      environments_[config.name] = std::move(text);
   }
   for (const RewardConfig& config : configs) required_.push_back(find_required(config, names_));
+  find_checkers(configs);  // throws where they are none
   for (size_t reward = 0; reward < rewards_.size(); ++reward) {
     for (int64_t i = 0; i < rewards_[reward]->num_workers(); ++i)
       workers_.emplace_back([this, reward] { work(reward); });
@@ -66,8 +72,14 @@ RewardScorer::~RewardScorer() {
   for (std::thread& worker : workers_) worker.join();
 }
 
+std::vector<double> RewardScorer::weights(int64_t step) const {
+  std::vector<double> weights;
+  for (const RewardConfig& config : configs_) weights.push_back(reward_weight(config, step));
+  return weights;
+}
+
 void RewardScorer::submit(int64_t group, int64_t sample, const Prompt& prompt, const Completion& completion) {
-  Sample entry{prompt, completion, std::vector<RewardResult>(rewards_.size()), 0};
+  Sample entry{prompt, completion, std::vector<RewardResult>(rewards_.size()), {}, 0};
   {
     std::lock_guard lock(mutex_);
     auto [place, is_new] = groups_[group].emplace(sample, std::move(entry));
@@ -85,7 +97,7 @@ void RewardScorer::submit(int64_t group, int64_t sample, const Prompt& prompt, c
   changed_.notify_all();
 }
 
-RewardMatrix RewardScorer::take(int64_t group) {
+RewardMatrix RewardScorer::take(int64_t group, std::vector<RewardCall>* calls) {
   std::unique_lock lock(mutex_);
   auto entry = groups_.find(group);
   COHORT_CHECK(entry != groups_.end(), "group ", group, " has no completions");
@@ -100,6 +112,7 @@ RewardMatrix RewardScorer::take(int64_t group) {
   RewardMatrix matrix(num_completions, names_);
   for (auto& [index, sample] : samples) {
     shape(sample.results);
+    if (calls != nullptr) calls->insert(calls->end(), sample.calls.begin(), sample.calls.end());
     for (size_t reward = 0; reward < rewards_.size(); ++reward) {
       matrix.at(index, static_cast<int64_t>(reward)) = std::move(sample.results[reward]);
     }
@@ -153,10 +166,13 @@ void RewardScorer::work(size_t reward) {
     std::vector<RewardRow> rows;
     for (const Sample* sample : samples) rows.push_back({sample->prompt, sample->completion});
     lock.unlock();
+    RewardCall call{reward, RewardCall::Clock::now(), {}, std::ssize(rows)};
     std::vector<RewardResult> results = score_safely(*rewards_[reward], rows);
+    call.end = RewardCall::Clock::now();
     lock.lock();
     for (size_t i = 0; i < samples.size(); ++i) {
       samples[i]->results[reward] = std::move(results[i]);
+      samples[i]->calls.push_back(call);
       --samples[i]->num_pending;
     }
     changed_.notify_all();

@@ -1,6 +1,7 @@
 // Runs the rewards of a recipe beside generation.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -13,6 +14,15 @@
 #include "cohort/rewards/reward.h"
 
 namespace cohort {
+
+/// When a reward function was at work on a completion.
+struct RewardCall {
+  using Clock = std::chrono::steady_clock;
+
+  size_t reward = 0;
+  Clock::time_point start, end;
+  int64_t num_rows = 1;  ///< completions that the same call scored, each of which has such an entry
+};
 
 /// A reward's workers take completions in the order of `submit`: what waits, divided among them, but never
 /// more at a time than the reward takes. Any thread may call.
@@ -29,21 +39,31 @@ class RewardScorer {
   RewardScorer& operator=(const RewardScorer&) = delete;
 
   const std::vector<std::string>& names() const { return names_; }
+
+  /// At `step` of a run, counted from 1.
+  std::vector<double> weights(int64_t step) const;
+
+  /// At the end of their schedules, for judging outside of training.
   const std::vector<double>& weights() const { return weights_; }
+
+  /// Name and surroundings of the rewards that have something to say of them.
+  const std::map<std::string, std::string>& environments() const { return environments_; }
 
   /// Hands a finished completion to all rewards and returns at once; both are copied. `sample` counts from 0
   /// in its group, in any order.
   void submit(int64_t group, int64_t sample, const Prompt& prompt, const Completion& completion);
 
   /// Waits for all completions that were submitted for `group`, and forgets the group. Scores are clipped and
-  /// those are 0 whose required reward is below 1; where that one failed, they fail with it.
-  RewardMatrix take(int64_t group);
+  /// those are 0 whose required reward is below 1; where that one failed, they fail with it. Appends to
+  /// `calls`, where it is given, when each reward that applied was at work.
+  RewardMatrix take(int64_t group, std::vector<RewardCall>* calls = nullptr);
 
  private:
   struct Sample {
     Prompt prompt;
     Completion completion;
     std::vector<RewardResult> results;  // one per reward
+    std::vector<RewardCall> calls;
     int64_t num_pending = 0;
   };
 
@@ -56,6 +76,7 @@ class RewardScorer {
   std::vector<std::optional<size_t>> required_;  // one per reward: the place of the one that it requires
   std::vector<std::string> names_;
   std::vector<double> weights_;
+  std::map<std::string, std::string> environments_;
   std::vector<std::unique_ptr<Reward>> rewards_;
 
   std::mutex mutex_;  // guards all below; a Sample's prompt and completion never change once submitted

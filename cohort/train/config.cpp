@@ -5,6 +5,8 @@
 
 #include "cohort/core/config_io.h"
 #include "cohort/core/error.h"
+#include "cohort/rewards/reward_weight.h"
+#include "cohort/train/monitor.h"
 
 namespace cohort {
 namespace {
@@ -85,7 +87,7 @@ void check_rewards(const std::vector<RewardConfig>& rewards) {
           str("two rewards are named \"", reward.name, "\": names must differ (use `type` for the kind)"));
     }
   }
-  if (std::all_of(rewards.begin(), rewards.end(), [](const auto& reward) { return reward.weight == 0.0; })) {
+  if (std::none_of(rewards.begin(), rewards.end(), ever_counts)) {
     throw ConfigError("every reward.weight is 0: nothing would be learnt; give one reward a weight");
   }
 }
@@ -220,6 +222,16 @@ void GrpoLoopConfig::describe(FieldVisitor& f) {
   f("save_steps", save_steps, kSaveStepsMeaning, at_least(0));
   f("save_total_limit", save_total_limit, kSaveLimitMeaning, at_least(1));
   f("max_nonfinite_steps", max_nonfinite_steps, kNonfiniteMeaning, at_least(1));
+  f("max_sandbox_error_share", max_sandbox_error_share,
+    "Share of a reward's cells with status sandbox_error above which the run stops, after a checkpoint; 1 "
+    "never stops it.",
+    between(0.0, 1.0));
+  f("max_failed_share", max_failed_share,
+    "The same for all that failed: unparsed, timeout, error and sandbox_error.", between(0.0, 1.0));
+  f("failed_share_window", failed_share_window,
+    "Cells of a reward, the newest ones by whole steps, that these are shares of; cells that the run has not "
+    "seen yet count as good.",
+    at_least(1));
 }
 
 void RunConfig::describe(FieldVisitor& f) {
@@ -234,6 +246,9 @@ void TrainConfig::describe(FieldVisitor& f) {
   f("data", data, "What is trained and evaluated on.");
   f("rollout", rollout, "How completions are drawn.");
   f("reward", reward, "A reward function; the table is given once for each.");
+  f("monitor", monitor,
+    "A metric held against a bound, to see that a policy learns to please its rewards instead of getting "
+    "better; the table is given once for each.");
   f("objective", objective, "From rewards to the loss.");
   f("optimizer", optimizer, "AdamW and its schedule.");
   f("train", train, "The loop: its length, memory, evaluation and checkpoints.");
@@ -280,6 +295,7 @@ void validate(const TrainConfig& config) {
         "lora.dropout must be 0 in `cohort train`: sampler and trainer share one forward without noise");
   }
   check_rewards(config.reward);
+  check_monitors(config.monitor);
   check_evaluation(config);
   if (config.rollout.prompts_per_step % config.train.steps_per_generation != 0) {
     throw ConfigError(str("rollout.prompts_per_step (", config.rollout.prompts_per_step,

@@ -11,6 +11,7 @@
 #include "cohort/models/lora_config.h"
 #include "cohort/objectives/objective_config.h"
 #include "cohort/rewards/reward.h"
+#include "cohort/train/monitor_config.h"
 
 namespace cohort {
 
@@ -87,6 +88,9 @@ struct GrpoLoopConfig {
   int64_t save_steps = 100;
   int64_t save_total_limit = 2;
   int64_t max_nonfinite_steps = 5;
+  double max_sandbox_error_share = 0.01;
+  double max_failed_share = 0.5;
+  int64_t failed_share_window = 1000;
 
   void describe(FieldVisitor& f);
 };
@@ -105,6 +109,7 @@ struct TrainConfig {
   DataConfig data;
   RolloutConfig rollout;
   std::vector<RewardConfig> reward;
+  std::vector<MonitorConfig> monitor;
   ObjectiveConfig objective;
   OptimizerConfig optimizer;
   GrpoLoopConfig train;

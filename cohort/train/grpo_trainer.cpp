@@ -1,11 +1,30 @@
 #include "cohort/train/grpo_trainer.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "cohort/rewards/reward_weight.h"
+#include "cohort/train/reward_timings.h"
 #include "cohort/train/step_metrics.h"
 #include "cohort/train/stop_ids.h"
 
 namespace cohort {
+namespace {
+
+FailureLimits failure_limits(const TrainConfig& config) {
+  std::vector<std::string> names;
+  std::vector<bool> counts;
+  for (const RewardConfig& reward : config.reward) {
+    names.push_back(reward.name);
+    counts.push_back(ever_counts(reward));
+  }
+  return FailureLimits({.max_sandbox_error_share = config.train.max_sandbox_error_share,
+                        .max_failed_share = config.train.max_failed_share,
+                        .window = config.train.failed_share_window},
+                       std::move(names), std::move(counts));
+}
+
+}  // namespace
 
 GrpoTrainer::GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder& policy,
                          const Decoder* reference, const Tokenizer* tokenizer, PromptSource& prompts,
@@ -18,12 +37,17 @@ GrpoTrainer::GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder
       optimizer_(optimizer),
       sampler_(policy, tokenizer, config.rollout.cache_tokens),
       scorer_(config.reward),
+      checkers_(find_checkers(config.reward)),
+      failure_limits_(failure_limits(config)),
+      monitors_(config.monitor),
       sampling_(sampling_params(config.rollout, stop_token_ids(policy.config(), tokenizer))),
       loss_options_{.temperature = config.rollout.temperature,
                     .max_completion_length = config.rollout.max_completion_length,
                     .tokens_per_microbatch = config.train.tokens_per_microbatch,
                     .recompute = config.train.recompute,
-                    .router_aux_loss_coef = config.train.router_aux_loss_coef} {}
+                    .router_aux_loss_coef = config.train.router_aux_loss_coef} {
+  check_monitored_metrics();
+}
 
 StepRecord GrpoTrainer::step(int64_t index) {
   GrpoStep step;
@@ -32,9 +56,9 @@ StepRecord GrpoTrainer::step(int64_t index) {
 
   rollout(index, step);  // prompt -> rollout
   timer.lap("timing_s/gen");
-  for (size_t g = 0; g < step.groups.size(); ++g)
-    step.rewards.push_back(scorer_.take(g));  // rollout -> reward
+  const Metrics reward_timings = take_rewards(index, step);  // rollout -> reward
   timer.lap("timing_s/reward");
+  append(record.timings, reward_timings);
   assign_advantages(step);  // reward -> advantage
   timer.lap("timing_s/adv");
   if (reference_ != nullptr) {
@@ -51,12 +75,8 @@ StepRecord GrpoTrainer::step(int64_t index) {
   }
   timer.lap("timing_s/update_actor");
   prompts_.feedback(step.groups, step.rewards);
-  record.metrics = metrics(step);
   timer.finish(total_tokens(step.groups));
-  record.completions = completion_rows(index, step.groups, step.rewards, step.totals, step.advantages);
-  record.is_finite = step.loss.is_finite;
-  record.nonfinite = nonfinite_rows(step.loss.nonfinite);
-  record.summary = summary(record.metrics);
+  fill_record(index, step, record);
   return record;
 }
 
@@ -71,22 +91,46 @@ void GrpoTrainer::rollout(int64_t index, GrpoStep& step) {
   num_tokens_ += total_tokens(step.groups);
 }
 
+Metrics GrpoTrainer::take_rewards(int64_t index, GrpoStep& step) {
+  const auto generation_end = RewardCall::Clock::now();
+  std::vector<RewardCall> calls;
+  for (size_t g = 0; g < step.groups.size(); ++g) step.rewards.push_back(scorer_.take(g, &calls));
+  step.weights = scorer_.weights(index);
+  return reward_timings(scorer_.names(), calls, generation_end);
+}
+
 void GrpoTrainer::assign_advantages(GrpoStep& step) {
   const int64_t group_size = config_.rollout.num_generations;
-  for (const RewardMatrix& rewards : step.rewards)
-    append_total_rewards(rewards, scorer_.weights(), step.totals);
+  for (const RewardMatrix& rewards : step.rewards) append_total_rewards(rewards, step.weights, step.totals);
   step.advantages =
       group_advantages(step.totals, group_size, parse_scale_rewards(config_.objective.scale_rewards));
+  step.scored_metrics = scored_metrics(step);
+  mask(step);
   for (size_t g = 0; g < step.groups.size(); ++g) {
     TrainedGroup trained{&step.groups[g], {}};
     for (int64_t i = 0; i < group_size; ++i) {
       const Completion& completion = step.groups[g].completions[i];
-      const bool is_masked =
+      const bool is_truncated =
           config_.objective.mask_truncated_completions && completion.finish_reason == FinishReason::kLength;
+      const bool is_masked = is_truncated || step.masked[g * group_size + i] != 0;
       trained.completions.push_back({step.advantages.values[g * group_size + i], is_masked, {}});
     }
     step.trained.push_back(std::move(trained));
   }
+}
+
+// What is masked leaves its group's statistics, too: others are not judged against it. The metrics show the
+// step as it was.
+void GrpoTrainer::mask(GrpoStep& step) {
+  monitors_.observe(step.scored_metrics);
+  step.masked = monitors_.mask(scored(step));
+  if (std::count(step.masked.begin(), step.masked.end(), 1) == 0) return;
+  TotalRewards kept = step.totals;
+  for (size_t i = 0; i < kept.valid.size(); ++i) {
+    if (step.masked[i] != 0) kept.valid[i] = 0;
+  }
+  const ScaleRewards scale = parse_scale_rewards(config_.objective.scale_rewards);
+  step.advantages.values = group_advantages(kept, config_.rollout.num_generations, scale).values;
 }
 
 void GrpoTrainer::update(std::span<const TrainedGroup> mini_batch, GrpoStep& step) {
@@ -110,11 +154,16 @@ void GrpoTrainer::update(std::span<const TrainedGroup> mini_batch, GrpoStep& ste
   add_loss(loss, step.loss);
 }
 
-Metrics GrpoTrainer::metrics(const GrpoStep& step) {
-  Metrics metrics = reward_metrics(step.rewards, step.advantages);
+Metrics GrpoTrainer::scored_metrics(const GrpoStep& step) const {
+  Metrics metrics = reward_metrics(step.rewards, step.totals, step.advantages, step.weights);
   append(metrics, length_metrics(step.groups));
-  append(metrics,
-         loss_metrics(step.loss, step.first_loss, config_.objective.beta != 0.0, config_.train.recompute));
+  append(metrics, evidence_metrics(scored(step)));
+  return metrics;
+}
+
+Metrics GrpoTrainer::update_metrics(const GrpoStep& step) const {
+  Metrics metrics =
+      loss_metrics(step.loss, step.first_loss, config_.objective.beta != 0.0, config_.train.recompute);
   append(metrics, {{"grad_norm", step.grad_norm},
                    {"learning_rate", step.learning_rate},
                    {"epoch", prompts_.epoch()},
@@ -123,14 +172,58 @@ Metrics GrpoTrainer::metrics(const GrpoStep& step) {
   return metrics;
 }
 
+void GrpoTrainer::fill_record(int64_t index, const GrpoStep& step, StepRecord& record) {
+  const Metrics update = update_metrics(step);
+  monitors_.observe(update);
+  MonitorReport report = monitors_.report(scored(step), num_completions_);
+  record.metrics = step.scored_metrics;
+  append(record.metrics, update);
+  append(record.metrics, report.metrics);
+  record.warnings = std::move(report.warnings);
+  record.stop_reason = failure_limits_.observe(step.rewards).value_or("");
+  if (report.stop) record.stop_reason += (record.stop_reason.empty() ? "" : "; ") + *report.stop;
+  record.completions = completion_rows(index, step.groups, step.rewards, step.totals, step.advantages);
+  for (size_t i = 0; i < step.masked.size(); ++i) {
+    if (step.masked[i] != 0) record.completions[i]["masked"] = true;
+  }
+  num_completions_ += std::ssize(record.completions);
+  record.is_finite = step.loss.is_finite;
+  record.nonfinite = nonfinite_rows(step.loss.nonfinite);
+  record.summary = summary(record.metrics);
+}
+
+ScoredStep GrpoTrainer::scored(const GrpoStep& step) const {
+  return {step.groups, step.rewards, step.totals, step.advantages.zero_std, checkers_};
+}
+
+// The names that a step will have, from one without completions.
+void GrpoTrainer::check_monitored_metrics() const {
+  GrpoStep nothing;
+  nothing.rewards.emplace_back(0, scorer_.names());
+  nothing.weights = scorer_.weights(1);
+  if (config_.train.router_aux_loss_coef != 0.0) nothing.loss.aux_loss = 0.0;
+  Metrics metrics = scored_metrics(nothing);
+  append(metrics, update_metrics(nothing));
+  monitors_.check_metrics(metrics);
+}
+
 Json GrpoTrainer::save() const {
-  return {{"prompts", prompts_.save()}, {"num_tokens", num_tokens_}, {"skipped_steps", skipped_steps_}};
+  return {{"prompts", prompts_.save()},
+          {"num_tokens", num_tokens_},
+          {"num_completions", num_completions_},
+          {"skipped_steps", skipped_steps_},
+          {"failures", failure_limits_.save()},
+          {"monitors", monitors_.save()},
+          {"reward_environments", scorer_.environments()}};
 }
 
 void GrpoTrainer::load(const Json& state) {
   prompts_.load(state.at("prompts"));
   num_tokens_ = state.at("num_tokens").get<int64_t>();
+  num_completions_ = state.at("num_completions").get<int64_t>();
   skipped_steps_ = state.at("skipped_steps").get<int64_t>();
+  failure_limits_.load(state.at("failures"));
+  monitors_.load(state.at("monitors"));
 }
 
 int64_t GrpoTrainer::updates_per_step(const TrainConfig& config) {

@@ -12,6 +12,9 @@
 #include "cohort/sampler/sampler.h"
 #include "cohort/text/tokenizer.h"
 #include "cohort/train/config.h"
+#include "cohort/train/evidence.h"
+#include "cohort/train/failure_limits.h"
+#include "cohort/train/monitor.h"
 #include "cohort/train/optimizer.h"
 #include "cohort/train/policy_loss.h"
 #include "cohort/train/run_loop.h"
@@ -22,8 +25,11 @@ namespace cohort {
 struct GrpoStep {
   std::vector<RolloutGroup> groups;
   std::vector<RewardMatrix> rewards;  ///< per group
+  std::vector<double> weights;        ///< per reward function
   TotalRewards totals;                ///< per completion
   Advantages advantages;
+  Metrics scored_metrics;             ///< those known before the update
+  std::vector<uint8_t> masked;        ///< per completion; 1 where a monitor takes the loss off it
   std::vector<TrainedGroup> trained;  ///< points into `groups`
   LossResult loss;                    ///< added up over all updates
   int64_t num_updates = 0;
@@ -45,11 +51,20 @@ class GrpoTrainer : public Trainer {
   /// Updates that one step makes.
   static int64_t updates_per_step(const TrainConfig& config);
 
+  /// Names of rewards and what they run in, such as the sandbox's level.
+  const std::map<std::string, std::string>& reward_environments() const { return scorer_.environments(); }
+
  private:
   void rollout(int64_t index, GrpoStep& step);
+  Metrics take_rewards(int64_t index, GrpoStep& step);
   void assign_advantages(GrpoStep& step);
+  void mask(GrpoStep& step);
   void update(std::span<const TrainedGroup> mini_batch, GrpoStep& step);
-  Metrics metrics(const GrpoStep& step);
+  Metrics scored_metrics(const GrpoStep& step) const;
+  Metrics update_metrics(const GrpoStep& step) const;
+  void fill_record(int64_t index, const GrpoStep& step, StepRecord& record);
+  ScoredStep scored(const GrpoStep& step) const;
+  void check_monitored_metrics() const;
 
   TrainConfig config_;
   int64_t num_updates_;
@@ -59,10 +74,14 @@ class GrpoTrainer : public Trainer {
   AdamW& optimizer_;
   Sampler sampler_;
   RewardScorer scorer_;
+  std::vector<Checker> checkers_;
+  FailureLimits failure_limits_;
+  Monitors monitors_;
   SamplingParams sampling_;
   LossOptions loss_options_;
-  int64_t num_tokens_ = 0;     // prompt and completion tokens since the run began
-  int64_t skipped_steps_ = 0;  // updates left out because something was not finite
+  int64_t num_tokens_ = 0;       // prompt and completion tokens since the run began
+  int64_t num_completions_ = 0;  // lines of completions.jsonl
+  int64_t skipped_steps_ = 0;    // updates left out because something was not finite
 };
 
 /// How completions are drawn under `config` by a model with these stop ids.

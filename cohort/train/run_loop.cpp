@@ -78,7 +78,13 @@ int RunLoop::run() {
   first_step_ = step_;
   started_s_ = seconds_since_start();
   while (step_ < config_.max_steps && stop_signal == 0) {
-    take_step(log, completions, progress);
+    const std::string stop_reason = take_step(log, completions, progress);
+    if (!stop_reason.empty()) {
+      progress.finish();
+      save(log, completions);
+      throw UserError(str("step ", step_, ": ", stop_reason,
+                          ". The checkpoint is written: mend the cause and go on with --resume"));
+    }
     if (config_.save_steps > 0 && step_ % config_.save_steps == 0) save(log, completions);
   }
   progress.finish();
@@ -92,12 +98,13 @@ int RunLoop::run() {
   return 0;
 }
 
-void RunLoop::take_step(MetricsLog& log, JsonlWriter& completions, ProgressLine& progress) {
+std::string RunLoop::take_step(MetricsLog& log, JsonlWriter& completions, ProgressLine& progress) {
   StepRecord record = trainer_.step(step_ + 1);
   ++step_;
   for (const Json& row : record.completions) completions.write(row);
   completions.flush();
   note_nonfinite(record);
+  for (const std::string& warning : record.warnings) log_warn("step ", step_, ": ", warning);
   const bool is_last = step_ == config_.max_steps;
   if (evaluate_ && (step_ % config_.eval_steps == 0 || is_last)) evaluate(record.metrics, record.timings);
   log.write(step_, record.metrics, record.timings, wall_time());
@@ -108,6 +115,7 @@ void RunLoop::take_step(MetricsLog& log, JsonlWriter& completions, ProgressLine&
                         run_.root().string(),
                         "/nonfinite-*.jsonl (a lower learning_rate or max_grad_norm often helps)"));
   }
+  return record.stop_reason;
 }
 
 void RunLoop::note_nonfinite(const StepRecord& record) {

@@ -21,8 +21,10 @@ struct StepRecord {
   Metrics timings;
   std::vector<Json> completions;  ///< rows for completions.jsonl
   bool is_finite = true;
-  std::vector<Json> nonfinite;  ///< the sample whose loss or gradient was not finite
-  std::string summary;          ///< for the progress line
+  std::vector<Json> nonfinite;        ///< the sample whose loss or gradient was not finite
+  std::string summary;                ///< for the progress line
+  std::vector<std::string> warnings;  ///< a line each
+  std::string stop_reason;            ///< why the run must end after this step; empty when it may go on
 };
 
 class Trainer {
@@ -62,11 +64,13 @@ class RunLoop {
   void resume();
 
   /// Runs to the last step and writes the final model; returns the exit code: 0, or 128 + the signal that
-  /// ended it after a checkpoint. Throws UserError after too many steps in a row that were not finite.
+  /// ended it after a checkpoint. Throws UserError after too many steps in a row that were not finite, and,
+  /// after a checkpoint, where a step says that the run must end.
   int run();
 
  private:
-  void take_step(class MetricsLog& log, class JsonlWriter& completions, class ProgressLine& progress);
+  /// Returns why the run must end, as the step says.
+  std::string take_step(class MetricsLog& log, class JsonlWriter& completions, class ProgressLine& progress);
   void evaluate(Metrics& metrics, Metrics& timings);
   void save(class MetricsLog& log, class JsonlWriter& completions);
   void note_nonfinite(const StepRecord& record);

@@ -239,6 +239,8 @@ int run_grpo(const TrainConfig& config, bool resume) {
   const RunDirectory run = open_run(config, resume, start);
   report_memory(plan_memory(*policy, shape));
   report_exactness(*policy);
+  for (const auto& [reward, environment] : trainer.reward_environments())
+    log_info("reward ", reward, ": ", environment);
   log_ignored_sampling_defaults(config.model.path);
   const LoopConfig loop{.max_steps = steps,
                         .save_steps = config.train.save_steps,

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 
 #include "cohort/core/memory.h"
 
 namespace cohort {
 namespace {
+
+constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();  // null in metrics.jsonl
 
 /// Mean and Bessel-corrected deviation; 0 where there are too few values.
 struct Spread {
@@ -58,9 +61,11 @@ void append(Metrics& metrics, const Metrics& more) {
   metrics.insert(metrics.end(), more.begin(), more.end());
 }
 
-Metrics reward_metrics(const std::vector<RewardMatrix>& rewards, const Advantages& advantages) {
-  Metrics metrics{{"reward", advantages.reward_mean},
-                  {"reward_std", advantages.reward_std},
+Metrics reward_metrics(const std::vector<RewardMatrix>& rewards, const TotalRewards& totals,
+                       const Advantages& advantages, const std::vector<double>& weights) {
+  const auto num_valid = std::count(totals.valid.begin(), totals.valid.end(), 1);
+  Metrics metrics{{"reward", num_valid > 0 ? advantages.reward_mean : kNothing},
+                  {"reward_std", num_valid > 1 ? advantages.reward_std : kNothing},
                   {"frac_reward_zero_std", advantages.frac_reward_zero_std}};
   for (int64_t c = 0; c < rewards.front().num_rewards(); ++c) {
     const std::string prefix = "rewards/" + rewards.front().names()[c] + "/";
@@ -74,8 +79,9 @@ Metrics reward_metrics(const std::vector<RewardMatrix>& rewards, const Advantage
       }
     }
     const Spread spread(scores);
-    metrics.emplace_back(prefix + "mean", spread.mean);
-    metrics.emplace_back(prefix + "std", spread.deviation);
+    metrics.emplace_back(prefix + "mean", scores.empty() ? kNothing : spread.mean);
+    metrics.emplace_back(prefix + "std", scores.size() < 2 ? kNothing : spread.deviation);
+    metrics.emplace_back(prefix + "weight", weights.at(c));
     for (const auto status : {RewardStatus::kUnparsed, RewardStatus::kTimeout, RewardStatus::kError,
                               RewardStatus::kSandboxError, RewardStatus::kSkipped}) {
       metrics.emplace_back(prefix + to_string(status), counts[static_cast<int>(status)]);

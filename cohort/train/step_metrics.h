@@ -17,8 +17,10 @@ namespace cohort {
 
 void append(Metrics& metrics, const Metrics& more);
 
-/// `reward`, `reward_std`, `frac_reward_zero_std`, `rewards/*`.
-Metrics reward_metrics(const std::vector<RewardMatrix>& rewards, const Advantages& advantages);
+/// `reward`, `reward_std`, `frac_reward_zero_std`, `rewards/*`; `weights` are those of the step. NaN where
+/// too few completions could be judged.
+Metrics reward_metrics(const std::vector<RewardMatrix>& rewards, const TotalRewards& totals,
+                       const Advantages& advantages, const std::vector<double>& weights);
 
 /// `completions/*`.
 Metrics length_metrics(const std::vector<RolloutGroup>& groups);

@@ -31,6 +31,27 @@ TEST_F(SandboxJobs, GivesBackOutputStatusAndTime) {
   EXPECT_GT(outcome.cpu_us, 0);
 }
 
+// Whatever the machine's speed, a program knows how much processor time it has used at the least. One that
+// is killed says so too late: it prints as it goes.
+TEST_F(SandboxJobs, AJobThatIsKilledHasItsProcessorTime) {
+  constexpr const char* kBurn =
+      "while True:\n  if time.process_time() > t: t = time.process_time() + 0.05; print(t - 0.05, "
+      "flush=True)\n";
+  for (const char* begin : {"import os, time\nt = 0.0\n",
+                            "import os, time\nt = 0.0\nif os.fork() > 0: time.sleep(100)\nos.setsid()\n"}) {
+    SandboxJob job = python_job(std::string(begin) + kBurn);
+    job.limits.wall_ms = 2000;
+    const SandboxOutcome outcome = run(job);
+    EXPECT_EQ(brief(outcome), "timeout");
+    ASSERT_GT(outcome.output.size(), 2U);
+    const size_t last = outcome.output.rfind('\n', outcome.output.size() - 2);
+    const double seconds = std::stod(outcome.output.substr(last == std::string::npos ? 0 : last + 1));
+    EXPECT_GT(seconds, 0.0);
+    EXPECT_GE(static_cast<double>(outcome.cpu_us), (seconds - 0.03) * 1e6) << begin;  // the kernel's ticks
+    EXPECT_LT(outcome.cpu_us, 3 * outcome.wall_us);
+  }
+}
+
 TEST_F(SandboxJobs, KeepsTheTailOfStandardError) {
   const SandboxOutcome outcome = run("import sys; sys.stderr.write('x' * 30000 + 'end')");
   EXPECT_EQ(outcome.error_tail.size(), 4096U);

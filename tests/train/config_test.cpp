@@ -44,12 +44,13 @@ void expect_complete(const char* name) {
 }
 
 TEST(TrainConfig, DescribesEveryMember) {
-  static_assert(num_members<RunConfig>() == 1 && num_members<RewardConfig>() == 47);
+  static_assert(num_members<RunConfig>() == 1 && num_members<RewardConfig>() == 49);
   expect_complete<TrainConfig>("TrainConfig");
   expect_complete<ModelConfig>("ModelConfig");
   expect_complete<DataConfig>("DataConfig");
   expect_complete<RolloutConfig>("RolloutConfig");
   expect_complete<RewardConfig>("RewardConfig");
+  expect_complete<MonitorConfig>("MonitorConfig");
   expect_complete<ObjectiveConfig>("ObjectiveConfig");
   expect_complete<OptimizerConfig>("OptimizerConfig");
   expect_complete<GrpoLoopConfig>("GrpoLoopConfig");
@@ -158,6 +159,27 @@ TEST(Recipe, RefusesWhatContradictsItself) {
   EXPECT_NO_THROW(validate(config));
   config.reward.clear();
   EXPECT_THROW(validate(config), ConfigError);
+}
+
+TEST(Recipe, WatchesItsRewards) {
+  const TrainConfig config = recipe_with({"--reward.0.weight_at", "1=0", "--reward.0.weight_at", "50=1",
+                                          "--monitor.0.metric=kl", "--monitor.0.above=0.5"});
+  EXPECT_NO_THROW(validate(config));
+  EXPECT_EQ(config.reward.at(0).weight_at, (std::map<std::string, double>{{"1", 0.0}, {"50", 1.0}}));
+  EXPECT_EQ(config.monitor.at(0).window, 10);
+  EXPECT_EQ(config.monitor.at(0).action, "warn");
+  EXPECT_EQ(config.train.max_sandbox_error_share, 0.01);
+  EXPECT_EQ(config.train.max_failed_share, 0.5);
+  TrainConfig table;
+  apply_toml_text(settings_of(table), "[[reward]]\nname = 'x'\nweight_at = {1 = 0, 100 = 0.5}", "r.toml");
+  EXPECT_EQ(table.reward.at(0).weight_at, (std::map<std::string, double>{{"1", 0.0}, {"100", 0.5}}));
+
+  EXPECT_NE(error_with({"--reward.0.weight=0"}).find("nothing would be learnt"), std::string::npos);
+  EXPECT_NE(error_with({"--reward.0.weight_at", "1=0"}).find("nothing would be learnt"), std::string::npos);
+  EXPECT_NE(error_with({"--monitor.0.metric=kl"}).find("either `above` or `below`"), std::string::npos);
+  for (const char* flag : {"--max-sandbox-error-share=1.1", "--max-failed-share=-0.1",
+                           "--failed-share-window=0", "--monitor.0.window=0", "--monitor.0.action=pray"})
+    EXPECT_THROW(recipe_with({flag}), ConfigError) << flag;
 }
 
 TEST(Recipe, RefusesValuesOutOfRange) {

@@ -1,0 +1,118 @@
+#include "cohort/train/failure_limits.h"
+
+#include <algorithm>
+
+namespace cohort {
+namespace {
+
+constexpr double kRounding = 1e-6;  // 0.29 of 100 cells are 29, not 28.999...
+
+bool is_failure(RewardStatus status) {
+  return status != RewardStatus::kOk && status != RewardStatus::kSkipped;
+}
+
+/// The last failure among `rewards`, or the last sandbox_error, in one line of its own words.
+std::string last_failure(const std::vector<RewardMatrix>& rewards, size_t reward, bool only_sandbox_errors) {
+  std::string text;
+  for (const RewardMatrix& matrix : rewards) {
+    for (int64_t i = 0; i < matrix.num_completions(); ++i) {
+      const RewardResult& cell = matrix.at(i, static_cast<int64_t>(reward));
+      const bool is_named =
+          only_sandbox_errors ? cell.status == RewardStatus::kSandboxError : is_failure(cell.status);
+      if (is_named) text = str("; the last one: ", to_string(cell.status), ", ", cell.detail);
+    }
+  }
+  return text.substr(0, text.find('\n'));
+}
+
+}  // namespace
+
+void FailureLimits::Counts::add(const Counts& other, int64_t sign) {
+  num_cells += sign * other.num_cells;
+  num_failed += sign * other.num_failed;
+  num_sandbox_errors += sign * other.num_sandbox_errors;
+}
+
+FailureLimits::FailureLimits(const FailureLimitsConfig& config, std::vector<std::string> names,
+                             std::vector<bool> counts)
+    : config_(config), names_(std::move(names)), counts_(std::move(counts)), windows_(names_.size()) {
+  COHORT_CHECK(counts_.size() == names_.size());
+}
+
+std::optional<std::string> FailureLimits::observe(const std::vector<RewardMatrix>& rewards) {
+  std::optional<std::string> reason;
+  for (size_t reward = 0; reward < names_.size(); ++reward) {
+    if (!counts_[reward]) continue;
+    const auto column = static_cast<int64_t>(reward);
+    Counts step;
+    for (const RewardMatrix& matrix : rewards) {
+      for (int64_t i = 0; i < matrix.num_completions(); ++i) {
+        const RewardStatus status = matrix.at(i, column).status;
+        step.num_cells += status != RewardStatus::kSkipped;
+        step.num_failed += is_failure(status);
+        step.num_sandbox_errors += status == RewardStatus::kSandboxError;
+      }
+    }
+    push(windows_[reward], step);
+    if (!reason) reason = find_excess(reward, rewards);
+  }
+  if (reason) windows_.assign(names_.size(), Window{});
+  return reason;
+}
+
+void FailureLimits::push(Window& window, const Counts& step) const {
+  if (step.num_cells == 0) return;
+  window.steps.push_back(step);
+  window.total.add(step, 1);
+  while (window.total.num_cells - window.steps.front().num_cells >= config_.window) {
+    window.total.add(window.steps.front(), -1);
+    window.steps.pop_front();
+  }
+}
+
+std::optional<std::string> FailureLimits::find_excess(size_t reward,
+                                                      const std::vector<RewardMatrix>& step) const {
+  const Counts& total = windows_[reward].total;
+  const int64_t num_cells = std::max(total.num_cells, config_.window);
+  const struct {
+    const char* key;
+    double share;
+    int64_t count;
+    bool only_sandbox_errors;
+  } limits[] = {{"max_sandbox_error_share", config_.max_sandbox_error_share, total.num_sandbox_errors, true},
+                {"max_failed_share", config_.max_failed_share, total.num_failed, false}};
+  for (const auto& limit : limits) {
+    const auto allowed = static_cast<int64_t>(limit.share * static_cast<double>(num_cells) + kRounding);
+    if (limit.count <= allowed) continue;
+    return str("reward ", names_[reward], " failed on ", limit.count, " of its last ", total.num_cells,
+               " completions", limit.only_sandbox_errors ? " with sandbox_error" : "", ", where train.",
+               limit.key, " = ", limit.share, " allows ", allowed, " of ", num_cells,
+               last_failure(step, reward, limit.only_sandbox_errors));
+  }
+  return std::nullopt;
+}
+
+Json FailureLimits::save() const {
+  Json state = Json::object();
+  for (size_t reward = 0; reward < names_.size(); ++reward) {
+    Json steps = Json::array();
+    for (const Counts& step : windows_[reward].steps)
+      steps.push_back({step.num_cells, step.num_failed, step.num_sandbox_errors});
+    state[names_[reward]] = std::move(steps);
+  }
+  return state;
+}
+
+void FailureLimits::load(const Json& state) {
+  for (size_t reward = 0; reward < names_.size(); ++reward) {
+    Window window;
+    for (const Json& step : state.at(names_[reward])) {
+      window.steps.push_back(
+          {step.at(0).get<int64_t>(), step.at(1).get<int64_t>(), step.at(2).get<int64_t>()});
+      window.total.add(window.steps.back(), 1);
+    }
+    windows_[reward] = std::move(window);
+  }
+}
+
+}  // namespace cohort

@@ -1,0 +1,23 @@
+// The settings of one monitor: a `[[monitor]]` table of a recipe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cohort/core/config.h"
+
+namespace cohort {
+
+struct MonitorConfig {
+  std::string metric;
+  std::string name;  ///< the metric's where empty
+  std::optional<double> above;
+  std::optional<double> below;
+  int64_t window = 10;
+  std::string action = "warn";
+
+  void describe(FieldVisitor& f);
+};
+
+}  // namespace cohort

@@ -1,0 +1,102 @@
+#include "cohort/train/failure_limits.h"
+
+#include <gtest/gtest.h>
+
+namespace cohort {
+namespace {
+
+/// A group of one reward function with so many cells of each kind.
+RewardMatrix cells(int64_t num_ok, int64_t num_sandbox_errors, int64_t num_timeouts = 0,
+                   int64_t num_skipped = 0) {
+  RewardMatrix matrix(num_ok + num_sandbox_errors + num_timeouts + num_skipped, {"code"});
+  int64_t next = num_ok;
+  for (int64_t i = 0; i < num_sandbox_errors; ++i)
+    matrix.at(next++, 0) = {0.0, RewardStatus::kSandboxError, str("row ", i, ": worker gone\nsecond line")};
+  for (int64_t i = 0; i < num_timeouts; ++i) matrix.at(next++, 0) = {0.0, RewardStatus::kTimeout, "late"};
+  for (int64_t i = 0; i < num_skipped; ++i) matrix.at(next++, 0) = {0.0, RewardStatus::kSkipped, ""};
+  return matrix;
+}
+
+FailureLimits limits(double sandbox_share, double failed_share, int64_t window) {
+  return FailureLimits({sandbox_share, failed_share, window}, {"code"}, {true});
+}
+
+TEST(FailureLimits, OneBadCellOfATinyStepEndsNothing) {
+  FailureLimits watch = limits(0.01, 0.5, 1000);
+  for (int step = 0; step < 10; ++step) EXPECT_FALSE(watch.observe({cells(15, 1)})) << step;
+  // The eleventh of 176: the 824 that are not there yet count as good, so ten are allowed.
+  const std::optional<std::string> reason = watch.observe({cells(15, 1)});
+  ASSERT_TRUE(reason);
+  EXPECT_EQ(
+      *reason,
+      "reward code failed on 11 of its last 176 completions with sandbox_error, where "
+      "train.max_sandbox_error_share = 0.01 allows 10 of 1000; the last one: sandbox_error, row 0: worker "
+      "gone");
+}
+
+TEST(FailureLimits, ASandboxThatIsBrokenEndsTheRunAtOnce) {
+  EXPECT_TRUE(limits(0.01, 1.0, 1000).observe({cells(0, 8), cells(0, 8)}));
+  EXPECT_FALSE(limits(0.01, 1.0, 1000).observe({cells(0, 8), cells(0, 2)}));
+}
+
+TEST(FailureLimits, TheShareIsOfTheNewestStepsThatFillTheWindow) {
+  // Ten allowed of 100. Steps of 40: the window is the newest three, of 120 cells, of which 12 may fail.
+  FailureLimits watch = limits(0.1, 1.0, 100);
+  EXPECT_FALSE(watch.observe({cells(30, 10)}));
+  EXPECT_FALSE(watch.observe({cells(40, 0)}));
+  EXPECT_FALSE(watch.observe({cells(38, 2)}));   // 12 of 120
+  EXPECT_FALSE(watch.observe({cells(30, 10)}));  // the first step has left: 12 of 120
+  EXPECT_TRUE(watch.observe({cells(39, 1)}));    // the empty one has: 13 of 120
+}
+
+TEST(FailureLimits, AStepLargerThanTheWindowCountsWhole) {
+  FailureLimits watch = limits(0.01, 1.0, 100);
+  EXPECT_FALSE(watch.observe({cells(990, 10)}));
+  EXPECT_TRUE(watch.observe({cells(989, 11)}));
+}
+
+TEST(FailureLimits, AllThatFailedHasALimitOfItsOwn) {
+  FailureLimits watch = limits(1.0, 0.5, 10);
+  EXPECT_FALSE(watch.observe({cells(2, 2, 3, 100)}));  // 5 of 10; skipped ones are no cells
+  const std::optional<std::string> reason = watch.observe({cells(0, 0, 1)});
+  ASSERT_TRUE(reason);
+  EXPECT_EQ(
+      *reason,
+      "reward code failed on 6 of its last 8 completions, where train.max_failed_share = 0.5 allows 5 of "
+      "10; the last one: timeout, late");
+  EXPECT_FALSE(limits(1.0, 1.0, 1).observe({cells(0, 500, 500)}));  // 1 is off
+  EXPECT_FALSE(limits(0.29, 1.0, 100).observe({cells(71, 29)}));    // 0.29 * 100 is below 29 in binary
+  EXPECT_TRUE(limits(0.0, 1.0, 1000).observe({cells(15, 1)}));      // 0 allows none
+}
+
+TEST(FailureLimits, EachRewardHasItsOwnCountAndSomeHaveNone) {
+  RewardMatrix matrix(4, {"code", "log"});
+  for (int64_t i = 0; i < 4; ++i) matrix.at(i, 1) = {0.0, RewardStatus::kError, "broken"};
+  EXPECT_FALSE(FailureLimits({0.01, 0.5, 4}, {"code", "log"}, {true, false}).observe({matrix}));
+  const std::optional<std::string> reason =
+      FailureLimits({0.01, 0.5, 4}, {"code", "log"}, {true, true}).observe({matrix});
+  ASSERT_TRUE(reason);
+  EXPECT_TRUE(reason->starts_with("reward log failed on 4 of its last 4")) << *reason;
+}
+
+TEST(FailureLimits, BeginsAnewAfterIt) {
+  FailureLimits watch = limits(0.1, 1.0, 10);
+  ASSERT_TRUE(watch.observe({cells(0, 10)}));
+  EXPECT_FALSE(watch.observe({cells(9, 1)}));
+}
+
+TEST(FailureLimits, GoesOnFromWhatWasSaved) {
+  FailureLimits watch = limits(0.1, 0.5, 100);
+  ASSERT_FALSE(watch.observe({cells(40, 4, 7)}));
+  ASSERT_FALSE(watch.observe({cells(20, 3, 1)}));
+  FailureLimits other = limits(0.1, 0.5, 100);
+  other.load(Json::parse(watch.save().dump()));
+  EXPECT_EQ(other.save(), watch.save());
+  const std::vector<RewardMatrix> next{cells(20, 4)};
+  const std::optional<std::string> reason = watch.observe(next);
+  ASSERT_TRUE(reason);
+  EXPECT_EQ(other.observe(next), reason);
+}
+
+}  // namespace
+}  // namespace cohort
