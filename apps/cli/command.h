@@ -14,7 +14,7 @@ namespace cohort::cli {
 using Arguments = std::vector<std::string>;
 
 struct Command {
-  const char* name;
+  std::string name;
   const char* synopsis;  ///< what follows the name
   const char* summary;
   int (*run)(const Command& self, const Arguments& arguments);

@@ -10,9 +10,9 @@
 #include "cohort/core/random.h"
 #include "cohort/core/time_text.h"
 #include "cohort/models/decoder_config.h"
+#include "cohort/sampler/model_tokenizer.h"
 #include "cohort/tasks/dataset.h"
 #include "cohort/tasks/hash_set.h"
-#include "cohort/train/model_tokenizer.h"
 #include "cohort/train/run_data.h"
 
 namespace cohort::cli {

@@ -3,9 +3,11 @@
 
 #include "apps/cli/command.h"
 #include "apps/cli/generation.h"
+#include "apps/cli/reward_tables.h"
 #include "apps/cli/rows.h"
 #include "cohort/core/error.h"
 #include "cohort/core/time_text.h"
+#include "cohort/reward_models/all_rewards.h"
 #include "cohort/train/evaluation.h"
 #include "cohort/train/run_data.h"
 
@@ -14,7 +16,7 @@ namespace {
 
 struct EvalConfig {
   GenerationConfig generation;
-  std::string input, output, reward, function;
+  std::string input, output, reward, reward_config, function;
   std::vector<std::string> command;
   std::optional<double> timeout_s;
 
@@ -22,7 +24,9 @@ struct EvalConfig {
     f("input", input, "JSONL with a string `prompt` per line; other columns reach the reward.");
     f("output", output,
       "JSON: mean reward, pass@k, lengths, finish reasons, statuses. A reward of 1 is a success.");
-    f("reward", reward, "What judges a completion.", one_of(reward_types()));
+    f("reward", reward,
+      "What judges a completion: a reward with its defaults, or a table of `reward_config`.");
+    f("reward_config", reward_config, "TOML with `[[reward]]` tables, as in a recipe.");
     f("command", command,
       "For `command`: a program that answers one JSON line with one JSON line, as a text that /bin/sh runs; "
       "given several times, the words of a program and its arguments.");
@@ -42,6 +46,19 @@ std::vector<Prompt> read_eval_prompts(const EvalConfig& config, const LoadedMode
       read_prompts(config.input, text_format(*model.tokenizer, config.generation.model, present_time()));
   check_prompts(prompts, model.decoder->config());
   return prompts;
+}
+
+/// The table of the file or, without one, the type with the flags.
+RewardConfig chosen_reward(const EvalConfig& config) {
+  if (config.reward_config.empty()) {
+    return {.name = config.reward,
+            .command = config.command,
+            .function = config.function,
+            .timeout_s = config.timeout_s};
+  }
+  if (!config.command.empty() || !config.function.empty() || config.timeout_s)
+    throw ConfigError("--command, --function and --timeout_s have no effect with --reward_config; set them there");
+  return choose_rewards(config.reward, config.reward_config).front();
 }
 
 Json number_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
@@ -82,10 +99,7 @@ int eval_command(const Command& self, const Arguments& arguments) {
   require(config.reward, "reward");
   require(config.output, "output");
   check_output(config.output);
-  RewardScorer scorer({{.name = config.reward,
-                        .command = config.command,
-                        .function = config.function,
-                        .timeout_s = config.timeout_s}});
+  RewardScorer scorer({chosen_reward(config)}, all_rewards({config.generation.model, present_time()}));
   const LoadedModel model = load_model(config.generation);
   const std::vector<Prompt> prompts = read_eval_prompts(config, model);
   plan_length(model, prompts, config.generation);

@@ -5,9 +5,9 @@
 #include "apps/cli/command.h"
 #include "apps/cli/rows.h"
 #include "cohort/models/adapter.h"
+#include "cohort/sampler/model_tokenizer.h"
+#include "cohort/sampler/stop_ids.h"
 #include "cohort/train/generation_defaults.h"
-#include "cohort/train/model_tokenizer.h"
-#include "cohort/train/stop_ids.h"
 
 namespace cohort::cli {
 

@@ -9,12 +9,12 @@
 #include "cohort/core/units.h"
 #include "cohort/models/kv_cache.h"
 #include "cohort/models/pretrained.h"
+#include "cohort/sampler/model_tokenizer.h"
 #include "cohort/sampler/sampler.h"
+#include "cohort/sampler/stop_ids.h"
 #include "cohort/tensor/weight_files.h"
 #include "cohort/train/config.h"
 #include "cohort/train/memory_plan.h"
-#include "cohort/train/model_tokenizer.h"
-#include "cohort/train/stop_ids.h"
 
 namespace cohort::cli {
 namespace {

@@ -2,7 +2,7 @@
 #include "apps/cli/command.h"
 #include "cohort/core/error.h"
 #include "cohort/models/pretrained.h"
-#include "cohort/train/model_tokenizer.h"
+#include "cohort/sampler/model_tokenizer.h"
 
 namespace cohort::cli {
 namespace {

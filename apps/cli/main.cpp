@@ -1,4 +1,5 @@
 // The program's entry: finds the command, and turns what the user can mend into one line and exit code 2.
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -15,11 +16,15 @@ namespace cohort::cli {
 #undef COMMAND
 
 const std::vector<Command>& commands() {
-  static const std::vector<Command> list{
+  static const std::vector<Command> list = [] {
+    std::vector<Command> all{
 #define COMMAND(name, synopsis, summary) {#name, synopsis, summary, name##_command},
 #include "apps/cli/commands.def"
 #undef COMMAND
-  };
+    };
+    for (Command& command : all) std::replace(command.name.begin(), command.name.end(), '_', '-');
+    return all;
+  }();
   return list;
 }
 
@@ -42,7 +47,8 @@ namespace {
 
 void print_usage() {
   std::cout << "cohort COMMAND ... : reinforcement-learning post-training of language models with GRPO\n\n";
-  for (const Command& command : commands()) std::printf("  %-11s %s\n", command.name, command.summary);
+  for (const Command& command : commands())
+    std::printf("  %-13s %s\n", command.name.c_str(), command.summary);
   std::cout << "\n`cohort COMMAND --help` lists the command's keys.\n";
 }
 

@@ -1,4 +1,4 @@
-// cohort train and cohort sft: runs from a recipe.
+// cohort train, cohort sft and cohort reward-train: runs from a recipe.
 #include <iostream>
 
 #include "apps/cli/command.h"
@@ -44,6 +44,10 @@ int train_command(const Command& self, const Arguments& arguments) {
 
 int sft_command(const Command& self, const Arguments& arguments) {
   return run_command<SftConfig>(self, arguments, run_sft);
+}
+
+int reward_train_command(const Command& self, const Arguments& arguments) {
+  return run_command<RewardTrainConfig>(self, arguments, run_reward_train);
 }
 
 }  // namespace cohort::cli

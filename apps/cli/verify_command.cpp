@@ -2,7 +2,10 @@
 #include <iostream>
 
 #include "apps/cli/command.h"
+#include "apps/cli/reward_tables.h"
 #include "apps/cli/rows.h"
+#include "cohort/core/time_text.h"
+#include "cohort/reward_models/all_rewards.h"
 #include "cohort/rewards/reward_scorer.h"
 
 namespace cohort::cli {
@@ -24,27 +27,6 @@ struct VerifyConfig {
       "and `rewards`.");
   }
 };
-
-/// What is read of a recipe.
-struct RewardTables {
-  std::vector<RewardConfig> reward;
-
-  void describe(FieldVisitor& f) { f("reward", reward, "A reward function."); }
-};
-
-std::vector<RewardConfig> chosen_rewards(const VerifyConfig& config) {
-  if (config.reward_config.empty()) {
-    require(config.reward, "reward");
-    return {{.name = config.reward}};
-  }
-  RewardTables tables;
-  apply_toml_file(settings_of(tables), config.reward_config);
-  if (config.reward.empty()) return tables.reward;
-  for (const RewardConfig& table : tables.reward) {
-    if (table.name == config.reward) return {table};
-  }
-  throw ConfigError(str(config.reward_config, ": has no [[reward]] named \"", config.reward, "\""));
-}
 
 /// The text of a string, or of the last of a list of messages.
 std::string read_text(const Json& value, const char* key, const std::string& where) {
@@ -77,6 +59,8 @@ Judged read_row(const Json& row, const std::string& where) {
     throw FormatError(str(where, ": give either \"completion\" or \"messages\""));
   Judged judged;
   judged.prompt.id = where;
+  judged.completion.finish_reason =
+      row.value("finish_reason", Json()) == "length" ? FinishReason::kLength : FinishReason::kStop;
   for (const auto& [key, value] : row.items()) {
     if (key == "completion") {
       judged.completion.text = read_text(value, "completion", where);
@@ -97,9 +81,12 @@ Judged read_row(const Json& row, const std::string& where) {
 
 Json to_json(const RewardResult& result) {
   const bool is_ok = result.status == RewardStatus::kOk;
-  return {{"score", is_ok ? Json(result.score) : Json()},
-          {"status", to_string(result.status)},
-          {"detail", result.detail}};
+  Json line{{"score", is_ok ? Json(result.score) : Json()},
+            {"status", to_string(result.status)},
+            {"detail", result.detail}};
+  for (const StepReward& step : result.steps)
+    line["steps"].push_back(Json{{"end", step.end}, {"score", step.score}});
+  return line;
 }
 
 /// One reward's own result; of several the weighted sum, masked when one of them is.
@@ -124,7 +111,7 @@ Json to_json(const RewardMatrix& matrix, const std::vector<double>& weights) {
 class Verifier {
  public:
   Verifier(const std::vector<RewardConfig>& rewards, const std::string& output)
-      : scorer_(rewards), output_path_(output) {}
+      : scorer_(rewards, all_rewards({{}, present_time()})), output_path_(output) {}
 
   void submit(const Judged& row) {
     scorer_.submit(num_submitted_++, 0, row.prompt, row.completion);
@@ -160,7 +147,7 @@ int verify_command(const Command& self, const Arguments& arguments) {
   if (!read_flags(self, arguments, config)) return 0;
   require(config.input, "input");
   require(config.output, "output");
-  const std::vector<RewardConfig> rewards = chosen_rewards(config);
+  const std::vector<RewardConfig> rewards = choose_rewards(config.reward, config.reward_config);
   check_output(config.output);
   Verifier verifier(rewards, config.output);
   for_each_row(config.input,

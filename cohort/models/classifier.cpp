@@ -5,53 +5,91 @@
 namespace cohort {
 namespace {
 
-/// The head's scores of selected rows of all sequences, which are packed one behind the other.
-at::Tensor scores_at(const Decoder& decoder, const std::vector<std::vector<int32_t>>& sequences,
-                     const std::vector<int64_t>& rows) {
-  std::vector<int64_t> token_ids, positions;
-  DecoderInput input;
+PackedSequences pack_whole(const std::vector<std::vector<int32_t>>& sequences) {
+  PackedSequences packed;
   for (const std::vector<int32_t>& sequence : sequences) {
     COHORT_CHECK(!sequence.empty(), "a sequence without tokens");
-    const auto begin = static_cast<int64_t>(token_ids.size()), count = static_cast<int64_t>(sequence.size());
-    token_ids.insert(token_ids.end(), sequence.begin(), sequence.end());
-    for (int64_t i = 0; i < count; ++i) positions.push_back(i);
-    input.plan.begin_group();
-    input.plan.add_sequence(begin, count, 0, {{begin, begin + count}});
+    packed.begin_group({});
+    packed.add(sequence);
   }
-  input.set_rows(std::move(token_ids), std::move(positions), decoder.device());
-  const at::Tensor hidden = decoder.forward(input);
-  const at::Tensor selected = at::tensor(rows, at::kLong).to(hidden.device());
-  return decoder.head().forward(decoder.head_input(hidden, selected)).to(at::kFloat);
-}
-
-/// Of the last token that is not the pad token; of the first one where all are.
-int64_t pooled_position(const std::vector<int32_t>& sequence, const std::vector<int32_t>& pad_token_ids) {
-  auto last = static_cast<int64_t>(sequence.size()) - 1;
-  if (pad_token_ids.empty()) return last;
-  while (last > 0 && sequence[last] == pad_token_ids.front()) --last;
-  return last;
+  return packed;
 }
 
 }  // namespace
 
+RowRange PackedSequences::append(std::span<const int32_t> ids, int64_t first_position) {
+  const int64_t begin = num_rows();
+  token_ids_.insert(token_ids_.end(), ids.begin(), ids.end());
+  for (size_t i = 0; i < ids.size(); ++i) positions_.push_back(first_position + static_cast<int64_t>(i));
+  return {begin, num_rows()};
+}
+
+void PackedSequences::begin_group(std::span<const int32_t> prefix) {
+  input_.plan.begin_group();
+  prefix_ = append(prefix, 0);
+  const int64_t length = prefix_.end - prefix_.begin;
+  if (length > 0) input_.plan.add_sequence(prefix_.begin, length, 0, {prefix_});
+}
+
+int64_t PackedSequences::add(std::span<const int32_t> ids) {
+  const int64_t before = prefix_.end - prefix_.begin;
+  const RowRange own = append(ids, before);
+  if (!ids.empty()) {
+    std::vector<RowRange> keys{own};
+    if (before > 0) keys.insert(keys.begin(), prefix_);
+    input_.plan.add_sequence(own.begin, own.end - own.begin, before, keys);
+  }
+  sequences_.push_back({prefix_, own});
+  return static_cast<int64_t>(sequences_.size()) - 1;
+}
+
+int64_t PackedSequences::row(int64_t sequence, int64_t position) const {
+  const auto& [prefix, own] = sequences_.at(sequence);
+  COHORT_CHECK(0 <= position && position < length(sequence), "token ", position, " of ", length(sequence));
+  const int64_t before = prefix.end - prefix.begin;
+  return position < before ? prefix.begin + position : own.begin + position - before;
+}
+
+int64_t PackedSequences::length(int64_t sequence) const {
+  const auto& [prefix, own] = sequences_.at(sequence);
+  return (prefix.end - prefix.begin) + (own.end - own.begin);
+}
+
+int64_t PackedSequences::pooled_row(int64_t sequence, const DecoderConfig& config) const {
+  int64_t last = length(sequence) - 1;
+  if (!config.pad_token_ids.empty()) {
+    while (last > 0 && token_ids_[row(sequence, last)] == config.pad_token_ids.front()) --last;
+  }
+  return row(sequence, last);
+}
+
+at::Tensor PackedSequences::scores(const Decoder& decoder, const std::vector<int64_t>& rows, bool recompute) {
+  COHORT_CHECK(decoder.config().head != HeadKind::kCausalLm, decoder.config().architecture);
+  input_.set_rows(token_ids_, positions_, decoder.device());
+  input_.recompute = recompute;
+  const at::Tensor hidden = decoder.forward(input_);
+  const at::Tensor selected = at::tensor(rows, at::kLong).to(hidden.device());
+  return decoder.head().forward(decoder.head_input(hidden, selected)).to(at::kFloat);
+}
+
 at::Tensor sequence_scores(const Decoder& decoder, const std::vector<std::vector<int32_t>>& sequences) {
   COHORT_CHECK(decoder.config().head == HeadKind::kSequenceClassification, decoder.config().architecture);
+  const at::NoGradGuard no_grad;
+  PackedSequences packed = pack_whole(sequences);
   std::vector<int64_t> rows;
-  int64_t begin = 0;
-  for (const std::vector<int32_t>& sequence : sequences) {
-    rows.push_back(begin + pooled_position(sequence, decoder.config().pad_token_ids));
-    begin += static_cast<int64_t>(sequence.size());
+  for (size_t i = 0; i < sequences.size(); ++i) {
+    rows.push_back(packed.pooled_row(static_cast<int64_t>(i), decoder.config()));
   }
-  return scores_at(decoder, sequences, rows);
+  return packed.scores(decoder, rows);
 }
 
 at::Tensor token_scores(const Decoder& decoder, const std::vector<std::vector<int32_t>>& sequences) {
   COHORT_CHECK(decoder.config().head == HeadKind::kTokenClassification, decoder.config().architecture);
+  const at::NoGradGuard no_grad;
+  PackedSequences packed = pack_whole(sequences);
   std::vector<int64_t> rows;
-  for (const std::vector<int32_t>& sequence : sequences) {
-    for (size_t i = 0; i < sequence.size(); ++i) rows.push_back(static_cast<int64_t>(rows.size()));
-  }
-  return scores_at(decoder, sequences, rows);
+  for (int64_t row = 0; row < packed.num_rows(); ++row) rows.push_back(row);
+  return packed.scores(decoder, rows);
 }
 
 }  // namespace cohort

@@ -28,14 +28,20 @@ constexpr Head kHeads[] = {{HeadKind::kCausalLm, "ForCausalLM"},
                            {HeadKind::kSequenceClassification, "ForSequenceClassification"},
                            {HeadKind::kTokenClassification, "ForTokenClassification"}};
 
+std::string class_name(const Family& family, HeadKind kind) {
+  const bool is_other = kind != HeadKind::kCausalLm && family.head_stem != nullptr;
+  const auto* head =
+      std::find_if(std::begin(kHeads), std::end(kHeads), [&](const Head& each) { return each.kind == kind; });
+  return std::string(is_other ? family.head_stem : family.stem) + head->suffix;
+}
+
 /// By the class name; without one, by model_type as a language model.
 const Family& find_family(const ConfigReader& reader, DecoderConfig& config) {
   const bool has_class = reader.has("architectures") && reader.at("architectures").is_array() &&
                          !reader.at("architectures").empty();
   for (const Family* family : kFamilies) {
     for (const Head& head : kHeads) {
-      const bool is_other = head.kind != HeadKind::kCausalLm && family->head_stem != nullptr;
-      const std::string name = std::string(is_other ? family->head_stem : family->stem) + head.suffix;
+      const std::string name = class_name(*family, head.kind);
       const bool is_it = has_class ? reader.at("architectures")[0] == name
                                    : head.kind == HeadKind::kCausalLm && reader.has("model_type") &&
                                          reader.at("model_type") == family->model_type;
@@ -255,6 +261,38 @@ DecoderConfig parse_decoder_config(const Json& raw, const fs::path& path) {
   read_ids(reader, "eos_token_id", config.eos_token_ids);
   read_ids(reader, "pad_token_id", config.pad_token_ids);
   return config;
+}
+
+Json config_with_head(const Json& raw, const fs::path& path, HeadKind head, int64_t num_labels) {
+  DecoderConfig ignored;
+  const ConfigReader reader(raw, path);
+  const Family& family = find_family(reader, ignored);
+  if (head == HeadKind::kTokenClassification && !family.has_token_head) {
+    reader.fail("model_type", str("is ", family.model_type, ", for which transformers has no class ",
+                                  family.head_stem, "ForTokenClassification"));
+  }
+  Json config = raw;
+  config["architectures"] = {class_name(family, head)};
+  config["model_type"] = family.model_type;
+  config.erase("num_labels");
+  config["id2label"] = Json::object();
+  config["label2id"] = Json::object();
+  for (int64_t label = 0; label < num_labels; ++label) {
+    const std::string name = str("LABEL_", label);
+    config["id2label"][std::to_string(label)] = name;
+    config["label2id"][name] = label;
+  }
+  return config;
+}
+
+std::optional<int64_t> find_label(const DecoderConfig& config, const std::string& label) {
+  const auto names = config.raw.find("id2label");
+  const bool has_names = names != config.raw.end() && names->is_object();
+  for (int64_t i = 0; i < config.num_labels; ++i) {
+    const std::string number = std::to_string(i);
+    if (label == number || (has_names && names->value(number, Json()) == label)) return i;
+  }
+  return std::nullopt;
 }
 
 DecoderConfig read_decoder_config(const fs::path& model_dir) {

@@ -88,6 +88,13 @@ DecoderConfig read_decoder_config(const std::filesystem::path& model_dir);
 /// The same from a parsed file; `path` is for messages.
 DecoderConfig parse_decoder_config(const Json& raw, const std::filesystem::path& path);
 
+/// The config.json `raw` of a model of the same family with a classification head in the place of its own.
+/// Throws FormatError where transformers has no such class.
+Json config_with_head(const Json& raw, const std::filesystem::path& path, HeadKind head, int64_t num_labels);
+
+/// A label's place by its name in "id2label" or its number; nothing for one that the head does not have.
+std::optional<int64_t> find_label(const DecoderConfig& config, const std::string& label);
+
 /// A model's config.json read as far as it can be.
 struct ConfigReport {
   std::optional<DecoderConfig> config;   ///< as if the refused keys were absent; none where that is no model

@@ -12,6 +12,7 @@ namespace cohort {
 struct Family {
   const char* stem;                 ///< its classes are STEMForCausalLM, STEMForSequenceClassification, ...
   const char* head_stem = nullptr;  ///< of the classification classes where it is another one
+  bool has_token_head = true;       ///< whether transformers has its ForTokenClassification
   const char* model_type;           ///< of config.json
   const char* defaults;  ///< JSON: values of keys that a config.json may leave out, as in transformers
   WeightNames names;

@@ -90,6 +90,25 @@ std::unique_ptr<Decoder> load_pretrained(const fs::path& model_dir, at::ScalarTy
   return decoder;
 }
 
+std::unique_ptr<Decoder> load_with_head(const fs::path& model_dir, at::ScalarType compute, at::Device device,
+                                        HeadKind head, int64_t num_labels, uint64_t seed) {
+  DecoderConfig config = read_decoder_config(model_dir);
+  if (config.head != HeadKind::kCausalLm) return load_pretrained(model_dir, compute, device, head);
+  const fs::path path = model_dir / "config.json";
+  const DecoderConfig body = config;
+  config = parse_decoder_config(config_with_head(body.raw, path, head, num_labels), path);
+  config.eos_token_ids = body.eos_token_ids;
+  auto decoder = std::make_unique<Decoder>(std::move(config), compute, device, seed);
+  const at::NoGradGuard no_grad;
+  const WeightReader reader = WeightReader::open(model_dir);
+  check_weights(model_dir, reader, Decoder(body, at::kFloat, at::kMeta));
+  for (const auto& [name, weight] : decoder->named_weights()) {
+    if (!name.starts_with("score.")) weight.copy_(reader.tensor(name));
+  }
+  decoder->refresh();
+  return decoder;
+}
+
 void copy_pretrained(const fs::path& source_dir, const fs::path& model_dir) {
   const at::NoGradGuard no_grad;
   const Decoder shapes(read_decoder_config(source_dir), at::kFloat, at::kMeta);

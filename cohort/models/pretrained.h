@@ -16,6 +16,11 @@ std::unique_ptr<Decoder> load_pretrained(const std::filesystem::path& model_dir,
                                          at::Device device, HeadKind head = HeadKind::kCausalLm,
                                          bool is_frozen = false);
 
+/// The same for a classification head, which a language model is given in the place of its own: random by
+/// `seed`, with `num_labels` scores.
+std::unique_ptr<Decoder> load_with_head(const std::filesystem::path& model_dir, at::ScalarType compute,
+                                        at::Device device, HeadKind head, int64_t num_labels, uint64_t seed);
+
 /// A plain copy of a model directory: every tensor in its own dtype, all other files byte for byte. Throws
 /// FormatError as load_pretrained does, before anything is written.
 void copy_pretrained(const std::filesystem::path& source_dir, const std::filesystem::path& model_dir);

@@ -65,22 +65,31 @@ void append_total_rewards(const RewardMatrix& rewards, std::span<const double> w
 }
 
 Advantages group_advantages(const TotalRewards& rewards, int64_t group_size, ScaleRewards scale) {
-  const size_t num_completions = rewards.values.size();
-  COHORT_CHECK(rewards.valid.size() == num_completions);
+  const auto num_completions = static_cast<int64_t>(rewards.values.size());
   COHORT_CHECK(group_size >= 1 && num_completions % group_size == 0, num_completions,
                " rewards in groups of ", group_size);
+  std::vector<int64_t> ends;
+  for (int64_t end = group_size; end <= num_completions; end += group_size) ends.push_back(end);
+  return group_advantages(rewards, ends, scale);
+}
+
+Advantages group_advantages(const TotalRewards& rewards, std::span<const int64_t> group_ends,
+                            ScaleRewards scale) {
+  const size_t num_completions = rewards.values.size();
+  COHORT_CHECK(rewards.valid.size() == num_completions);
   const RewardStatistics batch = statistics(rewards, 0, num_completions);
   Advantages result;
   result.values.assign(num_completions, 0.0);
   result.reward_mean = batch.mean;
   result.reward_std = batch.std;
-  for (size_t begin = 0; begin < num_completions; begin += group_size) {
-    const RewardStatistics group = statistics(rewards, begin, begin + group_size);
+  for (size_t g = 0; g < group_ends.size(); ++g) {
+    const size_t begin = g == 0 ? 0 : group_ends[g - 1], end = group_ends[g];
+    const RewardStatistics group = statistics(rewards, begin, end);
     result.zero_std.push_back(group.max == group.min);
     if (result.zero_std.back()) continue;
     const double std = scale == ScaleRewards::kGroup ? group.std : batch.std;
     const double divisor = scale == ScaleRewards::kNone ? 1.0 : std + kStdOffset;
-    for (size_t i = begin; i < begin + group_size; ++i) {
+    for (size_t i = begin; i < end; ++i) {
       if (rewards.valid[i]) result.values[i] = (rewards.values[i] - group.mean) / divisor;
     }
   }

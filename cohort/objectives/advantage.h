@@ -34,6 +34,8 @@ struct Advantages {
   double reward_mean = 0.0;       ///< over the valid completions of the batch; 0 when there are none
   double reward_std = 0.0;        ///< Bessel-corrected, over the same; 0 for fewer than two
   double frac_reward_zero_std = 0.0;  ///< mean of `zero_std`
+  /// [B] per token, under process supervision; empty otherwise, where all tokens have the completion's.
+  std::vector<std::vector<float>> tokens{};
 };
 
 /// A = (r - mean(group)) / (std + 1e-4), std of the group or of the raw rewards of the batch, or A = r -
@@ -41,5 +43,9 @@ struct Advantages {
 /// section 4.1.2 with TRL 1.16's constants; kNone is arXiv:2503.20783). Whether rewards differ is decided by
 /// max == min, never by an epsilon.
 Advantages group_advantages(const TotalRewards& rewards, int64_t group_size, ScaleRewards scale);
+
+/// The same for groups of any sizes, which end before `group_ends`.
+Advantages group_advantages(const TotalRewards& rewards, std::span<const int64_t> group_ends,
+                            ScaleRewards scale);
 
 }  // namespace cohort

@@ -26,6 +26,11 @@ void ObjectiveConfig::describe(FieldVisitor& f) {
     "batch, that "
     "of all raw rewards of the step; none (arXiv:2503.20783).",
     one_of({"group", "batch", "none"}));
+  f("supervision", supervision,
+    "outcome, every token of a completion has its advantage; process, a token has the sum of those of the "
+    "steps that end with it or behind it (arXiv:2402.03300 section 4.1.3), which needs a reward that gives "
+    "steps, such as `process`.",
+    one_of({"outcome", "process"}));
   f("num_iterations", num_iterations,
     "Passes over the completions of one generation (mu of arXiv:2402.03300).", at_least(1));
   f("mask_truncated_completions", mask_truncated_completions,

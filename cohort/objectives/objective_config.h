@@ -15,6 +15,7 @@ struct ObjectiveConfig {
   double epsilon = 0.2;
   std::optional<double> epsilon_high;
   std::string scale_rewards = "group";
+  std::string supervision = "outcome";
   int64_t num_iterations = 1;
   bool mask_truncated_completions = false;
 

@@ -11,21 +11,9 @@
 namespace cohort {
 namespace {
 
-struct RewardEntry {
-  const char* type;
-  const char* keys;
-  std::unique_ptr<Reward> (*make)(const RewardConfig&);
-};
-
-constexpr RewardEntry kRewards[] = {
-#define REWARD(name, keys, meaning) {#name, keys, make_##name##_reward},
-#include "cohort/rewards/rewards.def"
-#undef REWARD
-};
-
 /// Refuses keys that were set and that the type does not heed.
-void check_keys(const RewardConfig& config, const RewardEntry& entry) {
-  std::istringstream keys(entry.keys);
+void check_keys(const RewardConfig& config, const RewardType& type) {
+  std::istringstream keys(type.keys);
   const std::set<std::string> heeded{std::istream_iterator<std::string>(keys), {}};
   static const std::set<std::string> kCommonKeys{"name",     "type",    "weight",   "weight_at", "checks",
                                                  "requires", "domains", "clip_min", "clip_max"};
@@ -35,8 +23,8 @@ void check_keys(const RewardConfig& config, const RewardEntry& entry) {
     const std::string& key = settings.fields[i].name;
     if (kCommonKeys.contains(key) || heeded.contains(key)) continue;
     if (value_text(settings.fields[i]) == value_text(defaults.fields[i])) continue;
-    throw ConfigError(str("reward ", config.name, ": `", key, "` has no effect on type \"", entry.type, "\"",
-                          heeded.empty() ? ", which has no keys" : str(", which heeds ", entry.keys),
+    throw ConfigError(str("reward ", config.name, ": `", key, "` has no effect on type \"", type.name, "\"",
+                          heeded.empty() ? ", which has no keys" : str(", which heeds ", type.keys),
                           "; remove it"));
   }
 }
@@ -56,24 +44,29 @@ std::vector<RewardResult> fail_rows(std::span<const RewardRow> rows, RewardStatu
   return results;
 }
 
-std::vector<std::string> reward_types() {
-  std::vector<std::string> types;
-  for (const RewardEntry& entry : kRewards) types.emplace_back(entry.type);
+const RewardTypes& builtin_rewards() {
+  static const RewardTypes types{
+#define REWARD(name, keys, meaning) {#name, keys, meaning, make_##name##_reward},
+#include "cohort/rewards/rewards.def"
+#undef REWARD
+  };
   return types;
 }
 
-std::unique_ptr<Reward> make_reward(const RewardConfig& config) {
-  const std::string& type = config.type.empty() ? config.name : config.type;
-  for (const RewardEntry& entry : kRewards) {
-    if (type != entry.type) continue;
+std::unique_ptr<Reward> make_reward(const RewardConfig& config, const RewardTypes& types) {
+  const std::string& name = config.type.empty() ? config.name : config.type;
+  std::vector<std::string> names;
+  for (const RewardType& type : types) {
+    names.push_back(type.name);
+    if (name != type.name) continue;
     check_reward_weight(config);
-    check_keys(config, entry);
+    check_keys(config, type);
     if (config.clip_min && config.clip_max && *config.clip_min > *config.clip_max)
       throw ConfigError(str("reward ", config.name, ": `clip_min` is above `clip_max`"));
-    return entry.make(config);
+    return type.make(config);
   }
-  throw ConfigError(str("unknown reward type \"", type, "\"; did you mean \"",
-                        nearest_name(type, reward_types()), "\"? A program of yours is type = \"command\""));
+  throw ConfigError(str("unknown reward type \"", name, "\"; did you mean \"", nearest_name(name, names),
+                        "\"? A program of yours is type = \"command\""));
 }
 
 }  // namespace cohort

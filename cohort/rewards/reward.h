@@ -7,6 +7,7 @@
 // exceeded), kTimeout, kError, kSandboxError. kSkipped: this reward does not apply to the row.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -40,17 +41,33 @@ class Reward {
 
   /// What it runs in, for a run's log and checkpoints, such as the sandbox's level; most have nothing to say.
   virtual std::string environment() const { return ""; }
+
+  /// Whether its results have `steps`.
+  virtual bool gives_steps() const { return false; }
+
+  /// What it holds at most, where that is worth planning for.
+  virtual int64_t memory_bytes() const { return 0; }
 };
 
 /// The same failure for each of `rows`; the details begin with the row's name.
 std::vector<RewardResult> fail_rows(std::span<const RewardRow> rows, RewardStatus status,
                                     const std::string& reason);
 
-/// The type names that `make_reward` knows, in the order of rewards.def.
-std::vector<std::string> reward_types();
+/// A kind of reward: a line of rewards.def, or one that a layer above adds.
+struct RewardType {
+  std::string name;
+  std::string keys;     ///< of RewardConfig that it heeds, with blanks between them
+  std::string meaning;  ///< what it scores
+  std::function<std::unique_ptr<Reward>(const RewardConfig&)> make;
+};
 
-/// Builds a reward. Throws ConfigError for an unknown type, naming the nearest one, and for settings that are
-/// missing, out of range or without effect.
-std::unique_ptr<Reward> make_reward(const RewardConfig& config);
+using RewardTypes = std::vector<RewardType>;
+
+/// Those of rewards.def, in its order.
+const RewardTypes& builtin_rewards();
+
+/// Builds a reward of one of `types`. Throws ConfigError for an unknown type, naming the nearest one, and for
+/// settings that are missing, out of range or without effect.
+std::unique_ptr<Reward> make_reward(const RewardConfig& config, const RewardTypes& types = builtin_rewards());
 
 }  // namespace cohort

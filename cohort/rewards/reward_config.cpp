@@ -4,7 +4,7 @@ namespace cohort {
 
 void RewardConfig::describe(FieldVisitor& f) {
   f("name", name, "Name in the metrics; the kind of reward too when `type` is empty.");
-  f("type", type, "Kind of reward: one of those built in, or `command` or `python` for one of yours.");
+  f("type", type, "Kind of reward, such as accuracy, python or model: a type of docs/rewards.md.");
   f("weight", weight, "Factor in the weighted sum of a completion's rewards; 0 only logs it.");
   f("weight_at", weight_at,
     "In place of `weight`: its value at these steps, such as {1 = 0.0, 100 = 1.0}, with straight lines "
@@ -115,6 +115,17 @@ void RewardConfig::describe(FieldVisitor& f) {
     at_least(1));
   f("cache_dir", cache_dir,
     "For `judge`: a folder where its answers are kept and never asked for twice; none when empty.");
+  f("path", path, "For `model` and `process`: the Hugging Face directory of the reward model; required.");
+  f("dtype", dtype, "For `model` and `process`: what it computes in; float32 when empty.",
+    one_of({"", "float32", "bfloat16"}));
+  f("label", label,
+    "For `model` and `process`: which of several labels is the reward, by name or number; required for "
+    "three and more, and for `model` for two.");
+  f("step_separator", step_separator,
+    "For `process`: what ends a step; a line's end when empty. The one that the model was trained with.");
+  f("aggregation", aggregation,
+    "For `process`: which of the steps' rewards is the completion's score; min when empty.",
+    one_of({"", "min", "mean", "last"}));
 }
 
 }  // namespace cohort

@@ -15,7 +15,7 @@ namespace cohort {
 /// heed is an error.
 struct RewardConfig {
   std::string name{};  ///< the metric's name, and the type where `type` is empty
-  std::string type{};  ///< a line of rewards.def
+  std::string type{};  ///< the name of a RewardType
   double weight = 1.0;
   std::map<std::string, double> weight_at{};  ///< step -> weight; reward_weight.h says what is between
   std::string checks{};                ///< the reward that this one, which never trains, is held against
@@ -64,6 +64,11 @@ struct RewardConfig {
   std::optional<int64_t> requests_per_minute{};
   std::optional<int64_t> tokens_per_minute{};
   std::string cache_dir{};
+  std::string path{};
+  std::string dtype{};
+  std::string label{};
+  std::string step_separator{};
+  std::string aggregation{};
 
   void describe(FieldVisitor& f);
 };

@@ -9,6 +9,12 @@
 namespace cohort {
 namespace {
 
+bool is_finite(const RewardResult& result) {
+  return std::isfinite(result.score) &&
+         std::all_of(result.steps.begin(), result.steps.end(),
+                     [](const StepReward& step) { return std::isfinite(step.score); });
+}
+
 // Holds every reward to its contract: a failure is a status.
 std::vector<RewardResult> score_safely(Reward& reward, std::span<const RewardRow> rows) {
   std::vector<RewardResult> results;
@@ -21,10 +27,19 @@ std::vector<RewardResult> score_safely(Reward& reward, std::span<const RewardRow
     return fail_rows(rows, RewardStatus::kError, str(results.size(), " results for ", rows.size(), " rows"));
   }
   for (size_t i = 0; i < rows.size(); ++i) {
-    if (results[i].status != RewardStatus::kOk || std::isfinite(results[i].score)) continue;
+    if (results[i].status != RewardStatus::kOk || is_finite(results[i])) continue;
     results[i] = {0.0, RewardStatus::kError, str(rows[i].prompt.id, ": the reward is ", results[i].score)};
   }
   return results;
+}
+
+void clip(const RewardConfig& config, RewardResult& result) {
+  const auto clip_score = [&](double& score) {
+    if (config.clip_min) score = std::max(score, *config.clip_min);
+    if (config.clip_max) score = std::min(score, *config.clip_max);
+  };
+  clip_score(result.score);
+  for (StepReward& step : result.steps) clip_score(step.score);
 }
 
 /// The place of the reward that `config` requires.
@@ -40,7 +55,7 @@ std::optional<size_t> find_required(const RewardConfig& config, const std::vecto
 
 }  // namespace
 
-RewardScorer::RewardScorer(const std::vector<RewardConfig>& configs)
+RewardScorer::RewardScorer(const std::vector<RewardConfig>& configs, const RewardTypes& types)
     : configs_(configs), queues_(configs.size()) {
   if (configs.empty()) throw ConfigError("no reward is given; add a [[reward]] table");
   for (const RewardConfig& config : configs) {
@@ -49,11 +64,12 @@ RewardScorer::RewardScorer(const std::vector<RewardConfig>& configs)
       throw ConfigError(
           str("two rewards are named \"", config.name, "\"; give each its own `name` and set `type`"));
     }
-    rewards_.push_back(make_reward(config));
+    rewards_.push_back(make_reward(config, types));
     names_.push_back(config.name);
     weights_.push_back(last_reward_weight(config));
     if (std::string text = rewards_.back()->environment(); !text.empty())
       environments_[config.name] = std::move(text);
+    gives_steps_.push_back(rewards_.back()->gives_steps());
   }
   for (const RewardConfig& config : configs) required_.push_back(find_required(config, names_));
   find_checkers(configs);  // throws where they are none
@@ -76,6 +92,12 @@ std::vector<double> RewardScorer::weights(int64_t step) const {
   std::vector<double> weights;
   for (const RewardConfig& config : configs_) weights.push_back(reward_weight(config, step));
   return weights;
+}
+
+int64_t RewardScorer::memory_bytes() const {
+  int64_t total = 0;
+  for (const std::unique_ptr<Reward>& reward : rewards_) total += reward->memory_bytes();
+  return total;
 }
 
 void RewardScorer::submit(int64_t group, int64_t sample, const Prompt& prompt, const Completion& completion) {
@@ -134,15 +156,16 @@ void RewardScorer::shape(std::vector<RewardResult>& results) const {
   for (size_t i = 0; i < results.size(); ++i) {
     RewardResult& result = results[i];
     if (result.status != RewardStatus::kOk) continue;
-    if (configs_[i].clip_min) result.score = std::max(result.score, *configs_[i].clip_min);
-    if (configs_[i].clip_max) result.score = std::min(result.score, *configs_[i].clip_max);
+    clip(configs_[i], result);
     if (!required_[i]) continue;
     const RewardResult& required = raw[*required_[i]];
     if (required.status == RewardStatus::kSkipped) continue;
     if (required.status != RewardStatus::kOk) {
       result = {0.0, required.status, str(names_[*required_[i]], ": ", required.detail)};
     } else if (required.score < 1.0) {
-      result = {0.0, RewardStatus::kOk, str("counts only with ", names_[*required_[i]])};
+      result.score = 0.0;
+      result.detail = str("counts only with ", names_[*required_[i]]);
+      for (StepReward& step : result.steps) step.score = 0.0;
     }
   }
 }

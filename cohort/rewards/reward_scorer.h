@@ -30,7 +30,8 @@ class RewardScorer {
  public:
   /// Throws ConfigError for no reward, two of one name, one that requires what is not there, or what
   /// `make_reward` refuses.
-  explicit RewardScorer(const std::vector<RewardConfig>& configs);
+  explicit RewardScorer(const std::vector<RewardConfig>& configs,
+                        const RewardTypes& types = builtin_rewards());
 
   /// Drops what was not scored yet and waits for the calls under way.
   ~RewardScorer();
@@ -48,6 +49,12 @@ class RewardScorer {
 
   /// Name and surroundings of the rewards that have something to say of them.
   const std::map<std::string, std::string>& environments() const { return environments_; }
+
+  /// Per reward whether it judges step by step.
+  const std::vector<uint8_t>& gives_steps() const { return gives_steps_; }
+
+  /// What the rewards hold at most, as far as they plan for it.
+  int64_t memory_bytes() const;
 
   /// Hands a finished completion to all rewards and returns at once; both are copied. `sample` counts from 0
   /// in its group, in any order.
@@ -77,6 +84,7 @@ class RewardScorer {
   std::vector<std::string> names_;
   std::vector<double> weights_;
   std::map<std::string, std::string> environments_;
+  std::vector<uint8_t> gives_steps_;
   std::vector<std::unique_ptr<Reward>> rewards_;
 
   std::mutex mutex_;  // guards all below; a Sample's prompt and completion never change once submitted

@@ -54,10 +54,17 @@ inline const char* to_string(RewardStatus status) {
   return kNames[static_cast<int>(status)];
 }
 
+/// The reward of one step of a completion.
+struct StepReward {
+  int64_t end = 0;  ///< tokens of the completion up to the end of the step
+  double score = 0.0;
+};
+
 struct RewardResult {
   double score = 0.0;
   RewardStatus status = RewardStatus::kOk;
-  std::string detail;  ///< why the status is not ok, or what the verifier saw
+  std::string detail;               ///< why the status is not ok, or what the verifier saw
+  std::vector<StepReward> steps{};  ///< of rewards that judge step by step, in order; `score` sums them up
 };
 
 /// The results of one group: num_completions rows, one column per named reward function.

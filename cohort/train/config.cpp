@@ -5,77 +5,14 @@
 
 #include "cohort/core/config_io.h"
 #include "cohort/core/error.h"
+#include "cohort/reward_models/all_rewards.h"
 #include "cohort/rewards/reward_weight.h"
+#include "cohort/train/config_parts.h"
 #include "cohort/train/monitor.h"
+#include "cohort/train/reward_train_config.h"
 
 namespace cohort {
 namespace {
-
-constexpr const char* kMaxStepsMeaning = "Steps to run; with `num_train_epochs` too, whichever ends first.";
-constexpr const char* kEpochsMeaning = "Passes over the data; with `max_steps` too, whichever ends first.";
-constexpr const char* kMicrobatchMeaning =
-    "Rows (tokens) forwarded and backpropagated at once: bounds memory, changes no result.";
-constexpr const char* kRecomputeMeaning =
-    "Keep only each layer's input and compute the rest again in the backward pass: less memory, more time.";
-constexpr const char* kAuxLossMeaning =
-    "Weight of the load-balancing loss of mixtures of experts (arXiv:2101.03961 eq. 4), per completion and "
-    "layer.";
-constexpr const char* kSaveStepsMeaning = "Steps between checkpoints; 0 writes one at the end only.";
-constexpr const char* kSaveLimitMeaning = "Checkpoints kept, the newest ones; the best one is kept besides.";
-constexpr const char* kNonfiniteMeaning =
-    "Steps in a row with a non-finite loss or gradient, each skipped, that stop the run.";
-constexpr const char* kShuffleMeaning = "Draw a fresh order for every epoch; otherwise the files' order.";
-constexpr const char* kColumnsMeaning =
-    "Columns under other names, such as {prompt = \"question\"}: the name here, then the file's.";
-constexpr const char* kDeduplicateMeaning =
-    "Leave out rows whose prompt, or all of whose columns, came before: told by a 64-bit hash.";
-constexpr const char* kMaxPromptMeaning = "Longest prompt, in tokens; longer ones are an error.";
-constexpr const char* kFilterMeaning =
-    "Leave out and count rows longer than `max_prompt_length` or the model's context, instead of refusing.";
-constexpr const char* kSourceMeaning =
-    "A part of a mixture, in place of `data.path`; the table is given once for each.";
-constexpr const char* kSeedMeaning = "Decides every random number: the same seed gives the same bytes.";
-
-void require(const std::string& value, const char* key, const char* what) {
-  if (value.empty()) throw ConfigError(str(key, " is not set: give ", what));
-}
-
-bool has_no_path(const std::vector<std::string>& paths) {
-  return std::all_of(paths.begin(), paths.end(), [](const std::string& path) { return path.empty(); });
-}
-
-template <typename Data>
-void check_data(const Data& data) {
-  const std::vector<DataSourceConfig>& sources = data.source;
-  if (sources.empty() && has_no_path(data.path)) {
-    throw ConfigError("data.path is not set: give the JSONL file to train on, or several [[data.source]]");
-  }
-  if (!sources.empty() && !has_no_path(data.path)) {
-    throw ConfigError("data.path and [[data.source]] exclude each other: make the path a source too");
-  }
-  const auto num_weighted = std::count_if(sources.begin(), sources.end(),
-                                          [](const auto& source) { return source.weight.has_value(); });
-  if (num_weighted != 0 && num_weighted != static_cast<int64_t>(sources.size())) {
-    throw ConfigError("data.source: some have a weight and others none; give all of them one, or none");
-  }
-  for (size_t i = 0; i < sources.size(); ++i) {
-    if (has_no_path(sources[i].path)) throw ConfigError(str("data.source.", i, ".path is not set"));
-  }
-}
-
-template <typename Config>
-void check_model_data_run(const Config& config) {
-  require(config.model.path, "model.path", "the Hugging Face directory to start from");
-  check_data(config.data);
-  require(config.run.dir, "run.dir", "the directory for what the run writes (--run-dir)");
-}
-
-template <typename Loop>
-void check_length(const Loop& train) {
-  if (!train.max_steps && !train.num_train_epochs) {
-    throw ConfigError("the run has no end: set train.max_steps, train.num_train_epochs or both");
-  }
-}
 
 void check_rewards(const std::vector<RewardConfig>& rewards) {
   if (rewards.empty()) throw ConfigError("no reward: add at least one [[reward]] with a name");
@@ -99,34 +36,10 @@ void check_lora(const LoraConfig& lora) {
 }
 
 void check_evaluation(const TrainConfig& config) {
-  const bool is_on = config.train.eval_steps > 0;
-  const bool has_file = !has_no_path(config.data.eval_path), has_split = config.data.test_split_size > 0.0;
-  if (is_on && !has_file && !has_split) {
-    throw ConfigError(
-        "train.eval_steps needs data.eval_path, the held-out JSONL file, or data.test_split_size");
-  }
-  if (has_file && has_split) {
-    throw ConfigError("data.eval_path and data.test_split_size exclude each other: evaluate on one of them");
-  }
-  if (!is_on && has_file) {
-    throw ConfigError(
-        "data.eval_path has no effect while train.eval_steps is 0: set eval_steps or drop eval_path");
-  }
-  if (!is_on && config.train.num_generations_eval) {
+  check_held_out(config.data, config.train.eval_steps);
+  if (config.train.eval_steps == 0 && config.train.num_generations_eval) {
     throw ConfigError("train.num_generations_eval has no effect while train.eval_steps is 0");
   }
-}
-
-/// What `cohort train` and `cohort sft` say alike of their data.
-template <typename Data>
-void describe_rows(FieldVisitor& f, Data& data, const char* split_meaning) {
-  f("columns", data.columns, kColumnsMeaning);
-  f("test_split_size", data.test_split_size, split_meaning, at_least_below(0.0, 1.0));
-  f("deduplicate", data.deduplicate, kDeduplicateMeaning, one_of({"none", "prompt", "row"}));
-  f("max_prompt_length", data.max_prompt_length, kMaxPromptMeaning, at_least(1));
-  f("filter_overlong_prompts", data.filter_overlong_prompts, kFilterMeaning);
-  f("shuffle_dataset", data.shuffle_dataset, kShuffleMeaning);
-  f("source", data.source, kSourceMeaning);
 }
 
 }  // namespace
@@ -240,7 +153,7 @@ void RunConfig::describe(FieldVisitor& f) {
 
 void TrainConfig::describe(FieldVisitor& f) {
   f("seed", seed, kSeedMeaning, at_least(0));
-  f("model", model, "The model and how it computes.");
+  f("model", model, kModelMeaning);
   f("lora", lora,
     "Low-rank adapters on the frozen model (arXiv:2106.09685), in PEFT's format; the run's `final` is one.");
   f("data", data, "What is trained and evaluated on.");
@@ -250,9 +163,9 @@ void TrainConfig::describe(FieldVisitor& f) {
     "A metric held against a bound, to see that a policy learns to please its rewards instead of getting "
     "better; the table is given once for each.");
   f("objective", objective, "From rewards to the loss.");
-  f("optimizer", optimizer, "AdamW and its schedule.");
+  f("optimizer", optimizer, kOptimizerMeaning);
   f("train", train, "The loop: its length, memory, evaluation and checkpoints.");
-  f("run", run, "Where results go.");
+  f("run", run, kRunMeaning);
 }
 
 void SftDataConfig::describe(FieldVisitor& f) {
@@ -277,13 +190,13 @@ void SftLoopConfig::describe(FieldVisitor& f) {
 
 void SftConfig::describe(FieldVisitor& f) {
   f("seed", seed, kSeedMeaning, at_least(0));
-  f("model", model, "The model and how it computes.");
+  f("model", model, kModelMeaning);
   f("lora", lora,
     "Low-rank adapters on the frozen model (arXiv:2106.09685), in PEFT's format; the run's `final` is one.");
   f("data", data, "What is trained on.");
-  f("optimizer", optimizer, "AdamW and its schedule.");
+  f("optimizer", optimizer, kOptimizerMeaning);
   f("train", train, "The loop: its length, memory and checkpoints.");
-  f("run", run, "Where results go.");
+  f("run", run, kRunMeaning);
 }
 
 void validate(const TrainConfig& config) {
@@ -313,9 +226,25 @@ void validate(const SftConfig& config) {
   }
 }
 
+namespace {
+
+std::string reward_table() {
+  std::string text = "| type | keys | score |\n|---|---|---|\n";
+  for (const RewardType& type : all_rewards({})) {
+    std::string keys;
+    for (const char letter : type.keys) keys += letter == ' ' ? std::string("`, `") : std::string(1, letter);
+    text +=
+        "| `" + type.name + "` | " + (keys.empty() ? "" : "`" + keys + "`") + " | " + type.meaning + " |\n";
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string configuration_page() {
   TrainConfig train;
   SftConfig sft;
+  RewardTrainConfig reward_train;
   return "# Configuration\n\n"
          "Made by `cohort docs configuration` from the declarations in `cohort/train/config.cpp`: change it "
          "there.\n\n"
@@ -329,7 +258,9 @@ std::string configuration_page() {
          "stands for\n"
          "a list of one. A flag of a table is given once for each pair (`--columns prompt=question`).\n\n"
          "## `cohort train`\n" +
-         to_markdown(settings_of(train)) + "\n## `cohort sft`\n" + to_markdown(settings_of(sft));
+         to_markdown(settings_of(train)) + "\n## Types of rewards\n\n" + reward_table() +
+         "\n## `cohort sft`\n" + to_markdown(settings_of(sft)) + "\n## `cohort reward-train`\n" +
+         to_markdown(settings_of(reward_train));
 }
 
 }  // namespace cohort

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cohort/objectives/process_advantage.h"
 #include "cohort/rewards/reward_weight.h"
+#include "cohort/sampler/stop_ids.h"
 #include "cohort/train/reward_timings.h"
 #include "cohort/train/step_metrics.h"
-#include "cohort/train/stop_ids.h"
 
 namespace cohort {
 namespace {
@@ -28,15 +29,15 @@ FailureLimits failure_limits(const TrainConfig& config) {
 
 GrpoTrainer::GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder& policy,
                          const Decoder* reference, const Tokenizer* tokenizer, PromptSource& prompts,
-                         AdamW& optimizer)
+                         RewardScorer& scorer, AdamW& optimizer)
     : config_(config),
       num_updates_(num_updates),
       policy_(policy),
       reference_(reference),
       prompts_(prompts),
+      scorer_(scorer),
       optimizer_(optimizer),
       sampler_(policy, tokenizer, config.rollout.cache_tokens),
-      scorer_(config.reward),
       checkers_(find_checkers(config.reward)),
       failure_limits_(failure_limits(config)),
       monitors_(config.monitor),
@@ -102,8 +103,7 @@ Metrics GrpoTrainer::take_rewards(int64_t index, GrpoStep& step) {
 void GrpoTrainer::assign_advantages(GrpoStep& step) {
   const int64_t group_size = config_.rollout.num_generations;
   for (const RewardMatrix& rewards : step.rewards) append_total_rewards(rewards, step.weights, step.totals);
-  step.advantages =
-      group_advantages(step.totals, group_size, parse_scale_rewards(config_.objective.scale_rewards));
+  step.advantages = advantages(step, step.totals);
   step.scored_metrics = scored_metrics(step);
   mask(step);
   for (size_t g = 0; g < step.groups.size(); ++g) {
@@ -112,8 +112,11 @@ void GrpoTrainer::assign_advantages(GrpoStep& step) {
       const Completion& completion = step.groups[g].completions[i];
       const bool is_truncated =
           config_.objective.mask_truncated_completions && completion.finish_reason == FinishReason::kLength;
-      const bool is_masked = is_truncated || step.masked[g * group_size + i] != 0;
-      trained.completions.push_back({step.advantages.values[g * group_size + i], is_masked, {}});
+      const size_t index = g * group_size + i;
+      const bool is_masked = is_truncated || step.masked[index] != 0;
+      trained.completions.push_back({.advantage = step.advantages.values[index], .is_masked = is_masked});
+      if (!step.advantages.tokens.empty())
+        trained.completions.back().token_advantages = step.advantages.tokens[index];
     }
     step.trained.push_back(std::move(trained));
   }
@@ -129,8 +132,21 @@ void GrpoTrainer::mask(GrpoStep& step) {
   for (size_t i = 0; i < kept.valid.size(); ++i) {
     if (step.masked[i] != 0) kept.valid[i] = 0;
   }
+  Advantages others = advantages(step, kept);
+  step.advantages.values = std::move(others.values);
+  step.advantages.tokens = std::move(others.tokens);
+}
+
+Advantages GrpoTrainer::advantages(const GrpoStep& step, const TotalRewards& totals) const {
   const ScaleRewards scale = parse_scale_rewards(config_.objective.scale_rewards);
-  step.advantages.values = group_advantages(kept, config_.rollout.num_generations, scale).values;
+  if (config_.objective.supervision == "outcome")
+    return group_advantages(totals, config_.rollout.num_generations, scale);
+  std::vector<int64_t> lengths;
+  for (const RolloutGroup& group : step.groups) {
+    for (const Completion& completion : group.completions)
+      lengths.push_back(static_cast<int64_t>(completion.token_ids.size()));
+  }
+  return process_advantages(step.rewards, {step.weights, scorer_.gives_steps()}, totals, lengths, scale);
 }
 
 void GrpoTrainer::update(std::span<const TrainedGroup> mini_batch, GrpoStep& step) {

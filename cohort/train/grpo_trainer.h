@@ -42,7 +42,7 @@ class GrpoTrainer : public Trainer {
  public:
   /// `reference` is null when beta is 0. All arguments but the config must outlive this.
   GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder& policy, const Decoder* reference,
-              const Tokenizer* tokenizer, PromptSource& prompts, AdamW& optimizer);
+              const Tokenizer* tokenizer, PromptSource& prompts, RewardScorer& scorer, AdamW& optimizer);
 
   StepRecord step(int64_t index) override;
   Json save() const override;
@@ -59,6 +59,7 @@ class GrpoTrainer : public Trainer {
   Metrics take_rewards(int64_t index, GrpoStep& step);
   void assign_advantages(GrpoStep& step);
   void mask(GrpoStep& step);
+  Advantages advantages(const GrpoStep& step, const TotalRewards& totals) const;
   void update(std::span<const TrainedGroup> mini_batch, GrpoStep& step);
   Metrics scored_metrics(const GrpoStep& step) const;
   Metrics update_metrics(const GrpoStep& step) const;
@@ -71,9 +72,9 @@ class GrpoTrainer : public Trainer {
   Decoder& policy_;
   const Decoder* reference_;
   PromptSource& prompts_;
+  RewardScorer& scorer_;
   AdamW& optimizer_;
   Sampler sampler_;
-  RewardScorer scorer_;
   std::vector<Checker> checkers_;
   FailureLimits failure_limits_;
   Monitors monitors_;

@@ -60,8 +60,10 @@ int64_t activation_bytes(const Decoder& decoder, const StepShape& step, int64_t 
   return rows * element * (kept + gradient_elements(config));
 }
 
-/// A chunk of logits in the compute dtype and in float32, and its gradient.
+/// A chunk of logits in the compute dtype and in float32, and its gradient; the scores of a classification
+/// head are few.
 int64_t logits_bytes(const Decoder& decoder, int64_t rows) {
+  if (decoder.config().head != HeadKind::kCausalLm) return 0;
   const int64_t vocabulary = decoder.config().vocab_size;
   const auto element = static_cast<int64_t>(c10::elementSize(decoder.compute_dtype()));
   return std::min(logit_rows_at_once(vocabulary), rows) * vocabulary * (kFloatBytes + 2 * element);
@@ -114,6 +116,7 @@ MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step) {
                  {"reference", step.has_reference && !is_adapted ? weights : 0},
                  {"gradients", trained * kFloatBytes},
                  {"optimizer", 2 * trained * kFloatBytes},
+                 {"rewards", step.reward_bytes},
                  {"program", kProgramBytes}};
   const int64_t logits = logits_bytes(decoder, step.rows);
   if (step.cache_pages > 0)

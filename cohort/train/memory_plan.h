@@ -32,6 +32,7 @@ struct StepShape {
   int64_t cache_pages = 0;  ///< of the sampler; 0 without one
   bool recompute = false;
   bool has_reference = false;  ///< a second, frozen copy of the model
+  int64_t reward_bytes = 0;    ///< of the rewards that are models
 };
 
 /// The most that training `decoder` with AdamW takes at once. The step's rows bound it, so it is an upper

@@ -1,5 +1,6 @@
 #include "cohort/train/policy_loss.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -16,6 +17,13 @@ struct LossTerm {
 };
 
 using LossTerms = std::map<const Completion*, LossTerm>;
+
+/// Whether the policy-gradient term is exactly zero.
+bool has_no_advantage(const TrainedCompletion& trained) {
+  const std::vector<float>& tokens = trained.token_advantages;
+  if (tokens.empty()) return trained.advantage == 0.0;
+  return std::all_of(tokens.begin(), tokens.end(), [](float advantage) { return advantage == 0.0f; });
+}
 
 int64_t loss_length(const Completion& completion, const TrainedCompletion& trained) {
   return trained.is_masked ? 0 : static_cast<int64_t>(completion.token_ids.size());
@@ -56,7 +64,7 @@ std::vector<PackGroup> forwarded_groups(std::span<const TrainedGroup> groups, bo
       const Completion& completion = group.group->completions[i];
       const TrainedCompletion& trained = group.completions[i];
       const bool has_gradient =
-          loss_length(completion, trained) > 0 && (trained.advantage != 0.0 || zero_advantage_too);
+          loss_length(completion, trained) > 0 && (zero_advantage_too || !has_no_advantage(trained));
       if (has_gradient) pack.completions.push_back(&completion);
     }
     if (!pack.completions.empty()) packed.push_back(std::move(pack));
@@ -92,7 +100,12 @@ ObjectiveInput objective_input(const PackedBatch& batch, const LossTerms& terms,
                         completion->sampler_logprobs.end());
     ref_logprobs.insert(ref_logprobs.end(), term.trained->ref_logprobs.begin(),
                         term.trained->ref_logprobs.end());
-    advantages.insert(advantages.end(), length, static_cast<float>(term.trained->advantage));
+    const std::vector<float>& own = term.trained->token_advantages;
+    if (own.empty()) {
+      advantages.insert(advantages.end(), length, static_cast<float>(term.trained->advantage));
+    } else {
+      advantages.insert(advantages.end(), own.begin(), own.end());
+    }
     weights.insert(weights.end(), length, term.token_weight);
     input.completion_lengths.push_back(static_cast<int64_t>(length));
   }
@@ -141,7 +154,8 @@ LossResult accumulate_policy_gradient(const Decoder& policy, std::span<const Tra
   });
   if (!has_kl) {
     for_each_completion(groups, [&](const Completion& completion, const TrainedCompletion& trained) {
-      if (trained.advantage == 0.0) result.objective.add_skipped_completion(loss_length(completion, trained));
+      if (has_no_advantage(trained))
+        result.objective.add_skipped_completion(loss_length(completion, trained));
     });
   }
   return result;

@@ -16,8 +16,9 @@ namespace cohort {
 /// What the loss needs to know of one completion besides its tokens.
 struct TrainedCompletion {
   double advantage = 0.0;
+  std::vector<float> token_advantages{};  ///< per token, in the place of `advantage`; empty: all have that
   bool is_masked = false;  ///< no loss at all: unscorable, or truncated under mask_truncated_completions
-  std::vector<float> ref_logprobs;  ///< per token; empty when beta is 0
+  std::vector<float> ref_logprobs{};  ///< per token; empty when beta is 0
 };
 
 /// A group with the trainer's view of its completions, in the same order.

@@ -10,15 +10,11 @@
 #include "cohort/models/decoder_config.h"
 #include "cohort/rl/types.h"
 #include "cohort/tasks/dataset.h"
+#include "cohort/tasks/text_format.h"
 #include "cohort/text/tokenizer.h"
 #include "cohort/train/config.h"
 
 namespace cohort {
-
-/// How text becomes ids under a model directory's tokenizer, which must outlive this, and its chat template,
-/// which is read when the first conversation asks for it. Templates that ask for the time get `now`.
-TextFormat text_format(const Tokenizer& tokenizer, const std::filesystem::path& model_dir,
-                       const std::tm& now);
 
 enum class DataPart { kTrain, kEvaluation };
 

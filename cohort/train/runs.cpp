@@ -5,41 +5,26 @@
 #include <optional>
 #include <set>
 
-#include "cohort/core/config_io.h"
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
-#include "cohort/core/time_text.h"
 #include "cohort/models/pretrained.h"
+#include "cohort/reward_models/all_rewards.h"
 #include "cohort/sampler/prompt_batches.h"
+#include "cohort/sampler/stop_ids.h"
 #include "cohort/tasks/dataset_source.h"
 #include "cohort/tensor/compute.h"
 #include "cohort/train/evaluation.h"
 #include "cohort/train/generation_defaults.h"
 #include "cohort/train/grpo_trainer.h"
 #include "cohort/train/memory_plan.h"
-#include "cohort/train/model_tokenizer.h"
 #include "cohort/train/run_data.h"
 #include "cohort/train/run_loop.h"
+#include "cohort/train/run_setup.h"
 #include "cohort/train/self_test.h"
 #include "cohort/train/sft_trainer.h"
-#include "cohort/train/stop_ids.h"
 
 namespace cohort {
 namespace {
-
-/// When the run was begun: now, or what it wrote down. What chat templates are told is the time.
-std::tm run_start(const RunConfig& run, bool resume) {
-  // A run killed before it was set up is begun again.
-  return resume && RunDirectory::holds_run(run.dir) ? RunDirectory::start_of(run.dir) : present_time();
-}
-
-template <typename Config>
-RunDirectory open_run(const Config& config, bool resume, const std::tm& start) {
-  Config copy = config;
-  const std::string toml = to_toml(settings_of(copy));
-  if (resume && RunDirectory::holds_run(config.run.dir)) return RunDirectory::resume(config.run.dir, toml);
-  return RunDirectory::create(config.run.dir, toml, start);
-}
 
 /// The model to train: all of it, or adapters on it.
 std::unique_ptr<Decoder> load_model(const ModelConfig& config, const LoraConfig& lora, int64_t seed) {
@@ -57,22 +42,15 @@ void check_router_loss(double router_aux_loss_coef, const DecoderConfig& model) 
   }
 }
 
-int64_t num_steps(std::optional<int64_t> max_steps, std::optional<double> epochs, int64_t rows,
-                  int64_t rows_per_step) {
-  int64_t steps = max_steps.value_or(std::numeric_limits<int64_t>::max());
-  if (epochs) {
-    const double needed = std::ceil(*epochs * static_cast<double>(rows) / static_cast<double>(rows_per_step));
-    steps = std::min(steps, static_cast<int64_t>(needed));
+/// Steps that nobody judges would leave every advantage at 0.
+void check_supervision(const TrainConfig& config, const RewardScorer& scorer) {
+  if (config.objective.supervision == "outcome") return;
+  for (size_t i = 0; i < scorer.weights().size(); ++i) {
+    if (scorer.gives_steps()[i] && scorer.weights()[i] != 0.0) return;
   }
-  return std::max<int64_t>(1, steps);
-}
-
-/// The model's tokenizer, which text data needs.
-std::unique_ptr<const Tokenizer> require_tokenizer(const std::string& model_dir, const DecoderConfig& model) {
-  auto tokenizer = read_tokenizer(model_dir, model);
-  if (tokenizer == nullptr)
-    throw FormatError(str(model_dir, ": has no tokenizer.json, which training on text needs"));
-  return tokenizer;
+  throw ConfigError(
+      "objective.supervision = \"process\" needs a [[reward]] that judges steps, such as type = \"process\", "
+      "with a weight");
 }
 
 void report_exactness(const Decoder& decoder) {
@@ -186,14 +164,14 @@ Metrics evaluation_metrics(const Evaluation& evaluation) {
 }
 
 /// Held-out evaluation for the loop; draws lie at a step that no rollout uses.
-std::function<EvalRecord()> evaluator(const TrainConfig& config, Sampler& sampler, const Tokenizer& tokenizer,
-                                      const DecoderConfig& model, std::vector<Prompt> prompts) {
+std::function<EvalRecord()> evaluator(const TrainConfig& config, Sampler& sampler, RewardScorer& scorer,
+                                      const Tokenizer& tokenizer, const DecoderConfig& model,
+                                      std::vector<Prompt> prompts) {
   const SamplingParams params = sampling_params(config.rollout, stop_token_ids(model, &tokenizer));
-  const auto scorer = std::make_shared<RewardScorer>(config.reward);
-  return [=, &config, &sampler, prompts = std::move(prompts)] {
+  return [=, &config, &sampler, &scorer, prompts = std::move(prompts)] {
     const RolloutAddress address{static_cast<uint64_t>(config.seed), std::numeric_limits<uint64_t>::max(), 0};
     const Evaluation evaluation =
-        evaluate(sampler, prompts, generations_eval(config), params, *scorer, address);
+        evaluate(sampler, prompts, generations_eval(config), params, scorer, address);
     return EvalRecord{evaluation.mean_reward, evaluation_metrics(evaluation)};
   };
 }
@@ -221,11 +199,14 @@ int run_grpo(const TrainConfig& config, bool resume) {
   const Decoder* reference = own_reference != nullptr ? own_reference.get()
                              : has_reference          ? policy.get()
                                                       : nullptr;
+  RewardScorer scorer(config.reward, all_rewards({config.model.path, start}));
+  check_supervision(config, scorer);
+  shape.reward_bytes = scorer.memory_bytes();
   AdamW optimizer(policy->parameters(), config.optimizer);
   const int64_t steps = num_steps(config.train.max_steps, config.train.num_train_epochs, data.num_rows(),
                                   config.rollout.prompts_per_step);
   GrpoTrainer trainer(config, steps * GrpoTrainer::updates_per_step(config), *policy, reference,
-                      tokenizer.get(), prompts, optimizer);
+                      tokenizer.get(), prompts, scorer, optimizer);
   Sampler eval_sampler(*policy, tokenizer.get(), config.rollout.cache_tokens);
   std::function<EvalRecord()> evaluate_step;
   if (config.train.eval_steps > 0) {
@@ -233,7 +214,8 @@ int run_grpo(const TrainConfig& config, bool resume) {
     check_cache(config, held_out_data, format, policy->config());
     std::vector<Prompt> held_out = all_prompts(held_out_data, format);
     shape.cache_pages = std::max(shape.cache_pages, evaluation_pages(config, *policy, held_out));
-    evaluate_step = evaluator(config, eval_sampler, *tokenizer, policy->config(), std::move(held_out));
+    evaluate_step =
+        evaluator(config, eval_sampler, scorer, *tokenizer, policy->config(), std::move(held_out));
   }
 
   const RunDirectory run = open_run(config, resume, start);
@@ -242,11 +224,8 @@ int run_grpo(const TrainConfig& config, bool resume) {
   for (const auto& [reward, environment] : trainer.reward_environments())
     log_info("reward ", reward, ": ", environment);
   log_ignored_sampling_defaults(config.model.path);
-  const LoopConfig loop{.max_steps = steps,
-                        .save_steps = config.train.save_steps,
-                        .save_total_limit = config.train.save_total_limit,
-                        .eval_steps = config.train.eval_steps,
-                        .max_nonfinite_steps = config.train.max_nonfinite_steps};
+  LoopConfig loop = loop_config(config.train, steps);
+  loop.eval_steps = config.train.eval_steps;
   RunLoop run_loop(run, loop, *policy, optimizer, trainer, config.model.path, std::move(evaluate_step));
   if (resume) run_loop.resume();
   return run_loop.run();
@@ -269,11 +248,7 @@ int run_sft(const SftConfig& config, bool resume) {
   SftTrainer trainer(config, steps, *model, format, rows, optimizer);
   const RunDirectory run = open_run(config, resume, start);
   report_memory(plan_memory(*model, shape));
-  const LoopConfig loop{.max_steps = steps,
-                        .save_steps = config.train.save_steps,
-                        .save_total_limit = config.train.save_total_limit,
-                        .max_nonfinite_steps = config.train.max_nonfinite_steps};
-  RunLoop run_loop(run, loop, *model, optimizer, trainer, config.model.path);
+  RunLoop run_loop(run, loop_config(config.train, steps), *model, optimizer, trainer, config.model.path);
   if (resume) run_loop.resume();
   return run_loop.run();
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "cohort/train/step_metrics.h"
+#include "cohort/train/update.h"
 
 namespace cohort {
 namespace {
@@ -93,21 +94,18 @@ StepRecord SftTrainer::step(int64_t) {
   const std::vector<SftExample> batch = next_examples();
   optimizer_.zero_grad();
   const Sums sums = accumulate_gradient(batch);
-  const double norm = optimizer_.grad_norm();
-  const double rate = learning_rate(config_.optimizer, optimizer_.num_updates(), num_updates_);
-  record.is_finite = std::isfinite(sums.loss) && std::isfinite(norm);
+  const Update update = update_weights(model_, optimizer_, config_.optimizer, num_updates_, sums.loss);
+  record.is_finite = update.is_finite;
   if (!record.is_finite) record.nonfinite = example_rows(batch);
-  if (record.is_finite) {
-    optimizer_.step(rate, norm);
-    model_.refresh();
-  }
   num_tokens_ += sums.num_tokens;
   timer.lap("timing_s/update_actor");
   timer.finish(sums.num_tokens);
-  record.metrics = {
-      {"loss", sums.loss},      {"entropy", sums.entropy / static_cast<double>(sums.num_loss_tokens)},
-      {"grad_norm", norm},      {"learning_rate", rate},
-      {"epoch", rows_.epoch()}, {"num_tokens", static_cast<double>(num_tokens_)}};
+  record.metrics = {{"loss", sums.loss},
+                    {"entropy", sums.entropy / static_cast<double>(sums.num_loss_tokens)},
+                    {"grad_norm", update.grad_norm},
+                    {"learning_rate", update.learning_rate},
+                    {"epoch", rows_.epoch()},
+                    {"num_tokens", static_cast<double>(num_tokens_)}};
   if (config_.train.router_aux_loss_coef != 0.0) record.metrics.emplace_back("aux_loss", sums.aux_loss);
   char text[64];
   std::snprintf(text, sizeof(text), "loss %.4f", sums.loss);

@@ -50,6 +50,8 @@ Json reward_cells(const RewardMatrix& rewards, int64_t completion) {
     Json entry{{"score", cell.score}, {"status", to_string(cell.status)}};
     if (cell.status != RewardStatus::kOk) entry["score"] = nullptr;
     if (!cell.detail.empty()) entry["detail"] = cell.detail;
+    for (const StepReward& step : cell.steps)
+      entry["steps"].push_back(Json{{"end", step.end}, {"score", step.score}});
     cells[rewards.names()[c]] = std::move(entry);
   }
   return cells;
@@ -171,6 +173,8 @@ std::vector<Json> completion_rows(int64_t step, const std::vector<RolloutGroup>&
                       {"prompt_ids", groups[g].prompt.token_ids},
                       {"completion_ids", completion.token_ids},
                       {"logprobs", finite_values(completion.sampler_logprobs)}});
+      if (!advantages.tokens.empty())
+        rows.back()["token_advantages"] = finite_values(advantages.tokens[index]);
       const Json& fields = groups[g].prompt.fields;
       if (const auto domain = fields.find("domain"); domain != fields.end()) rows.back()["domain"] = *domain;
     }

@@ -5,6 +5,7 @@ COHORT=build/cohort python3 tests/cli/test_cli.py
 Plain python3, no packages. The model is made by `cohort init` with the demo's tokenizer.
 """
 
+import functools
 import gzip
 import json
 import math
@@ -29,6 +30,7 @@ COMMANDS = [
     "score",
     "eval",
     "verify",
+    "reward-train",
     "tokenize",
     "detokenize",
     "render",
@@ -1071,8 +1073,26 @@ class MemoryTest(CliTest):
                     self.assertLess(taken, planned)
                     self.assertGreater(taken, 0.6 * planned)
 
-    def memory(self, recipe, model, dtype, recompute):
-        run_dir = self.folder / f"memory-{dtype}-{recompute}"
+    def test_the_plan_counts_reward_models(self):
+        config = self.folder / "wide.json"
+        config.write_text(json.dumps({**CONFIG, **self.SHAPE, "max_position_embeddings": 512}))
+        model, judge = self.folder / "wide-policy", self.folder / "wide-judge"
+        self.cohort("init", "--config", config, "--tokenizer", DEMO, "--seed", 1, "--output", model)
+        recipe = self.folder / "judge.toml"
+        recipe.write_text("[train]\nmax_steps = 1\n")
+        pairs = write_lines(self.folder / "wide.jsonl", [{"prompt": "1", "chosen": "2", "rejected": "3"}])
+        self.cohort("reward-train", recipe, "--model.path", model, "--data.path", pairs, "--run-dir", judge)
+        recipe = self.folder / "judged.toml"
+        recipe.write_text(
+            "[rollout]\nprompts_per_step = 3\nmax_completion_length = 100\nignore_eos = true\n"
+            f'[[reward]]\nname = "model"\npath = "{judge}/final"\n[train]\nmax_steps = 1\n'
+        )
+        planned, taken = self.memory(recipe, model, "float32", "false", "judged-")
+        self.assertLess(taken, planned)
+        self.assertGreater(taken, 0.6 * planned)
+
+    def memory(self, recipe, model, dtype, recompute, name=""):
+        run_dir = self.folder / f"memory-{name}{dtype}-{recompute}"
         places = ("--model.path", model, "--data.path", self.countdown, "--run-dir", run_dir)
         result = self.cohort(
             "train", recipe, *places, "--model.dtype", dtype, "--recompute", recompute, "--seed", 1
@@ -1203,6 +1223,175 @@ class SftTest(CliTest):
         self.assertLess(self.largest_difference(cut, whole), 1e-4)
         for name, options in (("none", ()), ("seed", (*dropout, "--seed", 9))):
             self.assertGreater(self.largest_difference(self.losses(name, *options), whole), 1e-2)
+
+
+class RewardModelTest(CliTest):
+    """Reward models trained from the program, and runs that are judged by them."""
+
+    PAIRS = [{"prompt": f"{i} +", "chosen": f" {i} = {2 * i}", "rejected": f" {i} is"} for i in range(12)]
+    STEPS = [
+        {"prompt": f"{i}:", "completions": [f"{i} + 1", f"{i} - 1"], "labels": [True, i % 2 == 0]}
+        for i in range(12)
+    ]
+    RECORDS = ("metrics.jsonl", "final/model.safetensors", "final/config.json")
+    RECIPE = """
+        [model]
+        dtype = "float32"
+        [optimizer]
+        learning_rate = 1e-3
+        [train]
+        max_steps = 6
+        rows_per_step = 4
+        save_steps = 2
+    """
+
+    def train(self, name, rows, *options, command="reward-train", recipe=RECIPE):
+        data = write_lines(self.folder / f"{name}-rows.jsonl", rows)
+        path = self.folder / f"{name}.toml"
+        path.write_text(recipe)
+        run_dir = self.folder / f"reward-{name}"
+        places = ("--model.path", self.model, "--data.path", data, "--run-dir", run_dir)
+        result = self.cohort(command, path, *places, "--threads", 1, *options)
+        self.assertEqual(result.stdout, f"{run_dir}\n")
+        return run_dir
+
+    def resume(self, run_dir, records, train):
+        """Takes the newest checkpoint and the final model away and goes on."""
+        expected = {record: (run_dir / record).read_bytes() for record in records}
+        shutil.rmtree(max((run_dir / "checkpoints").iterdir()))
+        shutil.rmtree(run_dir / "final")
+        train("--resume")
+        for record, content in expected.items():
+            self.assertEqual((run_dir / record).read_bytes(), content, record)
+
+    def test_both_heads_are_trained_and_resumed(self):
+        for head, rows in (("model", self.PAIRS), ("process", self.STEPS)):
+            with self.subTest(head=head):
+                options = ("--head.type", head)
+                run_dir = self.train(head, rows, *options)
+                metrics = read_lines(run_dir / "metrics.jsonl")
+                self.assertEqual(len(metrics), 6)
+                names = {
+                    "loss",
+                    "accuracy",
+                    "min_reward",
+                    "mean_reward",
+                    "max_reward",
+                    "grad_norm",
+                    "num_tokens",
+                }
+                self.assertLessEqual(names, set(metrics[0]))
+                self.assertEqual("margin" in metrics[0], head == "model")
+                self.assertLess(metrics[-1]["loss"], metrics[0]["loss"])
+                kind = {"model": "Sequence", "process": "Token"}[head]
+                config = json.loads((run_dir / "final/config.json").read_text())
+                self.assertEqual(config["architectures"], [f"Qwen3For{kind}Classification"])
+                again = functools.partial(self.train, head, rows, *options)
+                self.resume(run_dir, self.RECORDS, again)
+
+    def test_a_trained_model_goes_on_with_a_replay_of_old_rows(self):
+        first = self.train("first", self.PAIRS)
+        old = write_lines(self.folder / "old.jsonl", self.PAIRS)
+        log = self.cohort(
+            *(
+                "reward-train",
+                self.folder / "first.toml",
+                "--model.path",
+                first / "final",
+                "--replay_path",
+                old,
+            ),
+            *("--data.path", self.folder / "first-rows.jsonl", "--run-dir", self.folder / "second"),
+        ).stderr
+        self.assertIn("10% of the draws", log)
+        self.assertIn("memory planned", log)
+
+    def test_held_out_rows_choose_the_best_model(self):
+        held_out = write_lines(self.folder / "held-out.jsonl", self.PAIRS[:5])
+        run_dir = self.train("held", self.PAIRS, "--eval_path", held_out, "--eval_steps", 3)
+        metrics = read_lines(run_dir / "metrics.jsonl")
+        self.assertEqual(["eval_accuracy" in row for row in metrics], [False, False, True] * 2)
+        self.assertTrue((run_dir / "best/model.safetensors").exists())
+
+    GRPO = """
+        [rollout]
+        prompts_per_step = 2
+        num_generations = 4
+        max_completion_length = 12
+        [[reward]]
+        name = "outcome"
+        type = "model"
+        path = "{outcome}"
+        [[reward]]
+        name = "steps"
+        type = "process"
+        path = "{process}"
+        step_separator = " "
+        aggregation = "mean"
+        [objective]
+        loss_type = "grpo"
+        [model]
+        dtype = "float32"
+        [optimizer]
+        learning_rate = 1e-3
+        [train]
+        max_steps = 4
+        save_steps = 2
+    """
+
+    def grpo(self, name, *options):
+        recipe = self.GRPO.format(
+            outcome=self.folder / "reward-judge/final", process=self.folder / "reward-judge-steps/final"
+        )
+        prompts = [{"prompt": text} for text in ("2 + 3 =", "a b c", "Numbers: 4 5", "the sum of")]
+        return self.train(name, prompts, *options, command="train", recipe=recipe)
+
+    def test_runs_judged_by_models(self):
+        self.train("judge", self.PAIRS)
+        self.train("judge-steps", self.STEPS, "--head.type", "process")
+        for supervision in ("outcome", "process"):
+            with self.subTest(supervision=supervision):
+                options = ("--supervision", supervision)
+                run_dir = self.grpo(f"run-{supervision}", *options)
+                rows = read_lines(run_dir / "completions.jsonl")
+                for row in rows:
+                    self.check_steps(row, supervision == "process")
+                metrics = read_lines(run_dir / "metrics.jsonl")
+                self.assertEqual(metrics[0]["frac_reward_zero_std"], 0)
+                self.assertEqual(metrics[0]["rewards/steps/error"], 0)
+                records = (*self.RECORDS, "completions.jsonl")
+                again = functools.partial(self.grpo, f"run-{supervision}", *options)
+                self.resume(run_dir, records, again)
+
+    def check_steps(self, row, is_process):
+        cell = row["rewards"]["steps"]
+        steps = cell["steps"]
+        self.assertEqual(steps[-1]["end"], len(row["completion_ids"]))
+        self.assertAlmostEqual(cell["score"], sum(step["score"] for step in steps) / len(steps), places=12)
+        self.assertEqual("token_advantages" in row, is_process)
+        if is_process:
+            tokens = row["token_advantages"]
+            self.assertEqual(len(tokens), len(row["completion_ids"]))
+            # It changes behind the end of a step and nowhere else.
+            changes = {i for i in range(1, len(tokens)) if tokens[i] != tokens[i - 1]}
+            self.assertLessEqual(changes, {step["end"] for step in steps})
+
+    def test_verify_and_eval_know_models(self):
+        path = self.train("known", self.STEPS, "--head.type", "process") / "final"
+        tables = self.folder / "known-rewards.toml"
+        tables.write_text(f'[[reward]]\nname = "steps"\ntype = "process"\npath = "{path}"\n')
+        rows = write_lines(self.folder / "known.jsonl", [{"prompt": "3:", "completion": "3 + 1\n3 - 1"}])
+        output = self.folder / "known-out.jsonl"
+        self.cohort("verify", "--reward-config", tables, "--input", rows, "--output", output)
+        line = read_lines(output)[0]
+        self.assertEqual([line["status"], len(line["steps"])], ["ok", 2])
+        self.assertEqual(line["score"], min(step["score"] for step in line["steps"]))
+        result = self.folder / "known-eval.json"
+        self.cohort(
+            *("eval", "--model", self.model, "--input", self.countdown, "--max-completion-length", 8),
+            *("--reward", "steps", "--reward-config", tables, "--output", result),
+        )
+        self.assertEqual(json.loads(result.read_text())["reward_statuses"]["ok"], 6)
 
 
 class WrongInputTest(CliTest):
@@ -1497,6 +1686,39 @@ class WrongInputTest(CliTest):
             with self.subTest(row=row):
                 self.refused([*ask, write_lines(self.folder / "bad-sft.jsonl", [row])], *parts)
         self.refused([*ask, self.folder / "nowhere.jsonl"], "nowhere.jsonl")
+
+    def test_reward_train(self):
+        recipe = self.folder / "reward-wrong.toml"
+        recipe.write_text("[train]\nmax_steps = 1\n")
+        ask = ["reward-train", recipe, "--model.path", self.model, "--run-dir", "OUT", "--data.path"]
+        pair = {"prompt": "1", "chosen": "2", "rejected": "3"}
+        steps = {"prompt": "1", "completions": ["2"], "labels": [True]}
+        for row, options, parts in [
+            ({"prompt": "1", "chosen": "2"}, [], ["bad-pair.jsonl:1", "rejected"]),
+            ({**pair, "chosen": "2 " * CONTEXT}, [], ["bad-pair.jsonl:1", "context"]),
+            (steps, [], ["bad-pair.jsonl:1", '"chosen" is missing']),
+            (pair, ["--head.type", "process"], ["bad-pair.jsonl:1", '"completions" is missing']),
+            (pair, ["--head.type", "proces"], ["head.type", "process"]),
+            (pair, ["--step_separator", "x"], ["head.step_separator", "no effect"]),
+            (pair, ["--replay_share", 0.5], ["data.replay_share", "no effect"]),
+            (pair, ["--eval_steps", 5], ["train.eval_steps", "data.eval_path"]),
+        ]:
+            with self.subTest(row=row, options=options):
+                data = write_lines(self.folder / "bad-pair.jsonl", [row])
+                self.refused([*ask, data, *options], *parts)
+
+    def test_rewards_that_are_models(self):
+        recipe = self.folder / "model-wrong.toml"
+        ask = ["train", recipe, "--model.path", self.model, "--data.path", self.countdown, "--run-dir", "OUT"]
+        for reward, more, parts in [
+            ('name = "model"', [], ["reward model", "`path`"]),
+            (f'name = "model"\npath = "{self.model}"', [], ["Qwen3ForCausalLM", "classification"]),
+            ('name = "modl"', [], ['"model"']),
+            ('name = "format"', ["--supervision", "process"], ["objective.supervision", "process"]),
+        ]:
+            recipe.write_text(f"[[reward]]\n{reward}\n[train]\nmax_steps = 1\n")
+            with self.subTest(reward=reward):
+                self.refused([*ask, *more], *parts)
 
 
 if __name__ == "__main__":

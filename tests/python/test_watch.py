@@ -9,9 +9,14 @@ import unittest
 
 from tiny_run import TinyRunTest
 
-# Answers nonsense as long as the file is there.
-BREAKABLE = """python3 -uc 'import os, sys, zlib
-for line in sys.stdin: print("?" if os.path.exists("FILE") else zlib.crc32(line.encode()) % 97 / 97)'"""
+# Fails as long as the file is there.
+BREAKABLE = """
+import os, zlib
+def breakable(prompts, completions, **columns):
+    if os.path.exists("FILE"):
+        raise RuntimeError("broken")
+    return [zlib.crc32((p + c).encode()) % 97 / 97 for p, c in zip(prompts, completions)]
+"""
 
 
 class WatchTest(TinyRunTest):
@@ -33,7 +38,9 @@ class WatchTest(TinyRunTest):
 
     def test_a_reward_that_breaks_stops_the_run_until_it_is_mended(self):
         broken = self.folder / "broken"
-        options = ["--reward.0.command", BREAKABLE.replace("FILE", str(broken)), "--save-steps", 0]
+        function = self.folder / "breakable.py"
+        function.write_text(BREAKABLE.replace("FILE", str(broken)))
+        options = ["--reward.0.function", f"{function}:breakable", "--save-steps", 0]
         options += ["--failed-share-window", 32]
         broken.touch()
         status, errors = self.finish("run", *options)

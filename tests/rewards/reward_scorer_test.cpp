@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tests/core/test_files.h"
 #include "tests/rewards/programs.h"
 #include "tests/rewards/test_rows.h"
 
@@ -104,6 +105,51 @@ TEST(RewardScorer, RefusesGatesThatAreNotThere) {
   for (const RewardConfig& config : refused) {
     EXPECT_THROW(RewardScorer(std::vector<RewardConfig>{config}), ConfigError);
   }
+}
+
+/// Judges two steps, -1 and 3.
+class SteppedReward : public Reward {
+ public:
+  RewardResult score(const Prompt&, const Completion& completion) override {
+    const double first = completion.text == "broken" ? NAN : -1.0;
+    return {0.25, RewardStatus::kOk, "", {{1, first}, {2, 3.0}}};
+  }
+  bool gives_steps() const override { return true; }
+  int64_t memory_bytes() const override { return 100; }
+};
+
+RewardTypes with_stepped() {
+  RewardTypes types = builtin_rewards();
+  types.push_back({"stepped", "", "", [](const RewardConfig&) { return std::make_unique<SteppedReward>(); }});
+  return types;
+}
+
+TEST(RewardScorer, TakesTypesOfTheLayerAbove) {
+  EXPECT_THROW(RewardScorer({{.name = "stepped"}}), ConfigError);
+  RewardScorer scorer({{.name = "stepped"}, {.name = "format"}, {.name = "two", .type = "stepped"}},
+                      with_stepped());
+  EXPECT_EQ(scorer.gives_steps(), (std::vector<uint8_t>{1, 0, 1}));
+  EXPECT_EQ(scorer.memory_bytes(), 200);
+  const std::string message =
+      message_of<ConfigError>([] { RewardScorer({{.name = "steped"}}, with_stepped()); });
+  EXPECT_NE(message.find("\"stepped\""), std::string::npos) << message;
+}
+
+TEST(RewardScorer, StepsAreClippedAndGated) {
+  RewardScorer scorer({{.name = "clipped", .type = "stepped", .clip_min = 0.0, .clip_max = 2.0},
+                       {.name = "gated", .type = "stepped", .required = "format"},
+                       {.name = "format"}},
+                      with_stepped());
+  scorer.submit(0, 0, make_prompt({}), make_completion(""));
+  scorer.submit(0, 1, make_prompt({}), make_completion("broken"));
+  const RewardMatrix matrix = scorer.take(0);
+  EXPECT_EQ(matrix.at(0, 0).steps.at(0).score, 0.0);
+  EXPECT_EQ(matrix.at(0, 0).steps.at(1).score, 2.0);
+  EXPECT_EQ(brief(matrix.at(0, 1)), "0 ok");
+  EXPECT_EQ(matrix.at(0, 1).steps.at(0).score, 0.0);
+  EXPECT_EQ(matrix.at(0, 1).steps.at(1).end, 2);
+  EXPECT_EQ(brief(matrix.at(1, 0)), "0 error");  // a step that is no number
+  EXPECT_TRUE(matrix.at(1, 0).steps.empty());
 }
 
 TEST(RewardScorer, ManyGroupsFromManyThreads) {

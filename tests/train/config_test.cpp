@@ -8,6 +8,7 @@
 
 #include "cohort/core/config_io.h"
 #include "cohort/core/error.h"
+#include "cohort/train/reward_train_config.h"
 #include "tests/core/test_files.h"
 
 namespace cohort {
@@ -44,7 +45,7 @@ void expect_complete(const char* name) {
 }
 
 TEST(TrainConfig, DescribesEveryMember) {
-  static_assert(num_members<RunConfig>() == 1 && num_members<RewardConfig>() == 49);
+  static_assert(num_members<RunConfig>() == 1 && num_members<RewardConfig>() == 54);
   expect_complete<TrainConfig>("TrainConfig");
   expect_complete<ModelConfig>("ModelConfig");
   expect_complete<DataConfig>("DataConfig");
@@ -58,6 +59,10 @@ TEST(TrainConfig, DescribesEveryMember) {
   expect_complete<SftConfig>("SftConfig");
   expect_complete<SftDataConfig>("SftDataConfig");
   expect_complete<SftLoopConfig>("SftLoopConfig");
+  expect_complete<RewardTrainConfig>("RewardTrainConfig");
+  expect_complete<HeadConfig>("HeadConfig");
+  expect_complete<RewardDataConfig>("RewardDataConfig");
+  expect_complete<RewardLoopConfig>("RewardLoopConfig");
 }
 
 // GRPOConfig of TRL 1.16 with the TrainingArguments below it.

@@ -7,6 +7,7 @@ namespace cohort {
 const Family kGemma3{
     .stem = "Gemma3",
     .head_stem = "Gemma3Text",
+    .has_token_head = false,
     .model_type = "gemma3_text",
     .defaults = R"({"num_key_value_heads": 4, "head_dim": 256, "max_position_embeddings": 131072,
                     "hidden_act": "gelu_pytorch_tanh", "tie_word_embeddings": true, "sliding_window": 4096,

@@ -1,4 +1,4 @@
-#include "cohort/train/model_tokenizer.h"
+#include "cohort/sampler/model_tokenizer.h"
 
 #include "cohort/core/error.h"
 

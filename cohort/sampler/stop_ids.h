@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "cohort/models/decoder_config.h"
@@ -12,5 +13,8 @@ namespace cohort {
 /// The stop ids of config.json and generation_config.json, and the tokenizer's end-of-sequence id
 /// (`tokenizer` may be null).
 std::vector<int32_t> stop_token_ids(const DecoderConfig& config, const Tokenizer* tokenizer);
+
+/// The one that ends a plain text: the tokenizer's or, where it names none, the model's first.
+std::optional<int32_t> end_token_id(const DecoderConfig& config, const Tokenizer& tokenizer);
 
 }  // namespace cohort

@@ -1,4 +1,4 @@
-#include "cohort/train/stop_ids.h"
+#include "cohort/sampler/stop_ids.h"
 
 #include <algorithm>
 
@@ -11,6 +11,12 @@ std::vector<int32_t> stop_token_ids(const DecoderConfig& config, const Tokenizer
     ids.push_back(*tokenizer->eos_token_id());
   }
   return ids;
+}
+
+std::optional<int32_t> end_token_id(const DecoderConfig& config, const Tokenizer& tokenizer) {
+  if (tokenizer.eos_token_id()) return tokenizer.eos_token_id();
+  const std::vector<int32_t> stops = stop_token_ids(config, &tokenizer);
+  return stops.empty() ? std::nullopt : std::optional<int32_t>(stops.front());
 }
 
 }  // namespace cohort

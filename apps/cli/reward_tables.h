@@ -1,0 +1,16 @@
+// Rewards as the commands that judge name them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cohort/rewards/reward_config.h"
+
+namespace cohort::cli {
+
+/// The rewards that `name` and a file of [[reward]] tables choose: without a file the type of that name with
+/// its defaults, else the table of that name, or all tables where it is empty. Throws ConfigError where that
+/// is none.
+std::vector<RewardConfig> choose_rewards(const std::string& name, const std::string& file);
+
+}  // namespace cohort::cli
