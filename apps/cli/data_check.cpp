@@ -6,19 +6,22 @@
 #include <map>
 #include <memory>
 
+#include "apps/cli/reward_tables.h"
 #include "cohort/core/hash.h"
+#include "cohort/core/line_list.h"
 #include "cohort/core/random.h"
 #include "cohort/core/time_text.h"
 #include "cohort/models/decoder_config.h"
+#include "cohort/rewards/gold_check.h"
 #include "cohort/sampler/model_tokenizer.h"
 #include "cohort/tasks/dataset.h"
 #include "cohort/tasks/hash_set.h"
+#include "cohort/text/hidden_characters.h"
 #include "cohort/train/run_data.h"
 
 namespace cohort::cli {
 namespace {
 
-constexpr int64_t kMaxBadLines = 20;
 constexpr size_t kMaxColumns = 64;
 constexpr int64_t kNumBins = 10;
 constexpr int64_t kBarLength = 40;
@@ -28,11 +31,19 @@ struct CheckConfig {
   std::string model;
   std::map<std::string, std::string> columns;
   std::optional<int64_t> max_prompt_length;
+  std::string reward, reward_config, gold;
 
   void describe(FieldVisitor& f) {
     f("model", model, "Model directory, whose tokenizer counts tokens; without one nothing is counted.");
     f("columns", columns, "Columns under other names, such as prompt=question; once for each.");
     f("max_prompt_length", max_prompt_length, "Count prompts with more tokens.", at_least(1));
+    f("reward", reward,
+      "Checks with this reward that the row's solution scores full and an empty completion does not: a "
+      "built-in "
+      "one, or a table of `reward_config`.");
+    f("reward_config", reward_config,
+      "The same with all tables that judge what is right: TOML with `[[reward]]` tables, as in a recipe.");
+    f("gold", gold, "The column with the solution; completion, solution, gold or answer when empty.");
   }
 };
 
@@ -88,6 +99,14 @@ class DataCheck {
  public:
   explicit DataCheck(const CheckConfig& config) : config_(config) {
     source_.columns = config.columns;
+    const bool has_rewards = !config.reward.empty() || !config.reward_config.empty();
+    if (!config.gold.empty() && !has_rewards)
+      throw ConfigError("cohort data check: `gold` has no effect without a reward");
+    if (has_rewards) {
+      // All tables of a file, of which one may require another.
+      const std::string name = config.reward_config.empty() ? config.reward : "";
+      gold_check_.emplace(choose_rewards(name, config.reward_config), config.reward, config.gold, std::cerr);
+    }
     if (config.model.empty()) return;
     DecoderConfig decoder;
     decoder.vocab_size = INT64_MAX;
@@ -110,21 +129,25 @@ class DataCheck {
     }
   }
 
-  int report(const std::string& name) const {
+  int report(const std::string& name) {
+    if (gold_check_) gold_check_->finish();
     print("file", name);
-    print("rows", str(num_rows_, ", of which ", num_rows_ - num_bad_, " can be used"));
-    print("bad rows", str(num_bad_, bad_lines_.empty() ? "" : ", in lines ", bad_lines_,
-                          num_bad_ > kMaxBadLines ? ", ..." : ""));
+    print("rows", str(num_rows_, ", of which ", num_rows_ - bad_.count(), " can be used"));
+    print("bad rows", str(bad_.count(), bad_.text()));
     for (const std::string& name : column_names_) {
       const int64_t missing = num_objects_ - columns_.at(name);
       print("column " + name, missing == 0 ? "in all rows" : str("missing in ", missing, " rows"));
     }
-    print("duplicates", str(num_duplicates_, " rows with a prompt that came before"));
-    report_lengths();
-    if (num_bad_ > kMaxBadLines) {
-      std::cerr << "cohort: " << num_bad_ - kMaxBadLines << " more bad rows\n";
+    print("duplicates", str(duplicates_.count(), " rows with a prompt that came before", duplicates_.text()));
+    print("hidden characters", str(hidden_.count(), " rows", hidden_.text()));
+    if (gold_check_) {
+      for (const auto& [label, text] : gold_check_->report()) print(label, text);
     }
-    return num_bad_ > 0 ? 2 : 0;
+    report_lengths();
+    if (bad_.count() > LineList::kMaxListed) {
+      std::cerr << "cohort: " << bad_.count() - LineList::kMaxListed << " more bad rows\n";
+    }
+    return bad_.count() > 0 || (gold_check_ && gold_check_->has_failed()) ? 2 : 0;
   }
 
  private:
@@ -154,7 +177,10 @@ class DataCheck {
       note_columns(row.columns);
       const uint64_t key = random_bits(0, {fnv1a(prompt_key(row))});
       measure(row);
-      if (!prompts_seen_.insert(key)) ++num_duplicates_;
+      if (!prompts_seen_.insert(key)) duplicates_.add(reader.line_number());
+      if (find_hidden_character(row.columns)) hidden_.add(reader.line_number());
+      if (gold_check_)
+        gold_check_->submit(row.columns, row.where, reader.line_number(), format_.tokenize_rendered);
     } catch (const UserError& error) {
       reject(reader.line_number(), error.what());
     }
@@ -191,9 +217,8 @@ class DataCheck {
   }
 
   void reject(int64_t line_number, const std::string& message) {
-    if (num_bad_++ >= kMaxBadLines) return;
-    bad_lines_ += (bad_lines_.empty() ? "" : ", ") + std::to_string(line_number);
-    std::cerr << "cohort: " << message << "\n";
+    if (bad_.has_room()) std::cerr << "cohort: " << message << "\n";
+    bad_.add(line_number);
   }
 
   CheckConfig config_;
@@ -201,19 +226,21 @@ class DataCheck {
   std::unique_ptr<const Tokenizer> tokenizer_;
   TextFormat format_;
   int64_t context_ = 0;
-  int64_t num_rows_ = 0, num_objects_ = 0, num_bad_ = 0, num_duplicates_ = 0;
-  std::string bad_lines_;
+  int64_t num_rows_ = 0, num_objects_ = 0;
+  LineList bad_, duplicates_, hidden_;
   std::map<std::string, int64_t> columns_;
   std::vector<std::string> column_names_;  // in the order in which they came
   HashSet prompts_seen_;
   Lengths prompts_, completions_, totals_;
+  std::optional<GoldCheck> gold_check_;
 };
 
 }  // namespace
 
 int data_check(const Command& data_command, const Arguments& arguments) {
-  const Command self{"data check", "FILE --model DIR",
-                     "What a JSONL file holds; exit code 2 where rows are bad", data_command.run};
+  const Command self{"data check", "FILE --model DIR [--reward NAME] [--reward-config FILE]",
+                     "What a JSONL file holds; exit code 2 where rows are bad, or disagree with the reward",
+                     data_command.run};
   CheckConfig config;
   const auto files = read_arguments(self, arguments, config);
   if (!files) return 0;

@@ -1,4 +1,5 @@
 // cohort verify: what rewards make of given completions, before a run.
+#include <deque>
 #include <iostream>
 
 #include "apps/cli/command.h"
@@ -6,6 +7,7 @@
 #include "apps/cli/rows.h"
 #include "cohort/core/time_text.h"
 #include "cohort/reward_models/all_rewards.h"
+#include "cohort/rewards/explanation.h"
 #include "cohort/rewards/reward_scorer.h"
 
 namespace cohort::cli {
@@ -13,6 +15,7 @@ namespace {
 
 struct VerifyConfig {
   std::string reward, reward_config, input, output;
+  bool explain = false;
 
   void describe(FieldVisitor& f) {
     f("reward", reward,
@@ -25,6 +28,9 @@ struct VerifyConfig {
     f("output", output,
       "JSONL: {\"score\", \"status\", \"detail\"} per line, in order; for several rewards their weighted sum "
       "and `rewards`.");
+    f("explain", explain,
+      "Prints for each row what was taken of the completion, how it was read and why it was judged so; "
+      "`output` may then be left out.");
   }
 };
 
@@ -110,23 +116,32 @@ Json to_json(const RewardMatrix& matrix, const std::vector<double>& weights) {
 /// Rewards work on many rows at once; results leave in the order of the rows.
 class Verifier {
  public:
-  Verifier(const std::vector<RewardConfig>& rewards, const std::string& output)
-      : scorer_(rewards, all_rewards({{}, present_time()})), output_path_(output) {}
+  Verifier(const std::vector<RewardConfig>& rewards, const VerifyConfig& config)
+      : scorer_(rewards, all_rewards({{}, present_time()})),
+        output_path_(config.output),
+        explains_(config.explain) {}
 
   void submit(const Judged& row) {
     scorer_.submit(num_submitted_++, 0, row.prompt, row.completion);
+    if (explains_) rows_.push_back(row);
     if (num_submitted_ - num_written_ == kWindow) write();
   }
 
   void finish() {
     while (num_written_ < num_submitted_) write();
-    output().flush();
+    if (!output_path_.empty()) output().flush();
   }
 
  private:
   static constexpr int64_t kWindow = 1024;
 
-  void write() { output().write(to_json(scorer_.take(num_written_++), scorer_.weights())); }
+  void write() {
+    const RewardMatrix results = scorer_.take(num_written_++);
+    if (!output_path_.empty()) output().write(to_json(results, scorer_.weights()));
+    if (!explains_) return;
+    write_explanation(std::cout, scorer_, rows_.front().prompt, rows_.front().completion, results);
+    rows_.pop_front();
+  }
 
   /// Opened with the first result: an old file stays where the first rows are wrong.
   JsonlWriter& output() {
@@ -137,6 +152,8 @@ class Verifier {
   RewardScorer scorer_;
   std::string output_path_;
   std::unique_ptr<JsonlWriter> output_;
+  bool explains_;
+  std::deque<Judged> rows_;  // that wait for their explanation
   int64_t num_submitted_ = 0, num_written_ = 0;
 };
 
@@ -146,10 +163,10 @@ int verify_command(const Command& self, const Arguments& arguments) {
   VerifyConfig config;
   if (!read_flags(self, arguments, config)) return 0;
   require(config.input, "input");
-  require(config.output, "output");
+  if (!config.explain) require(config.output, "output");
   const std::vector<RewardConfig> rewards = choose_rewards(config.reward, config.reward_config);
-  check_output(config.output);
-  Verifier verifier(rewards, config.output);
+  if (!config.output.empty()) check_output(config.output);
+  Verifier verifier(rewards, config);
   for_each_row(config.input,
                [&](const Json& row, const std::string& where) { verifier.submit(read_row(row, where)); });
   verifier.finish();

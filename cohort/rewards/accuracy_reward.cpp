@@ -56,6 +56,16 @@ class AccuracyReward : public Reward {
     return to_result(math::judge(gold, *answer), prompt, *answer);
   }
 
+  std::vector<Remark> explain(const Prompt& prompt, const Completion& completion) const override {
+    const std::string gold = read_gold(prompt.fields);
+    const std::optional<std::string_view> answer = math::find_answer(completion.text, places_);
+    std::vector<Remark> remarks = {{"answer", answer ? shown(*answer) : "none found"}};
+    if (answer) remarks.push_back({"answer read as", math::describe_answer(*answer)});
+    remarks.push_back({"reference", gold.empty() ? "none" : shown(gold)});
+    if (!gold.empty()) remarks.push_back({"reference read as", math::describe_answer(gold)});
+    return remarks;
+  }
+
  private:
   std::vector<math::AnswerPlace> places_;
 };

@@ -150,6 +150,21 @@ class ChoiceReward : public Reward {
     return {letter == right ? 1.0 : 0.0, RewardStatus::kOk, str("names ", *letter)};
   }
 
+  std::vector<Remark> explain(const Prompt& prompt, const Completion& completion) const override {
+    const Choices choices = read_choices(prompt.fields);
+    const auto letter_text = [](std::optional<char> letter) {
+      return letter ? std::string(1, *letter) : std::string("no choice, or several");
+    };
+    const auto [answer, is_marked] = stated_answer(completion.text);
+    const auto reference = column_text(prompt.fields, column_);
+    const auto right = reference ? read_choice(trim(*reference), choices) : std::nullopt;
+    return {{is_marked ? "answer" : "answer, all of the text", shown(answer)},
+            {"answer read as", letter_text(named_choice(completion.text, choices))},
+            {"reference", reference ? shown(*reference) : "none"},
+            {"reference read as", letter_text(right)},
+            {"choices", choices.letters}};
+  }
+
  private:
   /// The recipe's letters, or as many as the row lists choices, or all.
   Choices read_choices(const Json& fields) const {

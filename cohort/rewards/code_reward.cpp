@@ -88,6 +88,13 @@ class CodeReward : public Reward {
 
   std::string environment() const override { return "sandbox " + sandbox_.level(); }
 
+  std::vector<Remark> explain(const Prompt& prompt, const Completion& completion) const override {
+    const std::optional<std::string> text = last_code_block(completion.text, language_.tags);
+    const auto tests = prompt.fields.find("tests");
+    return {{"program", text ? shown(*text) : str("no fenced block of ", language_.tags.front())},
+            {"tests", tests == prompt.fields.end() ? "none" : shown(tests->dump())}};
+  }
+
  private:
   void check_calls(const std::vector<CodeTest>& tests) const {
     for (size_t i = 0; i < tests.size() && !language_.is_python; ++i) {

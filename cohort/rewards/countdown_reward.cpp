@@ -25,6 +25,21 @@ std::optional<std::vector<int64_t>> read_numbers(const Json& fields) {
   return column->get<std::vector<int64_t>>();
 }
 
+// The value of an expression and the numbers that it is made of.
+std::string describe(const Evaluation& evaluation) {
+  std::string numbers;
+  for (const int64_t number : evaluation.numbers) numbers += str(numbers.empty() ? "" : " ", number);
+  if (evaluation.status != Evaluation::Status::kOk) return str(evaluation.detail, "; numbers ", numbers);
+  // Values have 128 bits, which streams don't write.
+  const auto text = [](__int128 value) {
+    const bool fits = value >= INT64_MIN && value <= INT64_MAX;
+    return fits ? str(static_cast<int64_t>(value)) : str("about ", static_cast<double>(value));
+  };
+  const auto [numerator, denominator] = evaluation.value;
+  return str("value ", text(numerator), denominator == 1 ? "" : " / " + text(denominator), "; numbers ",
+             numbers);
+}
+
 RewardResult judge(std::string_view answer, std::vector<int64_t> numbers, int64_t target) {
   Evaluation evaluation = evaluate_expression(answer);
   if (evaluation.status == Evaluation::Status::kMalformed) {
@@ -52,6 +67,17 @@ class CountdownReward : public Reward {
     std::optional<std::string_view> answer = last_answer(completion.text);
     if (!answer) return judged(0.0, "no <answer>...</answer>");
     return judge(*answer, std::move(*numbers), target->get<int64_t>());
+  }
+
+  std::vector<Remark> explain(const Prompt& prompt, const Completion& completion) const override {
+    const std::optional<std::string_view> answer = last_answer(completion.text);
+    std::vector<Remark> remarks = {{"answer", answer ? shown(*answer) : "no <answer>...</answer>"}};
+    if (answer) remarks.push_back({"answer read as", describe(evaluate_expression(*answer))});
+    for (const char* name : {"numbers", "target"}) {
+      const auto column = prompt.fields.find(name);
+      remarks.push_back({name, column == prompt.fields.end() ? "none" : shown(column->dump())});
+    }
+    return remarks;
   }
 };
 

@@ -34,6 +34,10 @@ class FormatReward : public Reward {
     return {fault.empty() ? 1.0 : 0.0, RewardStatus::kOk, fault};
   }
 
+  std::vector<Remark> explain(const Prompt&, const Completion& completion) const override {
+    return count_tags(completion.text, tags_);
+  }
+
  private:
   std::vector<std::string> tags_;
 };

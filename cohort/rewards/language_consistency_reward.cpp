@@ -1,6 +1,7 @@
 // Language consistency: the share of the words of the thinking that are in the prompt's language
 // (arXiv:2501.12948, section 2.3.2).
 #include <algorithm>
+#include <map>
 
 #include "cohort/rewards/language.h"
 #include "cohort/rewards/make_reward.h"
@@ -32,6 +33,17 @@ class LanguageConsistencyReward : public Reward {
     if (num_words == 0) return {0.0, RewardStatus::kOk, "no words"};
     return {static_cast<double>(num_right) / static_cast<double>(num_words), RewardStatus::kOk,
             str(num_right, " of ", num_words, " words in ", wanted)};
+  }
+
+  std::vector<Remark> explain(const Prompt& prompt, const Completion& completion) const override {
+    const std::string_view text = thinking(completion.text);
+    std::vector<Remark> remarks = {
+        {"language wanted", language_.empty() ? main_language(prompt.text) + ", the prompt's" : language_},
+        {"thinking", shown(text)}};
+    std::map<std::string, int64_t> words;
+    for (const LanguageSpan& span : language_spans(text)) words[span.language] += span.num_words;
+    for (const auto& [language, count] : words) remarks.push_back({"words in " + language, str(count)});
+    return remarks;
   }
 
  private:

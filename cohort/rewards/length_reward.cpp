@@ -41,6 +41,10 @@ class CosineLength : public Reward {
             str(is_right ? "right, " : "wrong, ", completion.token_ids.size(), " tokens")};
   }
 
+  std::vector<Remark> explain(const Prompt& prompt, const Completion& completion) const override {
+    return correctness_->explain(prompt, completion);
+  }
+
  private:
   std::unique_ptr<Reward> correctness_;
   int64_t longest_;

@@ -1,4 +1,5 @@
 // Regex: a pattern that must match somewhere in the completion.
+#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/make_reward.h"
 #include "cohort/text/regex.h"
 
@@ -7,7 +8,7 @@ namespace {
 
 class RegexReward : public Reward {
  public:
-  explicit RegexReward(const std::string& pattern) : regex_(pattern) {}
+  explicit RegexReward(const std::string& pattern) : pattern_(pattern), regex_(pattern) {}
 
   RewardResult score(const Prompt&, const Completion& completion) override {
     try {
@@ -19,7 +20,26 @@ class RegexReward : public Reward {
     }
   }
 
+  std::vector<Remark> explain(const Prompt&, const Completion& completion) const override {
+    return {{"pattern", shown(pattern_)}, {"first match", first_match(completion.text)}};
+  }
+
  private:
+  std::string first_match(const std::string& text) const {
+    std::vector<TextSpan> spans;
+    try {
+      regex_.find_all(text, spans);
+    } catch (const UserError&) {
+      return "the search gave up";
+    }
+    for (const TextSpan& span : spans) {
+      if (span.is_match)
+        return str(shown(text.substr(span.begin, span.end - span.begin)), " at byte ", span.begin + 1);
+    }
+    return "none";
+  }
+
+  std::string pattern_;
   Regex regex_;
 };
 

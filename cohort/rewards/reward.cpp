@@ -37,6 +37,8 @@ std::vector<RewardResult> Reward::score_batch(std::span<const RewardRow> rows) {
   return results;
 }
 
+std::vector<Remark> Reward::explain(const Prompt&, const Completion&) const { return {}; }
+
 std::vector<RewardResult> fail_rows(std::span<const RewardRow> rows, RewardStatus status,
                                     const std::string& reason) {
   std::vector<RewardResult> results;

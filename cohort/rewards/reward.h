@@ -23,6 +23,12 @@ struct RewardRow {
   const Completion& completion;
 };
 
+/// A line of an explanation: what was looked at, and what it was taken for.
+struct Remark {
+  std::string label;
+  std::string text;
+};
+
 class Reward {
  public:
   virtual ~Reward() = default;
@@ -32,6 +38,11 @@ class Reward {
 
   /// One result for each of at most `batch_size` rows, in order.
   virtual std::vector<RewardResult> score_batch(std::span<const RewardRow> rows);
+
+  /// What was taken of the completion and of the row, and how it was read, for people who try a reward. Why
+  /// that gives the score says the result's `detail`; where that says it all, nothing. Any thread may call,
+  /// while others score.
+  virtual std::vector<Remark> explain(const Prompt& prompt, const Completion& completion) const;
 
   /// How many rows a call takes: what does better with several says so.
   virtual int64_t batch_size() const { return 1; }

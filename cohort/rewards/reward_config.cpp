@@ -38,7 +38,7 @@ void RewardConfig::describe(FieldVisitor& f) {
     "For `format` and `tag_count`: the sections of a completion, in order; think and answer when empty.");
   f("column", column,
     "For `string_check`, `text_similarity`, `numeric` and `choice`: the data's column with the reference; "
-    "`answer` when empty.");
+    "`answer` when empty. For `json_schema`: the column with the schema; `schema` when empty.");
   f("operation", operation,
     "For `string_check`: equal, unequal, or the reference is contained, in any case of letters for ilike; eq "
     "when empty.",
@@ -47,6 +47,9 @@ void RewardConfig::describe(FieldVisitor& f) {
   f("choices", choices,
     "For `choice`: the letters that are choices, in order; those of the row's `choices`, or A to J, when "
     "empty.");
+  f("schema", schema,
+    "For `json_schema`: the schema of all rows, as JSON or as the name of a file; that of the row's column "
+    "when empty.");
   f("metric", metric, "For `text_similarity`; rouge_l when empty.",
     one_of({"", "exact", "fuzzy_match", "bleu", "chrf", "rouge_l"}));
   f("schedule", schedule, "For `length`: linear, cosine or target; linear when empty.",

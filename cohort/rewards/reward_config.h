@@ -33,6 +33,7 @@ struct RewardConfig {
   std::string operation{};
   std::string pattern{};
   std::string choices{};
+  std::string schema{};
   std::string metric{};
   std::string schedule{};
   std::string correctness{};

@@ -56,6 +56,9 @@ class RewardScorer {
   /// What the rewards hold at most, as far as they plan for it.
   int64_t memory_bytes() const;
 
+  /// For explanations; it scores on other threads.
+  const Reward& reward(int64_t place) const { return *rewards_.at(place); }
+
   /// Hands a finished completion to all rewards and returns at once; both are copied. `sample` counts from 0
   /// in its group, in any order.
   void submit(int64_t group, int64_t sample, const Prompt& prompt, const Completion& completion);

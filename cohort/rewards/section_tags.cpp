@@ -26,4 +26,18 @@ std::vector<std::string> section_tags(const RewardConfig& config) {
   return tags;
 }
 
+std::vector<Remark> count_tags(std::string_view text, const std::vector<std::string>& tags) {
+  std::vector<Remark> remarks;
+  for (const std::string& tag : tags) {
+    int64_t count = 0;
+    size_t first = std::string_view::npos;
+    for (size_t at = text.find(tag); at != std::string_view::npos; at = text.find(tag, at + tag.size())) {
+      if (count++ == 0) first = at;
+    }
+    remarks.push_back(
+        {tag, count == 0 ? "missing" : str(count, count == 1 ? " time" : " times", ", at byte ", first + 1)});
+  }
+  return remarks;
+}
+
 }  // namespace cohort

@@ -40,6 +40,13 @@ class StringCheckReward : public Reward {
     return {is_it ? 1.0 : 0.0, RewardStatus::kOk, str("the answer is ", excerpt(answer))};
   }
 
+  std::vector<Remark> explain(const Prompt& prompt, const Completion& completion) const override {
+    const auto reference = column_text(prompt.fields, column_);
+    return {{"answer", shown(stated_answer(completion.text).text)},
+            {"reference", reference ? shown(trim(*reference)) : "none"},
+            {"operation", operation_}};
+  }
+
  private:
   std::string operation_, column_;
 };

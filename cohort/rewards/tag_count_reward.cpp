@@ -25,6 +25,10 @@ class TagCountReward : public Reward {
     return {static_cast<double>(num_once) / static_cast<double>(tags_.size()), RewardStatus::kOk, faults};
   }
 
+  std::vector<Remark> explain(const Prompt&, const Completion& completion) const override {
+    return count_tags(completion.text, tags_);
+  }
+
  private:
   std::vector<std::string> tags_;
 };

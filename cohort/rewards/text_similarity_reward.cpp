@@ -48,6 +48,13 @@ class TextSimilarityReward : public Reward {
     return {metric_.measure(answer, trim(*reference)), RewardStatus::kOk, ""};
   }
 
+  std::vector<Remark> explain(const Prompt& prompt, const Completion& completion) const override {
+    const auto reference = column_text(prompt.fields, column_);
+    return {{"answer", shown(stated_answer(completion.text).text)},
+            {"reference", reference ? shown(trim(*reference)) : "none"},
+            {"metric", metric_.name}};
+  }
+
  private:
   const Metric& metric_;
   std::string column_;

@@ -321,12 +321,24 @@ class DataTest(CliTest):
         return read_lines(output)
 
     def test_rows_are_distinct_and_reproducible(self):
-        for task in ("countdown", "arithmetic"):
+        for task in ("countdown", "arithmetic", "programs"):
             with self.subTest(task=task):
                 rows = self.make(task, "--count", 50, "--seed", 4)
                 self.assertEqual(len({row["prompt"] for row in rows}), 50)
                 self.assertEqual(rows, self.make(task, "--count", 50, "--seed", 4))
                 self.assertNotEqual(rows, self.make(task, "--count", 50, "--seed", 5))
+
+    def test_worked_programs_give_what_the_prompt_and_the_tests_say(self):
+        rows = self.make("programs", "--count", 100, "--num_operands", 4, "--max_value", 9)
+        for row in rows:
+            scope = {}
+            exec(row["solution"].removeprefix("```python\n").removesuffix("\n```"), scope)
+            examples = re.findall(r"^f\((\d+), (\d+)\) = (-?\d+)$", row["prompt"], re.MULTILINE)
+            self.assertEqual(len(examples), 3)
+            for a, b, value in examples:
+                self.assertEqual(scope["f"](int(a), int(b)), int(value))
+            for test in row["tests"]:
+                self.assertEqual(scope["f"](*test["args"]), test["expected"])
 
     def test_splits_share_no_problem(self):
         train = {row["prompt"] for row in self.make("countdown", "--count", 300, "--seed", 1)}
@@ -363,7 +375,10 @@ class DataCheckTest(CliTest):
         self.assertEqual(self.field(result, "bad rows"), "0")
         self.assertEqual(self.field(result, "column prompt"), "in all rows")
         self.assertEqual(self.field(result, "column answer"), "missing in 40 rows")
-        self.assertEqual(self.field(result, "duplicates"), "2 rows with a prompt that came before")
+        self.assertEqual(
+            self.field(result, "duplicates"), "2 rows with a prompt that came before, in lines 2, 3"
+        )
+        self.assertEqual(self.field(result, "hidden characters"), "0 rows")
         texts = "".join(json.dumps({"text": row["prompt"]}) + "\n" for row in rows)
         ids = parse_lines(self.cohort("tokenize", "--model", self.model, stdin=texts).stdout)
         lengths = sorted(len(row["ids"]) for row in ids)
@@ -397,6 +412,67 @@ class DataCheckTest(CliTest):
         self.assertEqual(len(errors), 6)
         for number, line in enumerate(errors, 2):
             self.assertIn(f"check.jsonl:{number}: ", line)
+
+    def test_solutions_must_pass_and_empty_completions_must_not(self):
+        task = self.folder / "gold.jsonl"
+        make = ("data", "countdown", "--count", 200, "--output", task)
+        self.cohort(*make)
+        result = self.check(task.read_bytes(), "--reward", "countdown")
+        self.assertEqual(self.field(result, "solutions"), "200 scored; 0 rows whose own is not full")
+        self.assertEqual(self.field(result, "empty completions"), "0 rows where nothing scores full")
+        self.cohort(*make, "--solution_success", 0.5)
+        rows = read_lines(task)
+        result = self.check(task.read_bytes(), "--reward", "countdown", code=2)
+        numbers = re.match(
+            r"200 scored; (\d+) rows whose own is not full, in lines ([\d, ]+)",
+            self.field(result, "solutions"),
+        )
+        self.assertTrue(60 < int(numbers[1]) < 140, numbers[0])
+        failed = {int(number) for number in numbers[2].rstrip(", ").split(", ")}
+        for number in range(1, max(failed) + 1):
+            answer = re.search("<answer>(.*)</answer>", rows[number - 1]["solution"])[1]
+            self.assertEqual(eval(answer) != rows[number - 1]["target"], number in failed)
+        self.assertIn(f"check.jsonl:{min(failed)}: its solution scores 0 on countdown: ", result.stderr)
+
+    def test_defects_planted_in_data_are_found(self):
+        rows = [
+            {"prompt": f"Name city {i}.", "answer": "Paris", "solution": "<answer>Paris</answer>"}
+            for i in range(6)
+        ]
+        rows[1]["solution"] = "<answer>London</answer>"
+        rows[2]["answer"] = ""
+        rows[3]["prompt"] += "\u200b"
+        rows[4]["note"] = {"deep": ["\u202etxt"]}
+        del rows[5]["solution"], rows[5]["answer"]
+        content = "".join(json.dumps(row) + "\n" for row in rows)
+        result = self.check(content, "--reward", "string_check", code=2)
+        self.assertEqual(self.field(result, "rows"), "6, of which 6 can be used")
+        self.assertEqual(
+            self.field(result, "solutions"), "5 scored; 3 rows whose own is not full, in lines 2, 3, 6"
+        )
+        self.assertEqual(self.field(result, "hidden characters"), "2 rows, in lines 4, 5")
+        self.assertIn("check.jsonl:2: its solution scores 0 on string_check: ", result.stderr)
+        self.assertIn("check.jsonl:3: its solution scores unparsed on string_check: ", result.stderr)
+        self.assertIn(
+            "check.jsonl:6: has no solution in column completion, solution, gold or answer", result.stderr
+        )
+        recipe = self.folder / "gold.toml"
+        recipe.write_text(
+            '[[reward]]\nname = "any"\ntype = "regex"\npattern = "^"\n[[reward]]\nname = "format"\n'
+        )
+        result = self.check(content, "--reward-config", recipe, "--gold", "prompt", code=2)
+        self.assertEqual(self.field(result, "rewards checked"), "any")
+        self.assertEqual(
+            self.field(result, "empty completions"),
+            "6 rows where nothing scores full, in lines 1, 2, 3, 4, 5, 6",
+        )
+        self.assertIn("an empty completion scores 1 on any", result.stderr)
+        for options, part in [
+            (["--gold", "x"], "no effect"),
+            (["--reward", "formt"], '"format"'),
+            (["--reward-config", recipe, "--reward", "other"], '"other"'),
+        ]:
+            self.assertIn(part, self.check(content, *options, code=2).stderr)
 
     def test_only_the_first_bad_rows_are_listed(self):
         result = self.check("nonsense\n" * 33, code=2)
@@ -945,6 +1021,76 @@ class VerifyTest(CliTest):
     def test_more_rows_than_are_held_at_once(self):
         lines = self.verify("--reward", "choice", rows=self.ROWS[:2] * 1500)
         self.assertEqual([line["score"] for line in lines], [1, 0] * 1500)
+
+    # A completion for each verifier of text, and what its explanation must show.
+    EXPLAINED = {
+        "accuracy": (
+            {"completion": "so \\boxed{\\frac{1}{2}}", "answer": "0.5"},
+            ["frac{1}{2}", "divide(1, 2)", "0.5"],
+        ),
+        "choice": (
+            {"completion": "The answer is B.", "answer": "(b)"},
+            ["The answer is B.", "read as", "ABCDEFGHIJ"],
+        ),
+        "countdown": (
+            {"completion": "<answer>2 * 3 + 1</answer>", "numbers": [1, 2, 3], "target": 6},
+            ["2 * 3 + 1", "value 7; numbers 2 3 1", "does not equal the target"],
+        ),
+        "format": (
+            {"completion": "<think></think>4"},
+            ["<answer>", "missing", "<think>", "1 time, at byte 1"],
+        ),
+        "json_schema": (
+            {
+                "completion": '```json\n{"a": [1, "x"]}\n```',
+                "schema": {"properties": {"a": {"items": {"type": "integer"}}}},
+            },
+            ["the last fenced block", "an object of 1", "/a/1", "not of type integer"],
+        ),
+        "language_consistency": (
+            {
+                "prompt": "Please tell me how many apples there are.",
+                "completion": "There are seven apples in the basket.",
+            },
+            ["en, the prompt's", "words in en", "There are seven"],
+        ),
+        "numeric": ({"completion": "It is 12.5 %", "answer": "0.125"}, ["12.5 %", "tolerance", "0.125"]),
+        "string_check": ({"completion": "\\boxed{Paris}", "answer": "Paris"}, ["Paris", "operation", "eq"]),
+        "tag_count": ({"completion": "<answer>4</answer>"}, ["<think>", "missing"]),
+        "text_similarity": (
+            {"completion": "the cat", "answer": "the dog"},
+            ["the cat", "the dog", "rouge_l"],
+        ),
+        "repetition": ({"completion": "x", "completion_ids": [1, 2, 1, 2, 1, 2]}, ["n-grams repeat"]),
+    }
+
+    def test_explanations_show_what_was_read_and_why(self):
+        for reward, (row, parts) in self.EXPLAINED.items():
+            with self.subTest(reward=reward):
+                source = write_lines(self.folder / "explain.jsonl", [row])
+                text = self.cohort("verify", "--explain", "--reward", reward, "--input", source).stdout
+                self.assertRegex(text, rf"\A[^\n]*explain.jsonl:1\n  {reward}: [-0-9.]+")
+                for part in parts:
+                    self.assertIn(part, text)
+
+    def test_explanations_of_many_rows_beside_the_output(self):
+        path = self.folder / "rewards.toml"
+        path.write_text(
+            '[[reward]]\nname = "which"\ntype = "choice"\n[[reward]]\nname = "match"\ntype = "regex"\npattern = "B"\n'
+        )
+        source = write_lines(self.folder / "verify.jsonl", self.ROWS[:2] * 700)
+        output = self.folder / "verified.jsonl"
+        options = ("--reward-config", path, "--input", source, "--output", output)
+        text = self.cohort("verify", "--explain", *options).stdout
+        self.assertEqual(
+            re.findall(r"^\S*verify.jsonl:(\d+)$", text, re.MULTILINE), [str(i) for i in range(1, 1401)]
+        )
+        self.assertEqual(re.findall(r"^  which: (\d)", text, re.MULTILINE), ["1", "0"] * 700)
+        self.assertIn('"B" at byte 15', text)
+        self.assertEqual([line["rewards"]["which"]["score"] for line in read_lines(output)], [1, 0] * 700)
+        result = run("verify", "--reward", "choice", "--input", source)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("--output", result.stderr)
 
     def table(self, **keys):
         """A file with one [[reward]], whose values are texts and lists in JSON, which TOML reads too."""

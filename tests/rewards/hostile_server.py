@@ -142,7 +142,7 @@ class HostileHandler(local_server.Handler):
         self.reply(307, fair, [("Location", f"http://127.0.0.1:{self.server.port}/fair")])
 
     def redirect_get(self, request, fair):
-        self.reply(302, fair, [("Location", "http://169.254.169.254/latest/meta-data/")])
+        self.reply(302, fair, [("Location", "http://127.0.0.1:1/private")])
 
     # The reply.
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <thread>
 
+#include "cohort/core/error.h"
 #include "tests/rewards/python_server.h"
 
 namespace cohort {
@@ -88,7 +89,7 @@ TEST_F(HttpClientTest, RedirectsAreNotFollowed) {
   EXPECT_EQ(reply.location, server_.url("/fair"));
   reply = post("redirect_get");
   EXPECT_EQ(reply.status, 302);
-  EXPECT_EQ(reply.location, "http://169.254.169.254/latest/meta-data/");
+  EXPECT_EQ(reply.location, "http://127.0.0.1:1/private");
   EXPECT_EQ(server_.requests().size(), 2u);
 }
 

@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "cohort/core/error.h"
 #include "tests/core/test_files.h"
 
 namespace cohort {

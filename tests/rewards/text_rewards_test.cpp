@@ -116,6 +116,21 @@ TEST(StringCheckReward, ComparesTheStatedAnswer) {
   EXPECT_EQ(score({.name = "string_check"}, "", {{"answer", " "}}), "0 unparsed");
 }
 
+TEST(StringCheckReward, BoxesAreThoseOfMathematics) {
+  const auto boxed = [](const char* text, const char* answer) {
+    return score({.name = "string_check"}, text, {{"answer", answer}});
+  };
+  EXPECT_EQ(boxed("so \\fbox{Paris}", "Paris"), "1 ok");
+  EXPECT_EQ(boxed("so \\boxed Paris, as wanted", "Paris"), "1 ok");
+  EXPECT_EQ(boxed("\\boxed{\\{}", "\\{"), "1 ok");
+  EXPECT_EQ(boxed("\\boxed{a\\\\}", "a\\\\"), "1 ok");  // a line break, and the end
+  EXPECT_EQ(boxed("\\boxed{London} \\boxed {Paris}", "Paris"), "1 ok");
+  // Cut: not even the whole text is its answer.
+  EXPECT_EQ(boxed("\\boxed{Paris", "\\boxed{Paris"), "0 ok");
+  EXPECT_EQ(score({.name = "choice"}, "The answer is B. \\boxed{\\text{B}", {{"answer", "B"}}), "0 ok");
+  EXPECT_EQ(score({.name = "numeric"}, "It is 5. \\boxed{5", {{"answer", 5}}), "0 ok");
+}
+
 TEST(RegexReward, MatchesAnywhere) {
   EXPECT_EQ(score({.name = "regex", .pattern = "\\bcat\\b"}, "the cat sat"), "1 ok");
   EXPECT_EQ(score({.name = "regex", .pattern = "\\bcat\\b"}, "concatenate"), "0 ok");

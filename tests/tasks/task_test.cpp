@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <fstream>
 #include <set>
 
@@ -17,6 +18,23 @@ std::set<std::string> prompts_of(const std::vector<Json>& rows) {
   std::set<std::string> prompts;
   for (const Json& row : rows) prompts.insert(row["prompt"].get<std::string>());
   return prompts;
+}
+
+/// The names and numbers of a text in alphabetical order, without "and".
+std::string tokens_of(const std::string& text) {
+  std::multiset<std::string> tokens;
+  std::string token;
+  for (const char c : text + " ") {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      token += c;
+    } else if (!token.empty()) {
+      if (token != "and") tokens.insert(token);
+      token.clear();
+    }
+  }
+  std::string result;
+  for (const std::string& word : tokens) result += word + " ";
+  return result;
 }
 
 class EveryTask : public testing::TestWithParam<std::string> {};
@@ -59,11 +77,12 @@ TEST_P(EveryTask, SmallestSpaceHasBothSplits) {
 }
 
 TEST_P(EveryTask, SolutionIsWrapped) {
+  const bool is_program = GetParam() == "programs";
   for (const Json& row : make_task_rows({.name = GetParam()}, 1, 20, Split::kTrain)) {
-    std::string solution = row["solution"];
-    EXPECT_EQ(solution.rfind("<think>", 0), 0u);
-    EXPECT_NE(solution.find("</think>\n<answer>"), std::string::npos);
-    EXPECT_EQ(solution.substr(solution.size() - 9), "</answer>");
+    const std::string solution = row["solution"];
+    EXPECT_TRUE(solution.starts_with(is_program ? "```python\ndef f(a, b): return " : "<think>")) << solution;
+    EXPECT_TRUE(solution.ends_with(is_program ? "\n```" : "</answer>")) << solution;
+    EXPECT_EQ(solution.find("</think>\n<answer>") != std::string::npos, !is_program);
   }
 }
 
@@ -89,6 +108,38 @@ TEST(Countdown, PromptStatesTheProblem) {
   for (const Json& number : row["numbers"]) expected += " " + number.dump();
   expected += ". Target: " + row["target"].dump() + ".\n";
   EXPECT_EQ(row["prompt"].get<std::string>().rfind(expected, 0), 0u) << row["prompt"];
+}
+
+TEST(Programs, EveryNumberIsUsedOnceAndTestsAreHidden) {
+  for (const Json& row :
+       make_task_rows({.name = "programs", .num_operands = 4, .max_value = 9}, 3, 200, Split::kTrain)) {
+    const std::string prompt = row["prompt"], solution = row["solution"];
+    // "... with a, b, 3 and 7, each once": the same names and numbers stand in the solution.
+    const size_t begin = prompt.find("with ") + 5;
+    const std::string stated = tokens_of(prompt.substr(begin, prompt.find(", each once") - begin));
+    EXPECT_EQ(tokens_of(solution.substr(solution.find("return ") + 7)), stated) << row;
+    ASSERT_EQ(row["tests"].size(), 2u);
+    for (const Json& test : row["tests"]) {
+      EXPECT_EQ(test["call"], "f");
+      EXPECT_EQ(prompt.find(str("f(", test["args"][0].dump(), ", ", test["args"][1].dump(), ")")),
+                std::string::npos);
+    }
+  }
+}
+
+TEST(Programs, MissesAreOtherProgramsForTheSameProblems) {
+  const std::vector<Json> right = make_task_rows({.name = "programs"}, 3, 300, Split::kTrain);
+  const std::vector<Json> mixed =
+      make_task_rows({.name = "programs", .solution_success = 0.6}, 3, 300, Split::kTrain);
+  int num_same = 0;
+  for (size_t i = 0; i < right.size(); ++i) {
+    EXPECT_EQ(right[i]["prompt"], mixed[i]["prompt"]);
+    EXPECT_EQ(right[i]["tests"], mixed[i]["tests"]);
+    num_same += right[i]["solution"] == mixed[i]["solution"];
+  }
+  // 180 are expected; five standard deviations are 42.
+  EXPECT_GT(num_same, 180 - 42);
+  EXPECT_LT(num_same, 180 + 42);
 }
 
 TEST(Tasks, UnknownNameSuggestsTheNearest) {

@@ -5,6 +5,7 @@
 #include <iomanip>
 
 #include "cohort/core/atomic_file.h"
+#include "cohort/core/error.h"
 #include "cohort/core/hash.h"
 #include "cohort/core/input_file.h"
 #include "cohort/core/json_depth.h"

@@ -17,41 +17,6 @@ using Text = std::optional<std::string_view>;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// The braces that `text` begins with; nothing where they don't close.
-Text leading_group(std::string_view text) {
-  int64_t depth = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const bool is_escaped = i > 0 && text[i - 1] == '\\';
-    if (text[i] == '{' && !is_escaped) ++depth;
-    if (text[i] == '}' && !is_escaped && --depth == 0) return text.substr(1, i - 1);
-  }
-  return std::nullopt;
-}
-
-// What the last \boxed or \fbox holds; also \boxed 5. `is_open` where its braces don't close.
-Text last_box(std::string_view text, bool& is_open) {
-  constexpr std::string_view kNames[] = {"\\boxed", "\\fbox"};
-  size_t begin = std::string_view::npos;
-  for (std::string_view name : kNames) {
-    const size_t found = text.rfind(name);
-    if (found == std::string_view::npos) continue;
-    const size_t end = found + name.size();
-    if (begin == std::string_view::npos || end > begin) begin = end;
-  }
-  is_open = false;
-  if (begin == std::string_view::npos) return std::nullopt;
-  const size_t start = std::min(text.find_first_not_of(" \n", begin), text.size());
-  const std::string_view rest = text.substr(start);
-  if (!rest.empty() && rest[0] == '{') {
-    const Text group = leading_group(rest);
-    is_open = !group;
-    return group;
-  }
-  const size_t end = std::min(rest.find_first_of(" \n$.,\\"), rest.size());
-  if (end == 0) return std::nullopt;
-  return rest.substr(0, end);
-}
-
 struct Delimiters {
   std::string_view open, close;
 };
@@ -172,20 +137,16 @@ Text last_expression(std::string_view text) {
 }
 
 // Inside a tag or a formula there may be a box.
-std::string_view unboxed(std::string_view text) {
-  bool is_open = false;
-  return last_box(text, is_open).value_or(text);
-}
+std::string_view unboxed(std::string_view text) { return last_box(text).inside.value_or(text); }
 
 Text find_in(std::string_view text, const std::vector<AnswerPlace>& places) {
-  bool is_open = false;
-  const Text box = last_box(text, is_open);
+  const Box box = last_box(text);
   for (AnswerPlace place : places) {
     Text found;
     if (place == AnswerPlace::kTag) found = last_answer(text);
-    if (place == AnswerPlace::kBoxed) found = box;
-    if (place == AnswerPlace::kPhrase && !is_open) found = after_phrase(text);
-    if (place == AnswerPlace::kExpression && !is_open) found = last_expression(text);
+    if (place == AnswerPlace::kBoxed) found = box.inside;
+    if (place == AnswerPlace::kPhrase && !box.is_open) found = after_phrase(text);
+    if (place == AnswerPlace::kExpression && !box.is_open) found = last_expression(text);
     if (found) return trim(unboxed(*found));
   }
   return std::nullopt;

@@ -1,0 +1,14 @@
+// What rewards saw in a completion, as text for people.
+#pragma once
+
+#include <ostream>
+
+#include "cohort/rewards/reward_scorer.h"
+
+namespace cohort {
+
+/// The row's name, and for each reward its score, its reason and what it read. `results` has one row.
+void write_explanation(std::ostream& out, const RewardScorer& scorer, const Prompt& prompt,
+                       const Completion& completion, const RewardMatrix& results);
+
+}  // namespace cohort

@@ -1,0 +1,106 @@
+// JSON schema: the JSON of the completion must be valid against the row's schema, or the recipe's.
+#include <map>
+
+#include "cohort/core/input_file.h"
+#include "cohort/rewards/answer_text.h"
+#include "cohort/rewards/code_block.h"
+#include "cohort/rewards/json_schema/schema.h"
+#include "cohort/rewards/make_reward.h"
+
+namespace cohort {
+namespace {
+
+using json_schema::Schema;
+
+struct FoundJson {
+  const char* place;
+  std::string text;
+};
+
+/// The last fenced block of JSON, or the stated answer between tags, or all that follows the thinking. A box
+/// is none of them: it may stand in a text of the JSON.
+FoundJson find_json(std::string_view completion) {
+  const std::string_view rest = behind_thinking(completion);
+  if (auto block = last_code_block(rest, {"json"})) return {"the last fenced block", *std::move(block)};
+  if (const auto answer = last_answer(rest)) return {"the last <answer>", std::string(trim(*answer))};
+  return {"the whole text", std::string(trim(rest))};
+}
+
+/// Throws FormatError for what is no schema.
+std::shared_ptr<const Schema> read_schema(const std::string& text) {
+  std::string fault;
+  std::optional<json_schema::Value> document = json_schema::read_value(text, fault);
+  if (!document) throw FormatError("it is no JSON: " + fault);
+  return std::make_shared<const Schema>(*std::move(document));
+}
+
+class JsonSchemaReward : public Reward {
+ public:
+  explicit JsonSchemaReward(const RewardConfig& config)
+      : column_(config.column.empty() ? "schema" : config.column) {
+    if (config.schema.empty()) return;
+    const bool is_inline = trim(config.schema).starts_with('{');
+    try {
+      common_ = read_schema(is_inline ? config.schema : read_whole_file(config.schema));
+    } catch (const FormatError& error) {
+      const std::string file = is_inline ? "" : config.schema + ": ";
+      throw ConfigError(str("reward ", config.name, ": `schema`: ", file, error.what()));
+    }
+  }
+
+  RewardResult score(const Prompt& prompt, const Completion& completion) override {
+    std::shared_ptr<const Schema> schema;
+    try {
+      schema = schema_of(prompt.fields);
+    } catch (const FormatError& error) {
+      return {0.0, RewardStatus::kUnparsed, str(prompt.id, ": column \"", column_, "\": ", error.what())};
+    }
+    std::string fault;
+    const auto instance = json_schema::read_value(find_json(completion.text).text, fault);
+    if (!instance) return {0.0, RewardStatus::kOk, "no JSON: " + fault};
+    const std::optional<std::string> wrong = json_schema::find_fault(*schema, *instance);
+    return {wrong ? 0.0 : 1.0, RewardStatus::kOk, wrong ? "not valid " + *wrong : "valid"};
+  }
+
+  std::vector<Remark> explain(const Prompt& prompt, const Completion& completion) const override {
+    const FoundJson found = find_json(completion.text);
+    std::string fault;
+    const auto instance = json_schema::read_value(found.text, fault);
+    const auto column = prompt.fields.find(column_);
+    const std::string schema = common_                         ? "the recipe's"
+                               : column == prompt.fields.end() ? "none"
+                               : column->is_string()           ? column->get<std::string>()
+                                                               : column->dump();
+    return {{str("JSON, ", found.place), shown(found.text)},
+            {"read as", instance ? json_schema::describe(*instance) : "no JSON: " + fault},
+            {"schema", shown(schema)}};
+  }
+
+ private:
+  std::shared_ptr<const Schema> schema_of(const Json& fields) {
+    if (common_) return common_;
+    const auto column = fields.find(column_);
+    if (column == fields.end() || column->is_null()) throw FormatError("holds no schema");
+    const std::string text = column->is_string() ? column->get<std::string>() : column->dump();
+    if (const auto known = schemas_.find(text); known != schemas_.end()) return known->second;
+    std::shared_ptr<const Schema> schema = read_schema(text);
+    constexpr size_t kMaxKept = 64;
+    if (schemas_.size() == kMaxKept) schemas_.clear();
+    schemas_.emplace(text, schema);
+    return schema;
+  }
+
+  std::string column_;
+  std::shared_ptr<const Schema> common_;                          // of all rows, where the recipe gives it
+  std::map<std::string, std::shared_ptr<const Schema>> schemas_;  // of rows, by their text
+};
+
+}  // namespace
+
+std::unique_ptr<Reward> make_json_schema_reward(const RewardConfig& config) {
+  if (!config.schema.empty() && !config.column.empty())
+    throw ConfigError(str("reward ", config.name, ": give either `schema` or `column`"));
+  return std::make_unique<JsonSchemaReward>(config);
+}
+
+}  // namespace cohort
