@@ -20,7 +20,7 @@ DEMO = ROOT / "recipes/demo"
 
 SIZES = ("--num_operands", 3, "--max_value", 9)
 WARM = ("--train.max_steps", 650)
-GRPO = ("--rollout.prompts_per_step", 8, "--rollout.num_generations", 16, "--train.max_steps", 300)
+GRPO = ("--rollout.prompts_per_step", 8, "--rollout.num_generations", 8, "--train.max_steps", 250)
 
 
 def cohort(*arguments):

@@ -3,4 +3,5 @@
 #include <ATen/Parallel.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/csrc/autograd/variable.h>
+
 #include <nlohmann/json.hpp>

@@ -12,6 +12,7 @@
 #include "cohort/core/random.h"
 #include "cohort/core/time_text.h"
 #include "cohort/models/decoder_config.h"
+#include "cohort/reward_models/all_rewards.h"
 #include "cohort/rewards/gold_check.h"
 #include "cohort/sampler/model_tokenizer.h"
 #include "cohort/tasks/dataset.h"
@@ -105,7 +106,8 @@ class DataCheck {
     if (has_rewards) {
       // All tables of a file, of which one may require another.
       const std::string name = config.reward_config.empty() ? config.reward : "";
-      gold_check_.emplace(choose_rewards(name, config.reward_config), config.reward, config.gold, std::cerr);
+      gold_check_.emplace(choose_rewards(name, config.reward_config), config.reward, config.gold, std::cerr,
+                          all_rewards({{}, present_time()}));
     }
     if (config.model.empty()) return;
     DecoderConfig decoder;

@@ -57,7 +57,8 @@ RewardConfig chosen_reward(const EvalConfig& config) {
             .timeout_s = config.timeout_s};
   }
   if (!config.command.empty() || !config.function.empty() || config.timeout_s)
-    throw ConfigError("--command, --function and --timeout_s have no effect with --reward_config; set them there");
+    throw ConfigError(
+        "--command, --function and --timeout_s have no effect with --reward_config; set them there");
   return choose_rewards(config.reward, config.reward_config).front();
 }
 

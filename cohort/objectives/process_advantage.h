@@ -20,8 +20,8 @@ struct RewardColumns {
 /// where R holds the weighted rewards of all steps of all completions of the group, and `scale` chooses the
 /// divisor as in group_advantages. Rewards without steps add their own advantage, that of the outcome, to
 /// every token. `totals` are the completions' scores; one that is not valid there takes no part and has
-/// advantage 0. `lengths` are the completions' tokens. `values` are those of the first tokens; `reward_mean` and `reward_std` are those of
-/// the completions' total scores.
+/// advantage 0. `lengths` are the completions' tokens. `values` are those of the first tokens; `reward_mean`
+/// and `reward_std` are those of the completions' total scores.
 Advantages process_advantages(std::span<const RewardMatrix> rewards, const RewardColumns& columns,
                               const TotalRewards& totals, std::span<const int64_t> lengths,
                               ScaleRewards scale);

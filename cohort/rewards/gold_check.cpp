@@ -68,12 +68,12 @@ Completion completion_of(const std::string& text, const GoldCheck::Tokenize& tok
 }  // namespace
 
 GoldCheck::GoldCheck(const std::vector<RewardConfig>& rewards, const std::string& name, std::string column,
-                     std::ostream& faults)
+                     std::ostream& faults, const RewardTypes& types)
     : rewards_(rewards),
       checked_(chosen_places(rewards, name)),
       column_(std::move(column)),
       faults_(faults),
-      scorer_(rewards) {}
+      scorer_(rewards, types) {}
 
 std::string GoldCheck::solution_of(const Json& columns, const std::string& where) const {
   const std::vector<std::string> names =

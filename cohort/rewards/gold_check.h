@@ -21,7 +21,7 @@ class GoldCheck {
   /// completion, solution, gold and answer that a row has. What is wrong with the first rows that fail goes
   /// to `faults`, a line each. Throws ConfigError where nothing is left to check.
   GoldCheck(const std::vector<RewardConfig>& rewards, const std::string& name, std::string column,
-            std::ostream& faults);
+            std::ostream& faults, const RewardTypes& types = builtin_rewards());
 
   /// From text to tokens, for rewards that count them; may be empty.
   using Tokenize = std::function<std::vector<int32_t>(const std::string&)>;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/language.h"
 #include "cohort/rewards/make_reward.h"
 

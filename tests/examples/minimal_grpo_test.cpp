@@ -169,7 +169,7 @@ TEST_P(MinimalGrpo, AgreesWithTheEngine) {
     trained.push_back({&groups[g], {}});
     for (int64_t i = 0; i < group_size; ++i) {
       const size_t index = g * group_size + i;
-      trained.back().completions.push_back({advantages.values[index], false, {}});
+      trained.back().completions.push_back({.advantage = advantages.values[index]});
       if (job["beta"].get<double>() != 0.0) {
         trained.back().completions.back().ref_logprobs = job["ref_logprobs"][index].get<std::vector<float>>();
       }

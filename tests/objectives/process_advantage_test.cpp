@@ -54,8 +54,7 @@ TEST(ProcessAdvantage, SumsTheNormalisedRewardsOfTheStepsToCome) {
 TEST(ProcessAdvantage, GroupsAreNormalisedApartAndOfAnyNumberOfSteps) {
   const std::vector<RewardMatrix> rewards{group_of({stepped({{1, 0.0}}), stepped({{1, 1.0}, {2, 1.0}})}),
                                           group_of({stepped({{1, 7.0}}), stepped({{1, 7.0}, {3, 7.0}})})};
-  const Advantages result =
-      advantages_of(rewards, {kOne, kSteps}, {1, 2, 1, 3}, ScaleRewards::kNone);
+  const Advantages result = advantages_of(rewards, {kOne, kSteps}, {1, 2, 1, 3}, ScaleRewards::kNone);
   // R = {0, 1, 1}: mean 2/3.
   expect_tokens(result.tokens[0], {-2.0 / 3});
   expect_tokens(result.tokens[1], {2.0 / 3, 1.0 / 3});
@@ -69,8 +68,7 @@ TEST(ProcessAdvantage, GroupsAreNormalisedApartAndOfAnyNumberOfSteps) {
 TEST(ProcessAdvantage, AFailureTakesNoPart) {
   const RewardResult failed{0.0, RewardStatus::kError, "broken"};
   const std::vector<RewardMatrix> rewards{group_of({stepped({{1, 1.0}}), failed, stepped({{2, 0.0}})})};
-  const Advantages result =
-      advantages_of(rewards, {kOne, kSteps}, {1, 4, 2}, ScaleRewards::kNone);
+  const Advantages result = advantages_of(rewards, {kOne, kSteps}, {1, 4, 2}, ScaleRewards::kNone);
   expect_tokens(result.tokens[0], {0.5});
   expect_tokens(result.tokens[1], {0, 0, 0, 0});
   expect_tokens(result.tokens[2], {-0.5, -0.5});
@@ -94,16 +92,14 @@ TEST(ProcessAdvantage, OutcomeRewardsReachEveryToken) {
   const std::vector<double> weights{2.0, 3.0};
   const std::vector<uint8_t> gives_steps{1, 0};
   const std::vector<RewardMatrix> rewards{matrix};
-  const Advantages result =
-      advantages_of(rewards, {weights, gives_steps}, {2, 2}, ScaleRewards::kNone);
+  const Advantages result = advantages_of(rewards, {weights, gives_steps}, {2, 2}, ScaleRewards::kNone);
   expect_tokens(result.tokens[0], {1.0 - 1.5, -1.5});
   expect_tokens(result.tokens[1], {-1.0 + 1.5, 1.5});
 }
 
 TEST(ProcessAdvantage, AnEmptyCompletionHasNone) {
   const std::vector<RewardMatrix> rewards{group_of({stepped({{0, 1.0}}), stepped({{2, 0.0}})})};
-  const Advantages result =
-      advantages_of(rewards, {kOne, kSteps}, {0, 2}, ScaleRewards::kNone);
+  const Advantages result = advantages_of(rewards, {kOne, kSteps}, {0, 2}, ScaleRewards::kNone);
   EXPECT_TRUE(result.tokens[0].empty());
   EXPECT_EQ(result.values[0], 0.0);
   expect_tokens(result.tokens[1], {-0.5, -0.5});

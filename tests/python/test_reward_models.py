@@ -18,7 +18,7 @@ from comparing import read_lines, write_lines
 PROGRAM = pathlib.Path(os.environ["COHORT"]).resolve()
 FAMILIES = ("llama", "qwen3", "gemma2", "qwen3-moe")
 SCORE_TOLERANCE = 2e-5
-GRADIENT_TOLERANCE = 2e-4  # of a tensor's largest gradient; float32 against float32
+GRADIENT_TOLERANCE = 2e-5  # of a tensor's largest gradient; float32 against float32
 ROUNDING = 3e-7  # of weights around 1, from whose difference the gradient is taken
 HEADS = {
     "model": transformers.AutoModelForSequenceClassification,

@@ -77,7 +77,9 @@ TEST_F(EndpointTest, AtMostOneMoreAttemptThanRetries) {
     EXPECT_EQ(answer.status, RewardStatus::kError);
     EXPECT_LE(std::ssize(network_.sent), 1 + retries);
     // With five retries the breaker opens first.
-    if (retries < 4) EXPECT_EQ(std::ssize(network_.sent), 1 + retries);
+    if (retries < 4) {
+      EXPECT_EQ(std::ssize(network_.sent), 1 + retries);
+    }
     EXPECT_NE(answer.reason.find("HTTP 503: \"busy\""), std::string::npos) << answer.reason;
   }
 }

@@ -110,7 +110,8 @@ TEST_F(HttpReward, ABatchWithoutAUsableReplyIsMaskedAlone) {
 }
 
 TEST_F(HttpReward, WhoeverIsAskedTogetherWithItFailsWithIt) {
-  expect_masked(score(config("status500")), rows_of_hostile_requests(), RewardStatus::kError);
+  const RewardMatrix matrix = score(config("status500"));
+  expect_masked(matrix, rows_of_hostile_requests(), RewardStatus::kError);
 }
 
 TEST_F(HttpReward, WhatIsLateIsATimeout) {

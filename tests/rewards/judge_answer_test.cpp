@@ -108,7 +108,9 @@ TEST(JudgeAnswer, AnyBytesGiveAnAnswerOrAReason) {
     for (uint64_t n = random.below(12); n > 0; --n) message += pieces[random.below(std::size(pieces))];
     const JudgeVote vote = read_judge_vote(message, kOne);
     ASSERT_NE(vote.scores.empty(), vote.failure.empty()) << message;
-    if (!vote.scores.empty()) ASSERT_TRUE(vote.scores[0] >= 0 && vote.scores[0] <= 10) << message;
+    if (!vote.scores.empty()) {
+      ASSERT_TRUE(vote.scores[0] >= 0 && vote.scores[0] <= 10) << message;
+    }
   }
 }
 

@@ -72,8 +72,9 @@ TEST(ClassMatcher, LeavesOtherPatternsToPcre2) {
 
 TEST(ClassMatcher, WorkGrowsWithTheTextAndNotItsSquare) {
   constexpr size_t kSize = 1 << 17;
-  const std::vector<std::string> units = {"a",      "A", " ", "\n",     " \n",
-                                          "\u0301", "'", "7", "\u6570", std::string(99, ' ') + "x"};
+  std::string gap(99, ' ');
+  gap += 'x';
+  const std::vector<std::string> units = {"a", "A", " ", "\n", " \n", "\u0301", "'", "7", "\u6570", gap};
   for (const std::string& pattern : kPatterns) {
     const auto matcher = ClassMatcher::compile(translate_pattern(pattern));
     if (matcher == nullptr) continue;
