@@ -44,7 +44,7 @@ def expect(*conditions):
 
 inline constexpr AbuseCase kAbuseCases[] = {
     // Resources
-    {1, "fork bomb", "while True:\n  try: os.fork()\n  except OSError: pass", "timeout", 500},
+    {1, "fork bomb", "while True:\n  try: os.fork()\n  except OSError: pass", "timeout|memory", 500},
     {2, "memory bomb", "hoard = []\nwhile True: hoard.append(bytearray(b'x' * (1 << 20)))", "memory|exit 1"},
     {3, "memory across processes",
      "read_end, write_end = os.pipe()\n"
