@@ -8,7 +8,7 @@ import unittest
 
 PROGRAM = pathlib.Path(os.environ["COHORT"]).resolve()
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-CONFIG = """{"architectures": ["LlamaForCausalLM"], "vocab_size": 416, "hidden_size": 64, "intermediate_size": 128,
+CONFIG = """{"architectures": ["LlamaForCausalLM"], "vocab_size": 384, "hidden_size": 64, "intermediate_size": 128,
 "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 32,
 "max_position_embeddings": 256, "tie_word_embeddings": true, "eos_token_id": 0, "initializer_range": 0.1}"""
 # Every completion has its own score, so that each group has a gradient.

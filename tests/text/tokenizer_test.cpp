@@ -228,11 +228,12 @@ TEST(DemoTokenizer, KeepsDigitsApartAndTheTagsWhole) {
   EXPECT_EQ(tokenizer.decode(ids), text);
   EXPECT_EQ(ids.front(), tokenizer.token_id("<think>"));
   EXPECT_EQ(ids.back(), tokenizer.token_id("</answer>"));
-  EXPECT_LE(ids.size(), 32u);
+  EXPECT_LE(ids.size(), 28u);
   for (int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
     const std::string bytes = tokenizer.decode(Ids{id}, {.skip_special_tokens = false});
     const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-    EXPECT_TRUE(bytes.size() == 1 || std::none_of(bytes.begin(), bytes.end(), is_digit)) << bytes;
+    const bool is_one_digit = bytes.size() == 1 || (bytes.size() == 2 && bytes[0] == ' ');
+    EXPECT_TRUE(is_one_digit || std::none_of(bytes.begin(), bytes.end(), is_digit)) << bytes;
   }
 }
 
