@@ -17,10 +17,11 @@ function(cohort_pch target kind)
   target_compile_options(${target} PRIVATE -fPIC)
 endfunction()
 
-# Torch's headers cost several seconds a file.
+# Torch's headers cost several seconds a compilation, so that up to eight files of a target are compiled as one.
+option(COHORT_UNITY "compile files that include torch together" ON)
 function(cohort_torch_pch target)
   target_link_libraries(${target} PRIVATE torch_libs)
-  set_property(TARGET ${target} PROPERTY JOB_POOL_COMPILE torch_pool)
+  set_target_properties(${target} PROPERTIES JOB_POOL_COMPILE torch_pool UNITY_BUILD ${COHORT_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   cohort_pch(${target} torch torch_libs nlohmann_json::nlohmann_json)
 endfunction()
 
@@ -86,7 +87,7 @@ function(cohort_cpu_kernels name)
     target_compile_definitions(cohort_${name}_${arch} PRIVATE COHORT_ARCH=${arch})
     target_compile_options(cohort_${name}_${arch} PRIVATE
       -O3 -ffp-contract=fast -fno-math-errno -Wno-psabi ${flags_${arch}})
-    set_property(TARGET cohort_${name}_${arch} PROPERTY JOB_POOL_COMPILE torch_pool)
+    set_target_properties(cohort_${name}_${arch} PROPERTIES JOB_POOL_COMPILE torch_pool)
     target_sources(cohort_${name} PRIVATE $<TARGET_OBJECTS:cohort_${name}_${arch}>)
   endforeach()
 endfunction()

@@ -1,11 +1,13 @@
 #!/bin/sh
-# clang-tidy over all sources of the project (or those given) by build/compile_commands.json, then ruff.
+# clang-tidy over all sources of the project (or those given), then ruff.
 set -eu
 cd "$(dirname "$0")/.."
+# The debug preset compiles every file for itself, so that its compile_commands.json names them all.
+cmake --preset debug -DCOHORT_PYTHON="$(cat build/torch-python)" >/dev/null
 tools=$PWD/.venv-tools/bin
 # clang cannot read g++'s precompiled header and needs g++'s omp.h, after its own headers.
 gcc_headers=$(dirname "$(g++ -print-file-name=include/omp.h)")
 [ $# -gt 0 ] || set -- $(git ls-files 'cohort/*.cpp' 'apps/*.cpp' 'examples/*.cpp')
-printf '%s\n' "$@" | xargs -n 1 -P "$(nproc)" "$tools/clang-tidy" -p "${BUILD:-build}" --quiet \
+printf '%s\n' "$@" | xargs -n 1 -P "$(nproc)" "$tools/clang-tidy" -p build-debug --quiet \
   --extra-arg=-Wno-ignored-gch --extra-arg="-idirafter$gcc_headers"
 "$tools/ruff" check --quiet .

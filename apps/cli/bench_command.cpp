@@ -43,7 +43,8 @@ struct BenchConfig {
     f("completion_length", completion_length, "Tokens of a completion.", at_least(2));
     f("tokens_per_microbatch", tokens_per_microbatch, "Rows that training forwards at once.", at_least(1));
     f("repeats", repeats, "Runs of each measurement, of which the median counts.", at_least(1));
-    f("threads", threads, "CPU threads; 0 takes all cores.", at_least(0));
+    f("threads", threads, "CPU threads; 0 takes OMP_NUM_THREADS where that is set, else all cores.",
+      at_least(0));
   }
 };
 

@@ -30,7 +30,9 @@ void GenerationConfig::describe(FieldVisitor& f) {
   f("seed", seed, "Decides every random number, with the place of a prompt in the file.", at_least(0));
   f("cache_tokens", cache_tokens, "Size of the paged KV cache, in tokens; 0 chooses one. Changes no result.",
     at_least(0));
-  f("threads", threads, "CPU threads; 0 takes all cores. Changes no result.", at_least(0));
+  f("threads", threads,
+    "CPU threads; 0 takes OMP_NUM_THREADS where that is set, else all cores. Changes no result.",
+    at_least(0));
 }
 
 LoadedModel load_model(const GenerationConfig& config) {

@@ -1,4 +1,6 @@
 // The program's entry: finds the command, and turns what the user can mend into one line and exit code 2.
+#include <torch/version.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -49,13 +51,18 @@ void print_usage() {
   std::cout << "cohort COMMAND ... : reinforcement-learning post-training of language models with GRPO\n\n";
   for (const Command& command : commands())
     std::printf("  %-13s %s\n", command.name.c_str(), command.summary);
-  std::cout << "\n`cohort COMMAND --help` lists the command's keys.\n";
+  std::cout
+      << "\n`cohort COMMAND --help` lists the command's keys; `cohort --version` tells what is installed.\n";
 }
 
 int run(const Arguments& arguments) {
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") {
     print_usage();
     return arguments.empty() ? 2 : 0;
+  }
+  if (arguments[0] == "--version") {
+    std::cout << "cohort " COHORT_VERSION ", with torch " TORCH_VERSION "\n";
+    return 0;
   }
   std::vector<std::string> names;
   for (const Command& command : commands()) {

@@ -31,7 +31,9 @@ struct ScoreConfig {
     f("temperature", temperature, "Divides the logits.", above(0.0));
     f("tokens_per_microbatch", tokens_per_microbatch, "Rows forwarded at once; changes no result.",
       at_least(1));
-    f("threads", threads, "CPU threads; 0 takes all cores. Changes no result.", at_least(0));
+    f("threads", threads,
+      "CPU threads; 0 takes OMP_NUM_THREADS where that is set, else all cores. Changes no result.",
+      at_least(0));
   }
 };
 

@@ -21,7 +21,8 @@ struct RunArguments {
 
   void describe(FieldVisitor& f) {
     f("resume", flags.resume, "Continue the run in run.dir from its newest checkpoint.");
-    f("threads", flags.threads, "CPU threads; 0 takes all cores.", at_least(0));
+    f("threads", flags.threads, "CPU threads; 0 takes OMP_NUM_THREADS where that is set, else all cores.",
+      at_least(0));
     recipe.describe(f);
   }
 };

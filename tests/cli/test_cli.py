@@ -187,6 +187,9 @@ class HelpTest(CliTest):
         self.assertEqual(result.returncode, 2)
         self.assertIn("sample", result.stdout)
 
+    def test_version_names_the_project_and_torch(self):
+        self.assertRegex(self.cohort("--version").stdout, r"^cohort \d+\.\d+\.\d+, with torch \d+\.\d+")
+
     def test_docs_prints_the_page_that_lies_in_docs(self):
         page = self.cohort("docs", "configuration").stdout
         self.assertEqual(page, (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8"))
