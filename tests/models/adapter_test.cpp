@@ -14,7 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<int64_t> kTokens{5, 299, 0, 17, 17, 42, 250, 3};
 const std::string kQ = "model.layers.1.self_attn.q_proj", kDown = "model.layers.0.mlp.down_proj";
 
 TEST(LoraConfig, ChoosesModulesAsPeftDoes) {

@@ -15,8 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<int64_t> kTokens{5, 299, 0, 17, 17, 42, 250, 3};
-
 class PretrainedTest : public testing::Test {
  protected:
   fs::path path(const char* name) const { return directory_.path() / name; }

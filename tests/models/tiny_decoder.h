@@ -32,6 +32,9 @@ inline const char* const kArchitectures[] = {"LlamaForCausalLM",    "MistralForC
                                              "Qwen3ForCausalLM",    "Gemma2ForCausalLM",  "Gemma3ForCausalLM",
                                              "Qwen3MoeForCausalLM", "MixtralForCausalLM"};
 
+/// A sequence for the tiny configs' vocabulary.
+inline const std::vector<int64_t> kTokens{5, 299, 0, 17, 17, 42, 250, 3};
+
 /// config.json of a family; Llama has biases and an own head, Qwen2 is tied, Qwen3 has wide heads, windows
 /// are shorter than the tests' sequences.
 inline Json tiny_config(const std::string& architecture) {

@@ -5,6 +5,7 @@
 #include "cohort/core/error.h"
 #include "cohort/core/json.h"
 #include "cohort/objectives/aggregate.h"
+#include "tests/objectives/doubles.h"
 
 namespace cohort {
 namespace {
@@ -13,8 +14,6 @@ struct Batch {
   ObjectiveConfig config;
   ObjectiveInput input;
 };
-
-at::Tensor doubles(const std::vector<double>& values) { return at::tensor(values, at::kDouble); }
 
 const Json& golden() {
   static const Json value = read_json(COHORT_SOURCE_DIR "/tests/objectives/golden/trl.json");

@@ -7,11 +7,10 @@
 #include "cohort/objectives/clip.h"
 #include "cohort/objectives/kl.h"
 #include "cohort/objectives/ratio.h"
+#include "tests/objectives/doubles.h"
 
 namespace cohort {
 namespace {
-
-at::Tensor doubles(std::vector<double> values) { return at::tensor(values, at::kDouble); }
 
 at::Tensor gradient(const at::Tensor& at_point,
                     const std::function<at::Tensor(const at::Tensor&)>& function) {

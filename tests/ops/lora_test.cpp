@@ -5,14 +5,10 @@
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
+#include "tests/ops/tensors.h"
+
 namespace cohort {
 namespace {
-
-double largest_difference(const at::Tensor& a, const at::Tensor& b) {
-  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
-}
-
-at::Tensor leaf(const at::Tensor& x) { return x.detach().clone().set_requires_grad(true); }
 
 constexpr int64_t kIn = 40, kOut = 30;
 

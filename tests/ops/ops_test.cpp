@@ -11,18 +11,13 @@
 #include "cohort/ops/qkv_heads.h"
 #include "cohort/ops/rms_norm.h"
 #include "cohort/ops/token_logprobs.h"
+#include "tests/ops/tensors.h"
 
 namespace cohort {
 namespace {
 
 at::Tensor randn(at::IntArrayRef sizes, at::ScalarType dtype = at::kFloat) {
   return at::randn(sizes).to(dtype);
-}
-
-at::Tensor leaf(const at::Tensor& x) { return x.detach().clone().set_requires_grad(true); }
-
-double largest_difference(const at::Tensor& a, const at::Tensor& b) {
-  return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
 }
 
 /// Sums `outputs` against fixed random weights, so that a backward has something to start from.
