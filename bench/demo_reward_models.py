@@ -53,7 +53,7 @@ def make_warm_model():
     FOLDER.mkdir(parents=True)
     train, test, start = FOLDER / "train.jsonl", FOLDER / "test.jsonl", FOLDER / "start"
     data = ("data", "countdown", "--seed", 1, "--count")
-    cohort(*data, 4000, "--split", "train", "--solution_success", 0.6, "--output", train)
+    cohort(*data, 4000, "--split", "train", "--solution_success", 0.5, "--output", train)
     cohort(*data, 512, "--split", "test", "--output", test)
     cohort("init", "--config", DEMO / "config.json", "--tokenizer", DEMO, "--seed", 1, "--output", start)
     paths = ("--model.path", start, "--data.path", train, "--run-dir", FOLDER / "warm")
