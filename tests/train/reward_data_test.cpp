@@ -61,8 +61,8 @@ TEST_F(RewardDataTest, ConversationsAreRendered) {
 
 TEST_F(RewardDataTest, WithoutAPromptBothHoldIt) {
   const RewardExample texts = read(R"({"chosen": "1 2", "rejected": "1 3"})");
-  EXPECT_EQ(texts.prompt_ids, encode("1 "));
-  EXPECT_EQ(texts.completions, (std::vector<Ids>{encode("2", true), encode("3", true)}));
+  EXPECT_EQ(texts.prompt_ids, encode("1"));
+  EXPECT_EQ(texts.completions, (std::vector<Ids>{encode(" 2", true), encode(" 3", true)}));
   const RewardExample chats = read(R"({
       "chosen": [{"role": "user", "content": "1"}, {"role": "assistant", "content": "2"}],
       "rejected": [{"role": "user", "content": "1"}, {"role": "assistant", "content": "3"}]})");
