@@ -9,6 +9,7 @@
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
 #include "cohort/models/decoder_layer.h"
+#include "cohort/ops/gradient.h"
 #include "cohort/ops/rms_norm.h"
 #include "cohort/tensor/check.h"
 
@@ -37,11 +38,9 @@ class EmbeddingFunction : public torch::autograd::Function<EmbeddingFunction> {
     const auto saved = context->get_saved_variables();
     const at::Tensor& weight = saved[0];
     if (weight.requires_grad()) {
-      at::Tensor& grad = weight.mutable_grad();
-      if (!grad.defined()) grad = at::zeros_like(weight);
       const at::Tensor rows = grads[0].to(weight.scalar_type());
       const double scale = context->saved_data["scale"].toDouble();
-      grad.index_add_(0, saved[1], scale == 1.0 ? rows : rows * scale);
+      gradient_of(weight).index_add_(0, saved[1], scale == 1.0 ? rows : rows * scale);
     }
     return {{}, {}, {}, {}};
   }
@@ -52,20 +51,20 @@ class EmbeddingFunction : public torch::autograd::Function<EmbeddingFunction> {
 class RecomputedLayer : public torch::autograd::Function<RecomputedLayer> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const DecoderLayer* layer,
-                            const DecoderInput* input, const RopeTable* rope) {
-    context->save_for_backward({x});
+                            const DecoderInput* input, const RopeTable& rope) {
+    context->save_for_backward({x, rope.cos, rope.sin});
     context->saved_data["layer"] = reinterpret_cast<int64_t>(layer);
     context->saved_data["input"] = reinterpret_cast<int64_t>(input);
-    context->saved_data["rope"] = reinterpret_cast<int64_t>(rope);
-    return layer->forward(x, *input, *rope);
+    return layer->forward(x, *input, rope);
   }
 
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const auto* layer = reinterpret_cast<const DecoderLayer*>(context->saved_data["layer"].toInt());
     const auto& input = *reinterpret_cast<const DecoderInput*>(context->saved_data["input"].toInt());
-    const auto& rope = *reinterpret_cast<const RopeTable*>(context->saved_data["rope"].toInt());
+    const auto saved = context->get_saved_variables();
+    const RopeTable rope{saved[1], saved[2]};
     const at::AutoGradMode with_graph(true);
-    const at::Tensor x = context->get_saved_variables()[0].detach().requires_grad_(true);
+    const at::Tensor x = saved[0].detach().requires_grad_(true);
     torch::autograd::backward({layer->forward(x, input, rope)}, {grads[0]});
     return {x.grad(), at::Tensor(), at::Tensor(), at::Tensor()};
   }
@@ -146,7 +145,8 @@ void Decoder::plan_length(int64_t longest_sequence) {
   }
 }
 
-void Decoder::cover_positions(int64_t count) const {
+std::vector<RopeTable> Decoder::ropes(int64_t count) const {
+  const std::lock_guard lock(ropes_mutex_);
   for (size_t i = 0; i < ropes_.size(); ++i) {
     const int64_t covered = ropes_[i].cos.defined() ? ropes_[i].cos.size(0) : 0;
     if (count <= covered) continue;
@@ -159,6 +159,7 @@ void Decoder::cover_positions(int64_t count) const {
     const at::ScalarType dtype = compute_ == at::kDouble ? at::kDouble : at::kFloat;
     ropes_[i] = {table.cos.to(device(), dtype), table.sin.to(device(), dtype)};
   }
+  return ropes_;
 }
 
 at::Tensor Decoder::embed(const at::Tensor& token_ids) const {
@@ -171,12 +172,13 @@ at::Tensor Decoder::embed(const at::Tensor& token_ids) const {
 at::Tensor Decoder::forward(const DecoderInput& input) const {
   check_shape(input.token_ids, {-1}, "decoder: token_ids");
   check_shape(input.positions, {input.token_ids.size(0)}, "decoder: positions");
-  if (input.positions.numel() > 0) cover_positions(input.positions.max().item<int64_t>() + 1);
+  const bool has_rows = input.positions.numel() > 0;
+  const std::vector<RopeTable> ropes = this->ropes(has_rows ? input.positions.max().item<int64_t>() + 1 : 0);
   at::Tensor x = embed(input.token_ids);
   for (size_t i = 0; i < layers_.size(); ++i) {
-    const RopeTable& rope = ropes_[config_.layers[i].rope];
+    const RopeTable& rope = ropes[config_.layers[i].rope];
     if (input.recompute && at::GradMode::is_enabled()) {
-      x = RecomputedLayer::apply(x, layers_[i].get(), &input, &rope);
+      x = RecomputedLayer::apply(x, layers_[i].get(), &input, rope);
     } else {
       x = layers_[i]->forward(x, input, rope);
     }
@@ -192,6 +194,13 @@ int64_t Decoder::num_parameters() const {
   int64_t total = 0;
   for (const auto& [name, weight] : named_weights_) total += weight.numel();
   return total;
+}
+
+bool Decoder::is_small() const {
+  constexpr int64_t kSmall = 1 << 21;
+  const bool draws_dropout = lora_state_ != nullptr && lora_config_.dropout > 0.0;
+  if (!device().is_cpu() || compute_ == at::kDouble || draws_dropout) return false;
+  return num_parameters() <= kSmall;
 }
 
 int64_t Decoder::num_trained() const {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -61,7 +62,7 @@ class Decoder {
   void plan_length(int64_t longest_sequence);
 
   /// The rows behind the last layer, before the final norm: [N, H] in the compute dtype, with gradient to all
-  /// weights where gradients are on.
+  /// weights where gradients are on. Threads may forward side by side.
   at::Tensor forward(const DecoderInput& input) const;
 
   /// Selected rows of `hidden` through the final norm: what the head sees. `rows` [M] int64.
@@ -96,6 +97,11 @@ class Decoder {
   /// What a run changes: the adapters where there are any, else all weights.
   const NamedTensors& trained_weights() const { return lora_state_ ? adapter_weights_ : named_weights_; }
 
+  /// Whether products are so small that threads which share one wait for one another more than they compute:
+  /// then each does best with rows of its own. Only for CPU kernels; never with dropout, whose addresses hold
+  /// for one pass at a time.
+  bool is_small() const;
+
   /// Elements of parameters().
   int64_t num_trained() const;
 
@@ -108,7 +114,7 @@ class Decoder {
   std::vector<LinearModule> adaptable_modules();
   void add_leaf(const std::string& name, const at::Tensor& leaf);
   void save_module(const std::string& name);
-  void cover_positions(int64_t count) const;
+  std::vector<RopeTable> ropes(int64_t count) const;
 
   DecoderConfig config_;
   at::ScalarType compute_;
@@ -117,6 +123,7 @@ class Decoder {
   RmsNorm final_norm_;
   Linear head_;  // on embedding_ where tied
   int64_t planned_length_;
+  mutable std::mutex ropes_mutex_;
   mutable std::vector<RopeTable> ropes_;  // grown to the longest sequence that was forwarded
   std::vector<std::unique_ptr<DecoderLayer>> layers_;
   bool is_frozen_;

@@ -5,6 +5,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/ops/dispatch.h"
+#include "cohort/ops/gradient.h"
 #include "cohort/ops/lora.h"
 #include "cohort/tensor/check.h"
 
@@ -175,22 +176,10 @@ at::Tensor Linear::base_backward(const at::Tensor& grad, const at::Tensor& x) co
   const at::Tensor grad_work = prepare(grad);
   const at::Tensor weight = weight_.detach().to(compute_).to(work);
   if (weight_.requires_grad()) {
-    at::Tensor& total = weight_.mutable_grad();
-    if (!total.defined()) total = at::zeros_like(weight_.detach());
-    add_weight_gradient(grad_work, prepare(x), weight, total);
+    add_weight_gradient(grad_work, prepare(x), weight, gradient_of(weight_));
     if (bias_.defined()) accumulate_grad(bias_, grad.sum(0, false, bias_.scalar_type()));
   }
   return input_gradient(grad_work, weight).narrow(0, 0, grad.size(0)).to(compute_);
-}
-
-void accumulate_grad(const at::Tensor& parameter, const at::Tensor& update) {
-  if (!parameter.requires_grad()) return;
-  at::Tensor& grad = parameter.mutable_grad();
-  if (grad.defined()) {
-    grad.add_(update);
-  } else {
-    grad = update.to(parameter.scalar_type()).clone();
-  }
 }
 
 }  // namespace cohort

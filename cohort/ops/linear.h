@@ -72,7 +72,4 @@ class Linear {
   bool emulate_bfloat16_ = false;
 };
 
-/// Adds `update` [the shape of `parameter`] to the gradient of a leaf that requires one; else does nothing.
-void accumulate_grad(const at::Tensor& parameter, const at::Tensor& update);
-
 }  // namespace cohort

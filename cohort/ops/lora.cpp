@@ -6,6 +6,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/random.h"
+#include "cohort/ops/gradient.h"
 
 namespace cohort {
 namespace {

@@ -3,7 +3,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "cohort/ops/dispatch.h"
-#include "cohort/ops/linear.h"
+#include "cohort/ops/gradient.h"
 #include "cohort/ops/row_kernels.h"
 #include "cohort/tensor/check.h"
 

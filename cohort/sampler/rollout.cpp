@@ -18,6 +18,9 @@ std::vector<int64_t> prompt_lengths(const std::vector<Prompt>& prompts) {
   return lengths;
 }
 
+/// A pass of a small model is cut into lanes of at least this many rows.
+constexpr int64_t kLaneRows = 16;
+
 std::vector<RowRange> row_ranges(const std::vector<int64_t>& pages) {
   std::vector<RowRange> ranges;
   for (const int64_t page : pages) ranges.push_back({page * kPageRows, (page + 1) * kPageRows});
@@ -51,7 +54,6 @@ Rollout::Rollout(const Decoder& decoder, const Tokenizer* tokenizer, KvCache& ca
 }
 
 std::vector<RolloutGroup> Rollout::run(SamplerStats& stats) {
-  const at::NoGradGuard no_grad;
   while (true) {
     const Schedule schedule = scheduler_.next();
     if (schedule.rows.empty()) break;
@@ -59,11 +61,23 @@ std::vector<RolloutGroup> Rollout::run(SamplerStats& stats) {
       cache_.copy_rows(copy.source_page * kPageRows, copy.target_page * kPageRows, copy.num_rows);
     }
     const auto began = std::chrono::steady_clock::now();
-    std::vector<Draw> draws;
-    const DecoderInput input = lay_out(schedule, draws);
-    const at::Tensor hidden = decoder_.forward(input);
+    std::vector<Lane> lanes = cut_into_lanes(schedule.rows);
+    const auto num_lanes = static_cast<int64_t>(lanes.size());
+    if (num_lanes == 1) {
+      forward(lanes.front(), 1);
+    } else {
+      // What a lane calls finds itself in a parallel region and takes no further threads.
+      at::parallel_for(0, num_lanes, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) forward(lanes[i], num_lanes);
+      });
+    }
     scheduler_.advance(schedule);
-    draw_tokens(hidden, draws);
+    for (Lane& lane : lanes) {
+      for (Draw& draw : lane.draws) {
+        for (size_t i = 0; i < draw.sequences.size(); ++i)
+          add_token(draw.sequences[i], std::move(draw.tokens[i]));
+      }
+    }
     ++stats.num_passes;
     bool has_prompt = false;
     for (const ScheduledRows& rows : schedule.rows) {
@@ -106,11 +120,38 @@ std::vector<int64_t> Rollout::sequences_to_draw(const ScheduledRows& rows) const
   return sequences;
 }
 
-DecoderInput Rollout::lay_out(const Schedule& schedule, std::vector<Draw>& draws) {
+std::vector<Rollout::Lane> Rollout::cut_into_lanes(const std::vector<ScheduledRows>& rows) const {
+  int64_t total = 0;
+  for (const ScheduledRows& scheduled : rows) total += scheduled.count;
+  const int64_t most = decoder_.is_small() ? at::get_num_threads() : 1;
+  const int64_t num_lanes = std::clamp(total / kLaneRows, int64_t{1}, most);
+  std::vector<Lane> lanes;
+  auto first = rows.begin();
+  int64_t laid = 0;
+  for (auto last = first; last != rows.end();) {
+    laid += (last++)->count;
+    if (laid * num_lanes < total * (std::ssize(lanes) + 1)) continue;
+    lanes.push_back({{first, last}, {}});
+    first = last;
+  }
+  return lanes;
+}
+
+void Rollout::forward(Lane& lane, int64_t num_lanes) const {
+  const at::NoGradGuard no_grad;  // holds for its own thread only
+  const at::Tensor hidden = decoder_.forward(lay_out(lane));
+  const auto num_draws = static_cast<int64_t>(lane.draws.size());
+  const int64_t step = std::max<int64_t>(1, logit_rows_at_once(decoder_.config().vocab_size) / num_lanes);
+  for (int64_t first = 0; first < num_draws; first += step) {
+    draw_tokens(hidden, std::span(lane.draws).subspan(first, std::min(step, num_draws - first)));
+  }
+}
+
+DecoderInput Rollout::lay_out(Lane& lane) const {
   std::vector<int64_t> token_ids, positions, cache_rows;
   DecoderInput input;
   input.plan.begin_group();
-  for (const ScheduledRows& rows : schedule.rows) {
+  for (const ScheduledRows& rows : lane.rows) {
     const auto& pages =
         rows.is_prompt ? scheduler_.prompt_pages(rows.index) : scheduler_.sequence_pages(rows.index);
     int64_t offset = 0;
@@ -124,7 +165,7 @@ DecoderInput Rollout::lay_out(const Schedule& schedule, std::vector<Draw>& draws
     }
     input.plan.add_sequence(begin, rows.count, rows.first_position, row_ranges(pages));
     std::vector<int64_t> sequences = sequences_to_draw(rows);
-    if (!sequences.empty()) draws.push_back({begin + rows.count - 1, std::move(sequences)});
+    if (!sequences.empty()) lane.draws.push_back({begin + rows.count - 1, std::move(sequences), {}});
   }
   input.set_rows(std::move(token_ids), std::move(positions), decoder_.device());
   input.cache_rows = at::tensor(cache_rows, at::kLong).to(decoder_.device());
@@ -132,38 +173,27 @@ DecoderInput Rollout::lay_out(const Schedule& schedule, std::vector<Draw>& draws
   return input;
 }
 
-void Rollout::draw_tokens(const at::Tensor& hidden, const std::vector<Draw>& draws) {
+void Rollout::draw_tokens(const at::Tensor& hidden, std::span<Draw> draws) const {
   const int64_t vocabulary = decoder_.config().vocab_size;
-  const int64_t step = logit_rows_at_once(vocabulary);
-  const auto num_draws = static_cast<int64_t>(draws.size());
-  for (int64_t first = 0; first < num_draws; first += step) {
-    const int64_t last = std::min(num_draws, first + step);
-    std::vector<int64_t> rows;
-    for (int64_t i = first; i < last; ++i) rows.push_back(draws[i].row);
-    const at::Tensor input = decoder_.head_input(hidden, at::tensor(rows, at::kLong).to(hidden.device()));
-    const LogitOptions options{.temperature = params_.logprob_temperature(),
-                               .softcap = decoder_.config().final_softcap};
-    const at::Tensor logits =
-        scaled_logits(decoder_.head().product(input), options).to(at::kCPU, at::kFloat).contiguous();
-    const float* data = logits.const_data_ptr<float>();
-    std::vector<std::vector<SampledToken>> tokens(last - first);
-    at::parallel_for(0, last - first, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        for (const int64_t sequence : draws[first + i].sequences) {
-          const uint64_t prompt = address_.first_prompt + sequence / num_generations_;
-          const uint64_t position = growing_[sequence].completion.token_ids.size();
-          const uint64_t sample = sequence % num_generations_;
-          const double uniform = random_unit(address_.seed, {address_.step, prompt, sample, position});
-          tokens[i].push_back(sample_token(data + i * vocabulary, vocabulary, params_, uniform));
-        }
-      }
-    });
-    for (int64_t i = first; i < last; ++i) {
-      for (size_t j = 0; j < draws[i].sequences.size(); ++j) {
-        add_token(draws[i].sequences[j], std::move(tokens[i - first][j]));
+  std::vector<int64_t> rows;
+  for (const Draw& draw : draws) rows.push_back(draw.row);
+  const at::Tensor input = decoder_.head_input(hidden, at::tensor(rows, at::kLong).to(hidden.device()));
+  const LogitOptions options{.temperature = params_.logprob_temperature(),
+                             .softcap = decoder_.config().final_softcap};
+  const at::Tensor logits =
+      scaled_logits(decoder_.head().product(input), options).to(at::kCPU, at::kFloat).contiguous();
+  const float* data = logits.const_data_ptr<float>();
+  at::parallel_for(0, std::ssize(draws), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      for (const int64_t sequence : draws[i].sequences) {
+        const uint64_t prompt = address_.first_prompt + sequence / num_generations_;
+        const uint64_t position = growing_[sequence].completion.token_ids.size();
+        const uint64_t sample = sequence % num_generations_;
+        const double uniform = random_unit(address_.seed, {address_.step, prompt, sample, position});
+        draws[i].tokens.push_back(sample_token(data + i * vocabulary, vocabulary, params_, uniform));
       }
     }
-  }
+  });
 }
 
 void Rollout::add_token(int64_t sequence, SampledToken token) {

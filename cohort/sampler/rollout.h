@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,10 +34,18 @@ class Rollout {
   struct Draw {
     int64_t row;
     std::vector<int64_t> sequences;
+    std::vector<SampledToken> tokens;  // of each of them, once drawn
+  };
+  /// The part of a pass that one thread forwards, or all of them together where it is the only one.
+  struct Lane {
+    std::span<const ScheduledRows> rows;
+    std::vector<Draw> draws;
   };
 
-  DecoderInput lay_out(const Schedule& schedule, std::vector<Draw>& draws);
-  void draw_tokens(const at::Tensor& hidden, const std::vector<Draw>& draws);
+  std::vector<Lane> cut_into_lanes(const std::vector<ScheduledRows>& rows) const;
+  void forward(Lane& lane, int64_t num_lanes) const;
+  DecoderInput lay_out(Lane& lane) const;
+  void draw_tokens(const at::Tensor& hidden, std::span<Draw> draws) const;
   void add_token(int64_t sequence, SampledToken token);
   bool is_complete(Growing& growing, int32_t id);
   bool completes_stop_string(Growing& growing, int32_t id);

@@ -7,6 +7,7 @@
 #include "cohort/core/units.h"
 #include "cohort/ops/token_logprobs.h"
 #include "cohort/sampler/block_manager.h"
+#include "cohort/train/microbatches.h"
 
 namespace cohort {
 namespace {
@@ -121,7 +122,10 @@ MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step) {
   const int64_t logits = logits_bytes(decoder, step.rows);
   if (step.cache_pages > 0)
     plan.sampling = {{"KV cache", cache_bytes(decoder, step.cache_pages)}, {"logits", logits}};
-  plan.updating = {{"activations", activation_bytes(decoder, step, rows)}, {"logits", logits}};
+  const int64_t count = (step.rows + rows - 1) / rows, at_once = microbatches_at_once(decoder, count);
+  plan.updating = {{"activations", at_once * activation_bytes(decoder, step, rows)},
+                   {"logits", at_once * logits},
+                   {"gradients apart", decoder.is_small() ? count * trained * kFloatBytes : 0}};
   return plan;
 }
 

@@ -1,11 +1,13 @@
 #include "cohort/train/policy_loss.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <map>
 
 #include "cohort/core/error.h"
 #include "cohort/objectives/aggregate.h"
+#include "cohort/train/microbatches.h"
 
 namespace cohort {
 namespace {
@@ -72,19 +74,17 @@ std::vector<PackGroup> forwarded_groups(std::span<const TrainedGroup> groups, bo
   return packed;
 }
 
-/// Calls f(batch) for each packed piece.
+/// Calls f(i, batch) for each packed piece, the first with i = 0; see microbatches.h.
 template <typename F>
-void for_each_microbatch(const std::vector<PackGroup>& groups, const LossOptions& options,
-                         const Decoder& decoder, F f) {
-  const std::vector<int32_t>* last_prompt = nullptr;
-  const double balance = balance_weight(decoder.config(), groups, options.router_aux_loss_coef);
-  for (const auto& microbatch : cut_into_microbatches(groups, options.tokens_per_microbatch)) {
-    const auto batch = pack(microbatch, decoder.device(), microbatch.front().prompt_ids == last_prompt);
+void for_each_batch(const std::vector<std::vector<PackGroup>>& pieces, double balance,
+                    const LossOptions& options, const Decoder& decoder, F f) {
+  for_each_microbatch(decoder, std::ssize(pieces), [&](int64_t i) {
+    const bool repeats_prompt = i > 0 && pieces[i].front().prompt_ids == pieces[i - 1].back().prompt_ids;
+    const auto batch = pack(pieces[i], decoder.device(), repeats_prompt);
     batch->input.recompute = options.recompute;
     batch->balance_experts(balance);
-    last_prompt = microbatch.back().prompt_ids;
-    f(*batch);
-  }
+    f(i, *batch);
+  });
 }
 
 /// Lays the per-token constants of a micro-batch beside its log-probabilities.
@@ -118,12 +118,12 @@ ObjectiveInput objective_input(const PackedBatch& batch, const LossTerms& terms,
   return input;
 }
 
+/// What a finite micro-batch says beside its loss.
 void record(const PackedBatch& batch, const TokenLogprobs& values, const ObjectiveInput& input,
             LossResult& result) {
   const at::Tensor difference = (input.policy_logprobs.detach() - input.old_logprobs).abs().to(at::kDouble);
   result.logprob_difference_sum += difference.sum().item<double>();
-  const double largest = difference.max().item<double>();
-  if (!(largest <= result.logprob_difference_max)) result.logprob_difference_max = largest;  // a NaN, too
+  result.logprob_difference_max = difference.max().item<double>();
   result.entropy_sum += values.entropies.to(at::kDouble).sum().item<double>();
   result.num_forwarded_tokens += values.logprobs.size(0);
   result.rows.add(batch.rows);
@@ -131,34 +131,60 @@ void record(const PackedBatch& batch, const TokenLogprobs& values, const Objecti
 
 }  // namespace
 
+void add_loss(const LossResult& more, LossResult& total) {
+  total.objective.add(more.objective);
+  total.rows.add(more.rows);
+  total.entropy_sum += more.entropy_sum;
+  if (more.aux_loss) total.aux_loss = total.aux_loss.value_or(0.0) + *more.aux_loss;
+  total.num_forwarded_tokens += more.num_forwarded_tokens;
+  total.logprob_difference_sum += more.logprob_difference_sum;
+  const double largest = more.logprob_difference_max;
+  if (!(largest <= total.logprob_difference_max)) total.logprob_difference_max = largest;  // a NaN, too
+  if (total.is_finite && !more.is_finite) {
+    total.is_finite = false;
+    total.nonfinite = more.nonfinite;
+  }
+}
+
 LossResult accumulate_policy_gradient(const Decoder& policy, std::span<const TrainedGroup> groups,
                                       const ObjectiveConfig& objective, const LossOptions& options) {
   const LossTerms terms = loss_terms(groups, objective, options.max_completion_length);
   const bool has_kl = objective.beta != 0.0;
-  LossResult result;
-  if (options.router_aux_loss_coef != 0.0) result.aux_loss = 0.0;
-  for_each_microbatch(forwarded_groups(groups, has_kl), options, policy, [&](const PackedBatch& batch) {
-    if (!result.is_finite) return;
+  const std::vector<PackGroup> forwarded = forwarded_groups(groups, has_kl);
+  const auto pieces = cut_into_microbatches(forwarded, options.tokens_per_microbatch);
+  const double balance = balance_weight(policy.config(), forwarded, options.router_aux_loss_coef);
+  std::vector<LossResult> results(pieces.size());
+  std::atomic<int64_t> first_nonfinite = std::ssize(pieces);
+  for_each_batch(pieces, balance, options, policy, [&](int64_t i, const PackedBatch& batch) {
+    if (i > first_nonfinite) return;
     const TokenLogprobs values = packed_logprobs(policy, batch, options.temperature);
     const ObjectiveInput input = objective_input(batch, terms, values.logprobs);
     const ObjectiveOutput output = grpo_objective(input, objective);
+    LossResult& result = results[i];
     record(batch, values, input, result);
-    result.objective.add(output.metrics);
+    result.objective = output.metrics;
     if (!std::isfinite(output.metrics.loss)) {
+      for (int64_t first = first_nonfinite; i < first && !first_nonfinite.compare_exchange_weak(first, i);) {
+      }
       result.is_finite = false;
       result.nonfinite = batch.completions;
       return;
     }
     output.loss.backward();
-    if (result.aux_loss) *result.aux_loss += batch.balance.loss;
+    if (options.router_aux_loss_coef != 0.0) result.aux_loss = batch.balance.loss;
   });
+  LossResult total;
+  if (options.router_aux_loss_coef != 0.0) total.aux_loss = 0.0;
+  for (const LossResult& result : results) {
+    add_loss(result, total);
+    if (!total.is_finite) break;
+  }
   if (!has_kl) {
     for_each_completion(groups, [&](const Completion& completion, const TrainedCompletion& trained) {
-      if (has_no_advantage(trained))
-        result.objective.add_skipped_completion(loss_length(completion, trained));
+      if (has_no_advantage(trained)) total.objective.add_skipped_completion(loss_length(completion, trained));
     });
   }
-  return result;
+  return total;
 }
 
 void fill_ref_logprobs(const Decoder& reference, std::span<TrainedGroup> groups, const LossOptions& options) {
@@ -169,7 +195,9 @@ void fill_ref_logprobs(const Decoder& reference, std::span<TrainedGroup> groups,
       targets[&group.group->completions[i]] = &group.completions[i];
     }
   }
-  for_each_microbatch(forwarded_groups(groups, true), options, reference, [&](const PackedBatch& batch) {
+  const std::vector<PackGroup> forwarded = forwarded_groups(groups, true);
+  const auto pieces = cut_into_microbatches(forwarded, options.tokens_per_microbatch);
+  for_each_batch(pieces, 0.0, options, reference, [&](int64_t, const PackedBatch& batch) {
     const at::Tensor values =
         packed_logprobs(reference, batch, options.temperature).logprobs.cpu().to(at::kFloat);
     const float* value = values.const_data_ptr<float>();

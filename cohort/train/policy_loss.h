@@ -35,7 +35,7 @@ struct LossOptions {
   double router_aux_loss_coef = 0.0;
 };
 
-/// Sums over the micro-batches of one update.
+/// Of one micro-batch, or sums over those of an update or a step.
 struct LossResult {
   ObjectiveMetrics objective;
   RowCounts rows;
@@ -48,6 +48,8 @@ struct LossResult {
   bool is_finite = true;
   std::vector<const Completion*> nonfinite;  ///< the completions of the first micro-batch that was not
 };
+
+void add_loss(const LossResult& more, LossResult& total);
 
 /// Adds the gradient of the objective over `groups` (one mini-batch) to the decoder's leaves. Completions
 /// that carry no gradient (masked, or advantage exactly 0 without a KL term) count in every normaliser and

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "cohort/train/microbatches.h"
 #include "cohort/train/step_metrics.h"
 #include "cohort/train/update.h"
 
@@ -69,21 +70,28 @@ SftTrainer::Sums SftTrainer::accumulate_gradient(const std::vector<SftExample>& 
     sums.num_loss_tokens += static_cast<int64_t>(example.completion.token_ids.size());
     sums.num_tokens += static_cast<int64_t>(example.prompt_ids.size() + example.completion.token_ids.size());
   }
-  uint64_t sequence = 0;
   const double balance = balance_weight(model_.config(), groups, config_.train.router_aux_loss_coef);
-  for (const auto& microbatch : cut_into_microbatches(groups, config_.train.tokens_per_microbatch)) {
-    const auto packed = pack(microbatch, model_.device());
+  const auto pieces = cut_into_microbatches(groups, config_.train.tokens_per_microbatch);
+  std::vector<uint64_t> first_sequence{0};
+  for (const auto& piece : pieces) first_sequence.push_back(first_sequence.back() + piece.size());
+  std::vector<Sums> results(pieces.size());
+  for_each_microbatch(model_, std::ssize(pieces), [&](int64_t i) {
+    const auto packed = pack(pieces[i], model_.device());
     packed->balance_experts(balance);
-    address_dropout(microbatch, sequence);
-    sequence += microbatch.size();
+    address_dropout(pieces[i], first_sequence[i]);
     packed->input.recompute = config_.train.recompute;
     const TokenLogprobs values = packed_logprobs(model_, *packed, 1.0);
     const at::Tensor loss = -values.logprobs.sum(at::kDouble) / static_cast<double>(sums.num_loss_tokens);
-    sums.loss += loss.item<double>();
-    sums.entropy += values.entropies.sum(at::kDouble).item<double>();
-    if (!std::isfinite(sums.loss)) return sums;
+    results[i].loss = loss.item<double>();
+    results[i].entropy = values.entropies.sum(at::kDouble).item<double>();
+    if (!std::isfinite(results[i].loss)) return;
     loss.backward();
-    sums.aux_loss += packed->balance.loss;
+    results[i].aux_loss = packed->balance.loss;
+  });
+  for (const Sums& piece : results) {
+    sums.loss += piece.loss;
+    sums.entropy += piece.entropy;
+    sums.aux_loss += piece.aux_loss;
   }
   return sums;
 }

@@ -130,18 +130,6 @@ Metrics loss_metrics(const LossResult& loss, const LossResult& first_loss, bool 
   return metrics;
 }
 
-void add_loss(const LossResult& update, LossResult& step) {
-  step.objective.add(update.objective);
-  step.rows.add(update.rows);
-  step.entropy_sum += update.entropy_sum;
-  if (update.aux_loss) step.aux_loss = step.aux_loss.value_or(0.0) + *update.aux_loss;
-  step.num_forwarded_tokens += update.num_forwarded_tokens;
-  if (!update.is_finite && step.is_finite) {
-    step.is_finite = false;
-    step.nonfinite = update.nonfinite;
-  }
-}
-
 int64_t total_tokens(const std::vector<RolloutGroup>& groups) {
   int64_t total = 0;
   for (const RolloutGroup& group : groups) {

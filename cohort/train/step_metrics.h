@@ -28,9 +28,6 @@ Metrics length_metrics(const std::vector<RolloutGroup>& groups);
 /// `loss`, `entropy`, `kl`, `clip_ratio/*`, `sampling/*`, `rows/*`.
 Metrics loss_metrics(const LossResult& loss, const LossResult& first_loss, bool has_kl, bool recompute);
 
-/// Adds the sums of one update to those of the step.
-void add_loss(const LossResult& update, LossResult& step);
-
 /// Prompt and completion tokens, a prompt once per completion.
 int64_t total_tokens(const std::vector<RolloutGroup>& groups);
 

@@ -33,6 +33,7 @@ TEST(MemoryPlan, CountsWhatIsHeldPerParameter) {
 }
 
 TEST(MemoryPlan, CountsWhatIsHeldPerRow) {
+  const ThreadCount one_thread(1);
   // 2 layers; hidden 48, MLP 80; 4 query heads and 2 key heads of 12.
   const auto decoder = tiny_decoder(tiny_config("Qwen2ForCausalLM"), at::kFloat);
   MemoryPlan plan = plan_memory(*decoder, kStep);
@@ -51,6 +52,18 @@ TEST(MemoryPlan, CountsWhatIsHeldPerRow) {
   EXPECT_EQ(part(plan_memory(*decoder, step), "activations"), 40 * 4 * (2 * 48 + kept + gradients));
   step.longest_sequence = 60;  // goes through in one piece
   EXPECT_EQ(part(plan_memory(*decoder, step), "activations"), 60 * 4 * (2 * 48 + kept + gradients));
+}
+
+TEST(MemoryPlan, CountsTheMicroBatchesOfSmallModelsThatThreadsHoldSideBySide) {
+  const auto decoder = tiny_decoder(tiny_config("Qwen2ForCausalLM"), at::kFloat);
+  const auto plan_with = [&](int threads) {
+    const ThreadCount count(threads);
+    return plan_memory(*decoder, kStep);
+  };
+  const MemoryPlan one = plan_with(1), two = plan_with(2);
+  EXPECT_EQ(part(two, "activations"), 2 * part(one, "activations"));
+  // 100 rows are 3 micro-batches of 40.
+  EXPECT_EQ(part(two, "gradients apart"), 3 * decoder->num_parameters() * 4);
 }
 
 TEST(MemoryPlan, DescribesItsParts) {

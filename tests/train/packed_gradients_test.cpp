@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cohort/core/random.h"
+#include "cohort/train/microbatches.h"
 #include "cohort/train/packing.h"
 #include "tests/models/tiny_decoder.h"
 
@@ -94,13 +95,16 @@ struct Pass {
 std::vector<at::Tensor> gradients(const Decoder& decoder, const std::vector<PackGroup>& groups, Pass& pass) {
   for (at::Tensor parameter : decoder.parameters()) parameter.mutable_grad() = at::Tensor();
   const double balance = balance_weight(decoder.config(), groups, pass.router_aux_loss_coef);
-  for (const auto& microbatch : cut_into_microbatches(groups, pass.max_rows)) {
-    const auto batch = pack(microbatch, at::kCPU);
+  const auto pieces = cut_into_microbatches(groups, pass.max_rows);
+  std::vector<double> balance_losses(pieces.size());
+  for_each_microbatch(decoder, std::ssize(pieces), [&](int64_t i) {
+    const auto batch = pack(pieces[i], at::kCPU);
     batch->input.recompute = pass.recompute;
     batch->balance_experts(balance);
     loss_of(decoder, *batch).backward();
-    pass.balance_loss += batch->balance.loss;
-  }
+    balance_losses[i] = batch->balance.loss;
+  });
+  for (const double loss : balance_losses) pass.balance_loss += loss;
   std::vector<at::Tensor> result;
   for (const at::Tensor& parameter : decoder.parameters()) {
     EXPECT_TRUE(parameter.grad().defined()) << "parameter " << result.size();
@@ -167,6 +171,20 @@ TEST_P(PackedGradientsTest, CuttingChangesNothing) {
   const std::vector<at::Tensor> whole = gradients(*float32_, batch.groups());
   for (const int64_t max_rows : {250, 90, 1}) {
     EXPECT_LT(relative_difference(gradients(*float32_, batch.groups(), max_rows), whole), 1e-6) << max_rows;
+  }
+}
+
+TEST_P(PackedGradientsTest, ThreadsThatTakeWholeMicroBatchesChangeNoBit) {
+  const Batch batch = make_batch({1, 16, 70, 130}, 4, 40);
+  ASSERT_TRUE(float32_->is_small());
+  for (const bool recompute : {false, true}) {
+    const std::vector<at::Tensor> alone = gradients(*float32_, batch.groups(), 90, recompute);
+    for (const int threads : {2, 3, 8}) {
+      const ThreadCount count(threads);
+      const std::vector<at::Tensor> together = gradients(*float32_, batch.groups(), 90, recompute);
+      for (size_t i = 0; i < alone.size(); ++i)
+        EXPECT_TRUE(at::equal(alone[i], together[i])) << threads << " threads, parameter " << i;
+    }
   }
 }
 
