@@ -12,11 +12,11 @@ rm -rf "$run"
 mkdir -p "$run"
 
 say() { printf '\n== %s\n' "$*"; }
-judge() { # judge NAME MODEL: accuracy and format on the held-out problems
-  "$cohort" eval --model "$2" --input "$run/test.jsonl" --reward countdown --max-completion-length 64 \
-    --output "$run/$1-accuracy.json"
-  "$cohort" eval --model "$2" --input "$run/test.jsonl" --reward format --max-completion-length 64 \
-    --output "$run/$1-format.json"
+judge() { # judge NAME MODEL: accuracy and format on the held-out problems, over four completions of each
+  "$cohort" eval --model "$2" --input "$run/test.jsonl" --reward countdown --num-generations 4 \
+    --max-completion-length 64 --output "$run/$1-accuracy.json"
+  "$cohort" eval --model "$2" --input "$run/test.jsonl" --reward format --num-generations 4 \
+    --max-completion-length 64 --output "$run/$1-format.json"
   head -n 3 "$run/test.jsonl" >"$run/three.jsonl"
   "$cohort" sample --model "$2" --input "$run/three.jsonl" --num-generations 1 --max-completion-length 64 \
     --seed "$seed" --output "$run/$1-samples.jsonl"
