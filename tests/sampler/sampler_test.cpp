@@ -217,6 +217,32 @@ TEST_F(SamplerTest, ReportsEveryCompletionAsItEnds) {
   EXPECT_TRUE(sampler.rollout({}, 2, stops({}), {}).empty());
 }
 
+/// Memory that nobody wrote holds NaN, while it lives.
+class FilledMemory {
+ public:
+  FilledMemory() { at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true); }
+  ~FilledMemory() { at::globalContext().setDeterministicAlgorithms(false, false); }
+};
+
+TEST_F(SamplerTest, ReadsNoRowOfTheCacheThatWasNotWritten) {
+  SamplingParams params;
+  params.max_completion_length = 9;
+  for (const char* architecture : kArchitectures) {
+    for (const at::ScalarType compute : {at::kFloat, at::kBFloat16, at::kDouble}) {
+      const auto decoder = tiny_decoder(tiny_config(architecture), compute);
+      const auto draw = [&] {
+        Sampler sampler(*decoder, nullptr, 0);
+        const auto groups = sampler.rollout({prompt_of({5, 299, 0}), prompt_of({17})}, 3, params, {});
+        return std::pair(groups[0].completions[2].sampler_logprobs, groups[1].completions[0].token_ids);
+      };
+      const auto expected = draw();
+      const FilledMemory filled;
+      ASSERT_TRUE(at::empty({64}).isnan().all().item<bool>());
+      EXPECT_EQ(draw(), expected) << architecture << " " << compute;
+    }
+  }
+}
+
 TEST_F(SamplerTest, RefusesWhatCannotBeDone) {
   const auto decoder = chain_decoder({1, 2});
   const auto message = [&](const std::vector<int32_t>& prompt, const SamplingParams& params,
