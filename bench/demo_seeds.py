@@ -32,7 +32,7 @@ def further_sft(run, seed, seconds):
     steps = round(seconds / statistics.median(step_seconds(run / "warm")))
     subprocess.run(
         [PROGRAM, "sft", ROOT / "recipes/demo/sft.toml", "--seed", str(seed), "--max-steps", str(steps)]
-        + ["--model.path", run / "warm/final", "--data.path", run / "train.jsonl"]
+        + ["--model.path", run / "warm/final", "--data.path", run / "demonstrations.jsonl"]
         + ["--run-dir", run / "further-sft"],
         check=True,
     )

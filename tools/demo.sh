@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The main job, end to end: a tiny model is warm-started on demonstrations of countdown, half of which miss the
-# target, then trained by GRPO, which sees the reward alone; held-out accuracy and three sample completions before and
-# after. SEED=2 tools/demo.sh repeats it with another seed, CONFIG=config.json RUN=folder with another model.
+# target, then trained on further problems by GRPO, which sees the reward alone; held-out accuracy and three sample
+# completions before and after. SEED=2 tools/demo.sh repeats it with another seed, CONFIG=config.json RUN=folder with
+# another model.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cohort=build/cohort
@@ -27,13 +28,15 @@ import json, sys
 for prompt, sample in zip(open(sys.argv[1]), open(sys.argv[2])):
     print(json.loads(prompt)['prompt'].splitlines()[0]); print('   ', repr(json.loads(sample)['text']))" "$@"; }
 
-say "problems: 4000 to train on, 512 held out"
-"$cohort" data countdown --count 4000 --seed "$seed" --split train --solution_success 0.5 --output "$run/train.jsonl"
+say "problems: 4000 with worked solutions, 8000 to practise on, 512 held out"
+"$cohort" data countdown --count 4000 --seed "$seed" --split train --solution_success 0.5 \
+  --output "$run/demonstrations.jsonl"
+"$cohort" data countdown --count 8000 --seed $((seed + 100)) --split train --output "$run/train.jsonl"
 "$cohort" data countdown --count 512 --seed "$seed" --split test --output "$run/test.jsonl"
 
 say "warm start: supervised training of a random model on worked solutions, half of which miss the target"
 "$cohort" init --config "$config" --tokenizer recipes/demo --seed "$seed" --output "$run/start"
-"$cohort" sft recipes/demo/sft.toml --seed "$seed" --model.path "$run/start" --data.path "$run/train.jsonl" \
+"$cohort" sft recipes/demo/sft.toml --seed "$seed" --model.path "$run/start" --data.path "$run/demonstrations.jsonl" \
   --run-dir "$run/warm"
 judge before "$run/warm/final"
 
