@@ -83,8 +83,8 @@ def lora():
     )
     subprocess.run(
         [PROGRAM, "eval", "--model", model, "--adapter", run / "grpo/final", "--input", warm / "test.jsonl"]
-        + ["--reward", "countdown", "--max-completion-length", "64"]
-        + ["--output", run / "after-accuracy.json"],
+        + ["--reward", "countdown", "--num-generations", "4"]
+        + ["--max-completion-length", "64", "--output", run / "after-accuracy.json"],
         check=True,
     )
     return summary("qwen3, LoRA r = 16", run, share(warm / "before-accuracy.json"))

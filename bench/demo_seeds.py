@@ -39,16 +39,8 @@ def further_sft(run, seed, seconds):
     output = run / "sft-accuracy.json"
     subprocess.run(
         [PROGRAM, "eval", "--model", run / "further-sft/final", "--input", run / "test.jsonl"]
-        + [
-            "--reward",
-            "countdown",
-            "--num-generations",
-            "4",
-            "--max-completion-length",
-            "64",
-            "--output",
-            output,
-        ],
+        + ["--reward", "countdown", "--num-generations", "4"]
+        + ["--max-completion-length", "64", "--output", output],
         check=True,
     )
     return share(output), sum(step_seconds(run / "further-sft"))

@@ -49,6 +49,8 @@ struct LossResult {
   std::vector<const Completion*> nonfinite;  ///< the completions of the first micro-batch that was not
 };
 
+/// Adds the sums of another micro-batch or update; of those that were not finite the first one's completions
+/// are kept.
 void add_loss(const LossResult& more, LossResult& total);
 
 /// Adds the gradient of the objective over `groups` (one mini-batch) to the decoder's leaves. Completions
