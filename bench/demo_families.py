@@ -4,7 +4,8 @@
 
 Every model has the demo's size, is warm-started as the demo's is, and is trained by the same recipe. Prints accuracy on
 the 512 held-out problems before and after GRPO, and over all steps the largest difference between a log-probability of
-the sampler and of the trainer. "lora" trains adapters on the warm model of qwen3, which is the demo's own. Runs stay in
+the sampler and of the trainer. "lora" trains adapters on the warm model of an
+earlier "qwen3", the demo's own, at a higher learning rate. Runs stay in
 runs/family-NAME.
 """
 

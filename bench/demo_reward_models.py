@@ -1,8 +1,8 @@
 """The demo's task under rewards that are models, fitted here: a reward model, and a process-reward model with credit to steps.
 
-    make build && python3 bench/demo_reward_models.py [reward_model] [process_reward_model]
+    make demo && python3 bench/demo_reward_models.py [reward_model] [process_reward_model]
 
-Both start at a warm model as the demo makes it and never show the policy the verifier. A round samples the newest policy,
+Both start at the demo's warm model and never show the policy the verifier. A round samples the newest policy,
 judges the samples (preferences between right and wrong completions of a problem, or labels of worked steps), fits the
 reward model to them with a tenth of earlier rows, and trains the policy by it: iterative GRPO. Prints accuracy on held-out
 problems, by the verifier, and how well the reward model orders or labels samples that it was not fitted to. Runs stay in
@@ -11,68 +11,21 @@ runs/reward-models.
 
 import argparse
 import itertools
-import json
-import os
-import pathlib
 import re
-import subprocess
-import time
+import shutil
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-PROGRAM = ROOT / "build/cohort"
+from demo_run import ROOT, TRAIN, WARM, accuracy, cohort, grpo, print_table, read, seconds, write
+
 FOLDER = ROOT / "runs/reward-models"
-DEMO = ROOT / "recipes/demo"
-WARM = FOLDER / "warm/final"
-ROUNDS = int(os.environ.get("ROUNDS", 3))
 STEP = re.compile(r"(?:<think>)?(\d+) ([-+*/]) (\d+) = (\d+)(?:</think>)?")
-
-
-def cohort(*arguments):
-    subprocess.run([PROGRAM, *map(str, arguments)], check=True)
-
-
-def read(path):
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
-def accuracy(name, model):
-    """The share of the held-out problems that a model solves, in percent."""
-    output = FOLDER / f"{name}-accuracy.json"
-    asked = ("--input", FOLDER / "test.jsonl", "--reward", "countdown", "--max-completion-length", 64)
-    cohort("eval", "--model", model, *asked, "--output", output)
-    return 100 * json.loads(output.read_text())["mean"]
-
-
-def make_warm_model():
-    subprocess.run(["rm", "-rf", FOLDER], check=True)
-    FOLDER.mkdir(parents=True)
-    train, test, start = FOLDER / "train.jsonl", FOLDER / "test.jsonl", FOLDER / "start"
-    data = ("data", "countdown", "--seed", 1, "--count")
-    cohort(*data, 4000, "--split", "train", "--solution_success", 0.5, "--output", train)
-    cohort(*data, 512, "--split", "test", "--output", test)
-    cohort("init", "--config", DEMO / "config.json", "--tokenizer", DEMO, "--seed", 1, "--output", start)
-    paths = ("--model.path", start, "--data.path", train, "--run-dir", FOLDER / "warm")
-    cohort("sft", DEMO / "sft.toml", "--seed", 1, *paths)
 
 
 def judged_samples(name, policy, seed, generations):
     """Samples of a policy with the verifier's scores, by problem."""
     samples, rows, scores = (FOLDER / f"{name}-{part}.jsonl" for part in ("samples", "rows", "scores"))
-    asked = (
-        "--input",
-        FOLDER / "train.jsonl",
-        "--num-generations",
-        generations,
-        "--max-completion-length",
-        64,
-    )
+    asked = ("--input", TRAIN, "--num-generations", generations, "--max-completion-length", 64)
     cohort("sample", "--model", policy, *asked, "--seed", seed, "--output", samples)
-    problems = read(FOLDER / "train.jsonl")
+    problems = read(TRAIN)
     drawn = [
         {**problems[i // generations], "completion": sample["text"]} for i, sample in enumerate(read(samples))
     ]
@@ -135,83 +88,51 @@ def labelled_steps(groups):
             yield {"prompt": row["prompt"], "completions": lines, "labels": labels}
 
 
-def fit(name, kind, base, rows, earlier, steps):
-    """The reward model after one more round."""
+def fit(run, kind, base, rows, earlier, steps):
+    """A reward model fitted to all rows but a twentieth: its folder, the file of its rows, and its accuracy on the others."""
     held_out = len(rows) // 20
-    path = write(FOLDER / f"{name}.jsonl", rows[held_out:])
-    options = (
-        "--eval_path",
-        write(FOLDER / f"{name}-held-out.jsonl", rows[:held_out]),
-        "--eval_steps",
-        steps,
-    )
-    if earlier:
-        options += tuple(itertools.chain(*(("--replay_path", old) for old in earlier)))
-    run = FOLDER / name
-    subprocess.run(["rm", "-rf", run], check=True)
-    cohort(
-        *(
-            "reward-train",
-            "--model.path",
-            base,
-            "--dtype",
-            "float32",
-            "--head.type",
-            kind,
-            "--data.path",
-            path,
-        ),
-        *("--rows_per_step", 64, "--max_steps", steps, "--learning_rate", 1e-3, "--warmup_steps", 20),
-        *("--lr_scheduler_type", "cosine", "--save_steps", 0, "--seed", 1, "--run-dir", run, *options),
-    )
-    return run / "final", path, read(run / "metrics.jsonl")[-1]["eval_accuracy"]
+    path = write(run.with_suffix(".jsonl"), rows[held_out:])
+    held_out_path = write(run.with_suffix(".held-out.jsonl"), rows[:held_out])
+    model = ("--model.path", base, "--dtype", "float32", "--head.type", kind, "--seed", 1)
+    data = ("--data.path", path, "--eval_path", held_out_path, "--eval_steps", steps, "--rows_per_step", 64)
+    replayed = itertools.chain(*(("--replay_path", old) for old in earlier))
+    rates = ("--learning_rate", 1e-3, "--warmup_steps", 20, "--lr_scheduler_type", "cosine")
+    lengths = ("--max_steps", steps, "--save_steps", 0, "--run-dir", run)
+    shutil.rmtree(run, ignore_errors=True)
+    cohort("reward-train", *model, *data, *replayed, *rates, *lengths)
+    return run / "final", path, 100 * read(run / "metrics.jsonl")[-1]["eval_accuracy"]
 
 
-def train(name, policy, kind, reward, steps, *options):
-    run = FOLDER / name
-    subprocess.run(["rm", "-rf", run], check=True)
-    judge = ("--reward.0.name", "learnt", "--reward.0.type", kind, "--reward.0.path", reward)
-    paths = ("--model.path", policy, "--data.path", FOLDER / "train.jsonl", "--run-dir", run)
-    lengths = ("--max_steps", steps, "--save_steps", 0, "--seed", 1)
-    cohort("train", DEMO / "grpo.toml", *judge, *paths, *lengths, *options)
-    return run
-
-
-def iterate(kind, make_rows, *options):
+def iterate(kind, make_rows, rounds, steps, *options):
     """Rounds of sampling, fitting and training; the figures of each."""
     policy, reward, earlier = WARM, WARM, []
-    yield {"run": kind, "round": 0, "accuracy %": accuracy("warm", WARM)}
-    for number in range(1, ROUNDS + 1):
+    yield {"run": kind, "round": 0, "accuracy %": accuracy(WARM, output=FOLDER / "warm.json")}
+    for number in range(1, rounds + 1):
         name = f"{kind}-{number}"
         rows = list(make_rows(judged_samples(name, policy, number, 8)))
-        began = time.perf_counter()
-        reward, path, agreement = fit(
-            f"{name}-reward", kind, reward, rows, earlier, 400 if number == 1 else 150
-        )
-        fit_s = time.perf_counter() - began
+        fit_steps = 400 if number == 1 else 150
+        reward, path, agreement = fit(FOLDER / f"{name}-reward", kind, reward, rows, earlier, fit_steps)
         earlier.append(path)
-        run = train(f"{name}-policy", policy, kind, reward, 200, *options)
+        judge = ("--reward.0.name", "learnt", "--reward.0.type", kind, "--reward.0.path", reward)
+        run = FOLDER / f"{name}-policy"
+        grpo(run, *judge, "--max_steps", steps, "--save_steps", 0, *options, start=policy)
         policy = run / "final"
-        timings = read(run / "timings.jsonl")
         yield {
             "run": kind,
             "round": number,
-            "accuracy %": accuracy(name, policy),
-            "reward model %": 100 * agreement,
-            "rows": len(rows),
-            "fit s": fit_s,
-            "GRPO s": sum(row["timing_s/step"] for row in timings),
-            "generation s": sum(row["timing_s/gen"] for row in timings),
-            "reward waits s": sum(row["timing_s/reward"] for row in timings),
+            "accuracy %": accuracy(policy, output=FOLDER / f"{name}.json"),
+            "reward model %": agreement,
+            "its rows": len(rows),
+            **seconds(run),
         }
 
 
 def reward_model():
-    return list(iterate("model", preferences))
+    return iterate("model", preferences, 3, 150)
 
 
 def process_reward_model():
-    return list(iterate("process", labelled_steps, "--supervision", "process"))
+    return iterate("process", labelled_steps, 5, 60, "--supervision", "process")
 
 
 RUNS = {"reward_model": reward_model, "process_reward_model": process_reward_model}
@@ -223,14 +144,8 @@ def main():
     )
     parser.add_argument("runs", nargs="*", metavar="RUN", help=", ".join(RUNS))
     names = parser.parse_args().runs or list(RUNS)
-    if not WARM.exists():
-        make_warm_model()
-    rows = [row for name in names for row in RUNS[name]()]
-    columns = list(dict.fromkeys(itertools.chain(*rows)))
-    print("".join(f"{key:>16}" for key in columns))
-    for row in rows:
-        values = [row.get(key, "") for key in columns]
-        print("".join(f"{v:16.4g}" if isinstance(v, float) else f"{v:>16}" for v in values))
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    print_table([row for name in names for row in RUNS[name]()])
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 python3 bench/many_rows.py [--rows 10000000] [--program build/bench_many_rows] [--folder /tmp]
 
-The file is made in the folder (about 1 GB for ten million rows), used plain and as gzip with --gzip, and deleted.
+The file is made in the folder (about 1 GB for ten million rows), plain, or as gzip with --gzip, and deleted.
 """
 
 import argparse

@@ -3,8 +3,8 @@
     make demo && python3 bench/trl_from_demo.py
 
 Takes a few GRPO steps with TRL from runs/demo-1/warm/final on the demo's prompts, in TRL's own virtual environment
-(the one of compare_trl.py), and prints the share of right answers that TRL saw; `cohort eval` reports the same share
-of the same model as "before". The reward is written here again, independently of Cohort's.
+(the one of compare_trl.py), and prints the share of right answers that TRL saw; `cohort eval` reports a
+comparable share, on the held-out problems, as "before". The reward is written here again, independently of Cohort's.
 """
 
 import ast

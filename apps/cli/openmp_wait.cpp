@@ -1,6 +1,7 @@
 // How long OpenMP's threads spin at a barrier before they sleep. libgomp's default of 300,000 pauses is up to
 // 15 ms, so that any other work on the machine makes training ten times slower; a tenth of it also suits a
 // quiet one better where its two cores share execution units.
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -22,6 +23,7 @@ void limit_spinning(int, char** arguments, char** environment) {
   static char setting[] = "GOMP_SPINCOUNT=30000";
   static char program[4096];  // by its own name, which ps shows
   static char* changed[kMost + 2];
+  if (getauxval(AT_BASE) == 0) return;  // started by the loader's own name: /proc/self/exe is the loader
   if (is_set(environment, "OMP_WAIT_POLICY") || is_set(environment, "GOMP_SPINCOUNT")) return;
   size_t count = 0;
   while (environment[count] != nullptr && count < kMost) {

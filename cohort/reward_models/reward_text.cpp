@@ -60,13 +60,16 @@ ShownText RewardText::show(const Prompt& prompt, const Completion& completion) c
   const Json* messages = find_messages(prompt);
   if (shares_ids_) {
     shown = {prompt.token_ids, completion.token_ids};
-  } else if (messages != nullptr) {
-    PromptCompletion pair =
-        to_prompt_completion(conversation_row(prompt, *messages, completion.text), format_);
+    return shown;
+  }
+  // What the policy spells is text: its own special tokens are not in it.
+  const std::string text = tokenizer_->without_special_tokens(completion.text);
+  if (messages != nullptr) {
+    PromptCompletion pair = to_prompt_completion(conversation_row(prompt, *messages, text), format_);
     shown = {std::move(pair.prompt_ids), std::move(pair.completion_ids)};
   } else {
     shown = {prompt.text.empty() ? std::vector<int32_t>() : format_.tokenize(prompt.text),
-             format_.tokenize_rendered(completion.text)};
+             format_.tokenize_rendered(text)};
     if (completion.finish_reason == FinishReason::kStop && end_id_) shown.completion_ids.push_back(*end_id_);
   }
   return shown;

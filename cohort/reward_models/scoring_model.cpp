@@ -5,9 +5,8 @@
 
 #include "cohort/core/error.h"
 #include "cohort/models/classifier.h"
-#include "cohort/models/pretrained.h"
-#include "cohort/reward_models/one_thread.h"
-#include "cohort/tensor/compute.h"
+#include "cohort/reward_models/frozen_model.h"
+#include "cohort/tensor/one_thread.h"
 
 namespace cohort {
 namespace {
@@ -53,13 +52,7 @@ std::string label_names(const DecoderConfig& model) {
 
 }  // namespace
 
-ScoringModel::ScoringModel(const RewardConfig& config, HeadKind head) {
-  if (config.path.empty()) {
-    throw ConfigError(str("reward ", config.name, ": `path` is not set: give the reward model's directory"));
-  }
-  const at::ScalarType dtype = parse_dtype(config.dtype.empty() ? "float32" : config.dtype);
-  decoder_ = load_pretrained(config.path, dtype, at::kCPU, head, /*is_frozen=*/true);
-}
+ScoringModel::ScoringModel(const RewardConfig& config, HeadKind head) : decoder_(load_frozen(config, head)) {}
 
 void ScoringModel::check(const ScoredSequence& sequence) const {
   const int64_t length = rows_of(sequence);
@@ -103,17 +96,7 @@ std::vector<std::vector<LabelScores>> ScoringModel::score(
   return results;
 }
 
-int64_t ScoringModel::memory_bytes() const {
-  const DecoderConfig& c = config();
-  const auto element = static_cast<int64_t>(c10::elementSize(decoder_->compute_dtype()));
-  // The weights as they are and packed. Of a row: the stream, the norm's output, q k v before and behind the
-  // rotation, the attended row, and the MLP's gate, up and their product; or all experts' of the row.
-  const int64_t q = c.num_attention_heads * c.head_dim, kv = c.num_key_value_heads * c.head_dim;
-  const int64_t experts = c.num_experts > 0 ? c.num_experts_per_tok : 1;
-  const int64_t inner = std::max(c.intermediate_size, experts * c.moe_intermediate_size);
-  const int64_t row = (4 + 2 * experts) * c.hidden_size + 3 * q + 4 * kv + 3 * inner;
-  return element * (2 * decoder_->num_parameters() + kPassRows * row);
-}
+int64_t ScoringModel::memory_bytes() const { return frozen_model_bytes(*decoder_, kPassRows); }
 
 int64_t choose_label(const RewardConfig& config, const DecoderConfig& model,
                      std::optional<int64_t> fallback) {

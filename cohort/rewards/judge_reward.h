@@ -5,15 +5,14 @@
 #include <optional>
 
 #include "cohort/rewards/http/endpoint.h"
+#include "cohort/rewards/judge/ballot.h"
 #include "cohort/rewards/judge/chat_api.h"
-#include "cohort/rewards/judge/judge_answer.h"
 #include "cohort/rewards/judge/response_cache.h"
 #include "cohort/rewards/reward.h"
 
 namespace cohort {
 
-/// Each criterion's score is the mean over the valid votes, and the reward the mean over the criteria, scaled
-/// to 0..1. A completion of which fewer than half of the votes are valid has no score: its status says why.
+/// A completion's votes make its reward (Ballot).
 class JudgeReward : public Reward {
  public:
   /// Without `transport` over the network.
@@ -24,17 +23,10 @@ class JudgeReward : public Reward {
   int64_t num_workers() const override { return num_workers_; }
 
  private:
-  struct Ballot {
-    std::vector<JudgeVote> valid;
-    std::vector<std::string> failures;
-    bool is_late = false;  // every failure was a timeout
-  };
-
   Ballot hold(const Json& messages);
   JudgeVote vote(const Json& messages, int64_t index, RewardStatus& status);
   JudgeVote ask(const Json& messages, RewardStatus& status, std::string& message);
   Endpoint::Answer post(const Json& messages);
-  RewardResult count(const std::string& prompt_id, const Ballot& ballot) const;
 
   Endpoint endpoint_;
   JudgePrompt prompt_;

@@ -9,12 +9,9 @@
 #include "cohort/rewards/reward_weight.h"
 
 namespace cohort {
-namespace {
-
-/// Refuses keys that were set and that the type does not heed.
-void check_keys(const RewardConfig& config, const RewardType& type) {
-  std::istringstream keys(type.keys);
-  const std::set<std::string> heeded{std::istream_iterator<std::string>(keys), {}};
+void check_keys(const RewardConfig& config, const std::string& type, const std::string& keys) {
+  std::istringstream words(keys);
+  const std::set<std::string> heeded{std::istream_iterator<std::string>(words), {}};
   static const std::set<std::string> kCommonKeys{"name",     "type",    "weight",   "weight_at", "checks",
                                                  "requires", "domains", "clip_min", "clip_max"};
   RewardConfig given = config, unset;
@@ -23,13 +20,11 @@ void check_keys(const RewardConfig& config, const RewardType& type) {
     const std::string& key = settings.fields[i].name;
     if (kCommonKeys.contains(key) || heeded.contains(key)) continue;
     if (value_text(settings.fields[i]) == value_text(defaults.fields[i])) continue;
-    throw ConfigError(str("reward ", config.name, ": `", key, "` has no effect on type \"", type.name, "\"",
-                          heeded.empty() ? ", which has no keys" : str(", which heeds ", type.keys),
+    throw ConfigError(str("reward ", config.name, ": `", key, "` has no effect on type \"", type, "\"",
+                          heeded.empty() ? ", which has no keys" : str(", which heeds ", keys),
                           "; remove it"));
   }
 }
-
-}  // namespace
 
 std::vector<RewardResult> Reward::score_batch(std::span<const RewardRow> rows) {
   std::vector<RewardResult> results;
@@ -62,7 +57,7 @@ std::unique_ptr<Reward> make_reward(const RewardConfig& config, const RewardType
     names.push_back(type.name);
     if (name != type.name) continue;
     check_reward_weight(config);
-    check_keys(config, type);
+    check_keys(config, type.name, type.keys);
     if (config.clip_min && config.clip_max && *config.clip_min > *config.clip_max)
       throw ConfigError(str("reward ", config.name, ": `clip_min` is above `clip_max`"));
     return type.make(config);

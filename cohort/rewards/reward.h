@@ -77,6 +77,9 @@ using RewardTypes = std::vector<RewardType>;
 /// Those of rewards.def, in its order.
 const RewardTypes& builtin_rewards();
 
+/// Throws ConfigError for a setting of a reward that is neither common to all nor one of `keys`.
+void check_keys(const RewardConfig& config, const std::string& type, const std::string& keys);
+
 /// Builds a reward of one of `types`. Throws ConfigError for an unknown type, naming the nearest one, and for
 /// settings that are missing, out of range or without effect.
 std::unique_ptr<Reward> make_reward(const RewardConfig& config, const RewardTypes& types = builtin_rewards());

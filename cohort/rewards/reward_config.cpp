@@ -77,7 +77,10 @@ void RewardConfig::describe(FieldVisitor& f) {
   f("min_length", min_length, "For `length`: the shortest length, in tokens; 0 when unset.", at_least(0));
   f("max_length", max_length, "For `length`: the longest length, in tokens; required.", at_least(1));
   f("max_completion_length", max_completion_length,
-    "For `soft_overlong`: tokens from which the reward is -1; required.", at_least(1));
+    "For `soft_overlong`: tokens from which the reward is -1; required. For `judge` with `path`: tokens of "
+    "an "
+    "answer at most, 512 when unset.",
+    at_least(1));
   f("soft_punish_cache", soft_punish_cache,
     "For `soft_overlong`: tokens before max_completion_length over which the reward falls; required.",
     at_least(1));
@@ -101,7 +104,7 @@ void RewardConfig::describe(FieldVisitor& f) {
     "500 and "
     "above; 2 when unset.",
     between(0, 20));
-  f("model", model, "For `judge`: the model's name on the server; required.");
+  f("model", model, "For `judge` with `url`: the model's name on the server; required.");
   f("rubric", rubric,
     "For `judge`: what it is asked, with {prompt}, {completion} and {COLUMN}, or @FILE; a general one when "
     "empty.");
@@ -109,7 +112,9 @@ void RewardConfig::describe(FieldVisitor& f) {
   f("max_score", max_score, "For `judge`: the best score of a criterion, 10 when unset; 0 is the worst.",
     between(1, 1000));
   f("votes", votes, "For `judge`: how often it is asked about a completion, 1 when unset.", between(1, 100));
-  f("temperature", temperature, "For `judge`: the sampling temperature; the server's own when unset.",
+  f("temperature", temperature,
+    "For `judge`: the sampling temperature; when unset the server's own, and 0, which is greedy, with "
+    "`path`.",
     between(0.0, 2.0));
   f("requests_per_minute", requests_per_minute,
     "For `judge`: requests in any 60 seconds at most; no limit when unset.", at_least(1));
@@ -118,8 +123,11 @@ void RewardConfig::describe(FieldVisitor& f) {
     at_least(1));
   f("cache_dir", cache_dir,
     "For `judge`: a folder where its answers are kept and never asked for twice; none when empty.");
-  f("path", path, "For `model` and `process`: the Hugging Face directory of the reward model; required.");
-  f("dtype", dtype, "For `model` and `process`: what it computes in; float32 when empty.",
+  f("path", path,
+    "For `model` and `process`: the Hugging Face directory of the reward model; required. For `judge`: that "
+    "of a language model, which needs no server.");
+  f("dtype", dtype,
+    "For `model`, `process` and `judge` with `path`: what it computes in; float32 when empty.",
     one_of({"", "float32", "bfloat16"}));
   f("label", label,
     "For `model` and `process`: which of several labels is the reward, by name or number; required for "

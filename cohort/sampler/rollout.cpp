@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "cohort/core/error.h"
 #include "cohort/core/random.h"
 #include "cohort/ops/token_logprobs.h"
+#include "cohort/tensor/one_thread.h"
 
 namespace cohort {
 namespace {
@@ -63,14 +65,11 @@ std::vector<RolloutGroup> Rollout::run(SamplerStats& stats) {
     const auto began = std::chrono::steady_clock::now();
     std::vector<Lane> lanes = cut_into_lanes(schedule.rows);
     const auto num_lanes = static_cast<int64_t>(lanes.size());
-    if (num_lanes == 1) {
-      forward(lanes.front(), 1);
-    } else {
-      // What a lane calls finds itself in a parallel region and takes no further threads.
-      at::parallel_for(0, num_lanes, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) forward(lanes[i], num_lanes);
-      });
-    }
+    at::parallel_for(0, num_lanes, 1, [&](int64_t begin, int64_t end) {
+      std::optional<OneThread> one_thread;
+      if (decoder_.is_small()) one_thread.emplace();
+      for (int64_t i = begin; i < end; ++i) forward(lanes[i], num_lanes);
+    });
     scheduler_.advance(schedule);
     for (Lane& lane : lanes) {
       for (Draw& draw : lane.draws) {

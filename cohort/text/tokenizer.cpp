@@ -196,6 +196,18 @@ const std::string* Tokenizer::decoded_token(int32_t id, DecodeOptions options) c
   return token == nullptr || (options.skip_special_tokens && token->special) ? nullptr : &token->decoded;
 }
 
+std::string Tokenizer::without_special_tokens(std::string text) const {
+  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+  for (const AddedToken& token : added_tokens_) {
+    if (!token.special || token.content.empty()) continue;
+    size_t first = 0;
+    next_code_point(token.content, first);
+    for (size_t at = text.find(token.content); at != std::string::npos; at = text.find(token.content, at))
+      text.replace(at, first, kReplacement);
+  }
+  return text;
+}
+
 bool Tokenizer::is_special(int32_t id) const {
   const Token* token = find(id);
   return token != nullptr && token->special;

@@ -87,6 +87,10 @@ class Tokenizer {
 
   const TokenDecoder& decoder() const { return decoder_; }
 
+  /// The text with U+FFFD for the first character of every special token that it spells, so that a text from
+  /// elsewhere can't end a turn.
+  std::string without_special_tokens(std::string text) const;
+
   /// Whether the id is an added token marked special.
   bool is_special(int32_t id) const;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "cohort/objectives/process_advantage.h"
 #include "cohort/rewards/reward_weight.h"
@@ -152,7 +153,8 @@ Advantages GrpoTrainer::advantages(const GrpoStep& step, const TotalRewards& tot
 void GrpoTrainer::update(std::span<const TrainedGroup> mini_batch, GrpoStep& step) {
   optimizer_.zero_grad();
   LossResult loss = accumulate_policy_gradient(policy_, mini_batch, config_.objective, loss_options_);
-  step.grad_norm = optimizer_.grad_norm();
+  // Of a loss that is not finite some micro-batches have added their gradients and some have not.
+  step.grad_norm = loss.is_finite ? optimizer_.grad_norm() : std::numeric_limits<double>::quiet_NaN();
   step.learning_rate = learning_rate(config_.optimizer, optimizer_.num_updates(), num_updates_);
   if (loss.is_finite && !std::isfinite(step.grad_norm)) {
     loss.is_finite = false;

@@ -122,10 +122,13 @@ MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step) {
   const int64_t logits = logits_bytes(decoder, step.rows);
   if (step.cache_pages > 0)
     plan.sampling = {{"KV cache", cache_bytes(decoder, step.cache_pages)}, {"logits", logits}};
-  const int64_t count = (step.rows + rows - 1) / rows, at_once = microbatches_at_once(decoder, count);
-  plan.updating = {{"activations", at_once * activation_bytes(decoder, step, rows)},
-                   {"logits", at_once * logits},
-                   {"gradients apart", decoder.is_small() ? count * trained * kFloatBytes : 0}};
+  const int64_t count = (step.rows + rows - 1) / rows;
+  const int64_t at_once = step.is_side_by_side ? microbatches_at_once(decoder, count) : 1;
+  plan.updating = {
+      {"activations", at_once * activation_bytes(decoder, step, rows)},
+      {"logits", at_once * logits},
+      {"gradients apart",
+       decoder.is_small() && step.is_side_by_side ? (at_once > 1 ? count : 1) * trained * kFloatBytes : 0}};
   return plan;
 }
 

@@ -31,8 +31,9 @@ struct StepShape {
   int64_t tokens_per_microbatch = 0;
   int64_t cache_pages = 0;  ///< of the sampler; 0 without one
   bool recompute = false;
-  bool has_reference = false;  ///< a second, frozen copy of the model
-  int64_t reward_bytes = 0;    ///< of the rewards that are models
+  bool has_reference = false;   ///< a second, frozen copy of the model
+  int64_t reward_bytes = 0;     ///< of the rewards that are models
+  bool is_side_by_side = true;  ///< micro-batches go through for_each_microbatch
 };
 
 /// The most that training `decoder` with AdamW takes at once. The step's rows bound it, so it is an upper

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cohort/ops/gradient.h"
+#include "cohort/tensor/one_thread.h"
 
 namespace cohort {
 namespace {
@@ -46,7 +47,8 @@ void for_each_microbatch(const Decoder& decoder, int64_t count, const std::funct
   OrderedGradients gradients(count);
   std::atomic<int64_t> next = 0;
   const bool has_graph = at::GradMode::is_enabled();
-  const auto take_some = [&] {
+  const auto take_some = [&](int64_t, int64_t) {
+    const OneThread one_thread;
     const at::AutoGradMode mode(has_graph);  // holds for its own thread only
     for (int64_t i = next++; i < count; i = next++) {
       {
@@ -56,13 +58,7 @@ void for_each_microbatch(const Decoder& decoder, int64_t count, const std::funct
       gradients.finish(i);
     }
   };
-  const int64_t threads = microbatches_at_once(decoder, count);
-  if (threads == 1) {
-    take_some();
-  } else {
-    // What a thread calls finds itself in a parallel region and takes no further threads.
-    at::parallel_for(0, threads, 1, [&](int64_t, int64_t) { take_some(); });
-  }
+  at::parallel_for(0, microbatches_at_once(decoder, count), 1, take_some);
 }
 
 }  // namespace cohort

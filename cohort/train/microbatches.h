@@ -9,8 +9,9 @@
 namespace cohort {
 
 /// Calls f(i) for each i below `count`, which may forward and run a backward. Of a small model
-/// (Decoder::is_small) the threads each take whole micro-batches; `f` must then write to its own place
-/// only. Gradients are added to the leaves in the order of i: the same bits for any number of threads.
+/// (Decoder::is_small) the threads each take whole micro-batches, one at the least; `f` must then write to
+/// its own place only. Gradients are added to the leaves in the order of i: the same bits for any number of
+/// threads.
 void for_each_microbatch(const Decoder& decoder, int64_t count, const std::function<void(int64_t)>& f);
 
 /// Micro-batches that for_each_microbatch has in memory at once.

@@ -17,7 +17,7 @@ namespace cohort {
 struct TrainedCompletion {
   double advantage = 0.0;
   std::vector<float> token_advantages{};  ///< per token, in the place of `advantage`; empty: all have that
-  bool is_masked = false;  ///< no loss at all: unscorable, or truncated under mask_truncated_completions
+  bool is_masked = false;  ///< no loss at all: by a monitor, or truncated under mask_truncated_completions
   std::vector<float> ref_logprobs{};  ///< per token; empty when beta is 0
 };
 

@@ -34,7 +34,8 @@ StepShape step_shape(const RewardTrainConfig& config, const Dataset& data) {
   return {.longest_sequence = longest,
           .rows = longest * config.train.rows_per_step,
           .tokens_per_microbatch = config.train.tokens_per_microbatch,
-          .recompute = config.train.recompute};
+          .recompute = config.train.recompute,
+          .is_side_by_side = false};
 }
 
 }  // namespace

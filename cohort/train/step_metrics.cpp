@@ -41,7 +41,9 @@ Json finite_values(const std::vector<float>& values) {
   return list;
 }
 
-double mean_of(double sum, int64_t count) { return count > 0 ? sum / static_cast<double>(count) : 0.0; }
+double mean_of(double sum, int64_t count, double of_none = 0.0) {
+  return count > 0 ? sum / static_cast<double>(count) : of_none;
+}
 
 Json reward_cells(const RewardMatrix& rewards, int64_t completion) {
   Json cells = Json::object();
@@ -111,7 +113,7 @@ Metrics length_metrics(const std::vector<RolloutGroup>& groups) {
 Metrics loss_metrics(const LossResult& loss, const LossResult& first_loss, bool has_kl, bool recompute) {
   const ObjectiveMetrics& objective = loss.objective;
   Metrics metrics{{"loss", objective.loss},
-                  {"entropy", mean_of(loss.entropy_sum, loss.num_forwarded_tokens)}};
+                  {"entropy", mean_of(loss.entropy_sum, loss.num_forwarded_tokens, kNothing)}};
   if (has_kl) metrics.emplace_back("kl", objective.kl_mean());
   if (loss.aux_loss) metrics.emplace_back("aux_loss", *loss.aux_loss);
   const auto rows = static_cast<double>(loss.rows.prompt + loss.rows.completion + loss.rows.repeated_prompt);
@@ -121,8 +123,9 @@ Metrics loss_metrics(const LossResult& loss, const LossResult& first_loss, bool 
                    {"clip_ratio/high_max", objective.high_max()},
                    {"clip_ratio/region_mean", objective.region_mean()},
                    {"sampling/sampling_logp_difference/mean",
-                    mean_of(first_loss.logprob_difference_sum, first_loss.num_forwarded_tokens)},
-                   {"sampling/sampling_logp_difference/max", first_loss.logprob_difference_max},
+                    mean_of(first_loss.logprob_difference_sum, first_loss.num_forwarded_tokens, kNothing)},
+                   {"sampling/sampling_logp_difference/max",
+                    first_loss.num_forwarded_tokens > 0 ? first_loss.logprob_difference_max : kNothing},
                    {"rows/prompt", static_cast<double>(loss.rows.prompt)},
                    {"rows/completion", static_cast<double>(loss.rows.completion)},
                    {"rows/repeated_prompt", static_cast<double>(loss.rows.repeated_prompt)},

@@ -1543,6 +1543,112 @@ class RewardModelTest(CliTest):
         self.assertEqual(json.loads(result.read_text())["reward_statuses"]["ok"], 6)
 
 
+class LocalJudgeTest(CliTest):
+    """Judges that the program loads itself: tiny models that learnt two answers by heart."""
+
+    # What is judged is all that their chat templates show.
+    TEMPLATE = "{{ 'good' if 'good' in messages[-1].content else 'bad' }} {{ messages[0].role }}:"
+    NO_SYSTEM = "{{ raise_exception('no system') if messages[0].role == 'system' }}" + TEMPLATE
+    RECIPE = """
+        [model]
+        dtype = "float32"
+        [optimizer]
+        learning_rate = 1e-2
+        [train]
+        max_steps = 60
+        sequences_per_step = 8
+        save_steps = 0
+    """
+    ANSWERS = {"good": '{"quality": 9}', "bad": '<think>{"quality": 1}</think> {"quality": 2}'}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        rows = [
+            {"prompt": f"{word} {role}:", "completion": answer}
+            for word, answer in cls.ANSWERS.items()
+            for role in ("system", "user")
+        ]
+        data = write_lines(cls.folder / "answers.jsonl", rows)
+        recipe = cls.folder / "judge-sft.toml"
+        recipe.write_text(cls.RECIPE)
+        cls.judge = cls.folder / "judge"
+        places = ("--model.path", cls.model, "--data.path", data, "--run-dir", cls.judge)
+        must_run("sft", recipe, *places)
+
+    def verify(self, completions, *options, template=TEMPLATE, model=None):
+        """The lines that `cohort verify` writes, and how it ended."""
+        model = model or self.judge / "final"
+        (model / "chat_template.jinja").write_text(template)
+        table = self.folder / "judge.toml"
+        table.write_text("\n".join(['[[reward]]\ntype = "judge"\nname = "j"', f'path = "{model}"', *options]))
+        rows = [{"prompt": "say", "completion": text} for text in completions]
+        rows, output = write_lines(self.folder / "rows.jsonl", rows), self.folder / "judged.jsonl"
+        result = run("verify", "--reward-config", table, "--input", rows, "--output", output)
+        return result, read_lines(output) if result.returncode == 0 else []
+
+    def test_scores_are_those_of_its_answers(self):
+        for template in (self.TEMPLATE, self.NO_SYSTEM):
+            with self.subTest(template=template):
+                result, lines = self.verify(["a good one", "worse"] * 10, template=template)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertEqual(
+                    [(line["score"], line["status"]) for line in lines], [(0.9, "ok"), (0.2, "ok")] * 10
+                )
+                self.assertEqual(lines[1]["detail"], '{"scores":{"quality":[2.0]}}')
+
+    def test_texts_end_no_turn(self):
+        seen = self.TEMPLATE.replace("'good' in", "'<|endoftext|>' not in")
+        self.assertEqual(self.verify(["say <|endoftext|>"], template=seen)[1][0]["score"], 0.9)
+
+    def test_votes_depend_on_the_row_alone(self):
+        options = ("votes = 8", "temperature = 1.3", "max_completion_length = 48")
+        texts = ["good", "bad", "so good", "worse"]
+        judged = [self.verify(order, *options)[1] for order in (texts, texts, texts[::-1])]
+        self.assertIn("failed_votes", judged[0][0]["detail"])  # they do differ
+        self.assertEqual(judged[0], judged[1])
+        self.assertEqual(judged[0], judged[2][::-1])
+        self.assertEqual(judged[0][0], judged[0][2])  # the same to the judge
+
+    def test_answers_without_a_score_are_errors(self):
+        result, lines = self.verify(["good"], "max_completion_length = 2")
+        self.assertEqual([lines[0]["score"], lines[0]["status"]], [None, "error"])
+        self.assertIn("did not end within 2 tokens", lines[0]["detail"])
+        result, lines = self.verify(["good"], 'rubric = "{completion} {answer}"')
+        self.assertEqual(lines[0]["status"], "unparsed")
+        self.assertIn('no column "answer"', lines[0]["detail"])
+        long = "{% for i in range(3000) %}1 2 {% endfor %}"
+        self.assertEqual(self.verify(["good"], template=long)[1][0]["status"], "unparsed")
+
+    def test_settings_that_cannot_work(self):
+        for option, part in (
+            ("votes = 2", "`temperature`"),
+            ('url = "http://127.0.0.1"', "`url`"),
+            ("workers = 2", "`workers`"),
+            ('criteria = ["reason"]', "`criteria`"),
+        ):
+            with self.subTest(option=option):
+                result = self.verify(["good"], option)[0]
+                self.assertEqual(result.returncode, 2)
+                self.assertIn(part, result.stderr)
+        self.assertEqual(self.verify(["good"], template="{{ raise_exception('never') }}")[0].returncode, 2)
+
+    def test_a_run_judged_by_it(self):
+        data = write_lines(self.folder / "words.jsonl", [{"prompt": "say "}])
+        recipe = self.folder / "judged.toml"
+        recipe.write_text(
+            '[model]\ndtype = "float32"\n[rollout]\nprompts_per_step = 1\nnum_generations = 4\n'
+            f'max_completion_length = 8\n[[reward]]\ntype = "judge"\nname = "j"\npath = "{self.judge}/final"\n'
+            '[objective]\nloss_type = "grpo"\n[optimizer]\nlearning_rate = 1e-3\n[train]\nmax_steps = 2\n'
+        )
+        self.verify([])  # sets the template
+        run_dir = self.folder / "judged"
+        places = ("--model.path", self.model, "--data.path", data, "--run-dir", run_dir)
+        result = self.cohort("train", recipe, *places)
+        self.assertIn("memory planned", result.stderr)
+        self.assertEqual({row["reward"] for row in read_lines(run_dir / "completions.jsonl")}, {0.2})
+
+
 class WrongInputTest(CliTest):
     """One clear line, exit code 2, and nothing written."""
 

@@ -7,8 +7,8 @@
 #include "cohort/core/error.h"
 #include "cohort/models/classifier.h"
 #include "cohort/reward_models/all_rewards.h"
-#include "cohort/reward_models/one_thread.h"
 #include "cohort/rewards/reward_scorer.h"
+#include "cohort/tensor/one_thread.h"
 #include "cohort/text/tokenizer.h"
 #include "tests/reward_models/reward_model_files.h"
 

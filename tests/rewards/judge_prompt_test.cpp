@@ -66,10 +66,14 @@ TEST(JudgePrompt, TellsTheScaleAndTheAnswerWanted) {
 
 TEST(JudgePrompt, ColumnsOfTheRow) {
   const JudgePrompt prompt("Is {completion} like {answer} of {kind}?", kScale, "");
-  EXPECT_EQ(prompt.missing_column(make_prompt({{"answer", 1}})), "kind");
-  EXPECT_EQ(prompt.missing_column(make_prompt({{"answer", nullptr}, {"kind", "x"}})), "answer");
+  const Completion short_one = make_completion("x");
+  EXPECT_EQ(prompt.refusal(make_prompt({{"answer", 1}}), short_one),
+            "the row has no column \"kind\" of the rubric");
+  EXPECT_EQ(prompt.refusal(make_prompt({{"answer", nullptr}, {"kind", "x"}}), short_one),
+            "the row has no column \"answer\" of the rubric");
   const Prompt row = make_prompt({{"answer", {1, 2.5}}, {"kind", "a {completion}"}});
-  EXPECT_FALSE(prompt.missing_column(row));
+  EXPECT_FALSE(prompt.refusal(row, short_one));
+  EXPECT_TRUE(prompt.refusal(row, make_completion(std::string((1 << 20) + 1, 'x'))));
   const std::string text = user_text(prompt, row, "{answer}");
   EXPECT_NE(text.find("\n[1,2.5]\n"), std::string::npos) << text;
   EXPECT_NE(text.find("\na {completion}\n"), std::string::npos) << text;

@@ -29,7 +29,7 @@ class JudgeRewardTest : public testing::Test {
   }
 
   RewardResult judge(const RewardConfig& config, const std::string& completion) {
-    return make_reward(config)->score(make_prompt({}), make_completion(completion));
+    return JudgeReward(config).score(make_prompt({}), make_completion(completion));
   }
 
   PythonServer server_{"fake_openai.py"};
@@ -65,10 +65,10 @@ TEST_F(JudgeRewardTest, ServersThatKnowNoSchemaAreAskedOtherwise) {
            {"no-schema", {"json_schema", "json_object", "json_object"}},
            {"plain", {"json_schema", "json_object", nullptr, nullptr}}}) {
     other.model = model;
-    const auto reward = make_reward(other);
+    JudgeReward reward(other);
     const size_t before = server_.requests().size();
     for (const char* completion : {"votes: 2", "votes: 3"})
-      EXPECT_EQ(reward->score(make_prompt({}), make_completion(completion)).status, RewardStatus::kOk);
+      EXPECT_EQ(reward.score(make_prompt({}), make_completion(completion)).status, RewardStatus::kOk);
     std::vector<Json> asked;
     const std::vector<Json> requests = server_.requests();
     for (size_t i = before; i < requests.size(); ++i) {
@@ -169,7 +169,9 @@ TEST_F(JudgeRewardTest, OnlyAnswersAreCached) {
 TEST_F(JudgeRewardTest, ManyRowsAtATimeKeepTheirScores) {
   RewardConfig many = config();
   many.workers = 6;
-  RewardScorer scorer({many});
+  const RewardTypes types{{"judge", "url model workers retries timeout_s", "",
+                           [](const RewardConfig& config) { return std::make_unique<JudgeReward>(config); }}};
+  RewardScorer scorer({many}, types);
   for (int64_t row = 0; row < 60; ++row)
     scorer.submit(0, row, make_prompt({}), make_completion(str("row ", row, " votes: ", row % 11)));
   const RewardMatrix matrix = scorer.take(0);
@@ -261,7 +263,7 @@ TEST(JudgeLimits, LateVotesAreATimeout) {
 
 TEST(JudgeConfig, RefusesWhatCannotWork) {
   const auto message = [](const RewardConfig& config) {
-    return message_of<ConfigError>([&] { make_reward(config); });
+    return message_of<ConfigError>([&] { JudgeReward{config}; });
   };
   EXPECT_NE(message({.name = "j", .type = "judge", .url = "http://h/v1"}).find("`model`"), std::string::npos);
   EXPECT_NE(message({.name = "j", .type = "judge", .model = "m"}).find("`url`"), std::string::npos);

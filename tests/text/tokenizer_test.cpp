@@ -219,6 +219,16 @@ TEST_F(TokenizerFiles, LongHostileTextsAreFeasible) {
   }
 }
 
+TEST(DemoTokenizer, SpecialTokensAreTakenOutOfTexts) {
+  const Tokenizer tokenizer = Tokenizer::from_directory(COHORT_SOURCE_DIR "/recipes/demo");
+  const std::string end = "<|endoftext|>", broken = "\uFFFD|endoftext|>";
+  EXPECT_EQ(tokenizer.without_special_tokens("a" + end + end + " <think>" + end),
+            "a" + broken + broken + " <think>" + broken);
+  EXPECT_EQ(tokenizer.without_special_tokens("<<|endoftext|"), "<<|endoftext|");
+  for (const int32_t id : tokenizer.encode(tokenizer.without_special_tokens(end)))
+    EXPECT_FALSE(tokenizer.is_special(id));
+}
+
 TEST(DemoTokenizer, KeepsDigitsApartAndTheTagsWhole) {
   const Tokenizer tokenizer =
       Tokenizer::from_directory(std::filesystem::path(COHORT_SOURCE_DIR) / "recipes/demo");

@@ -46,6 +46,16 @@ TEST_F(MicrobatchesTest, KeepsTheModeOfTheCaller) {
   EXPECT_EQ(with_graph, 6);
 }
 
+// oneDNN chooses its order of sums by the number of threads, in a parallel region too.
+TEST_F(MicrobatchesTest, EachComputesOnOneThread) {
+  for (const int64_t count : {1, 5}) {
+    std::atomic<int64_t> alone = 0;
+    for_each_microbatch(*decoder_, count, [&](int64_t) { alone += at::get_num_threads() == 1; });
+    EXPECT_EQ(alone, count);
+    EXPECT_EQ(at::get_num_threads(), 2);
+  }
+}
+
 TEST_F(MicrobatchesTest, AnExceptionReachesTheCallerAndClosesTheSink) {
   const auto fail = [](int64_t i) {
     if (i == 1) throw UserError("no");

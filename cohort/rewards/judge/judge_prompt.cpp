@@ -75,11 +75,15 @@ JudgePrompt::JudgePrompt(const std::string& rubric, JudgeScale scale, const std:
     throw ConfigError(str(where, "`rubric` does not show the {completion}"));
 }
 
-std::optional<std::string> JudgePrompt::missing_column(const Prompt& prompt) const {
+std::optional<std::string> JudgePrompt::refusal(const Prompt& prompt, const Completion& completion) const {
+  constexpr size_t kMaxTextBytes = size_t{1} << 20;
   for (const std::string& name : rubric_.names()) {
     if (name == "completion" || name == "prompt") continue;
-    if (!prompt.fields.contains(name) || prompt.fields.at(name).is_null()) return name;
+    if (!prompt.fields.contains(name) || prompt.fields.at(name).is_null())
+      return str("the row has no column \"", name, "\" of the rubric");
   }
+  if (completion.text.size() > kMaxTextBytes)
+    return str("the completion has more than ", kMaxTextBytes, " bytes, too many for a judge");
   return std::nullopt;
 }
 

@@ -26,8 +26,8 @@ class JudgePrompt {
 
   const JudgeScale& scale() const { return scale_; }
 
-  /// The first column of the rubric that the row has not.
-  std::optional<std::string> missing_column(const Prompt& prompt) const;
+  /// Why the judge can't be shown a completion: a column of the rubric that the row lacks, too long a text.
+  std::optional<std::string> refusal(const Prompt& prompt, const Completion& completion) const;
 
   /// Chat messages; the row has all columns. What the row holds stands between lines with a mark computed
   /// from it, which therefore no text can hold unless it foresees its own hash. The same row gives the same
