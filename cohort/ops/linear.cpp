@@ -1,5 +1,6 @@
 #include "cohort/ops/linear.h"
 
+#include <ATen/Context.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -35,9 +36,20 @@ at::Tensor packed_product(const at::Tensor& x, const at::Tensor& packed, const a
       {x, packed, optional_bias, "none", c10::List<std::optional<at::Scalar>>(), c10::IValue(std::string())});
 }
 
-/// True where oneDNN's float32 products of large matrices stand in for ATen's, which are half as fast.
+/// Whether ATen's float32 products, MKL's, are as fast as the processor: on others than Intel's they are half
+/// as fast as oneDNN's. There they save the packing of weights.
+bool is_mkl_fast() {
+#if defined(__x86_64__)
+  static const bool result = at::hasMKL() && __builtin_cpu_is("intel");
+  return result;
+#else
+  return false;
+#endif
+}
+
+/// True where oneDNN's float32 products of large matrices stand in for ATen's.
 bool uses_onednn_float(const at::Tensor& grad) {
-  return grad.is_cpu() && grad.scalar_type() == at::kFloat && grad.size(0) > 0;
+  return grad.is_cpu() && grad.scalar_type() == at::kFloat && grad.size(0) > 0 && !is_mkl_fast();
 }
 
 /// grad W.
@@ -50,7 +62,11 @@ at::Tensor input_gradient(const at::Tensor& grad, const at::Tensor& weight) {
 void add_weight_gradient(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight,
                          at::Tensor& total) {
   if (!uses_onednn_float(grad)) {
-    total.add_(at::matmul(grad.t(), x));
+    if (total.scalar_type() == grad.scalar_type()) {
+      total.addmm_(grad.t(), x);
+    } else {
+      total.add_(at::matmul(grad.t(), x));
+    }
     return;
   }
   const auto [product, no_bias] =
@@ -169,7 +185,7 @@ at::Tensor Linear::backward(const at::Tensor& grad, const at::Tensor& x) const {
 
 at::Tensor Linear::base_backward(const at::Tensor& grad, const at::Tensor& x) const {
   const at::ScalarType work = emulate_bfloat16_ ? at::kFloat : compute_;
-  const bool is_padded = packed_.defined() && grad.size(0) > 0;
+  const bool is_padded = packed_.defined() && grad.size(0) > 0 && !(work == at::kFloat && is_mkl_fast());
   const auto prepare = [&](const at::Tensor& rows) {
     return is_padded ? pad_rows(rows.to(work)) : rows.to(work);
   };

@@ -17,6 +17,7 @@ class OneThread {
 
  private:
   int num_threads_;
+  int mkl_threads_;
 };
 
 }  // namespace cohort

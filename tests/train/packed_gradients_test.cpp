@@ -140,6 +140,11 @@ std::unique_ptr<Decoder> copy_of(const Decoder& decoder, at::ScalarType compute)
   return copy;
 }
 
+void expect_equal(const std::vector<at::Tensor>& alone, const std::vector<at::Tensor>& together, int threads) {
+  for (size_t i = 0; i < alone.size(); ++i)
+    EXPECT_TRUE(at::equal(alone[i], together[i])) << threads << " threads, parameter " << i;
+}
+
 class PackedGradientsTest : public testing::TestWithParam<const char*> {
  protected:
   const ThreadCount one_thread_{1};
@@ -181,10 +186,18 @@ TEST_P(PackedGradientsTest, ThreadsThatTakeWholeMicroBatchesChangeNoBit) {
     const std::vector<at::Tensor> alone = gradients(*float32_, batch.groups(), 90, recompute);
     for (const int threads : {2, 3, 8}) {
       const ThreadCount count(threads);
-      const std::vector<at::Tensor> together = gradients(*float32_, batch.groups(), 90, recompute);
-      for (size_t i = 0; i < alone.size(); ++i)
-        EXPECT_TRUE(at::equal(alone[i], together[i])) << threads << " threads, parameter " << i;
+      expect_equal(alone, gradients(*float32_, batch.groups(), 90, recompute), threads);
     }
+  }
+}
+
+// Libraries choose an order of sums by threads and rows.
+TEST_P(PackedGradientsTest, ThreadsChangeNoBitOfALongMicroBatch) {
+  const Batch batch = make_batch({100, 90, 110}, 6, 100);
+  const std::vector<at::Tensor> alone = gradients(*float32_, batch.groups(), 4096);
+  for (const int threads : {2, 8}) {
+    const ThreadCount count(threads);
+    expect_equal(alone, gradients(*float32_, batch.groups(), 4096), threads);
   }
 }
 
