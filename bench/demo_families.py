@@ -17,7 +17,7 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "build/cohort"
-LORA = ["--lora.r", "16", "--lora.alpha", "32", "--learning_rate", "2e-3"]
+LORA = ["--lora.r", "64", "--lora.alpha", "64", "--learning_rate", "1e-3"]
 
 MODELS = {
     "qwen3": {},
@@ -88,7 +88,7 @@ def lora():
         + ["--max-completion-length", "64", "--output", run / "after-accuracy.json"],
         check=True,
     )
-    return summary("qwen3, LoRA r = 16", run, share(warm / "before-accuracy.json"))
+    return summary("qwen3, LoRA r = 64", run, share(warm / "before-accuracy.json"))
 
 
 def main():
