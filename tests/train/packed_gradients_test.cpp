@@ -140,7 +140,8 @@ std::unique_ptr<Decoder> copy_of(const Decoder& decoder, at::ScalarType compute)
   return copy;
 }
 
-void expect_equal(const std::vector<at::Tensor>& alone, const std::vector<at::Tensor>& together, int threads) {
+void expect_equal(const std::vector<at::Tensor>& alone, const std::vector<at::Tensor>& together,
+                  int threads) {
   for (size_t i = 0; i < alone.size(); ++i)
     EXPECT_TRUE(at::equal(alone[i], together[i])) << threads << " threads, parameter " << i;
 }
