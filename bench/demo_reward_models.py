@@ -14,6 +14,7 @@ import itertools
 import re
 import shutil
 
+from countdown_function import is_right
 from demo_run import ROOT, TRAIN, WARM, accuracy, cohort, grpo, print_table, read, seconds, write
 
 FOLDER = ROOT / "runs/reward-models"
@@ -59,26 +60,27 @@ def can_reach(numbers, target):
 
 def step_labels(row):
     """A step is right where its numbers are at hand, its result is right and the target can still be reached; the
-    last line is right where the verifier says so."""
+    last line is right where its answer is what the steps came to. (Whether that is the target would be rarely right: GRPO's
+    one mean over all steps of a group would push every last line down.)"""
     lines = row["completion"].split("\n")
-    numbers, labels = list(row["numbers"]), []
+    numbers, labels, result = list(row["numbers"]), [], None
     for line in lines[:-1]:
         found = STEP.fullmatch(line)
-        is_right = found is not None and numbers is not None
-        if is_right:
+        is_good = found is not None and numbers is not None
+        if is_good:
             a, operator, b, result = int(found[1]), found[2], int(found[3]), int(found[4])
             rest = list(numbers)
             for number in (a, b):
-                is_right = is_right and number in rest
-                if is_right:
+                is_good = is_good and number in rest
+                if is_good:
                     rest.remove(number)
             value = {"+": a + b, "-": a - b, "*": a * b, "/": a / b if b else None}[operator]
             numbers = [*rest, result]
-            is_right = is_right and value == result and can_reach(numbers, row["target"])
-        labels.append(is_right)
-        if not is_right:
+            is_good = is_good and value == result and can_reach(numbers, row["target"])
+        labels.append(is_good)
+        if not is_good:
             numbers = None
-    return lines, [*labels, row["score"] == 1]
+    return lines, [*labels, is_right(row["completion"], row["numbers"], result)]
 
 
 def labelled_steps(groups):
