@@ -4,9 +4,8 @@
 
 Every model has the demo's size, is warm-started as the demo's is, and is trained by the same recipe. Prints accuracy on
 the 512 held-out problems before and after GRPO, and over all steps the largest difference between a log-probability of
-the sampler and of the trainer. "lora" trains adapters on the warm model of an
-earlier "qwen3", the demo's own, at a higher learning rate. Runs stay in
-runs/family-NAME.
+the sampler and of the trainer. "lora" trains adapters on the warm model of an earlier "qwen3", the demo's own, at a
+higher learning rate. Runs stay in runs/family-NAME.
 """
 
 import argparse
@@ -58,7 +57,7 @@ def summary(name, run, before):
         "before %": before,
         "after %": share(run / "after-accuracy.json"),
         "steps": len(metrics),
-        "largest difference": max(row["sampling/sampling_logp_difference/max"] for row in metrics),
+        "largest difference": max(row["sampling/sampling_logp_difference/max"] or 0.0 for row in metrics),
         "GRPO s": sum(row["timing_s/step"] for row in lines(run / "grpo/timings.jsonl")),
     }
 
