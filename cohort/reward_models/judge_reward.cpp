@@ -5,9 +5,9 @@
 
 #include "cohort/core/hash.h"
 #include "cohort/models/kv_cache.h"
-#include "cohort/models/pretrained.h"
 #include "cohort/reward_models/frozen_model.h"
 #include "cohort/reward_models/make_model_reward.h"
+#include "cohort/sampler/block_manager.h"
 #include "cohort/sampler/model_tokenizer.h"
 #include "cohort/sampler/sampler.h"
 #include "cohort/sampler/stop_ids.h"
@@ -56,7 +56,7 @@ class LocalJudge : public Reward {
   }
 
   std::vector<RewardResult> score_batch(std::span<const RewardRow> rows) override {
-    compute_on_one_thread();
+    const OneThread one_thread;  // the others are the sampler's
     std::vector<RewardResult> results(rows.size());
     std::vector<Prompt> asked;
     std::vector<size_t> places;
@@ -99,7 +99,10 @@ class LocalJudge : public Reward {
     }
   }
 
-  int64_t cache_tokens() const { return kQuestionTokens + num_votes_ * params_.max_completion_length; }
+  /// What the longest question takes that fills no page.
+  int64_t cache_tokens() const {
+    return kPageRows * pages_for_group(kQuestionTokens - 1, num_votes_, params_.max_completion_length);
+  }
 
   /// The messages as its template takes them, without special tokens that a row may spell.
   Json turns(const Json& messages) const {

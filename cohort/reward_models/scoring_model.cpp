@@ -73,7 +73,7 @@ void ScoringModel::check(const ScoredSequence& sequence) const {
 std::vector<std::vector<LabelScores>> ScoringModel::score(
     const std::vector<ScoredSequence>& sequences) const {
   const at::NoGradGuard no_grad;
-  compute_on_one_thread();
+  const OneThread one_thread;  // the others are the sampler's
   std::vector<const ScoredSequence*> order;
   for (const ScoredSequence& sequence : sequences) order.push_back(&sequence);
   std::stable_sort(order.begin(), order.end(),

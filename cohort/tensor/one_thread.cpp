@@ -9,7 +9,6 @@ extern "C" int omp_get_max_threads();
 extern "C" [[gnu::weak]] int MKL_Set_Num_Threads_Local(int);
 
 namespace cohort {
-
 namespace {
 
 int set_mkl_threads(int number) {
@@ -18,15 +17,9 @@ int set_mkl_threads(int number) {
 
 }  // namespace
 
-void compute_on_one_thread() {
+OneThread::OneThread() {
   // at::set_num_threads changes what threads to come begin with, and MKL for all of them. A thread's first
   // question for the number sets OpenMP's, which is its own: so ask first.
-  at::get_num_threads();
-  omp_set_num_threads(1);
-  set_mkl_threads(1);
-}
-
-OneThread::OneThread() {
   at::get_num_threads();
   num_threads_ = omp_get_max_threads();
   omp_set_num_threads(1);

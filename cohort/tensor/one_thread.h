@@ -3,11 +3,9 @@
 
 namespace cohort {
 
-/// Lets torch compute on the calling thread alone, as long as that thread lives; others keep their number.
-void compute_on_one_thread();
-
-/// The same until the end of a scope. In a parallel region torch takes no further threads anyway, but oneDNN
-/// would still choose its order of sums for all of them.
+/// Lets torch compute on the calling thread alone until the end of a scope; others keep their number. In a
+/// parallel region torch takes no further threads anyway, but oneDNN would still choose its order of sums for
+/// all of them.
 class OneThread {
  public:
   OneThread();

@@ -241,7 +241,7 @@ TEST(OneThread, LeavesOtherThreadsAlone) {
   const ThreadCount two{2};
   int inside = 0;
   std::thread([&] {
-    compute_on_one_thread();
+    const OneThread one_thread;
     inside = at::get_num_threads();
   }).join();
   EXPECT_EQ(inside, 1);
