@@ -1,36 +1,81 @@
-"""The demo's task under rewards that are models, fitted here: a reward model, and a process-reward model with credit to steps.
+"""Rewards that are models, fitted here: a reward model, and a process-reward model with credit to steps.
 
     make demo && python3 bench/demo_reward_models.py [reward_model] [process_reward_model]
 
-Both start at the demo's warm model and never show the policy the verifier. A round samples the newest policy,
-judges the samples (preferences between right and wrong completions of a problem, or labels of worked steps), fits the
-reward model to them with a tenth of earlier rows, and trains the policy by it: iterative GRPO. Prints accuracy on held-out
-problems, by the verifier, and how well the reward model orders or labels samples that it was not fitted to. Runs stay in
-runs/reward-models.
+The first has the demo's task and starts at its warm model. The second has `cohort data arithmetic`, with a warm start of its
+own on worked solutions, half of which slip in a step. Neither shows the policy a verifier: a round samples the newest policy,
+judges the samples (preferences between right and wrong completions of a problem; or labels of steps, which are right where the
+worked solution has the same line), fits the reward model to them with a tenth of earlier rows, and trains the policy by it:
+iterative GRPO. Prints accuracy on held-out problems, by the verifier, and how well the reward model orders or labels samples
+that it was not fitted to. Runs stay in runs/reward-models.
 """
 
 import argparse
+import dataclasses
 import itertools
-import re
+import pathlib
 import shutil
 
-from countdown_function import is_right
-from demo_run import ROOT, TRAIN, WARM, accuracy, cohort, grpo, print_table, read, seconds, write
+from demo_run import (
+    RECIPES,
+    ROOT,
+    TEST,
+    TRAIN,
+    WARM,
+    accuracy,
+    cohort,
+    empty_folder,
+    grpo,
+    print_table,
+    read,
+    seconds,
+    write,
+)
 
 FOLDER = ROOT / "runs/reward-models"
-STEP = re.compile(r"(?:<think>)?(\d+) ([-+*/]) (\d+) = (\d+)(?:</think>)?")
 
 
-def judged_samples(name, policy, seed, generations):
+@dataclasses.dataclass
+class Task:
+    """Where a policy starts, its problems, and what judges them outside of training."""
+
+    warm: pathlib.Path
+    train: pathlib.Path
+    test: pathlib.Path
+    verifier: str
+
+
+COUNTDOWN = Task(WARM, TRAIN, TEST, "countdown")
+
+
+def warm_arithmetic():
+    """A model that knows the steps of four-number arithmetic and often slips."""
+    folder = FOLDER / "arithmetic"
+    empty_folder(folder)
+    task = Task(folder / "warm/final", folder / "train.jsonl", folder / "test.jsonl", "numeric")
+    shown, start = folder / "demonstrations.jsonl", folder / "start"
+    sizes = ("--num_operands", 4, "--max_value", 9)
+    cohort("data", "arithmetic", *sizes, "--count", 20000, "--solution_success", 0.5, "--output", shown)
+    cohort("data", "arithmetic", *sizes, "--count", 4000, "--seed", 1, "--output", task.train)
+    cohort("data", "arithmetic", *sizes, "--count", 512, "--split", "test", "--output", task.test)
+    model = ("--config", RECIPES / "config.json", "--tokenizer", RECIPES)
+    cohort("init", *model, "--seed", 1, "--output", start)
+    cohort(
+        "sft", RECIPES / "sft.toml", "--model.path", start, "--data.path", shown, "--run-dir", folder / "warm"
+    )
+    return task
+
+
+def judged_samples(task, name, policy, seed, generations):
     """Samples of a policy with the verifier's scores, by problem."""
     samples, rows, scores = (FOLDER / f"{name}-{part}.jsonl" for part in ("samples", "rows", "scores"))
-    asked = ("--input", TRAIN, "--num-generations", generations, "--max-completion-length", 64)
+    asked = ("--input", task.train, "--num-generations", generations, "--max-completion-length", 64)
     cohort("sample", "--model", policy, *asked, "--seed", seed, "--output", samples)
-    problems = read(TRAIN)
+    problems = read(task.train)
     drawn = [
         {**problems[i // generations], "completion": sample["text"]} for i, sample in enumerate(read(samples))
     ]
-    cohort("verify", "--reward", "countdown", "--input", write(rows, drawn), "--output", scores)
+    cohort("verify", "--reward", task.verifier, "--input", write(rows, drawn), "--output", scores)
     for row, score in zip(drawn, read(scores), strict=True):
         row["score"] = score["score"]
     return [drawn[i : i + generations] for i in range(0, len(drawn), generations)]
@@ -45,48 +90,12 @@ def preferences(groups):
             yield {"prompt": group[0]["prompt"], "chosen": chosen, "rejected": rejected}
 
 
-def can_reach(numbers, target):
-    """Whether numbers, each used once, can make the target."""
-    if len(numbers) == 1:
-        return numbers[0] == target
-    for i, j in itertools.permutations(range(len(numbers)), 2):
-        rest = [n for k, n in enumerate(numbers) if k not in (i, j)]
-        a, b = numbers[i], numbers[j]
-        results = [a + b, a - b, a * b] + ([a // b] if b != 0 and a % b == 0 else [])
-        if any(can_reach([*rest, result], target) for result in results):
-            return True
-    return False
-
-
-def step_labels(row):
-    """A step is right where its numbers are at hand, its result is right and the target can still be reached; the
-    last line is right where its answer is what the steps came to. (Whether that is the target would be rarely right: GRPO's
-    one mean over all steps of a group would push every last line down.)"""
-    lines = row["completion"].split("\n")
-    numbers, labels, result = list(row["numbers"]), [], None
-    for line in lines[:-1]:
-        found = STEP.fullmatch(line)
-        is_good = found is not None and numbers is not None
-        if is_good:
-            a, operator, b, result = int(found[1]), found[2], int(found[3]), int(found[4])
-            rest = list(numbers)
-            for number in (a, b):
-                is_good = is_good and number in rest
-                if is_good:
-                    rest.remove(number)
-            value = {"+": a + b, "-": a - b, "*": a * b, "/": a / b if b else None}[operator]
-            numbers = [*rest, result]
-            is_good = is_good and value == result and can_reach(numbers, row["target"])
-        labels.append(is_good)
-        if not is_good:
-            numbers = None
-    return lines, [*labels, is_right(row["completion"], row["numbers"], result)]
-
-
 def labelled_steps(groups):
+    """Each completion's lines, which are right where the worked solution has the same."""
     for row in {(row["prompt"], row["completion"]): row for group in groups for row in group}.values():
-        lines, labels = step_labels(row)
+        lines, truth = row["completion"].split("\n"), row["solution"].split("\n")
         if all(line.strip() for line in lines):
+            labels = [i < len(truth) and line == truth[i] for i, line in enumerate(lines)]
             yield {"prompt": row["prompt"], "completions": lines, "labels": labels}
 
 
@@ -105,24 +114,30 @@ def fit(run, kind, base, rows, earlier, steps):
     return run / "final", path, 100 * read(run / "metrics.jsonl")[-1]["eval_accuracy"]
 
 
-def iterate(kind, make_rows, rounds, steps, *options):
+def iterate(kind, task, make_rows, rounds, steps, *options):
     """Rounds of sampling, fitting and training; the figures of each."""
-    policy, reward, earlier = WARM, WARM, []
-    yield {"run": kind, "round": 0, "accuracy %": accuracy(WARM, output=FOLDER / "warm.json")}
+    measure = {"data": task.test, "verifier": task.verifier}
+    policy, reward, earlier = task.warm, task.warm, []
+    yield {
+        "run": kind,
+        "round": 0,
+        "accuracy %": accuracy(policy, output=FOLDER / f"{kind}-0.json", **measure),
+    }
     for number in range(1, rounds + 1):
         name = f"{kind}-{number}"
-        rows = list(make_rows(judged_samples(name, policy, number, 8)))
+        rows = list(make_rows(judged_samples(task, name, policy, number, 8)))
         fit_steps = 400 if number == 1 else 150
         reward, path, agreement = fit(FOLDER / f"{name}-reward", kind, reward, rows, earlier, fit_steps)
         earlier.append(path)
         judge = ("--reward.0.name", "learnt", "--reward.0.type", kind, "--reward.0.path", reward)
         run = FOLDER / f"{name}-policy"
-        grpo(run, *judge, "--max_steps", steps, "--save_steps", 0, *options, start=policy)
+        lengths = ("--max_steps", steps, "--save_steps", 0)
+        grpo(run, *judge, *lengths, *options, start=policy, data=task.train)
         policy = run / "final"
         yield {
             "run": kind,
             "round": number,
-            "accuracy %": accuracy(policy, output=FOLDER / f"{name}.json"),
+            "accuracy %": accuracy(policy, output=FOLDER / f"{name}.json", **measure),
             "reward model %": agreement,
             "its rows": len(rows),
             **seconds(run),
@@ -130,11 +145,12 @@ def iterate(kind, make_rows, rounds, steps, *options):
 
 
 def reward_model():
-    return iterate("model", preferences, 3, 150)
+    return iterate("model", COUNTDOWN, preferences, 3, 150)
 
 
 def process_reward_model():
-    return iterate("process", labelled_steps, 5, 60, "--supervision", "process")
+    options = ("--supervision", "process", "--temperature", 1.0)
+    return iterate("process", warm_arithmetic(), labelled_steps, 3, 100, *options)
 
 
 RUNS = {"reward_model": reward_model, "process_reward_model": process_reward_model}

@@ -30,18 +30,18 @@ def empty_folder(path):
     path.mkdir(parents=True)
 
 
-def grpo(run, *options, start=WARM):
+def grpo(run, *options, start=WARM, data=TRAIN):
     """Trains a model by the demo's recipe with these options, anew, into a run directory."""
     if not start.exists():
         raise SystemExit(f"{start} is missing: make demo")
     shutil.rmtree(run, ignore_errors=True)
-    paths = ("--model.path", start, "--data.path", TRAIN, "--run-dir", run)
+    paths = ("--model.path", start, "--data.path", data, "--run-dir", run)
     cohort("train", RECIPES / "grpo.toml", "--seed", 1, *paths, *options)
 
 
-def accuracy(model, *options, output):
-    """Percent of four completions of each held-out problem that reach its target, by the verifier."""
-    asked = ("--input", TEST, "--reward", "countdown", "--num-generations", 4, "--max-completion-length", 64)
+def accuracy(model, *options, output, data=TEST, verifier="countdown"):
+    """Percent of four completions of each held-out problem that are right, by the verifier."""
+    asked = ("--input", data, "--reward", verifier, "--num-generations", 4, "--max-completion-length", 64)
     cohort("eval", "--model", model, *asked, *options, "--output", output)
     return 100 * json.loads(output.read_text())["mean"]
 

@@ -24,8 +24,7 @@ struct DataConfig {
     f("num_operands", task.num_operands, "Numbers per problem.", between(2, 6));
     f("max_value", task.max_value, "The largest number of a problem.", between(4, 1000));
     f("solution_success", task.solution_success,
-      "For `countdown` and `programs`: share of solutions that are right; the others are tries that miss.",
-      between(0.0, 1.0));
+      "Share of solutions that are right; the others are tries that miss.", between(0.0, 1.0));
   }
 };
 

@@ -35,7 +35,7 @@ Json draw_countdown(const TaskConfig& config, CounterRng& rng) {
   return {{"prompt", prompt},
           {"numbers", numbers},
           {"target", expression.value},
-          {"solution", worked_completion(solution.steps, solution.text)}};
+          {"solution", worked_completion(solution, solution.text)}};
 }
 
 }  // namespace cohort

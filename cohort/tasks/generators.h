@@ -16,12 +16,20 @@ namespace cohort {
 #include "cohort/tasks/tasks.def"
 #undef TASK
 
+/// left op right = result; the operands are places among the numbers and, after them, the earlier results.
+struct ExpressionStep {
+  size_t left;
+  char op;
+  size_t right;
+  int64_t result;
+};
+
 /// An expression over + - * / whose every step is a positive integer.
 struct RandomExpression {
-  std::vector<int64_t> numbers;    ///< in the order drawn
-  std::string text;                ///< "(25 - 8) + 7": compound operands in parentheses
-  std::vector<std::string> steps;  ///< "25 - 8 = 17", "17 + 7 = 24"
-  int64_t value = 0;
+  std::vector<int64_t> numbers;  ///< in the order drawn
+  std::string text;              ///< "(25 - 8) + 7": compound operands in parentheses
+  std::vector<ExpressionStep> steps;
+  int64_t value = 0;  ///< the last step's result
 };
 
 /// Draws `num_operands` numbers from 1 to `max_value` and joins them.
@@ -30,7 +38,11 @@ RandomExpression draw_expression(const TaskConfig& config, CounterRng& rng);
 /// Joins numbers two by two in a random way; results stay below 5 * max_value.
 RandomExpression join_numbers(std::vector<int64_t> numbers, const TaskConfig& config, CounterRng& rng);
 
-/// The worked completion: <think>, one step a line, </think>, and the answer in its tags.
-std::string worked_completion(const std::vector<std::string>& steps, const std::string& answer);
+/// The same expression with one step's result wrong, by 9 at most, and later steps and the value as they
+/// follow from it; unchanged where no slip changes the value and leaves every step a positive integer.
+RandomExpression slip_once(const RandomExpression& expression, const TaskConfig& config, CounterRng& rng);
+
+/// The worked completion: <think>, one step a line ("25 - 8 = 17"), </think>, and the answer in its tags.
+std::string worked_completion(const RandomExpression& expression, const std::string& answer);
 
 }  // namespace cohort

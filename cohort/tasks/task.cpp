@@ -39,13 +39,9 @@ DrawRow find_draw(const TaskConfig& config) {
                         nearest_name(config.name, task_names()), "\"?"));
 }
 
-void check_success(const TaskConfig& config) {
-  const double share = config.solution_success;
+void check_success(double share) {
   if (share < 0.0 || share > 1.0) {
     throw ConfigError(str("solution_success = ", share, " is out of range; it must be from 0 to 1"));
-  }
-  if (share < 1.0 && config.name == "arithmetic") {
-    throw ConfigError(str("solution_success: task ", config.name, " has right solutions only; leave it out"));
   }
 }
 
@@ -58,7 +54,7 @@ void check_range(const char* key, int64_t value, int64_t low, int64_t high) {
 void validate(const TaskConfig& config) {
   check_range("num_operands", config.num_operands, 2, 6);
   check_range("max_value", config.max_value, 4, 1000);
-  check_success(config);
+  check_success(config.solution_success);
 }
 
 Split split_of(const std::string& prompt) {

@@ -5,6 +5,7 @@
 
 #include <cctype>
 #include <fstream>
+#include <regex>
 #include <set>
 
 #include "cohort/core/error.h"
@@ -142,6 +143,52 @@ TEST(Programs, MissesAreOtherProgramsForTheSameProblems) {
   EXPECT_LT(num_same, 180 + 42);
 }
 
+/// The steps of a worked solution whose result is not what their operands give.
+int count_slips(const std::string& solution) {
+  static const std::regex step(R"((\d+) ([-+*/]) (\d+) = (\d+))");
+  int num_slips = 0;
+  for (std::sregex_iterator match(solution.begin(), solution.end(), step), end; match != end; ++match) {
+    const int left = std::stoi((*match)[1]), right = std::stoi((*match)[3]), result = std::stoi((*match)[4]);
+    const char op = (*match)[2].str()[0];
+    num_slips += op == '+'   ? left + right != result
+                 : op == '-' ? left - right != result
+                 : op == '*' ? left * right != result
+                             : right * result != left;
+  }
+  return num_slips;
+}
+
+TEST(Arithmetic, MissesSlipInOneStepAndGoOnWithIt) {
+  TaskConfig config{.name = "arithmetic", .num_operands = 4, .max_value = 9};
+  const std::vector<Json> right = make_task_rows(config, 3, 300, Split::kTrain);
+  config.solution_success = 0.4;
+  const std::vector<Json> mixed = make_task_rows(config, 3, 300, Split::kTrain);
+  const auto first_step = [](const Json& row) {
+    const std::string solution = row["solution"];
+    return solution.substr(0, solution.find('\n'));
+  };
+  int num_same = 0, num_early = 0;
+  for (size_t i = 0; i < right.size(); ++i) {
+    EXPECT_EQ(right[i]["prompt"], mixed[i]["prompt"]);
+    EXPECT_EQ(right[i]["answer"], mixed[i]["answer"]);
+    EXPECT_EQ(count_slips(right[i]["solution"]), 0) << right[i];
+    const bool is_same = right[i]["solution"] == mixed[i]["solution"];
+    num_same += is_same;
+    if (is_same) continue;
+    num_early += first_step(right[i]) != first_step(mixed[i]);
+    const std::string solution = mixed[i]["solution"], answer = mixed[i]["answer"].dump();
+    EXPECT_EQ(count_slips(solution), 1) << mixed[i];
+    EXPECT_EQ(solution.find("<answer>" + answer + "</answer>"), std::string::npos) << mixed[i];
+    const size_t last_result = solution.find_last_of('=') + 2;
+    const std::string result = solution.substr(last_result, solution.find("</think>") - last_result);
+    EXPECT_TRUE(solution.ends_with("<answer>" + result + "</answer>")) << solution;
+  }
+  // 120 are expected; five standard deviations are 42.
+  EXPECT_GT(num_same, 120 - 42);
+  EXPECT_LT(num_same, 120 + 42);
+  EXPECT_GT(num_early, 20);  // of some 180 slips in one of three steps
+}
+
 TEST(Tasks, UnknownNameSuggestsTheNearest) {
   try {
     make_task_row({.name = "countdwon"}, 1, 0, Split::kTrain);
@@ -157,7 +204,7 @@ TEST(Tasks, RefusesWhatIsOutOfRange) {
   EXPECT_THROW(make_task_row({.name = "arithmetic", .max_value = 0}, 1, 0, Split::kTrain), ConfigError);
   EXPECT_THROW(make_task_row({.name = "countdown", .solution_success = 1.1}, 1, 0, Split::kTrain),
                ConfigError);
-  EXPECT_THROW(make_task_row({.name = "arithmetic", .solution_success = 0.5}, 1, 0, Split::kTrain),
+  EXPECT_THROW(make_task_row({.name = "arithmetic", .solution_success = -0.1}, 1, 0, Split::kTrain),
                ConfigError);
   EXPECT_THROW(parse_split("validation"), ConfigError);
   EXPECT_EQ(parse_split("test"), Split::kTest);
