@@ -126,6 +126,11 @@ int64_t padded_rows(int64_t rows) {
   return (rows + step - 1) / step * step;
 }
 
+int64_t packed_bytes_per_weight(at::ScalarType compute) {
+  const bool is_widened = compute == at::kBFloat16 && !cpu_multiplies_bfloat16();
+  return static_cast<int64_t>(c10::elementSize(is_widened ? at::kFloat : compute));
+}
+
 Linear::Linear(at::Tensor weight, at::Tensor bias, at::ScalarType compute)
     : weight_(std::move(weight)), bias_(std::move(bias)), compute_(compute) {
   repack();

@@ -15,6 +15,10 @@ class Lora;
 /// result.
 int64_t padded_rows(int64_t rows);
 
+/// What one weight takes in the packed copy for a dtype of compute, in bytes: 4 for bfloat16 where the CPU
+/// has no instructions for its products.
+int64_t packed_bytes_per_weight(at::ScalarType compute);
+
 /// A weight, its gradient and the packed copy that the forward uses. The weight is a float32 master, or,
 /// without a gradient of its own, a frozen one in the compute dtype; then adapters may add to the product
 /// (lora.h).

@@ -4,6 +4,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/models/pretrained.h"
+#include "cohort/ops/linear.h"
 #include "cohort/tensor/compute.h"
 
 namespace cohort {
@@ -24,7 +25,8 @@ int64_t frozen_model_bytes(const Decoder& decoder, int64_t pass_rows) {
   const int64_t experts = c.num_experts > 0 ? c.num_experts_per_tok : 1;
   const int64_t inner = std::max(c.intermediate_size, experts * c.moe_intermediate_size);
   const int64_t row = (4 + 2 * experts) * c.hidden_size + 3 * q + 4 * kv + 3 * inner;
-  return element * (2 * decoder.num_parameters() + pass_rows * row);
+  const int64_t weight = element + packed_bytes_per_weight(decoder.compute_dtype());
+  return weight * decoder.num_parameters() + element * pass_rows * row;
 }
 
 }  // namespace cohort

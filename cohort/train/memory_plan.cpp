@@ -5,6 +5,7 @@
 #include "cohort/core/log.h"
 #include "cohort/core/memory.h"
 #include "cohort/core/units.h"
+#include "cohort/ops/linear.h"
 #include "cohort/ops/token_logprobs.h"
 #include "cohort/sampler/block_manager.h"
 #include "cohort/train/microbatches.h"
@@ -74,7 +75,8 @@ int64_t logits_bytes(const Decoder& decoder, int64_t rows) {
 /// and packed, both float32.)
 int64_t weight_bytes(const Decoder& decoder) {
   const auto element = static_cast<int64_t>(c10::elementSize(decoder.compute_dtype()));
-  return decoder.num_parameters() * (decoder.lora_state() != nullptr ? 2 * element : kFloatBytes + element);
+  return decoder.num_parameters() * ((decoder.lora_state() != nullptr ? element : kFloatBytes) +
+                                     packed_bytes_per_weight(decoder.compute_dtype()));
 }
 
 int64_t cache_bytes(const Decoder& decoder, int64_t pages) {

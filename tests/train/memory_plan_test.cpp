@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cohort/ops/linear.h"
 #include "tests/models/tiny_decoder.h"
 
 namespace cohort {
@@ -24,12 +25,13 @@ TEST(MemoryPlan, CountsWhatIsHeldPerParameter) {
   const int64_t parameters = decoder->num_parameters();
   StepShape step = kStep;
   MemoryPlan plan = plan_memory(*decoder, step);
-  EXPECT_EQ(part(plan, "weights"), parameters * (4 + 2));
+  EXPECT_EQ(part(plan, "weights"), parameters * (4 + packed_bytes_per_weight(at::kBFloat16)));
   EXPECT_EQ(part(plan, "gradients"), parameters * 4);
   EXPECT_EQ(part(plan, "optimizer"), parameters * 8);
   EXPECT_EQ(part(plan, "reference"), 0);
   step.has_reference = true;
-  EXPECT_EQ(part(plan_memory(*decoder, step), "reference"), parameters * (4 + 2));
+  EXPECT_EQ(part(plan_memory(*decoder, step), "reference"),
+            parameters * (4 + packed_bytes_per_weight(at::kBFloat16)));
 }
 
 TEST(MemoryPlan, CountsWhatIsHeldPerRow) {
