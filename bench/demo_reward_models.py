@@ -3,7 +3,7 @@
     make demo && python3 bench/demo_reward_models.py [reward_model] [process_reward_model]
 
 The first has the demo's task and starts at its warm model. The second has `cohort data arithmetic`, with a warm start of its
-own on worked solutions, half of which slip in a step. Neither shows the policy a verifier: a round samples the newest policy,
+own on worked solutions, two in five of which slip in a step. Neither shows the policy a verifier: a round samples the newest policy,
 judges the samples (preferences between right and wrong completions of a problem; or labels of steps, which are right where the
 worked solution has the same line), fits the reward model to them with a tenth of earlier rows, and trains the policy by it:
 iterative GRPO. Prints accuracy on held-out problems, by the verifier, and how well the reward model orders or labels samples
@@ -49,13 +49,13 @@ COUNTDOWN = Task(WARM, TRAIN, TEST, "countdown")
 
 
 def warm_arithmetic():
-    """A model that knows the steps of four-number arithmetic and often slips."""
+    """A model that knows the steps of three-number arithmetic, whose order is always one, and often slips."""
     folder = FOLDER / "arithmetic"
     empty_folder(folder)
     task = Task(folder / "warm/final", folder / "train.jsonl", folder / "test.jsonl", "numeric")
     shown, start = folder / "demonstrations.jsonl", folder / "start"
-    sizes = ("--num_operands", 4, "--max_value", 9)
-    cohort("data", "arithmetic", *sizes, "--count", 20000, "--solution_success", 0.5, "--output", shown)
+    sizes = ("--num_operands", 3, "--max_value", 8)
+    cohort("data", "arithmetic", *sizes, "--count", 5000, "--solution_success", 0.6, "--output", shown)
     cohort("data", "arithmetic", *sizes, "--count", 4000, "--seed", 1, "--output", task.train)
     cohort("data", "arithmetic", *sizes, "--count", 512, "--split", "test", "--output", task.test)
     model = ("--config", RECIPES / "config.json", "--tokenizer", RECIPES)
@@ -92,7 +92,7 @@ def preferences(groups):
 
 def labelled_steps(groups):
     """Each completion's lines, which are right where the worked solution has the same."""
-    for row in {(row["prompt"], row["completion"]): row for group in groups for row in group}.values():
+    for row in itertools.chain(*groups):
         lines, truth = row["completion"].split("\n"), row["solution"].split("\n")
         if all(line.strip() for line in lines):
             labels = [i < len(truth) and line == truth[i] for i, line in enumerate(lines)]
@@ -114,8 +114,8 @@ def fit(run, kind, base, rows, earlier, steps):
     return run / "final", path, 100 * read(run / "metrics.jsonl")[-1]["eval_accuracy"]
 
 
-def iterate(kind, task, make_rows, rounds, steps, *options):
-    """Rounds of sampling, fitting and training; the figures of each."""
+def iterate(kind, task, make_rows, rounds, steps, fit_steps, *options):
+    """Rounds of sampling, fitting (for so many steps at first and later) and training; the figures of each."""
     measure = {"data": task.test, "verifier": task.verifier}
     policy, reward, earlier = task.warm, task.warm, []
     yield {
@@ -126,8 +126,9 @@ def iterate(kind, task, make_rows, rounds, steps, *options):
     for number in range(1, rounds + 1):
         name = f"{kind}-{number}"
         rows = list(make_rows(judged_samples(task, name, policy, number, 8)))
-        fit_steps = 400 if number == 1 else 150
-        reward, path, agreement = fit(FOLDER / f"{name}-reward", kind, reward, rows, earlier, fit_steps)
+        reward, path, agreement = fit(
+            FOLDER / f"{name}-reward", kind, reward, rows, earlier, fit_steps[number > 1]
+        )
         earlier.append(path)
         judge = ("--reward.0.name", "learnt", "--reward.0.type", kind, "--reward.0.path", reward)
         run = FOLDER / f"{name}-policy"
@@ -145,12 +146,12 @@ def iterate(kind, task, make_rows, rounds, steps, *options):
 
 
 def reward_model():
-    return iterate("model", COUNTDOWN, preferences, 3, 150)
+    return iterate("model", COUNTDOWN, preferences, 3, 150, (400, 150))
 
 
 def process_reward_model():
     options = ("--supervision", "process", "--temperature", 1.0)
-    return iterate("process", warm_arithmetic(), labelled_steps, 3, 100, *options)
+    return iterate("process", warm_arithmetic(), labelled_steps, 4, 50, (1000, 300), *options)
 
 
 RUNS = {"reward_model": reward_model, "process_reward_model": process_reward_model}
