@@ -21,6 +21,16 @@ divided:
 - Variables are real, and two expressions are equal that agree wherever both are real and defined. i is the imaginary
   unit, e Euler's number, an odd root of a negative number is real, ln is natural.
 - 3 1/2 with a proper fraction is the mixed number 7/2.
+- Measures of one kind in falling units are a sum (3 hours 20 minutes); a number without a unit may mean any of them.
+- 3:30 against another time is a time, else a ratio; ratios of three parts are equal up to scale; 6/12/2020 is a date.
+- f, g, h before a bracket are unknown functions, and m in "10 m" a unit, unless either text uses the letter as a variable.
+- Three capitals and more and Roman numerals are names. Two capitals are a product.
+- Every plus-minus stands for itself, unless a minus-plus stands beside it.
+- An equation gives the value of what is named on its left without numbers: AB = 5, f(2) = 4, x + y = 7, not 2x = 7.
+- Of "exact, approximately rounded" the first side counts.
+- Values of x, y, z and a, b, c come in this order, of other names as written; x_1 and x_2 have no order.
+- 2e-1 is 2e - 1; a decimal point, two digits or a digit from 5 on make an exponent of ten.
+- In floors and ceilings n, m, k and N are integers.
 - Texts are compared without case, quotes, outer spaces and the last full stop; a letter of choice may stand in
   parentheses.
 - Of a completion that holds </think>, the text behind it decides; of several boxes or answer tags the last.

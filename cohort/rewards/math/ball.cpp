@@ -18,9 +18,20 @@ struct Caches {
   ~Caches() { flint_cleanup(); }
 };
 
+// A point of many sizes and both signs, in the last third an integer.
+Fraction draw_wide(const std::string& name, Point point) {
+  constexpr int64_t kSizes[] = {4, 10, 30, 100, 300, 1000, 10'000, 1'000'000};
+  const uint64_t bits = random_bits(kSeed, {fnv1a(name), point});
+  const int64_t size = kSizes[point % 8];
+  const int64_t sign = (bits >> 60) % 2 == 1 ? -1 : 1;
+  if (point >= kFirstIntegerPoint) return Fraction(sign * static_cast<int64_t>(bits % (size + 1)));
+  return Fraction(sign * (static_cast<int64_t>(bits % 1000) + 13)) * Fraction(size) / Fraction(1024);
+}
+
 // The first points are positive, so that roots and logarithms are real; the others are of mixed signs and
 // sizes.
 Fraction draw(const std::string& name, Point point) {
+  if (point >= kFirstWidePoint) return draw_wide(name, point);
   constexpr int64_t kScales[] = {3, 1, 12, 1, 3, 100};  // of |x|, the second below 1
   const uint64_t bits = random_bits(kSeed, {fnv1a(name), point});
   const int64_t numerator = static_cast<int64_t>(bits % 1000) + 13;
@@ -129,9 +140,25 @@ class Evaluator {
       acb_exp(result.get(), exponent.get(), precision_);
       return result;
     }
-    const Ball base = evaluate(node.children[0]);
+    Ball base = evaluate(node.children[0]);
+    if (acb_is_real(base.get()) && arb_is_negative(acb_realref(base.get()))) {
+      const int sign = sign_of_odd_root(node.children[1]);
+      if (sign != 0) {
+        acb_neg(base.get(), base.get());
+        acb_pow(result.get(), base.get(), exponent.get(), precision_);
+        if (sign < 0) acb_neg(result.get(), result.get());
+        return result;
+      }
+    }
     acb_pow(result.get(), base.get(), exponent.get(), precision_);
     return watched(std::move(result), acb_is_real(base.get()) && acb_is_real(exponent.get()));
+  }
+
+  // The sign that (-x)^(p/q) has with an odd q above 1; 0 for other exponents, where it is complex or plain.
+  int sign_of_odd_root(NodeId exponent) const {
+    const ExactValue value = evaluate_exactly(tree_, exponent, reading_);
+    if (!value.is_ok() || value.value.is_integer() || !fmpz_is_odd(fmpq_denref(value.value.get()))) return 0;
+    return fmpz_is_odd(fmpq_numref(value.value.get())) ? -1 : 1;
   }
 
   Ball call(const Node& node) {

@@ -38,25 +38,18 @@ void factorial(acb_ptr result, acb_srcptr x, slong precision) {
 }
 
 Function find_function(std::string_view name) {
-  static const std::unordered_map<std::string_view, Function> functions = {{"sin", acb_sin},
-                                                                           {"cos", acb_cos},
-                                                                           {"tan", acb_tan},
-                                                                           {"cot", acb_cot},
-                                                                           {"sec", acb_sec},
-                                                                           {"csc", acb_csc},
-                                                                           {"arcsin", acb_asin},
-                                                                           {"arccos", acb_acos},
-                                                                           {"arctan", acb_atan},
-                                                                           {"sinh", acb_sinh},
-                                                                           {"cosh", acb_cosh},
-                                                                           {"tanh", acb_tanh},
-                                                                           {"ln", acb_log},
-                                                                           {"sqrt", acb_sqrt},
-                                                                           {"abs", absolute},
-                                                                           {"floor", round_down},
-                                                                           {"ceil", round_up},
-                                                                           {"factorial", factorial},
-                                                                           {"arccot", reciprocal_tangent}};
+  static const std::unordered_map<std::string_view, Function> functions = {
+      {"sin", acb_sin},         {"cos", acb_cos},
+      {"tan", acb_tan},         {"cot", acb_cot},
+      {"sec", acb_sec},         {"csc", acb_csc},
+      {"arcsin", acb_asin},     {"arccos", acb_acos},
+      {"arctan", acb_atan},     {"sinh", acb_sinh},
+      {"cosh", acb_cosh},       {"tanh", acb_tanh},
+      {"arcsinh", acb_asinh},   {"arccosh", acb_acosh},
+      {"arctanh", acb_atanh},   {"ln", acb_log},
+      {"sqrt", acb_sqrt},       {"abs", absolute},
+      {"floor", round_down},    {"ceil", round_up},
+      {"factorial", factorial}, {"arccot", reciprocal_tangent}};
   const auto found = functions.find(name);
   return found == functions.end() ? nullptr : found->second;
 }

@@ -1,5 +1,9 @@
 #include "cohort/rewards/math/equivalence.h"
 
+#include <algorithm>
+#include <cctype>
+#include <unordered_map>
+
 #include "cohort/core/str.h"
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/parser.h"
@@ -21,21 +25,78 @@ std::string squeezed(std::string_view text) {
 
 struct Answer {
   std::optional<std::string> words;
+  std::string letters;  // of an answer that is three letters and more alone, in small ones
   std::optional<Expression> expression;
   std::optional<ParseFailure> failure;
 };
 
-Answer read(std::string_view text) {
+// A sentence that says a value: its LaTeX, or nothing.
+std::optional<std::string> find_value_of_words(const std::string& words) {
+  static const std::unordered_map<std::string_view, std::string_view> values = {
+      {"all real numbers", "\\mathbb{R}"},
+      {"all reals", "\\mathbb{R}"},
+      {"all real x", "\\mathbb{R}"},
+      {"no solution", "\\emptyset"},
+      {"no solutions", "\\emptyset"},
+      {"no real solution", "\\emptyset"},
+      {"no real solutions", "\\emptyset"},
+      {"empty set", "\\emptyset"},
+      {"infinity", "\\infty"},
+      {"zero", "0"},
+      {"one", "1"},
+      {"two", "2"},
+      {"three", "3"},
+      {"four", "4"},
+      {"five", "5"},
+      {"six", "6"},
+      {"seven", "7"},
+      {"eight", "8"},
+      {"nine", "9"},
+      {"ten", "10"},
+      {"eleven", "11"},
+      {"twelve", "12"},
+      {"one hundred", "100"},
+      {"one thousand", "1000"},
+      {"one million", "1000000"},
+      {"one half", "\\frac12"}};
+  const auto found = values.find(words);
+  if (found != values.end()) return std::string(found->second);
+  if (words.starts_with("usd ") && words.find_first_not_of("0123456789.,", 4) == std::string::npos)
+    return str("\\$", words.substr(4));
+  for (std::string_view exception : {"all real numbers except ", "all reals except "}) {
+    const std::string_view rest = std::string_view(words).substr(std::min(exception.size(), words.size()));
+    if (words.starts_with(exception) && rest.find_first_not_of("0123456789-.") == std::string_view::npos)
+      return str("\\mathbb{R}\\setminus\\{", rest, "\\}");
+  }
+  return std::nullopt;
+}
+
+std::string lone_letters(std::string_view text) {
+  std::string letters;
+  for (char c : trim(text)) {
+    if (!std::isalpha(static_cast<unsigned char>(c))) return {};
+    letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return letters.size() < 3 ? std::string() : letters;
+}
+
+// `others` are letters that the other answer uses as variables.
+Answer read(std::string_view text, const Names& others = {}) {
   Answer answer;
   answer.words = find_words(text);
-  if (answer.words == "all real numbers" || answer.words == "all reals") {
+  if (answer.words == "dne") answer.words = "does not exist";
+  std::optional<std::string> value;
+  if (answer.words) value = find_value_of_words(*answer.words);
+  if (value) {
     answer.words.reset();
-    text = "\\mathbb{R}";
+    text = *value;
   }
   if (answer.words) return answer;
+  answer.letters = lone_letters(text);
   const std::optional<char> choice = find_choice(text);
   ParseFailure failure;
-  const std::optional<Expression> parsed = parse(choice ? std::string_view(&*choice, 1) : text, failure);
+  const std::optional<Expression> parsed =
+      parse(choice ? std::string_view(&*choice, 1) : text, failure, others);
   if (!parsed) {
     answer.failure = failure;
     return answer;
@@ -44,6 +105,8 @@ Answer read(std::string_view text) {
     answer.expression = resolve_signs(*parsed);
   } catch (const TreeLimit&) {
     answer.failure = ParseFailure{ParseFailure::Kind::kTooLarge, "too many plus-minus signs"};
+  } catch (const ParseFailure& thrown) {
+    answer.failure = thrown;
   }
   return answer;
 }
@@ -53,6 +116,12 @@ Verdict compare_read(const Answer& gold, const Answer& answer) {
     return *gold.words == *answer.words ? equal("the same words") : unequal("different words");
   }
   if (gold.words || answer.words) return unequal("words and a value");
+  // A short word in a text font against plain letters, which alone are a product.
+  for (const auto& [word, plain] : {std::pair{&gold, &answer}, std::pair{&answer, &gold}}) {
+    const Node& node = word->expression->tree[word->expression->root];
+    if (plain->letters.empty() || node.kind != Kind::kSymbol || node.text.size() < 3) continue;
+    if (plain->letters == node.text) return equal("the same word");
+  }
   Work work;
   return compare({&gold.expression->tree, gold.expression->root},
                  {&answer.expression->tree, answer.expression->root}, work);
@@ -62,9 +131,10 @@ void write_prefix(const Tree& tree, NodeId id, std::string& out) {
   constexpr const char* kNames[] = {
       "",       "",      "unit ",        "add",     "negate", "multiply",  "divide",
       "power",  "",      "plus-minus",   "tuple ",  "set",    "such that", "list ",
-      "matrix", "union", "intersection", "without", "in",     "relation "};
+      "matrix", "union", "intersection", "without", "in",     "relation ", "ratio "};
   const Node& node = tree[id];
   out += kNames[static_cast<int>(node.kind)];
+  if ((node.kind == Kind::kDivide || node.kind == Kind::kSetBuilder) && !node.text.empty()) out += " ";
   out += node.text;
   if (node.children.empty()) return;
   for (size_t i = 0; i < node.children.size(); ++i) {
@@ -80,7 +150,8 @@ Judgement judge(std::string_view gold, std::string_view answer) {
   if (gold.size() <= kMaxAnswerBytes && trim(gold) == trim(answer) && !trim(gold).empty()) {
     return {equal("the same text"), std::nullopt, std::nullopt};
   }
-  const Answer gold_answer = read(gold), other = read(answer);
+  // What one of the two uses as a variable is none of a function or a unit in the other.
+  const Answer gold_answer = read(gold, variables_of(answer)), other = read(answer, variables_of(gold));
   if (!gold_answer.failure && !other.failure) {
     // In an order of their own, so that the limit of work cannot make the verdict depend on who is the gold.
     const bool is_first = gold <= answer;

@@ -15,4 +15,10 @@ struct Reading {
 /// Where the variables lie: a number of a point, which stands for values drawn with a fixed seed.
 using Point = uint64_t;
 
+/// From here to kEndOfPoints, points have many sizes and both signs; those from kFirstIntegerPoint on are
+/// integers.
+constexpr Point kFirstWidePoint = 16;
+constexpr Point kFirstIntegerPoint = 48;
+constexpr Point kEndOfPoints = 72;
+
 }  // namespace cohort::math

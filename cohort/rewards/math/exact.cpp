@@ -22,9 +22,15 @@ ExactValue quotient(const Fraction& a, const Fraction& b) {
   return bounded(a / b);
 }
 
-// The exact n-th root of a fraction that is not negative, where it is rational.
+// The exact n-th root of a fraction, where it is rational: of a negative one where n is odd.
 ExactValue root(const Fraction& value, int64_t n) {
-  if (n < 1 || n > kMaxBits || value.sign() < 0) return {};
+  if (n < 1 || n > kMaxBits) return {};
+  if (value.sign() < 0) {
+    if (n % 2 == 0) return {};
+    ExactValue positive = root(Fraction() - value, n);
+    positive.value = Fraction() - positive.value;
+    return positive;
+  }
   Fraction result;
   const bool is_exact = fmpz_root(fmpq_numref(result.get()), fmpq_numref(value.get()), n) &&
                         fmpz_root(fmpq_denref(result.get()), fmpq_denref(value.get()), n);

@@ -1,13 +1,17 @@
 #include "cohort/rewards/math/grammar.h"
 
+#include <algorithm>
+
 #include "cohort/core/str.h"
 #include "cohort/rewards/answer_text.h"
-#include "cohort/rewards/math/units.h"
+#include "cohort/rewards/math/exact.h"
 
 namespace cohort::math {
 namespace {
 
 using FailureKind = ParseFailure::Kind;
+
+constexpr char kRounded = '~';
 
 // The letter that a kRelation stores for an operator; 0 for other tokens.
 char relation_letter(const Token& token) {
@@ -15,7 +19,19 @@ char relation_letter(const Token& token) {
   if (token.text == "=" || token.text == "<" || token.text == ">") return token.text[0];
   if (token.text == "<=") return 'l';
   if (token.text == ">=") return 'g';
+  if (token.text == "approx") return kRounded;
   return token.text == "!=" ? 'n' : '\0';
+}
+
+bool is_constant(const Tree& tree, NodeId id) {
+  if (tree.is(id, Kind::kSymbol)) {
+    const std::string& name = tree[id].text;
+    return name == "pi" || name == "e" || name == "i";
+  }
+  if (tree.is(id, Kind::kCall) && is_unknown_function(tree[id].text)) return false;
+  const std::vector<NodeId>& children = tree[id].children;
+  return std::all_of(children.begin(), children.end(),
+                     [&](NodeId child) { return is_constant(tree, child); });
 }
 
 }  // namespace
@@ -31,35 +47,57 @@ void Grammar::expect(std::string_view text) {
   if (!consume(text)) fail(str(text, " is missing"));
 }
 
+Grammar::Grammar(std::vector<Token> tokens, const Names& variables)
+    : tokens_(std::move(tokens)), variables_(variables) {
+  std::vector<size_t> units;
+  for (size_t i = 0; i < tokens_.size(); ++i) {
+    if (may_be_unit_letter(tokens_, i) && variables.count(tokens_[i].text) == 0) units.push_back(i);
+  }
+  for (size_t i : units) tokens_[i].kind = TokenKind::kText;
+}
+
 Expression Grammar::parse_all() {
+  while (peek().text == "=" || peek().text == "approx") {
+    if (peek(1).kind == TokenKind::kEnd) break;
+    ++position_;
+  }
   const NodeId root = list();
   consume(".");
   if (peek().kind != TokenKind::kEnd) fail("unexpected text");
   return {std::move(tree_), root};
 }
 
-NodeId Grammar::list() {
-  std::vector<NodeId> items = {relation()};
-  std::string connector = ",";
-  while (is(",") || is(";") || is("and") || is("or")) {
-    while (is(",") || is(";") || is("and") || is("or")) {
-      if (peek().text.size() > 1) connector = peek().text;
-      ++position_;
-    }
-    items.push_back(relation());
-  }
-  return items.size() == 1 ? items[0] : add(Kind::kList, connector, std::move(items));
-}
-
 NodeId Grammar::relation() {
+  if (const std::optional<NodeId> point = named_point()) return *point;
   const std::string name = definition_name();
   std::vector<NodeId> operands = {name.empty() ? sets() : add(Kind::kSymbol, name)};
   if (consume("in")) return add(Kind::kMember, "", {operands[0], sets()});
+  if (consume("equiv")) return congruence(operands[0], sets());
   std::string letters;
   while (const char letter = relation_letter(peek())) {
     ++position_;
     letters += letter;
     operands.push_back(sets());
+  }
+  if (letters == "=" && is("pmod")) return congruence(operands[0], operands[1]);
+  if (is("pmod")) throw ParseFailure{FailureKind::kUnsupported, "\\pmod is beyond this verifier here"};
+  return exact_part(std::move(letters), std::move(operands));
+}
+
+// x \equiv 2 \pmod 5.
+NodeId Grammar::congruence(NodeId left, NodeId right) {
+  if (!consume("pmod")) fail("a modulus is missing");
+  return add(Kind::kRelation, "m", {left, right, is("{") ? brace_group() : primary()});
+}
+
+// A relation without what is only rounded: of 2/3 = 0.66... approx 0.667 the first sides, of x approx 0.667
+// both.
+NodeId Grammar::exact_part(std::string letters, std::vector<NodeId> operands) {
+  if (!letters.empty() && letters[0] == kRounded && !is_constant(tree_, operands[0])) letters[0] = '=';
+  const size_t rounded = letters.find(kRounded);
+  if (rounded != std::string::npos) {
+    letters.resize(rounded);
+    operands.resize(rounded + 1);
   }
   return letters.empty() ? operands[0] : add(Kind::kRelation, letters, std::move(operands));
 }
@@ -91,17 +129,24 @@ NodeId Grammar::sets() {
 }
 
 NodeId Grammar::sum() {
-  std::vector<NodeId> terms = {product()};
+  std::vector<NodeId> terms = {ratio()};
   while (true) {
+    // Of a set, a minus takes another one away.
+    const bool is_set = terms.size() == 1 && tree_.is(terms[0], Kind::kSymbol, "reals");
     if (consume("+")) {
-      terms.push_back(product());
+      terms.push_back(ratio());
     } else if (consume("-")) {
-      terms.push_back(add(Kind::kNegate, "", {product()}));
+      const NodeId term = ratio();
+      if (is_set) {
+        terms[0] = add(Kind::kDifference, "", {terms[0], term});
+      } else {
+        terms.push_back(add(Kind::kNegate, "", {term}));
+      }
     } else if (is("+-") || is("-+")) {
       const std::string sign = peek().text.substr(0, 1);
       ++position_;
       const NodeId left = join(Kind::kAdd, std::move(terms));
-      terms = {add(Kind::kPlusMinus, sign, {left, product()})};
+      terms = {add(Kind::kPlusMinus, sign, {left, ratio()})};
     } else {
       return join(Kind::kAdd, std::move(terms));
     }
@@ -121,8 +166,8 @@ bool Grammar::starts_operand() const {
     case TokenKind::kFunction:
       return true;
     case TokenKind::kStructure:
-      return token.text != "choose" && token.text != "over" && token.text != "\\" && token.text != "rfloor" &&
-             token.text != "rceil" && token.text.substr(0, 4) != "end ";
+      return token.text != "choose" && token.text != "over" && token.text != "pmod" && token.text != "\\" &&
+             token.text != "rfloor" && token.text != "rceil" && token.text.substr(0, 4) != "end ";
     case TokenKind::kPunctuation:
       break;
   }
@@ -134,57 +179,53 @@ bool Grammar::starts_operand() const {
 NodeId Grammar::product() {
   std::vector<NodeId> factors = {unary()};
   while (true) {
-    if (consume("*")) {
-      factors.push_back(unary());
-    } else if (is("/") || (is(":") && !is_in_set_)) {
+    if (is("*") || is("times")) {
+      const bool is_cross = is("times");
       ++position_;
+      const NodeId right = unary();
+      if (is_cross && is_vector(factors.back()) && is_vector(right)) {
+        factors = {add(Kind::kCall, "cross", {join(Kind::kMultiply, std::move(factors)), right})};
+      } else {
+        factors.push_back(right);
+      }
+    } else if (consume("/")) {
       const NodeId left = join(Kind::kMultiply, std::move(factors));
       factors = {divisor(left)};
     } else if (peek().kind == TokenKind::kText) {
       const NodeId left = join(Kind::kMultiply, std::move(factors));
-      factors = {measured(left)};
+      factors = {measured_sum(left)};
+    } else if (is_restatement()) {
+      factors = {restated(join(Kind::kMultiply, std::move(factors)))};
     } else if (starts_operand()) {
       factors.push_back(power());
     } else {
-      return join(Kind::kMultiply, std::move(factors));
+      return scaled_matrix(std::move(factors));
     }
   }
 }
 
-// What follows a slash. Behind a unit, a letter may be a unit too: km/h.
-NodeId Grammar::divisor(NodeId left) {
-  const bool is_unit = position_ >= 2 && tokens_[position_ - 2].kind == TokenKind::kText &&
-                       peek().kind == TokenKind::kSymbol && is_unit_name(peek().text);
-  if (!is_unit) return add(Kind::kDivide, "", {left, unary()});
-  const NodeId unit = add(Kind::kUnit, peek().text);
-  ++position_;
-  return add(Kind::kDivide, "", {left, raised(unit)});
+// Of two vectors the sign \times makes another product than \cdot.
+bool Grammar::is_vector(NodeId id) const {
+  return tree_.is(id, Kind::kSymbol) && tree_[id].text.starts_with("vec ");
 }
 
-// `value` with the words behind it: 5 million square feet.
-NodeId Grammar::measured(NodeId value) {
-  constexpr size_t kMaxUnitBytes = 40;
-  const Token& before = tokens_[position_ - 1];
-  const bool follows_number = before.kind == TokenKind::kNumber || before.text == "}" || before.text == ")";
-  std::string text;
-  while (peek().kind == TokenKind::kText) {
-    text += text.empty() ? "" : " ";
-    text += peek().text;
-    ++position_;
+// Does the rest say the value again in brackets, as (50%) behind 1/2?
+bool Grammar::is_restatement() const {
+  constexpr size_t kMaxTokensOfValue = 12;
+  if (!is("(")) return false;
+  for (size_t offset = 1; offset < kMaxTokensOfValue; ++offset) {
+    if (is(")", offset)) return is("%", offset - 1) && ends_value(offset + 1);
+    if (is("(", offset)) return false;
   }
-  const auto first_word = [&text] { return std::string_view(text).substr(0, text.find(' ')); };
-  while (const auto number = find_number_word(first_word())) {
-    value = add(Kind::kMultiply, "", {value, add(Kind::kNumber, std::string(*number))});
-    text = trim(std::string_view(text).substr(first_word().size()));
-  }
-  if (text.empty()) return value;
-  if (text == "percent" || text == "per cent") {
-    return add(Kind::kDivide, "", {value, add(Kind::kNumber, "100")});
-  }
-  const bool may_be_new = follows_number && !starts_operand() && !is_arithmetic_word(first_word());
-  if (text.size() > kMaxUnitBytes || (!is_unit_name(text) && !may_be_new)) fail("words");
-  if (text == "degrees") text = "degree";
-  return add(Kind::kMultiply, "", {value, raised(add(Kind::kUnit, text))});
+  return false;
+}
+
+// `value`, where what is said again in brackets agrees.
+NodeId Grammar::restated(NodeId value) {
+  const NodeId again = bracketed();
+  const ExactValue first = evaluate_exactly(tree_, value), second = evaluate_exactly(tree_, again);
+  if (!first.is_ok() || !second.is_ok() || !(first.value == second.value)) fail("two values that differ");
+  return value;
 }
 
 NodeId Grammar::unary() {
@@ -216,14 +257,28 @@ bool Grammar::take_degree_sign() {
   return true;
 }
 
+// The raised letters of 5^{th}.
+bool Grammar::take_ordinal() {
+  if (!is("^")) return false;
+  const size_t place = is("{", 1) ? 2 : 1;
+  const std::string& text = peek(place).text;
+  const bool is_ending = text == "th" || text == "st" || text == "nd" || text == "rd";
+  if (peek(place).kind != TokenKind::kText || !is_ending || (place == 2 && !is("}", 3))) return false;
+  position_ += place == 2 ? 4 : 2;
+  return true;
+}
+
 // `base` with what stands behind it: exponents, factorials, percent and degree signs.
 NodeId Grammar::raised(NodeId base) {
   while (true) {
-    if (take_degree_sign()) {
+    if (take_ordinal()) {
+      continue;
+    } else if (take_degree_sign()) {
       const bool has_scale = peek().text == "C" || peek().text == "F";
       const std::string unit = has_scale ? "degree " + peek().text : "degree";
       position_ += has_scale;
       base = add(Kind::kMultiply, "", {base, add(Kind::kUnit, unit)});
+      if (!has_scale) base = with_minutes(base);
     } else if (consume("^")) {
       base = add(Kind::kPower, "", {base, exponent()});
     } else if (consume("!")) {
@@ -252,12 +307,24 @@ NodeId Grammar::exponent() {
   return result;
 }
 
-std::optional<Expression> parse(std::string_view text, ParseFailure& failure) {
+Names variables_of(std::string_view text) {
+  if (text.size() > kMaxAnswerBytes) return {};
+  try {
+    return find_variables(tokenize(text));
+  } catch (const ParseFailure&) {
+    return {};
+  }
+}
+
+std::optional<Expression> parse(std::string_view text, ParseFailure& failure, const Names& others) {
   try {
     if (text.size() > kMaxAnswerBytes) {
       throw ParseFailure{FailureKind::kTooLarge, str("more than ", kMaxAnswerBytes, " bytes")};
     }
-    return Grammar(tokenize(text)).parse_all();
+    std::vector<Token> tokens = tokenize(text);
+    Names variables = find_variables(tokens);
+    variables.insert(others.begin(), others.end());
+    return Grammar(std::move(tokens), variables).parse_all();
   } catch (const TreeLimit&) {
     failure = {FailureKind::kTooLarge,
                str("deeper than ", Tree::kMaxDepth, " or more than ", Tree::kMaxNodes, " nodes")};

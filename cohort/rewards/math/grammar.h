@@ -2,7 +2,8 @@
 //   list      relation {(, ; and or) relation}
 //   relation  sets {(= < > <= >= !=) sets}, or sets "in" sets
 //   sets      sum {(union, intersection, minus) sum}
-//   sum       product {(+ - plus-minus) product}
+//   sum       ratio {(+ - plus-minus) ratio}
+//   ratio     product {: product}, or a time or a date
 //   product   unary {(* / or nothing) unary}, and units
 //   unary     {+ -} power
 //   power     primary {^ exponent, ! % degree}
@@ -13,13 +14,15 @@
 #include <utility>
 #include <vector>
 
+#include "cohort/rewards/math/letters.h"
 #include "cohort/rewards/math/parser.h"
 
 namespace cohort::math {
 
 class Grammar {
  public:
-  explicit Grammar(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
+  /// Letters among `variables` are variables, whatever else they could be.
+  Grammar(std::vector<Token> tokens, const Names& variables);
 
   /// The whole text. Throws ParseFailure and TreeLimit.
   Expression parse_all();
@@ -28,22 +31,65 @@ class Grammar {
   // grammar.cpp: operators.
   NodeId list();
   NodeId relation();
+  NodeId congruence(NodeId left, NodeId right);
+  NodeId exact_part(std::string letters, std::vector<NodeId> operands);
   NodeId sets();
   NodeId sum();
   NodeId product();
-  NodeId divisor(NodeId left);
+  bool is_vector(NodeId id) const;
+  bool is_restatement() const;
+  NodeId restated(NodeId value);
   NodeId unary();
   NodeId power();
   NodeId raised(NodeId base);
   NodeId exponent();
-  NodeId measured(NodeId value);
   bool take_degree_sign();
+  bool take_ordinal();
+
+  // lists.cpp: what commas, "and" and "or" join.
+  NodeId joined(std::vector<NodeId> items, const std::vector<std::string>& connectors);
+  NodeId logic(std::vector<NodeId> items, const std::vector<std::string>& connectors);
+  std::optional<std::string> assigned_name(NodeId item) const;
+  bool are_assignments(const std::vector<NodeId>& items) const;
+  std::vector<std::vector<NodeId>> find_groups(const std::vector<NodeId>& items,
+                                               const std::vector<std::string>& connectors) const;
+  NodeId set_builder(NodeId head, NodeId condition);
+  std::optional<NodeId> integers_between(NodeId variable, bool is_natural, NodeId condition);
+  std::optional<int64_t> small_integer(NodeId id) const;
+  NodeId integer(int64_t value);
+  void fill_range(std::vector<NodeId>& items, size_t gap);
+
+  // quantities.cpp: units, times, dates, ratios.
+  NodeId ratio();
+  std::optional<NodeId> time_of_day();
+  std::optional<NodeId> calendar_date();
+  NodeId divisor(NodeId left);
+  NodeId measured_sum(NodeId value);
+  NodeId measured(NodeId value);
+  bool is_next_smaller(NodeId term, const std::string& name) const;
+  NodeId with_minutes(NodeId degrees);
+  NodeId currency(std::string_view name);
+  bool ends_value(size_t offset) const;
+
+  // names.cpp: letters that are no variables.
+  NodeId symbol();
+  NodeId words();
+  NodeId function_value();
+  std::optional<NodeId> combinations(const std::string& name);
+  std::optional<std::string> probability();
+  std::optional<NodeId> named_point();
+  std::optional<NodeId> derivative();
+  NodeId angle(std::string_view kind);
+  NodeId accented(std::string_view accent);
+  NodeId number_set();
+  std::string subscript();
+  std::string take_group_text();
+  std::string group_text(size_t& offset) const;
+  std::string definition_name();
 
   // operands.cpp: what operators join.
   NodeId primary();
   NodeId number();
-  NodeId symbol();
-  NodeId words();
   NodeId punctuation();
   NodeId structure();
   NodeId call();
@@ -52,26 +98,23 @@ class Grammar {
   NodeId bracketed();
   NodeId set_braces();
   NodeId absolute_value();
-  NodeId currency(std::string_view name);
 
   // notation.cpp: LaTeX commands with arguments.
   NodeId fraction();
   NodeId square_root();
   NodeId binomial();
   NodeId rounded(std::string_view name, std::string_view close);
-  NodeId accented(std::string_view accent);
-  NodeId number_set();
   NodeId matrix();
+  bool has_matrix(NodeId id) const;
+  NodeId scaled_matrix(std::vector<NodeId> factors);
   NodeId tex_argument();
   NodeId plain_number();
   bool mixed_fraction_follows() const;
   NodeId scientific(const std::string& text);
-  NodeId repeating(const std::string& text);
+  std::optional<NodeId> repeating(const std::string& text);
   NodeId based(const std::string& digits);
-  std::string subscript();
-  std::string take_group_text();
+  NodeId in_base(const std::string& digits, const std::string& base);
   std::optional<std::string> digit_argument(size_t& offset) const;
-  std::string definition_name();
 
   /// What a bracket opens anew and its end restores.
   class Scope {
@@ -121,6 +164,7 @@ class Grammar {
   static constexpr size_t kMaxDigits = 1000;
 
   std::vector<Token> tokens_;
+  const Names& variables_;
   size_t position_ = 0;
   Tree tree_;
   int nesting_ = 0;

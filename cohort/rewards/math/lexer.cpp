@@ -5,8 +5,10 @@
 
 #include "cohort/core/str.h"
 #include "cohort/rewards/answer_text.h"
+#include "cohort/rewards/math/letters.h"
+#include "cohort/rewards/math/plain_words.h"
+#include "cohort/rewards/math/spelling.h"
 #include "cohort/rewards/math/symbols.h"
-#include "cohort/rewards/math/units.h"
 
 namespace cohort::math {
 namespace {
@@ -140,15 +142,15 @@ class Lexer {
     push(TokenKind::kNumber, digits);
   }
 
-  // 1.5e3 and 2E-4. Euler's number is meant by 2e-4 within a formula, where nothing else says "exponent".
+  // 1.5e3 and 2E-4. In 2e-1 Euler's number is meant, where nothing else says "exponent".
   void append_exponent(std::string& digits) {
     if (at(0) != 'e' && at(0) != 'E') return;
     const bool has_sign = at(1) == '-' || at(1) == '+';
     const size_t length = num_digits(has_sign ? 2 : 1);
     if (length == 0) return;
     const size_t total = length + (has_sign ? 2 : 1);
-    const bool is_alone = tokens_.empty() && position_ + total == text_.size();
-    const bool is_clear = at(0) == 'E' || length > 1 || is_alone || digits.find('.') != std::string::npos;
+    const bool is_clear =
+        at(0) == 'E' || length > 1 || at(has_sign ? 2 : 1) >= '5' || digits.find('.') != std::string::npos;
     if (has_sign && !is_clear) return;
     digits += "e";
     digits += rest().substr(1, total - 1);
@@ -168,20 +170,6 @@ class Lexer {
     }
   }
 
-  // Is a unit, spelled as plain letters, possible here: behind a number or another unit? Letters that touch
-  // the number are variables where the text has others: 18km beside k^2.
-  bool may_be_unit() const {
-    if (tokens_.empty() || is_text_) return is_text_;
-    const bool has_variables = std::any_of(tokens_.begin(), tokens_.end(), [](const Token& token) {
-      return token.kind == TokenKind::kSymbol && token.text != "pi";
-    });
-    const bool is_term = at(0) == '+' || at(0) == '-' || at(0) == '=' || at(0) == '*' || at(0) == '(';
-    if ((has_variables || is_term) && !has_space_) return false;
-    const Token& last = tokens_.back();
-    if (last.kind == TokenKind::kNumber || last.kind == TokenKind::kText) return true;
-    return last.text == "}" && has_space_;
-  }
-
   // A function's name glued to its argument: sinx.
   bool push_glued_function(std::string_view run) {
     for (size_t length = run.size() > 2 ? run.size() - 2 : 1; length < run.size(); ++length) {
@@ -199,10 +187,16 @@ class Lexer {
     while (is_letter(at(length))) ++length;
     const std::string_view run = rest().substr(0, length);
     position_ += length;
+    const Surroundings place = {tokens_, rest(), has_space_, is_text_};
+    if (run == "in" && !may_be_unit(place)) return push(TokenKind::kPunctuation, "in");
+    if (const std::optional<MeasuringWord> word = find_measuring_word(run, place)) {
+      position_ += word->num_bytes;
+      if (!word->text.empty()) push(word->kind, word->text);
+      return;
+    }
     const std::optional<Command> known = find_word(run);
     if (known) return push_meaning(*known, false);
-    if (run == "in" && !may_be_unit()) return push(TokenKind::kPunctuation, "in");
-    if ((length > 1 || is_text_) && may_be_unit() && is_unit_name(run)) return push(TokenKind::kText, run);
+    if (is_capital_name(run)) return push(TokenKind::kSymbol, run);
     if (push_glued_function(run)) return;
     if (is_wordy(run)) return push(TokenKind::kText, run);
     for (char letter : run) push(TokenKind::kSymbol, std::string_view(&letter, 1));
@@ -285,9 +279,14 @@ class Lexer {
 
   void words(std::string_view content) {
     if (content == "e" || content == "i") return push(TokenKind::kSymbol, content);
+    const bool is_second = content == "sec" && !tokens_.empty() && tokens_.back().kind == TokenKind::kNumber;
     const std::optional<Command> known = find_word(content);
-    if (known) return push_meaning(*known, true);
-    push(TokenKind::kText, content, true);
+    if (known && !is_second) return push_meaning(*known, true);
+    const std::vector<std::string> texts = split_text(content);
+    if (texts.size() == 1) return push(TokenKind::kText, texts[0], true);
+    push(TokenKind::kText, texts[0], true);
+    push(TokenKind::kPunctuation, texts[1], true);
+    push(TokenKind::kText, texts[2], true);
   }
 
   void punctuation() {
@@ -314,7 +313,8 @@ class Lexer {
 
 std::vector<Token> tokenize(std::string_view text) {
   std::vector<Token> tokens;
-  Lexer(text, 0, false, tokens).run();
+  const std::string spelled = respell(text);
+  Lexer(spelled, 0, false, tokens).run();
   tokens.push_back({});
   return tokens;
 }

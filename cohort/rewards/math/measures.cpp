@@ -10,6 +10,7 @@ constexpr int64_t kMaxPower = 9;
 void collect(const Item& item, int power, Measure& measure) {
   switch (item.node().kind) {
     case Kind::kUnit:
+      measure.is_pound = item.node().text == "pound" || item.node().text == "pounds";
       for (const auto& [base, exponent] : find_unit(item.node().text).dimension) {
         measure.has_unit = true;
         measure.dimension[base] += exponent * power;
@@ -35,7 +36,45 @@ void collect(const Item& item, int power, Measure& measure) {
   }
 }
 
+// The unit behind a value; empty where none is.
+std::string last_unit(const Item& item) {
+  if (!item.is(Kind::kMultiply)) return {};
+  const Item last = item.child(item.size() - 1);
+  return last.is(Kind::kUnit) ? last.node().text : std::string();
+}
+
 }  // namespace
+
+std::vector<std::string> find_summed_units(const Item& item) {
+  if (!item.is(Kind::kAdd)) return {};
+  std::vector<std::string> units;
+  bool are_different = false;
+  for (size_t i = 0; i < item.size(); ++i) {
+    units.push_back(last_unit(item.child(i)));
+    if (units.back().empty()) return {};
+    are_different = are_different || find_unit(units[i]).factor < find_unit(units[0]).factor ||
+                    find_unit(units[0]).factor < find_unit(units[i]).factor;
+  }
+  return are_different ? units : std::vector<std::string>();
+}
+
+bool has_summed_units(const Item& item) {
+  if (!find_summed_units(item).empty()) return true;
+  for (size_t i = 0; i < item.size(); ++i) {
+    if (has_summed_units(item.child(i))) return true;
+  }
+  return false;
+}
+
+Verdict compare_sum_of_units(const Item& sum, const Item& value) {
+  const ExactValue total = evaluate_exactly(*sum.tree, sum.id, {.converts_units = true});
+  const ExactValue plain = evaluate_exactly(*value.tree, value.id);
+  if (!total.is_ok() || !plain.is_ok()) return unequal("measures in several units and another value");
+  for (const std::string& unit : find_summed_units(sum)) {
+    if (plain.value * find_unit(unit).factor == total.value) return equal("the same in one of the units");
+  }
+  return unequal("different in every unit");
+}
 
 Measure find_measure(const Item& item) {
   Measure measure;

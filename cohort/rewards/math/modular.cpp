@@ -3,6 +3,7 @@
 #include "cohort/core/hash.h"
 #include "cohort/core/random.h"
 #include "cohort/rewards/math/exact.h"
+#include "cohort/rewards/math/letters.h"
 
 namespace cohort::math {
 namespace {
@@ -20,9 +21,11 @@ class Evaluator {
   std::optional<uint64_t> evaluate(NodeId id) {
     const Node& node = tree_[id];
     switch (node.kind) {
+      case Kind::kCall:
+        if (is_unknown_function(node.text)) return unknown_function(node);
+        [[fallthrough]];
       case Kind::kNumber:
       case Kind::kUnit:
-      case Kind::kCall:
         return residue(evaluate_exactly(tree_, id, reading_));
       case Kind::kSymbol:
         return symbol(node.text);
@@ -70,6 +73,17 @@ class Evaluator {
   std::optional<uint64_t> symbol(const std::string& name) const {
     if (name == "i" || name == "infinity" || name == "reals" || name == "empty set") return std::nullopt;
     return random_bits(kSeed, {fnv1a(name), point_}) % prime_;
+  }
+
+  // Any value that the arguments alone decide.
+  std::optional<uint64_t> unknown_function(const Node& node) {
+    uint64_t key = fnv1a(node.text);
+    for (NodeId child : node.children) {
+      const std::optional<uint64_t> argument = evaluate(child);
+      if (!argument) return std::nullopt;
+      key = random_bits(kSeed, {key, *argument});
+    }
+    return random_bits(kSeed, {key, point_}) % prime_;
   }
 
   template <typename Operation>

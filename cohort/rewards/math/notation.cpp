@@ -1,8 +1,28 @@
+#include <algorithm>
+
 #include "cohort/core/str.h"
 #include "cohort/rewards/math/fraction.h"
 #include "cohort/rewards/math/grammar.h"
 
 namespace cohort::math {
+namespace {
+
+// The digits that the end of `decimals` repeats: 3 of 1333, 42 of 4242. Empty where nothing repeats.
+std::string repeated_end(std::string_view decimals) {
+  constexpr size_t kMaxPeriod = 6;
+  for (size_t period = 1; period <= kMaxPeriod; ++period) {
+    const size_t num_times = period == 1 ? 3 : 2;
+    if (decimals.size() < period * num_times) continue;
+    const std::string_view last = decimals.substr(decimals.size() - period);
+    bool repeats = true;
+    for (size_t i = 1; i <= num_times; ++i)
+      repeats = repeats && decimals.substr(decimals.size() - i * period, period) == last;
+    if (repeats) return std::string(last);
+  }
+  return {};
+}
+
+}  // namespace
 
 NodeId Grammar::structure() {
   const std::string name = peek().text;
@@ -12,10 +32,15 @@ NodeId Grammar::structure() {
   if (name == "binom") return binomial();
   if (name == "lfloor") return rounded("floor", "rfloor");
   if (name == "lceil") return rounded("ceil", "rceil");
-  if (name == "overline" || name == "bar" || name == "vec" || name == "hat" || name == "tilde")
+  if (name == "overline" || name == "bar" || name == "vec" || name == "hat" || name == "tilde" ||
+      name == "dot")
     return accented(name);
+  if (name == "angle" || name == "triangle") return angle(name);
+  if (name == "ldots" || name == "pmod")
+    throw ParseFailure{ParseFailure::Kind::kUnsupported, str("\\", name, " is beyond this verifier here")};
   if (name == "mathbb") return number_set();
-  if (name == "$" || name == "euro" || name == "pounds" || name == "yen") return currency(name);
+  if (name == "$" || name == "euro" || name == "pounds" || name == "yen" || name == "rupees")
+    return currency(name);
   if (name.substr(0, 6) == "begin ") return matrix();
   --position_;
   fail("a value is missing");
@@ -42,6 +67,7 @@ NodeId Grammar::plain_number() {
 }
 
 NodeId Grammar::fraction() {
+  if (const std::optional<NodeId> name = derivative()) return *name;
   const NodeId numerator = tex_argument();
   return add(Kind::kDivide, "", {numerator, tex_argument()});
 }
@@ -64,63 +90,6 @@ NodeId Grammar::rounded(std::string_view name, std::string_view close) {
   return add(Kind::kCall, std::string(name), {content});
 }
 
-// The tokens of a group in braces as one text.
-std::string Grammar::take_group_text() {
-  expect("{");
-  std::string text;
-  for (int depth = 1; depth > 0; ++position_) {
-    if (peek().kind == TokenKind::kEnd) fail("a brace is not closed");
-    depth += is("{");
-    depth -= is("}");
-    if (depth > 0) text += peek().text;
-  }
-  return text;
-}
-
-// \overline{AB}, \vec v: a name of its own.
-NodeId Grammar::accented(std::string_view accent) {
-  if (is("{")) return add(Kind::kSymbol, str(accent, " ", take_group_text()));
-  if (peek().kind != TokenKind::kSymbol) fail("a letter is missing");
-  const std::string letter = peek().text;
-  ++position_;
-  return add(Kind::kSymbol, str(accent, " ", letter));
-}
-
-NodeId Grammar::number_set() {
-  std::string letter;
-  if (is("{")) {
-    letter = take_group_text();
-  } else {
-    letter = peek().text;
-    if (peek().kind != TokenKind::kSymbol) fail("a letter is missing");
-    ++position_;
-  }
-  return add(Kind::kSymbol, letter == "R" ? "reals" : "mathbb " + letter);
-}
-
-std::string Grammar::subscript() {
-  expect("_");
-  if (is("{")) return "_" + take_group_text();
-  if (peek().kind == TokenKind::kEnd || peek().kind == TokenKind::kPunctuation)
-    fail("a subscript is missing");
-  const std::string text = "_" + peek().text;
-  ++position_;
-  return text;
-}
-
-// The name in a definition such as f(x) = ..., empty where there is none.
-std::string Grammar::definition_name() {
-  constexpr size_t kMaxTokensOfName = 12;
-  if (peek().kind != TokenKind::kSymbol || !is("(", 1)) return {};
-  size_t length = 2;
-  while (length < kMaxTokensOfName && (peek(length).kind == TokenKind::kSymbol || is(",", length))) ++length;
-  if (length == 2 || !is(")", length) || !is("=", length + 1)) return {};
-  std::string name;
-  for (size_t i = 0; i <= length; ++i) name += peek(i).text;
-  position_ += length + 1;
-  return name;
-}
-
 // Digits, e and an exponent of any size.
 NodeId Grammar::scientific(const std::string& text) {
   const size_t e = text.find('e');
@@ -133,27 +102,61 @@ NodeId Grammar::scientific(const std::string& text) {
   return add(Kind::kMultiply, "", {add(Kind::kNumber, text.substr(0, e)), scale});
 }
 
-// 0.1\overline{6}.
-NodeId Grammar::repeating(const std::string& text) {
-  expect("overline");
-  const std::string digits = take_group_text();
-  if (digits.empty() || digits.size() + text.size() > 900 ||
+// 0.1\overline{6}, 0.1\bar6, 0.1(6) and 0.166...; nothing for a decimal that ends.
+std::optional<NodeId> Grammar::repeating(const std::string& text) {
+  constexpr size_t kMaxBytes = 900;
+  const size_t point = text.find('.');
+  if (point == std::string::npos) return std::nullopt;
+  std::string fixed = text, digits;
+  if (is("overline") || is("bar") || is("dot")) {
+    ++position_;
+    if (is("{")) {
+      digits = take_group_text();
+    } else if (peek().text.size() == 1) {
+      digits = peek().text;
+      ++position_;
+    }
+  } else if (is("(") && !peek().has_space && peek(1).kind == TokenKind::kNumber && is(")", 2)) {
+    digits = peek(1).text;
+    position_ += 3;
+  } else if (is("ldots") || (is(".") && is(".", 1))) {
+    while (consume(".") || consume("ldots")) continue;
+    digits = repeated_end(std::string_view(text).substr(point + 1));
+    if (digits.empty())
+      throw ParseFailure{ParseFailure::Kind::kUnsupported, "dots behind digits that do not repeat"};
+    fixed.resize(text.size() - digits.size());
+  } else {
+    return std::nullopt;
+  }
+  if (digits.empty() || digits.size() + text.size() > kMaxBytes ||
       digits.find_first_not_of("0123456789") != std::string::npos) {
     fail("repeating digits are missing");
   }
-  return add(Kind::kNumber, str(text, "(", digits, ")"));
+  return add(Kind::kNumber, str(fixed, "(", digits, ")"));
 }
 
-// 1011_2.
+// 1011_2 and 1011 base 2.
 NodeId Grammar::based(const std::string& digits) {
-  const std::string base = subscript().substr(1);
-  const bool is_base = base == "10" || (base.size() == 1 && base[0] >= '2' && base[0] <= '9');
-  if (!is_base) fail("a base between 2 and 10 is missing");
-  const char limit = base == "10" ? '9' : static_cast<char>(base[0] - 1);
-  for (char digit : digits) {
-    if (digit < '0' || digit > limit) fail("a digit does not fit its base");
+  if (is("_")) return in_base(digits, subscript().substr(1));
+  ++position_;
+  if (peek().kind != TokenKind::kNumber && peek().kind != TokenKind::kText) fail("a base is missing");
+  const std::string base = peek().text;
+  ++position_;
+  return in_base(digits, base);
+}
+
+NodeId Grammar::in_base(const std::string& digits, const std::string& base) {
+  constexpr std::string_view kNames[] = {"two",   "three", "four", "five", "six",
+                                         "seven", "eight", "nine", "ten"};
+  int value = 0;
+  for (int i = 2; i <= 10; ++i) {
+    if (base == std::to_string(i) || base == kNames[i - 2]) value = i;
   }
-  return add(Kind::kNumber, to_decimal_digits(digits, base == "10" ? 10 : base[0] - '0'));
+  if (value == 0) fail("a base between 2 and 10 is missing");
+  for (char digit : digits) {
+    if (digit < '0' || digit >= '0' + value) fail("a digit does not fit its base");
+  }
+  return add(Kind::kNumber, to_decimal_digits(digits, value));
 }
 
 NodeId Grammar::matrix() {
@@ -173,6 +176,35 @@ NodeId Grammar::matrix() {
   }
   expect("end " + name);
   if (rows.empty()) fail("a matrix is empty");
+  return add(Kind::kMatrix, "", std::move(rows));
+}
+
+bool Grammar::has_matrix(NodeId id) const {
+  const std::vector<NodeId>& children = tree_[id].children;
+  return tree_.is(id, Kind::kMatrix) ||
+         std::any_of(children.begin(), children.end(), [this](NodeId child) { return has_matrix(child); });
+}
+
+// The product of the factors; numbers before a matrix go into its cells.
+NodeId Grammar::scaled_matrix(std::vector<NodeId> factors) {
+  const auto is_matrix = [this](NodeId id) { return tree_.is(id, Kind::kMatrix); };
+  if (factors.size() < 2 || std::count_if(factors.begin(), factors.end(), is_matrix) != 1)
+    return join(Kind::kMultiply, std::move(factors));
+  const auto place = std::find_if(factors.begin(), factors.end(), is_matrix);
+  const NodeId matrix = *place;
+  factors.erase(place);
+  const NodeId scale = join(Kind::kMultiply, std::move(factors));
+  // It stands in every cell, so it must be small.
+  constexpr int32_t kMaxScaleDepth = 6;
+  if (tree_.is(scale, Kind::kTuple) || tree_[scale].depth > kMaxScaleDepth || has_matrix(scale))
+    fail("a matrix times more than a number");
+  std::vector<NodeId> rows;
+  for (NodeId row : std::vector<NodeId>(tree_[matrix].children)) {
+    std::vector<NodeId> cells;
+    for (NodeId cell : std::vector<NodeId>(tree_[row].children))
+      cells.push_back(add(Kind::kMultiply, "", {scale, cell}));
+    rows.push_back(add(Kind::kTuple, "row", std::move(cells)));
+  }
   return add(Kind::kMatrix, "", std::move(rows));
 }
 

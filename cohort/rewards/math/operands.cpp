@@ -1,6 +1,5 @@
 #include "cohort/core/str.h"
 #include "cohort/rewards/math/grammar.h"
-#include "cohort/rewards/math/units.h"
 
 namespace cohort::math {
 namespace {
@@ -52,7 +51,14 @@ NodeId Grammar::primary() {
 }
 
 NodeId Grammar::punctuation() {
-  if (is("(") || is("[") || is("]")) return bracketed();
+  if (is("(") || is("[") || is("]")) {
+    // (101)_2: digits in brackets with their base.
+    const bool is_based = is("(") && is_integer_token(peek(1)) && is(")", 2) && is("_", 3);
+    if (!is_based) return bracketed();
+    const std::string digits = peek(1).text;
+    position_ += 3;
+    return based(digits);
+  }
   if (is("\\{")) return set_braces();
   if (is("{")) return brace_group();
   if (is("|")) return absolute_value();
@@ -90,8 +96,8 @@ NodeId Grammar::number() {
   }
   ++position_;
   if (text.find('e') != std::string::npos) return scientific(text);
-  if (text.find('.') != std::string::npos && is("overline")) return repeating(text);
-  if (is("_")) return based(text);
+  if (const std::optional<NodeId> decimal = repeating(text)) return *decimal;
+  if (is("_") || (peek().text == "base" && peek().kind == TokenKind::kText)) return based(text);
   const NodeId value = add(Kind::kNumber, text);
   if (!is_integer_text(text) || !mixed_fraction_follows()) return value;
   if (is("frac")) return add(Kind::kAdd, "", {value, structure()});
@@ -99,24 +105,6 @@ NodeId Grammar::number() {
   const NodeId denominator = add(Kind::kNumber, peek(2).text);
   position_ += 3;
   return add(Kind::kAdd, "", {value, add(Kind::kDivide, "", {numerator, denominator})});
-}
-
-NodeId Grammar::symbol() {
-  std::string name = peek().text;
-  ++position_;
-  if (is("_")) name += subscript();
-  while (consume("'")) name += "'";
-  return add(Kind::kSymbol, name);
-}
-
-// Words where a value is due: a unit, or a letter in a text font.
-NodeId Grammar::words() {
-  const std::string text = peek().text;
-  const bool is_first = position_ == 0 || tokens_[position_ - 1].text == "(";
-  const bool is_unit = is_unit_name(text) && !(is_first && text.size() == 1);
-  if (!is_unit && text.size() > 1) fail("words");
-  ++position_;
-  return add(is_unit ? Kind::kUnit : Kind::kSymbol, text);
 }
 
 NodeId Grammar::brace_group() {
@@ -161,10 +149,18 @@ NodeId Grammar::set_braces() {
     is_in_set_ = false;
     const NodeId condition = list();
     expect("\\}");
-    return add(Kind::kSetBuilder, "", {condition});
+    return set_builder(items[0], condition);
   }
-  while (consume(",") || consume(";")) items.push_back(relation());
+  size_t gap = 0;
+  while (consume(",") || consume(";")) {
+    if (gap == 0 && consume("ldots")) {
+      gap = items.size();
+    } else {
+      items.push_back(relation());
+    }
+  }
   expect("\\}");
+  if (gap > 0) fill_range(items, gap);
   return add(Kind::kSet, "", std::move(items));
 }
 
@@ -193,9 +189,10 @@ NodeId Grammar::call() {
   if (base) arguments.push_back(*base);
   if (name == "exp") return add(Kind::kPower, "", {add(Kind::kSymbol, "e"), arguments[0]});
   if (name == "lg") arguments.push_back(add(Kind::kNumber, "10"));
-  const bool is_inverse = exponent_node && tree_.is(*exponent_node, Kind::kNegate) &&
-                          tree_.is(tree_.child(*exponent_node, 0), Kind::kNumber, "1") && name.size() == 3 &&
-                          name != "log" && name != "abs";
+  const bool has_inverse = (name.size() == 3 && name != "log" && name != "abs") || name == "sinh" ||
+                           name == "cosh" || name == "tanh";
+  const bool is_inverse = has_inverse && exponent_node && tree_.is(*exponent_node, Kind::kNegate) &&
+                          tree_.is(tree_.child(*exponent_node, 0), Kind::kNumber, "1");
   const NodeId value = add(Kind::kCall, is_inverse ? "arc" + name : name == "lg" ? "log" : name, arguments);
   return exponent_node && !is_inverse ? add(Kind::kPower, "", {value, *exponent_node}) : value;
 }
@@ -213,13 +210,6 @@ NodeId Grammar::call_argument() {
   while (starts_operand() && peek().kind != TokenKind::kFunction) factors.push_back(power());
   const NodeId argument = join(Kind::kMultiply, std::move(factors));
   return is_negative ? add(Kind::kNegate, "", {argument}) : argument;
-}
-
-// The sign of a currency, before or behind its amount.
-NodeId Grammar::currency(std::string_view name) {
-  const std::string unit = name == "$" ? "dollar" : name == "pounds" ? "pound sterling" : std::string(name);
-  const NodeId node = add(Kind::kUnit, unit);
-  return starts_operand() ? add(Kind::kMultiply, "", {node, power()}) : node;
 }
 
 }  // namespace cohort::math

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "cohort/rewards/math/letters.h"
 #include "cohort/rewards/math/lexer.h"
 #include "cohort/rewards/math/tree.h"
 
@@ -18,7 +19,11 @@ struct Expression {
 constexpr size_t kMaxAnswerBytes = 4096;
 
 /// The tree of the whole of `text`; nothing with the reason in `failure` where it is no mathematics, has what
-/// this verifier doesn't know, or passes a limit. The time is linear in the text.
-std::optional<Expression> parse(std::string_view text, ParseFailure& failure);
+/// this verifier doesn't know, or passes a limit. Letters that are variables here or among `others` are read
+/// as such. The time is linear in the text.
+std::optional<Expression> parse(std::string_view text, ParseFailure& failure, const Names& others = {});
+
+/// The letters that the text uses as variables beyond doubt; none where it has no tokens.
+Names variables_of(std::string_view text);
 
 }  // namespace cohort::math

@@ -56,15 +56,19 @@ std::optional<bool> is_proportional_modulo(const Sides& a, const Sides& b) {
 }  // namespace
 
 Verdict compare_proportional(const Sides& a, const Sides& b, bool& is_positive, Work& work) {
-  constexpr Point kNumPoints = 8;
+  constexpr Point kNumSmoothPoints = 8;
+  const bool are_smooth =
+      !has_kinks(a.left) && !has_kinks(a.right) && !has_kinks(b.left) && !has_kinks(b.right);
+  const Point num_points = are_smooth ? kNumSmoothPoints : kEndOfPoints;
   const int64_t num_nodes =
       count_nodes(a.left) + count_nodes(a.right) + count_nodes(b.left) + count_nodes(b.right);
-  if (!work.spend(num_nodes * kPrecision * kNumPoints)) return undecided("too much work");
+  if (!work.spend(num_nodes * kPrecision * static_cast<int64_t>(num_points)))
+    return undecided("too much work");
   const std::optional<bool> exact = is_proportional_modulo(a, b);
   if (exact && !*exact) return unequal("no constant multiple of each other");
   std::optional<Ball> first_a, first_b;
-  int num_points = 0;
-  for (Point point = 0; point < kNumPoints; ++point) {
+  int num_compared = 0;
+  for (Point point = 0; point < num_points; ++point) {
     Ball next_a = ball(a, point), next_b = ball(b, point);
     if (!next_a.is_finite() || !next_b.is_finite()) continue;
     if (!first_a) {
@@ -75,9 +79,9 @@ Verdict compare_proportional(const Sides& a, const Sides& b, bool& is_positive, 
     }
     if (!cross(*first_a, *first_b, next_a, next_b).contains_zero())
       return unequal("no constant multiple of each other");
-    ++num_points;
+    ++num_compared;
   }
-  if (num_points < 2) return undecided("no points where both equations are defined");
+  if (num_compared < 2) return undecided("no points where both equations are defined");
   const Ball& x = *first_a;
   is_positive = arb_is_positive(acb_realref(x.get())) == arb_is_positive(acb_realref(first_b->get()));
   return equal("one is a constant multiple of the other");

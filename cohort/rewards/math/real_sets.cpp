@@ -3,6 +3,7 @@
 #include "cohort/rewards/math/real_sets.h"
 
 #include "cohort/rewards/math/linear.h"
+#include "cohort/rewards/math/rewrite.h"
 
 namespace cohort::math {
 namespace {
@@ -11,11 +12,23 @@ constexpr size_t kMaxEndpoints = 64;
 
 // A set over cells: 2 * rank + 1 is the endpoint of that rank, 2 * rank the gap before it.
 struct SetNode {
-  enum class Kind { kInterval, kUnion, kIntersection, kDifference } kind = Kind::kInterval;
+  enum class Kind { kInterval, kUnion, kIntersection, kDifference, kEither } kind = Kind::kInterval;
   size_t low = 0, high = 0;  // kInterval: numbers of endpoints
   bool is_low_closed = false, is_high_closed = false;
-  std::vector<SetNode> parts;
+  std::vector<SetNode> parts;  // of kEither: of a union or an intersection, whichever makes sense
 };
+
+// x < 1, x > 2: inequalities behind commas alone, which may mean "and" or "or".
+bool is_open_list(const Item& item) {
+  if (!item.is(Kind::kList) || item.node().text != ",") return false;
+  for (size_t i = 0; i < item.size(); ++i) {
+    const Item part = item.child(i);
+    const bool is_inequality =
+        part.is(Kind::kRelation) && part.node().text.find_first_of("<>lg") != std::string::npos;
+    if (!is_inequality) return false;
+  }
+  return true;
+}
 
 // What a set can't be made of; caught by compare_real_sets.
 struct NoRealSet {
@@ -41,12 +54,14 @@ class Builder {
       case Kind::kDifference:
         return combine(SetNode::Kind::kDifference, item);
       case Kind::kSetBuilder:
+        if (!item.node().text.empty()) throw NoRealSet{"the values of an expression"};
         return build(item.child(0));
       case Kind::kMember:
         return build(item.child(1));
       case Kind::kRelation:
         return inequality(item);
       case Kind::kList:
+        if (is_open_list(item)) return combine(SetNode::Kind::kEither, item);
         return combine(item.node().text != "or" ? SetNode::Kind::kIntersection : SetNode::Kind::kUnion, item);
       default:
         throw NoRealSet{"not a set of real numbers"};
@@ -152,7 +167,24 @@ class Builder {
     return result;
   }
 
+  // |u| > c is u > c or u < -c, and |u| < c is both of u < c and u > -c.
+  SetNode distance(const Item& size, char letter, const Item& bound) {
+    if (contains_symbol(bound, variable_) || letter == '=' || letter == 'n')
+      throw NoRealSet{"an inequality that is not linear"};
+    const NodeId copy = copy_tree(*bound.tree, bound.id, own_);
+    const Item opposite = {&own_, own_.add(Kind::kNegate, "", {copy})};
+    const bool is_beyond = letter == '>' || letter == 'g';
+    return {is_beyond ? SetNode::Kind::kUnion : SetNode::Kind::kIntersection,
+            0,
+            0,
+            false,
+            false,
+            {half_line(size.child(0), letter, bound), half_line(size.child(0), mirrored(letter), opposite)}};
+  }
+
   SetNode half_line(const Item& left, char letter, const Item& right) {
+    if (left.is(Kind::kCall) && left.node().text == "abs") return distance(left, letter, right);
+    if (right.is(Kind::kCall) && right.node().text == "abs") return distance(right, mirrored(letter), left);
     if (left.is(Kind::kSymbol) && left.node().text == variable_) return bounded(letter, add_constant(right));
     if (right.is(Kind::kSymbol) && right.node().text == variable_)
       return bounded(mirrored(letter), add_constant(left));
@@ -216,6 +248,26 @@ bool contains(const SetNode& set, size_t cell, const std::vector<size_t>& ranks)
   return true;
 }
 
+// Does the set hold every cell (or none, where `wanted` is false)?
+bool is_uniform(const SetNode& set, bool wanted, const std::vector<size_t>& ranks, size_t num_ranks) {
+  for (size_t cell = 2; cell + 2 <= 2 * num_ranks; ++cell) {
+    if (contains(set, cell, ranks) != wanted) return false;
+  }
+  return true;
+}
+
+// Nothing satisfies both of x < 1, x > 2, and everything one of x > 1, x < 2: that was not meant.
+void settle(SetNode& set, const std::vector<size_t>& ranks, size_t num_ranks) {
+  for (SetNode& part : set.parts) settle(part, ranks, num_ranks);
+  if (set.kind != SetNode::Kind::kEither) return;
+  set.kind = SetNode::Kind::kIntersection;
+  const bool is_empty = is_uniform(set, false, ranks, num_ranks);
+  set.kind = SetNode::Kind::kUnion;
+  if (is_empty) return;
+  if (!is_uniform(set, true, ranks, num_ranks)) throw NoRealSet{"a comma that may mean \"and\" or \"or\""};
+  set.kind = SetNode::Kind::kIntersection;
+}
+
 }  // namespace
 
 bool is_real_set(const Item& item) {
@@ -223,8 +275,9 @@ bool is_real_set(const Item& item) {
     case Kind::kUnion:
     case Kind::kIntersection:
     case Kind::kDifference:
-    case Kind::kSetBuilder:
       return true;
+    case Kind::kSetBuilder:
+      return item.node().text.empty();
     case Kind::kSymbol:
       return item.node().text == "reals";
     case Kind::kRelation:
@@ -236,7 +289,8 @@ bool is_real_set(const Item& item) {
     default:
       return false;
   }
-  // A comma means "and" only before a condition such as x != 3; x < 1, x > 2 may mean either.
+  if (is_open_list(item)) return true;
+  // A comma means "and" before a condition such as x != 3.
   const bool has_connector = item.node().text != ",";
   for (size_t i = 0; i < item.size(); ++i) {
     const Item part = item.child(i);
@@ -249,11 +303,13 @@ bool is_real_set(const Item& item) {
 Verdict compare_real_sets(const Item& a, const Item& b, Work& work) {
   try {
     Builder builder;
-    const SetNode set_a = builder.build(a), set_b = builder.build(b);
+    SetNode set_a = builder.build(a), set_b = builder.build(b);
     const std::optional<std::vector<size_t>> ranks = builder.rank(work);
     if (!ranks) return undecided("endpoints whose order is not known");
     // The first and the last rank are the infinities, which no set holds.
     const size_t num_ranks = *std::max_element(ranks->begin(), ranks->end()) + 1;
+    settle(set_a, *ranks, num_ranks);
+    settle(set_b, *ranks, num_ranks);
     for (size_t cell = 2; cell + 2 <= 2 * num_ranks; ++cell) {
       if (contains(set_a, cell, *ranks) != contains(set_b, cell, *ranks))
         return unequal("different sets of real numbers");
@@ -261,6 +317,8 @@ Verdict compare_real_sets(const Item& a, const Item& b, Work& work) {
     return equal("the same set of real numbers");
   } catch (const NoRealSet& failure) {
     return undecided(failure.reason);
+  } catch (const TreeLimit&) {
+    return undecided("sets that are too large");
   }
 }
 

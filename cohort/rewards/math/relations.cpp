@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cohort/rewards/math/exact.h"
+#include "cohort/rewards/math/letters.h"
 #include "cohort/rewards/math/real_sets.h"
 #include "cohort/rewards/math/structures.h"
 
@@ -55,6 +57,58 @@ bool has_variable(const Item& item) {
   return false;
 }
 
+// What an answer may be the value of: letters, their sums, products and quotients, sin A, |z|, f(2).
+bool is_quantity(const Item& item) {
+  switch (item.node().kind) {
+    case Kind::kSymbol:
+      return is_variable(item);
+    case Kind::kCall: {
+      if (is_unknown_function(item.node().text)) return item.node().text != "cross";
+      for (const char* name : {"sin", "cos", "tan", "cot", "sec", "csc", "abs"}) {
+        if (item.node().text == name) return is_quantity(item.child(0));
+      }
+      return false;
+    }
+    case Kind::kAdd:
+    case Kind::kMultiply:
+    case Kind::kDivide:
+      break;
+    default:
+      return false;
+  }
+  for (size_t i = 0; i < item.size(); ++i) {
+    const bool is_subtracted = item.is(Kind::kAdd) && i > 0 && item.child(i).is(Kind::kNegate);
+    if (!is_quantity(is_subtracted ? item.child(i).child(0) : item.child(i))) return false;
+  }
+  return true;
+}
+
+bool is_congruence(const Item& item) { return item.node().text == "m"; }
+
+// x = 2 modulo 5: the same unknown, the same modulus, the same residue.
+Verdict compare_congruences(const Item& a, const Item& b, Work& work) {
+  if (is_congruence(a) != is_congruence(b)) return unequal("a congruence and another relation");
+  for (size_t part : {0, 2}) {
+    const Verdict verdict = compare(a.child(part), b.child(part), work);
+    if (!verdict.is_equal()) return verdict;
+  }
+  const ExactValue modulus = evaluate_exactly(*a.tree, a.child(2).id);
+  const ExactValue residue_a = evaluate_exactly(*a.tree, a.child(1).id),
+                   residue_b = evaluate_exactly(*b.tree, b.child(1).id);
+  if (!modulus.is_ok() || !residue_a.is_ok() || !residue_b.is_ok() || modulus.value.is_zero())
+    return compare(a.child(1), b.child(1), work);
+  const bool is_same = ((residue_a.value - residue_b.value) / modulus.value).is_integer();
+  return is_same ? equal("the same residue") : unequal("different residues");
+}
+
+bool has_unknown_function(const Item& item) {
+  if (item.is(Kind::kCall) && is_unknown_function(item.node().text)) return true;
+  for (size_t i = 0; i < item.size(); ++i) {
+    if (has_unknown_function(item.child(i))) return true;
+  }
+  return false;
+}
+
 // An inequality of two sides turned so that it reads left < right.
 Sides turned(const Item& item) {
   const char letter = item.node().text[0];
@@ -78,14 +132,33 @@ std::optional<Definition> find_definition(const Item& relation, Work& work) {
   return Definition{last_name, first};
 }
 
+bool is_same_function_name(const std::string& a, const std::string& b) {
+  const auto is_function_of_x = [](const std::string& name) {
+    return name.size() == 4 && name.ends_with("(x)");
+  };
+  return (a == "y" && is_function_of_x(b)) || (b == "y" && is_function_of_x(a));
+}
+
+std::optional<Item> find_value_of_quantity(const Item& relation, Work& work) {
+  if (!is_equation(relation)) return std::nullopt;
+  const Item first = relation.child(0), last = relation.child(relation.size() - 1);
+  if (is_quantity(first) && !has_variable(last) && !has_unknown_function(last))
+    return sides_agree(relation, 1, work) ? std::optional<Item>(last) : std::nullopt;
+  if (relation.size() == 2 && is_quantity(last) && !has_variable(first) && !has_unknown_function(first))
+    return first;
+  return std::nullopt;
+}
+
 std::optional<Item> find_statement_value(const Item& relation, Work& work) {
-  if (!is_equation(relation) || has_variable(relation) || !sides_agree(relation, 0, work))
+  if (!is_equation(relation) || has_variable(relation) || has_unknown_function(relation) ||
+      !sides_agree(relation, 0, work))
     return std::nullopt;
   return relation.child(relation.size() - 1);
 }
 
 Verdict compare_relations(const Item& a, const Item& b, Work& work) {
   if (is_same_tree(a, b)) return equal("written alike");
+  if (is_congruence(a) || is_congruence(b)) return compare_congruences(a, b, work);
   const bool are_equations = is_equation(a) && is_equation(b);
   if (is_equation(a) != is_equation(b)) return unequal("an equation and an inequality");
   if (a.size() != 2 || b.size() != 2) {

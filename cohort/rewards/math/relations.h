@@ -18,6 +18,13 @@ struct Definition {
 /// Nothing for other relations. A chain such as x = 2 + 3 = 5 gives its last side, where all sides agree.
 std::optional<Definition> find_definition(const Item& relation, Work& work);
 
+/// Are both names of one function's value: y and f(x)?
+bool is_same_function_name(const std::string& a, const std::string& b);
+
+/// The value that an equation gives to what was asked for, as in f(2) = 4, AB = 5, sin A = 3/5, x + y = 7.
+/// Nothing where a number is a term, a factor or a power on the left: 2x = 7 is an equation to solve.
+std::optional<Item> find_value_of_quantity(const Item& relation, Work& work);
+
 /// The value of a true statement without variables, such as 3 + 4 = 7; nothing for other relations.
 std::optional<Item> find_statement_value(const Item& relation, Work& work);
 

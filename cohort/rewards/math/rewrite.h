@@ -5,8 +5,13 @@
 
 namespace cohort::math {
 
-/// Every plus-minus becomes a list of two, with all upper and all lower signs; lists within lists become one.
-/// Throws TreeLimit.
+/// Every plus-minus becomes a list of its values: each sign stands for itself, except that an expression with
+/// both plus-minus and minus-plus has two values. Inside a set the values are elements. x != +-2 says two
+/// things at once. a = b = 1 becomes two equations, x != 1, 2 two conditions. Throws TreeLimit and
+/// ParseFailure.
 Expression resolve_signs(const Expression& source);
+
+/// Copies a subtree into another tree. Throws TreeLimit.
+NodeId copy_tree(const Tree& source, NodeId id, Tree& target);
 
 }  // namespace cohort::math

@@ -43,6 +43,23 @@ bool has_bare_log(const Item& item) {
   });
 }
 
+// Floors, ceilings and powers such as (-1)^n, which belong to integers.
+bool has_steps(const Item& item) {
+  return any_node(item, [&item](const Node& node) {
+    if (node.kind == Kind::kPower)
+      return item.tree->is(node.children[0], Kind::kNegate) && has_variables({item.tree, node.children[1]});
+    return node.kind == Kind::kCall && (node.text == "floor" || node.text == "ceil");
+  });
+}
+
+// Are all variables letters that usually stand for integers?
+bool has_integers_only(const Item& item) {
+  return !any_node(item, [](const Node& node) {
+    return node.kind == Kind::kSymbol && !is_constant_name(node.text) && node.text != "n" &&
+           node.text != "k" && node.text != "m" && node.text != "N";
+  });
+}
+
 // Both sides' values at one point, and whether they may be compared there.
 struct BallPair {
   Ball difference;
@@ -128,11 +145,10 @@ class Comparison {
 
   // At points where both sides are real and defined; where there are none, at those where they are complex.
   Verdict compare_functions() {
-    constexpr Point kNumPoints = 12;
-    constexpr int kEnough = 6;
     std::vector<Point> real_points, complex_points;
     bool differs_as_complex = false;
-    for (Point point = 0; point < kNumPoints && real_points.size() < kEnough; ++point) {
+    for (Point point : points()) {
+      if (real_points.size() >= kEnough && point < kFirstWidePoint) continue;
       const std::optional<BallPair> pair = evaluate(point, kPrecision);
       if (!pair) return undecided("too much work");
       if (!pair->is_defined) continue;
@@ -148,12 +164,32 @@ class Comparison {
     return undecided("no points where both sides are defined");
   }
 
+  // A few points decide between smooth functions; where signs change or steps stand, many of all sizes are
+  // asked, and integers alone where the letters of the steps are those of integers.
+  std::vector<Point> points() const {
+    constexpr Point kNumPoints = 12;
+    std::vector<Point> result;
+    const bool is_whole = (has_steps(a_) || has_steps(b_)) && has_integers_only(a_) && has_integers_only(b_);
+    for (Point point = 0; !is_whole && point < kNumPoints; ++point) result.push_back(point);
+    if (!is_whole && !has_kinks(a_) && !has_kinks(b_)) return result;
+    for (Point point = is_whole ? kFirstIntegerPoint : kFirstWidePoint; point < kEndOfPoints; ++point)
+      result.push_back(point);
+    return result;
+  }
+
+  static constexpr size_t kEnough = 6;
   const Item& a_;
   const Item& b_;
   const Reading& reading_;
   Work& work_;
   int64_t num_nodes_;
 };
+
+// Pounds of money and pounds, which may be either.
+bool are_pounds(const Measure& a, const Measure& b) {
+  const Dimension money = {{"pound sterling", 1}};
+  return (a.dimension == money && b.is_pound) || (b.dimension == money && a.is_pound);
+}
 
 Verdict compare_in(const Item& a, const Item& b, Reading reading, Work& work) {
   Verdict verdict = Comparison(a, b, reading, work).run();
@@ -163,6 +199,18 @@ Verdict compare_in(const Item& a, const Item& b, Reading reading, Work& work) {
 }
 
 }  // namespace
+
+bool has_kinks(const Item& item) {
+  if (!has_variables(item)) return false;
+  return any_node(item, [&item](const Node& node) {
+    if (node.kind == Kind::kCall) {
+      return node.text == "abs" || node.text == "floor" || node.text == "ceil" || node.text == "sqrt" ||
+             node.text == "root";
+    }
+    return node.kind == Kind::kPower && !item.tree->is(node.children[1], Kind::kNumber) &&
+           !has_variables({item.tree, node.children[1]});
+  });
+}
 
 int64_t count_nodes(const Item& item) {
   int64_t count = 0;
@@ -199,11 +247,26 @@ Verdict compare_scalars(const Item& a, const Item& b, Work& work) {
   if (infinity_a || infinity_b) {
     return infinity_a == infinity_b ? equal("both infinite") : unequal("one is infinite");
   }
-  const Measure measure_a = find_measure(a), measure_b = find_measure(b);
+  Measure measure_a = find_measure(a), measure_b = find_measure(b);
   Reading reading;
-  if (measure_a.has_unit && measure_b.has_unit) {
-    if (measure_a.dimension != measure_b.dimension) return unequal("different units");
+  const bool is_angle =
+      (measure_a.is_degree() && measure_b.is_radian()) || (measure_a.is_radian() && measure_b.is_degree());
+  if (is_angle) {
+    reading.has_degrees = true;
     reading.converts_units = true;
+    return compare_in(a, b, reading, work);
+  }
+  measure_a.drop_radians();
+  measure_b.drop_radians();
+  if (measure_a.has_unit && measure_b.has_unit) {
+    if (measure_a.dimension != measure_b.dimension && !are_pounds(measure_a, measure_b))
+      return unequal("different units");
+    reading.converts_units = !are_pounds(measure_a, measure_b);
+  } else if (measure_a.has_unit != measure_b.has_unit) {
+    const Item& measured = measure_a.has_unit ? a : b;
+    if (!find_summed_units(measured).empty())
+      return compare_sum_of_units(measured, measure_a.has_unit ? b : a);
+    if (has_summed_units(measured)) return unequal("measures in several units and a plain value");
   }
   if ((measure_a.has_unit && !has_value(a)) != (measure_b.has_unit && !has_value(b)))
     return unequal("a unit alone");

@@ -29,6 +29,10 @@ std::optional<int> infinity_sign(const Item& item);
 /// Does `name` occur in the expression?
 bool contains_symbol(const Item& item, const std::string& name);
 
+/// Is it a function with roots, sizes or steps, which may agree with another up to some point and differ
+/// behind?
+bool has_kinks(const Item& item);
+
 /// Number of nodes.
 int64_t count_nodes(const Item& item);
 

@@ -1,9 +1,10 @@
 #include "cohort/rewards/math/structures.h"
 
-#include <map>
-
+#include "cohort/rewards/math/abstract_sets.h"
+#include "cohort/rewards/math/named_values.h"
 #include "cohort/rewards/math/real_sets.h"
 #include "cohort/rewards/math/relations.h"
+#include "cohort/rewards/math/times.h"
 
 namespace cohort::math {
 namespace {
@@ -25,23 +26,26 @@ bool is_interval_like(const Item& item) {
   return is_real_set(item) || is_collection(item) || (item.is(Kind::kTuple) && item.size() == 2);
 }
 
-// What an answer says, without the name in front: x = 5 is 5, x in S is S.
+// What an answer says, without the name in front: x = 5 is 5, f(2) = 5 too, x in S is S.
 Item strip(const Item& item, Work& work) {
   if (item.is(Kind::kMember) && item.child(0).is(Kind::kSymbol)) return item.child(1);
   if (!is_relation(item)) return item;
   if (const std::optional<Definition> definition = find_definition(item, work)) return definition->value;
+  if (const std::optional<Item> value = find_value_of_quantity(item, work)) return *value;
   return find_statement_value(item, work).value_or(item);
 }
 
-// The definitions of a list such as x = 1, y = 2 by name; empty where an item is none or a name comes twice.
-std::map<std::string, Item> find_definitions(const Item& item, Work& work) {
-  std::map<std::string, Item> definitions;
-  if (!item.is(Kind::kList) || item.size() > kMaxElements) return {};
-  for (size_t i = 0; i < item.size(); ++i) {
-    const std::optional<Definition> definition = find_definition(item.child(i), work);
-    if (!definition || !definitions.emplace(definition->name, definition->value).second) return {};
-  }
-  return definitions;
+// Sets of which we know no more than how they are written.
+std::optional<Verdict> compare_opaque_sets(const Item& a, const Item& b, Work& work) {
+  if (const std::optional<Verdict> verdict = compare_abstract_sets(a, b)) return verdict;
+  const auto is_image = [](const Item& item) {
+    return item.is(Kind::kSetBuilder) && item.node().text == "image";
+  };
+  if (!is_image(a) && !is_image(b)) return std::nullopt;
+  if (is_image(a) && is_image(b) && compare(a.child(0), b.child(0), work).is_equal() &&
+      compare(a.child(1), b.child(1), work).is_equal())
+    return equal("the same condition and the same elements");
+  return undecided("a set of the values of an expression");
 }
 
 std::vector<Item> elements_of(const Item& item) {
@@ -50,18 +54,6 @@ std::vector<Item> elements_of(const Item& item) {
   if (!is_collection(item)) return {item};
   for (size_t i = 0; i < item.size(); ++i) elements.push_back(item.child(i));
   return elements;
-}
-
-// Both in order.
-Verdict compare_sequences(const std::vector<Item>& a, const std::vector<Item>& b, Work& work) {
-  if (a.size() != b.size()) return unequal("different numbers of elements");
-  Verdict result = equal("all elements are equal");
-  for (size_t i = 0; i < a.size(); ++i) {
-    const Verdict verdict = compare(a[i], b[i], work);
-    if (verdict.is_unequal()) return unequal("element " + std::to_string(i + 1) + ": " + verdict.reason);
-    if (!verdict.is_equal()) result = verdict;
-  }
-  return result;
 }
 
 // Has every element of `a` its like in `b`? In a list each takes one of its own.
@@ -82,43 +74,14 @@ Verdict find_all(const std::vector<Item>& a, const std::vector<Item>& b, bool is
   return result;
 }
 
+bool is_logic(const Item& item) {
+  return item.is(Kind::kList) && (item.node().text == "land" || item.node().text == "lor");
+}
+
 Verdict compare_collections(const Item& a, const Item& b, Work& work) {
-  const std::vector<Item> elements_a = elements_of(a), elements_b = elements_of(b);
-  if (elements_a.size() > kMaxElements || elements_b.size() > kMaxElements)
-    return undecided("too many elements");
+  if ((is_logic(a) || is_logic(b)) && a.node().text != b.node().text) return unequal("different connectives");
   const bool are_lists = !a.is(Kind::kSet) && !b.is(Kind::kSet);
-  if (are_lists && elements_a.size() != elements_b.size()) return unequal("different numbers of elements");
-  const Verdict forth = find_all(elements_a, elements_b, are_lists, work);
-  if (forth.is_unequal()) return forth;
-  const Verdict back = find_all(elements_b, elements_a, are_lists, work);
-  return back.is_equal() ? forth : back;
-}
-
-Verdict compare_definitions(const std::map<std::string, Item>& a, const std::map<std::string, Item>& b,
-                            Work& work) {
-  std::vector<Item> values_a, values_b;
-  for (const auto& [name, value] : a) {
-    const auto other = b.find(name);
-    if (other == b.end()) return unequal("different names");
-    values_a.push_back(value);
-    values_b.push_back(other->second);
-  }
-  if (a.size() != b.size()) return unequal("different numbers of names");
-  return compare_sequences(values_a, values_b, work);
-}
-
-std::vector<Item> children_of(const Item& item) {
-  std::vector<Item> children;
-  for (size_t i = 0; i < item.size(); ++i) children.push_back(item.child(i));
-  return children;
-}
-
-// x = 1, y = 2 against a point or another list without names: in the order of the names.
-Verdict compare_with_names(const std::map<std::string, Item>& named, const Item& other, Work& work) {
-  if (!other.is(Kind::kTuple) && !other.is(Kind::kList)) return unequal("named values and another structure");
-  std::vector<Item> values;
-  for (const auto& [name, value] : named) values.push_back(value);
-  return compare_sequences(values, children_of(other), work);
+  return compare_unordered(elements_of(a), elements_of(b), are_lists, work);
 }
 
 Verdict compare_tuples(const Item& a, const Item& b, Work& work) {
@@ -127,16 +90,18 @@ Verdict compare_tuples(const Item& a, const Item& b, Work& work) {
 }
 
 Verdict compare_structures(const Item& a, const Item& b, Work& work) {
-  const auto named_a = find_definitions(a, work), named_b = find_definitions(b, work);
-  if (named_a.size() > 1 && named_b.size() > 1) return compare_definitions(named_a, named_b, work);
-  if (named_a.size() > 1) return compare_with_names(named_a, b, work);
-  if (named_b.size() > 1) return compare_with_names(named_b, a, work);
+  const NamedValues named_a = find_named_values(a, work), named_b = find_named_values(b, work);
+  if (!named_a.empty() && !named_b.empty()) return compare_named_values(named_a, named_b, work);
+  if (!named_a.empty()) return compare_with_unnamed(named_a, b, work);
+  if (!named_b.empty()) return compare_with_unnamed(named_b, a, work);
   if (is_collection(a) || is_collection(b)) return compare_collections(a, b, work);
   if (a.is(Kind::kTuple) && b.is(Kind::kTuple)) return compare_tuples(a, b, work);
   if (a.is(Kind::kMatrix) && b.is(Kind::kMatrix))
     return compare_sequences(children_of(a), children_of(b), work);
+  if (a.is(Kind::kRatio) && b.is(Kind::kRatio)) return compare_ratios(a, b, work);
   const auto is_structure = [](const Item& item) {
-    return item.is(Kind::kTuple) || item.is(Kind::kMatrix) || item.is(Kind::kRelation) || is_real_set(item);
+    return item.is(Kind::kTuple) || item.is(Kind::kMatrix) || item.is(Kind::kRelation) ||
+           item.is(Kind::kRatio) || is_real_set(item);
   };
   if (is_structure(a) || is_structure(b)) return unequal("different kinds of answers");
   return compare_scalars(a, b, work);
@@ -144,18 +109,55 @@ Verdict compare_structures(const Item& a, const Item& b, Work& work) {
 
 }  // namespace
 
+std::vector<Item> children_of(const Item& item) {
+  std::vector<Item> children;
+  for (size_t i = 0; i < item.size(); ++i) children.push_back(item.child(i));
+  return children;
+}
+
+Verdict compare_sequences(const std::vector<Item>& a, const std::vector<Item>& b, Work& work) {
+  if (a.size() != b.size()) return unequal("different numbers of elements");
+  Verdict result = equal("all elements are equal");
+  for (size_t i = 0; i < a.size(); ++i) {
+    const Verdict verdict = compare(a[i], b[i], work);
+    if (verdict.is_unequal()) return unequal("element " + std::to_string(i + 1) + ": " + verdict.reason);
+    if (!verdict.is_equal()) result = verdict;
+  }
+  return result;
+}
+
+Verdict compare_unordered(const std::vector<Item>& a, const std::vector<Item>& b, bool are_lists,
+                          Work& work) {
+  if (a.size() > kMaxElements || b.size() > kMaxElements) return undecided("too many elements");
+  if (are_lists && a.size() != b.size()) return unequal("different numbers of elements");
+  const Verdict forth = find_all(a, b, are_lists, work);
+  if (forth.is_unequal()) return forth;
+  const Verdict back = find_all(b, a, are_lists, work);
+  return back.is_equal() ? forth : back;
+}
+
 Verdict compare(const Item& a, const Item& b, Work& work) {
   if (!work.spend(count_nodes(a) + count_nodes(b))) return undecided("too much work");
   if (is_same_tree(a, b)) return equal("written alike");
   if (is_relation(a) && is_relation(b)) {
     const auto definition_a = find_definition(a, work), definition_b = find_definition(b, work);
-    const bool has_same_name = definition_a && definition_b && definition_a->name == definition_b->name;
+    const bool are_definitions = definition_a && definition_b;
+    const bool has_same_name =
+        are_definitions && (definition_a->name == definition_b->name ||
+                            is_same_function_name(definition_a->name, definition_b->name));
+    if (!has_same_name && are_definitions && definition_a->value.is(Kind::kTuple) &&
+        definition_b->value.is(Kind::kTuple))
+      return unequal("different names");
     if (!has_same_name) return compare_relations(a, b, work);
     return compare(definition_a->value, definition_b->value, work);
   }
   const Item bare_a = strip(a, work), bare_b = strip(b, work);
+  if (const std::optional<Verdict> verdict = compare_calendar(bare_a, bare_b)) return *verdict;
+  if (const std::optional<Verdict> verdict = compare_opaque_sets(bare_a, bare_b, work)) return *verdict;
   if ((is_real_set(bare_a) || is_real_set(bare_b)) && is_interval_like(bare_a) && is_interval_like(bare_b)) {
-    return compare_real_sets(bare_a, bare_b, work);
+    const Verdict verdict = compare_real_sets(bare_a, bare_b, work);
+    const bool are_lists = bare_a.is(Kind::kList) && bare_b.is(Kind::kList);
+    if (verdict.outcome != Outcome::kUndecided || !are_lists) return verdict;
   }
   return compare_structures(bare_a, bare_b, work);
 }

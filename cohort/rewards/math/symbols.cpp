@@ -20,7 +20,8 @@ void add_names(Table& table, CommandKind kind, std::string_view names) {
 }
 
 constexpr std::string_view kFunctions =
-    "sin cos tan cot sec csc arcsin arccos arctan arccot sinh cosh tanh exp ln log lg abs floor ceil";
+    "sin cos tan cot sec csc arcsin arccos arctan arccot sinh cosh tanh arcsinh arccosh arctanh exp ln log "
+    "lg abs floor ceil";
 
 struct Alias {
   std::string_view name;
@@ -34,8 +35,17 @@ constexpr Alias kAliases[] = {
     {"cfrac", CommandKind::kStructure, "frac"},
     {"dbinom", CommandKind::kStructure, "binom"},
     {"tbinom", CommandKind::kStructure, "binom"},
+    {"nicefrac", CommandKind::kStructure, "frac"},
+    {"sfrac", CommandKind::kStructure, "frac"},
+    {"cr", CommandKind::kStructure, "\\"},
+    {"dots", CommandKind::kStructure, "ldots"},
+    {"cdots", CommandKind::kStructure, "ldots"},
+    {"mod", CommandKind::kStructure, "pmod"},
+    {"bmod", CommandKind::kStructure, "pmod"},
+    {"overrightarrow", CommandKind::kStructure, "vec"},
+    {"textdollar", CommandKind::kStructure, "$"},
     {"fbox", CommandKind::kFont, "boxed"},
-    {"times", CommandKind::kPunctuation, "*"},
+    {"times", CommandKind::kPunctuation, "times"},
     {"cdot", CommandKind::kPunctuation, "*"},
     {"ast", CommandKind::kPunctuation, "*"},
     {"div", CommandKind::kPunctuation, "/"},
@@ -49,7 +59,9 @@ constexpr Alias kAliases[] = {
     {"neq", CommandKind::kPunctuation, "!="},
     {"lt", CommandKind::kPunctuation, "<"},
     {"gt", CommandKind::kPunctuation, ">"},
-    {"approx", CommandKind::kPunctuation, "="},
+    {"approx", CommandKind::kPunctuation, "approx"},
+    {"simeq", CommandKind::kPunctuation, "approx"},
+    {"equiv", CommandKind::kPunctuation, "equiv"},
     {"pm", CommandKind::kPunctuation, "+-"},
     {"mp", CommandKind::kPunctuation, "-+"},
     {"colon", CommandKind::kPunctuation, ":"},
@@ -70,13 +82,18 @@ constexpr Alias kAliases[] = {
     {"cup", CommandKind::kPunctuation, "cup"},
     {"cap", CommandKind::kPunctuation, "cap"},
     {"in", CommandKind::kPunctuation, "in"},
-    {"land", CommandKind::kPunctuation, "and"},
-    {"wedge", CommandKind::kPunctuation, "and"},
-    {"lor", CommandKind::kPunctuation, "or"},
-    {"vee", CommandKind::kPunctuation, "or"},
+    {"land", CommandKind::kPunctuation, "land"},
+    {"wedge", CommandKind::kPunctuation, "land"},
+    {"lor", CommandKind::kPunctuation, "lor"},
+    {"vee", CommandKind::kPunctuation, "lor"},
     {"prime", CommandKind::kPunctuation, "'"},
     {"degree", CommandKind::kPunctuation, "degree"},
     {"circ", CommandKind::kPunctuation, "degree"},
+    {"textdegree", CommandKind::kPunctuation, "degree"},
+    {"lVert", CommandKind::kPunctuation, "|"},
+    {"rVert", CommandKind::kPunctuation, "|"},
+    {"varphi", CommandKind::kSymbol, "phi"},
+    {"varepsilon", CommandKind::kSymbol, "epsilon"},
     {"infty", CommandKind::kSymbol, "infinity"},
     {"varnothing", CommandKind::kSymbol, "empty set"},
     {"emptyset", CommandKind::kSymbol, "empty set"},
@@ -88,6 +105,9 @@ constexpr Alias kAliases[] = {
     {"asin", CommandKind::kFunction, "arcsin"},
     {"acos", CommandKind::kFunction, "arccos"},
     {"atan", CommandKind::kFunction, "arctan"},
+    {"arsinh", CommandKind::kFunction, "arcsinh"},
+    {"arcosh", CommandKind::kFunction, "arccosh"},
+    {"artanh", CommandKind::kFunction, "arctanh"},
 };
 
 Table make_commands() {
@@ -95,27 +115,30 @@ Table make_commands() {
   add_names(
       table, CommandKind::kIgnored,
       ", ; : ! quad qquad left right big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr middle "
-      "displaystyle textstyle scriptstyle limits nolimits rm bf it thinspace");
+      "displaystyle textstyle scriptstyle limits nolimits rm bf it thinspace large Large LARGE huge Huge "
+      "small "
+      "normalsize checkmark blacksquare square");
   add_names(table, CommandKind::kText,
             "text textbf textit textrm textsf texttt textnormal mbox hbox mathrm operatorname");
   add_names(table, CommandKind::kFont,
             "mathbf mathit mathsf mathcal mathtt boldsymbol bm emph underline boxed");
   add_names(table, CommandKind::kSymbol,
-            "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi "
+            "alpha beta gamma delta epsilon zeta eta theta vartheta iota kappa lambda mu nu xi "
             "rho sigma "
-            "tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega "
+            "tau upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega "
             "pi ell "
             "hbar");
   add_names(table, CommandKind::kFunction, kFunctions);
   add_names(table, CommandKind::kStructure,
-            "frac sqrt binom choose over overline bar vec hat tilde begin end lfloor rfloor lceil rceil "
+            "frac sqrt binom choose over overline bar dot vec hat tilde begin end angle triangle ldots pmod "
+            "lfloor rfloor lceil rceil "
             "mathbb \\ euro "
-            "pounds yen $");
+            "pounds yen rupees $");
   add_names(
       table, CommandKind::kUnsupported,
       "int iint oint sum prod lim max min sup inf gcd lcm det partial nabla to rightarrow Rightarrow implies "
       "iff "
-      "ldots dots cdots vdots ddots equiv pmod bmod mod perp parallel angle triangle subset subseteq forall "
+      "vdots ddots perp parallel subset subseteq forall "
       "exists neg sim cong not");
   for (const Alias& alias : kAliases) table[alias.name] = {alias.kind, alias.meaning};
   return table;
@@ -141,17 +164,31 @@ struct Sign {
 };
 
 constexpr Sign kSigns[] = {
-    {"−", "-"},           {"–", "-"},         {"×", "\\times "}, {"·", "\\cdot "},   {"⋅", "\\cdot "},
-    {"∙", "\\cdot "},     {"÷", "\\div "},    {"π", "\\pi "},    {"√", "\\sqrt "},   {"∞", "\\infty "},
-    {"≤", "\\le "},       {"⩽", "\\le "},     {"≥", "\\ge "},    {"⩾", "\\ge "},     {"≠", "\\ne "},
-    {"≈", "\\approx "},   {"°", "\\degree "}, {"±", "\\pm "},    {"∓", "\\mp "},     {"²", "^{2}"},
-    {"³", "^{3}"},        {"∪", "\\cup "},    {"∩", "\\cap "},   {"∈", "\\in "},     {"∅", "\\emptyset "},
-    {"∖", "\\setminus "}, {"ℝ", "\\R "},      {"′", "'"},        {"’", "'"},         {"½", "\\frac12 "},
-    {"€", "\\euro "},     {"£", "\\pounds "}, {"¥", "\\yen "},   {"α", "\\alpha "},  {"β", "\\beta "},
-    {"γ", "\\gamma "},    {"δ", "\\delta "},  {"θ", "\\theta "}, {"λ", "\\lambda "}, {"μ", "\\mu "},
-    {"φ", "\\phi "},      {"ω", "\\omega "},  {"σ", "\\sigma "}, {"ρ", "\\rho "},    {"ε", "\\epsilon "},
-    {"\u00a0", " "},      {"\u2009", " "},    {"\u202f", " "},   {"\u200b", ""},     {"\u2061", ""},
-    {"“", "\""},          {"”", "\""},        {"‘", "'"},
+    {"−", "-"},           {"–", "-"},           {"×", "\\times "},    {"·", "\\cdot "},
+    {"⋅", "\\cdot "},     {"∙", "\\cdot "},     {"÷", "\\div "},      {"π", "\\pi "},
+    {"√", "\\sqrt "},     {"∞", "\\infty "},    {"≤", "\\le "},       {"⩽", "\\le "},
+    {"≥", "\\ge "},       {"⩾", "\\ge "},       {"≠", "\\ne "},       {"≈", "\\approx "},
+    {"°", "\\degree "},   {"±", "\\pm "},       {"∓", "\\mp "},       {"²", "^{2}"},
+    {"³", "^{3}"},        {"∪", "\\cup "},      {"∩", "\\cap "},      {"∈", "\\in "},
+    {"∅", "\\emptyset "}, {"∖", "\\setminus "}, {"ℝ", "\\R "},        {"′", "'"},
+    {"’", "'"},           {"½", "\\frac12 "},   {"€", "\\euro "},     {"£", "\\pounds "},
+    {"¥", "\\yen "},      {"α", "\\alpha "},    {"β", "\\beta "},     {"γ", "\\gamma "},
+    {"δ", "\\delta "},    {"θ", "\\theta "},    {"λ", "\\lambda "},   {"μ", "\\mu "},
+    {"φ", "\\phi "},      {"ω", "\\omega "},    {"σ", "\\sigma "},    {"ρ", "\\rho "},
+    {"ε", "\\epsilon "},  {"\u00a0", " "},      {"\u2009", " "},      {"\u202f", " "},
+    {"\u200b", ""},       {"\u2061", ""},       {"“", "\""},          {"”", "\""},
+    {"‘", "'"},           {"¼", "\\frac14 "},   {"¾", "\\frac34 "},   {"⅓", "\\frac13 "},
+    {"⅔", "\\frac23 "},   {"⅕", "\\frac15 "},   {"⅖", "\\frac25 "},   {"⅗", "\\frac35 "},
+    {"⅘", "\\frac45 "},   {"⅙", "\\frac16 "},   {"⅚", "\\frac56 "},   {"⅛", "\\frac18 "},
+    {"⅜", "\\frac38 "},   {"⅝", "\\frac58 "},   {"⅞", "\\frac78 "},   {"⁄", "/"},
+    {"∕", "/"},           {"∛", "\\sqrt[3]"},   {"∜", "\\sqrt[4]"},   {"¢", "\\text{ cents}"},
+    {"₹", "\\rupees "},   {"∨", "\\lor "},      {"∧", "\\land "},     {"…", "\\ldots "},
+    {"ϕ", "\\phi "},      {"≡", "\\equiv "},    {"∠", "\\angle "},    {"△", "\\triangle "},
+    {"⁰", "^{0}"},        {"¹", "^{1}"},        {"⁴", "^{4}"},        {"⁵", "^{5}"},
+    {"⁶", "^{6}"},        {"⁷", "^{7}"},        {"⁸", "^{8}"},        {"⁹", "^{9}"},
+    {"⁻", "^{-}"},        {"₀", "_{0}"},        {"₁", "_{1}"},        {"₂", "_{2}"},
+    {"₃", "_{3}"},        {"₄", "_{4}"},        {"ℤ", "\\mathbb{Z}"}, {"ℕ", "\\mathbb{N}"},
+    {"ℚ", "\\mathbb{Q}"},
 };
 
 std::optional<Command> find_in(const Table& table, std::string_view name) {

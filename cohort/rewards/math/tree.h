@@ -17,20 +17,22 @@ enum class Kind : uint8_t {
   kAdd,        ///< any number of terms
   kNegate,     ///< one
   kMultiply,   ///< any number of factors
-  kDivide,     ///< two
+  kDivide,     ///< two; text: "date" for 6/12/2020, "time", "time am" or "time pm" for 3:30, else empty
   kPower,      ///< two
   kCall,       ///< text: a function's name; its arguments
   kPlusMinus,  ///< two terms; text: + where the upper sign adds, else -
   kTuple,      ///< text: both brackets, such as (]
   kSet,        ///< elements
-  kSetBuilder,    ///< the condition
-  kList,          ///< items without brackets; text: what joined them: , or "and" or "or"
-  kMatrix,        ///< rows, which are tuples
-  kUnion,         ///< two sets
+  kSetBuilder,  ///< the condition; text "image" where an expression stands before the bar, which comes second
+  kList,        ///< items without brackets; text: what joined them: , and or, land lor in logic
+  kMatrix,      ///< rows, which are tuples
+  kUnion,       ///< two sets
   kIntersection,  ///< two sets
   kDifference,    ///< two sets
   kMember,        ///< what is on the left of "in", and the set
-  kRelation,      ///< operands; text: one of = < > l g n between each two (l, g: or equal; n: not equal)
+  kRelation,  ///< operands; text: one of = < > l g n between each two (l, g: or equal; n: not equal); m: the
+              ///< first is the second modulo the third
+  kRatio,     ///< three parts and more; text as of kDivide
 };
 
 using NodeId = int32_t;

@@ -78,11 +78,58 @@ constexpr Entry kUnits[] = {
     {"pound sterling", 1, 1, "pound sterling"},
     {"yen", 1, 1, "yen"},
     {"degree", 1, 1, "degree"},
-    {"radian", 1, 1, ""},
-    {"rad", 1, 1, ""},
+    {"degree C", 1, 1, "degree C"},
+    {"degree F", 1, 1, "degree F"},
+    {"arcminute", 1, 60, "degree"},
+    {"arcsecond", 1, 3600, "degree"},
+    {"radian", 1, 1, "radian"},
+    {"rad", 1, 1, "radian"},
     {"unit", 1, 1, "unit"},
     {"month", 1, 1, "month"},
-    {"year", 1, 1, "year"},
+    {"year", 12, 1, "month"},
+    {"hrs", 3600, 1, "s"},
+    {"yds", 1143, 1250, "m"},
+    {"lbs", 45359237, 100000000, "kg"},
+    {"pts", 1, 1, "point"},
+    {"pt", 1, 1, "point"},
+    {"gallon", 473176473, 125000000000, "m", 3},
+    {"gal", 473176473, 125000000000, "m", 3},
+    {"quart", 473176473, 500000000000, "m", 3},
+    {"qt", 473176473, 500000000000, "m", 3},
+    {"pint", 473176473, 1000000000000, "m", 3},
+    {"rupee", 1, 1, "rupee"},
+    {"N", 1, 1, "N"},
+    {"newton", 1, 1, "N"},
+    {"kN", 1000, 1, "N"},
+    {"J", 1, 1, "J"},
+    {"joule", 1, 1, "J"},
+    {"kJ", 1000, 1, "J"},
+    {"W", 1, 1, "W"},
+    {"watt", 1, 1, "W"},
+    {"mW", 1, 1000, "W"},
+    {"kW", 1000, 1, "W"},
+    {"MW", 1000000, 1, "W"},
+    {"V", 1, 1, "V"},
+    {"volt", 1, 1, "V"},
+    {"mV", 1, 1000, "V"},
+    {"kV", 1000, 1, "V"},
+    {"A", 1, 1, "A"},
+    {"amp", 1, 1, "A"},
+    {"ampere", 1, 1, "A"},
+    {"mA", 1, 1000, "A"},
+    {"Pa", 1, 1, "Pa"},
+    {"pascal", 1, 1, "Pa"},
+    {"mPa", 1, 1000, "Pa"},
+    {"kPa", 1000, 1, "Pa"},
+    {"MPa", 1000000, 1, "Pa"},
+    {"Hz", 1, 1, "Hz"},
+    {"hertz", 1, 1, "Hz"},
+    {"kHz", 1000, 1, "Hz"},
+    {"MHz", 1000000, 1, "Hz"},
+    {"ohm", 1, 1, "ohm"},
+    {"mol", 1, 1, "mol"},
+    {"mole", 1, 1, "mol"},
+    {"dB", 1, 1, "dB"},
 };
 
 const Entry* find_exact(std::string_view name) {
@@ -128,7 +175,18 @@ int take_power(std::string_view& name) {
 
 void multiply(Unit& unit, const Entry& entry, int power) {
   unit.factor = unit.factor * math::power(Fraction(entry.numerator, entry.denominator), power);
-  if (*entry.base) unit.dimension[entry.base] += entry.power * power;
+  unit.dimension[entry.base] += entry.power * power;
+}
+
+// The name of what is counted without what says nothing of it: different ways are ways.
+std::string_view noun(std::string_view name) {
+  for (bool is_found = true; is_found;) {
+    is_found = false;
+    for (std::string_view adjective : {"different ", "distinct ", "possible ", "total ", "unique "}) {
+      is_found = is_found || consume(name, adjective);
+    }
+  }
+  return name;
 }
 
 // One name, perhaps after "square" or "cubic", to the power `sign`.
@@ -137,7 +195,9 @@ void multiply_named(Unit& unit, std::string_view name, int sign) {
   const int power = take_power(name);
   const Entry* entry = find_entry(name);
   if (entry) return multiply(unit, *entry, sign * power);
-  unit.dimension[singular(lower_case(name))] += sign * power;
+  // Case tells mW from MW; words are the same in any.
+  const bool is_symbol = name.size() <= 3 && lower_case(name) != name;
+  unit.dimension[is_symbol ? std::string(name) : singular(lower_case(noun(name)))] += sign * power;
 }
 
 }  // namespace
@@ -145,20 +205,44 @@ void multiply_named(Unit& unit, std::string_view name, int sign) {
 bool is_unit_name(std::string_view name) {
   name = name.substr(0, name.find(" per "));
   take_power(name);
-  return name == "mph" || find_entry(name) != nullptr;
+  return name == "mph" || name == "kph" || find_entry(name) != nullptr;
 }
 
 bool is_arithmetic_word(std::string_view word) {
   static const std::unordered_set<std::string_view> words = {
-      "squared", "cubed",     "factorial",  "time",      "plus",    "minus", "over",  "divided",
-      "half",    "halve",     "third",      "fourth",    "quarter", "fifth", "sixth", "eighth",
-      "tenth",   "hundredth", "thousandth", "millionth", "point",   "root",  "power", "negative",
-      "not",     "or",        "and",        "to",        "mod"};
+      "squared", "cubed",     "factorial",  "time",      "plus",    "minus",   "over",  "divided",
+      "half",    "halve",     "third",      "fourth",    "quarter", "fifth",   "sixth", "eighth",
+      "tenth",   "hundredth", "thousandth", "millionth", "point",   "root",    "power", "negative",
+      "not",     "or",        "and",        "to",        "mod",     "seventh", "ninth", "twelfth",
+      "base",    "billionth", "in",         "out"};
   return words.count(singular(lower_case(word))) > 0;
+}
+
+bool changes_value(std::string_view text) {
+  static const std::unordered_set<std::string_view> words = {
+      "below", "above",     "under",  "beneath", "than",  "zero",    "negative",   "minus",
+      "plus",  "until",     "before", "after",   "past",  "squared", "cubed",      "divided",
+      "root",  "factorial", "power",  "except",  "short", "times",   "multiplied", "percent"};
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    if (words.count(lower_case(text.substr(0, end))) > 0) return true;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return false;
+}
+
+std::optional<std::string_view> find_part_word(std::string_view word) {
+  static const std::unordered_map<std::string_view, std::string_view> words = {
+      {"third", "3"},  {"fourth", "4"}, {"fifth", "5"},  {"sixth", "6"},       {"seventh", "7"},
+      {"eighth", "8"}, {"ninth", "9"},  {"tenth", "10"}, {"hundredth", "100"}, {"thousandth", "1000"}};
+  const auto found = words.find(singular(lower_case(word)));
+  if (found == words.end()) return std::nullopt;
+  return found->second;
 }
 
 Unit find_unit(std::string_view name) {
   if (name == "mph") name = "miles per hour";
+  if (name == "kph") name = "km per hour";
   Unit unit;
   const size_t per = name.find(" per ");
   multiply_named(unit, name.substr(0, per), 1);

@@ -15,7 +15,7 @@ using Dimension = std::map<std::string, int>;
 
 struct Unit {
   Fraction factor = 1;  ///< to the base units
-  Dimension dimension;  ///< empty for radians
+  Dimension dimension;
 };
 
 /// Is `name` in the table, in singular or plural, perhaps with "square" or "cubic" before or "per" behind it?
@@ -23,6 +23,12 @@ bool is_unit_name(std::string_view name);
 
 /// Does the word stand for arithmetic, as "squared" and "hundredths" do, so that it is no unit?
 bool is_arithmetic_word(std::string_view word);
+
+/// Does a word among them make another value of the number before, as in "5 below zero"?
+bool changes_value(std::string_view words);
+
+/// What a part's name divides by, such as 7 for "sevenths"; nothing for other words.
+std::optional<std::string_view> find_part_word(std::string_view word);
 
 /// What a unit's name means: `cm`, `square feet`, `miles per hour`, `apples`.
 Unit find_unit(std::string_view name);

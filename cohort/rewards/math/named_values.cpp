@@ -1,0 +1,94 @@
+#include "cohort/rewards/math/named_values.h"
+
+#include <algorithm>
+
+#include "cohort/rewards/math/relations.h"
+#include "cohort/rewards/math/structures.h"
+
+namespace cohort::math {
+namespace {
+
+constexpr size_t kMaxElements = 64;
+
+std::vector<std::string> names_of(const NamedValues& named) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : named) names.push_back(name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// Are the names the first ones of a row that has an order, whatever was written first?
+bool have_order(const NamedValues& named) {
+  const std::vector<std::string> names = names_of(named);
+  for (const char* row : {"xyzw", "abcdefgh"}) {
+    std::vector<std::string> first;
+    for (size_t i = 0; i < names.size() && row[i] != '\0'; ++i) first.emplace_back(1, row[i]);
+    std::sort(first.begin(), first.end());
+    if (names == first) return true;
+  }
+  return false;
+}
+
+// x_1, x_2, ...: the same letter with different numbers.
+bool are_indexed(const NamedValues& named) {
+  const std::string stem = named[0].first.substr(0, named[0].first.find('_') + 1);
+  return stem.size() > 1 && std::all_of(named.begin(), named.end(), [&](const auto& entry) {
+           return entry.first.starts_with(stem) && entry.first.size() > stem.size() &&
+                  entry.first.find_first_not_of("0123456789", stem.size()) == std::string::npos;
+         });
+}
+
+std::vector<Item> values_in_order(NamedValues named) {
+  // w comes behind z.
+  const auto key = [](const std::string& name) { return name == "w" ? std::string("zz") : name; };
+  if (have_order(named) || are_indexed(named)) {
+    std::stable_sort(named.begin(), named.end(), [&](const auto& a, const auto& b) {
+      if (a.first.size() != b.first.size()) return a.first.size() < b.first.size();
+      return key(a.first) < key(b.first);
+    });
+  }
+  std::vector<Item> values;
+  for (const auto& [name, value] : named) values.push_back(value);
+  return values;
+}
+
+}  // namespace
+
+NamedValues find_named_values(const Item& item, Work& work) {
+  NamedValues named;
+  if (!item.is(Kind::kList) || item.size() > kMaxElements) return {};
+  for (size_t i = 0; i < item.size(); ++i) {
+    const std::optional<Definition> definition = find_definition(item.child(i), work);
+    if (!definition) return {};
+    for (const auto& [name, value] : named) {
+      if (name == definition->name) return {};
+    }
+    named.emplace_back(definition->name, definition->value);
+  }
+  return named.size() > 1 ? named : NamedValues();
+}
+
+Verdict compare_named_values(const NamedValues& a, const NamedValues& b, Work& work) {
+  if (names_of(a) != names_of(b)) return unequal("different names");
+  std::vector<Item> values_a, values_b;
+  for (const auto& [name, value] : a) {
+    values_a.push_back(value);
+    for (const auto& [other, other_value] : b) {
+      if (other == name) values_b.push_back(other_value);
+    }
+  }
+  return compare_sequences(values_a, values_b, work);
+}
+
+Verdict compare_with_unnamed(const NamedValues& named, const Item& other, Work& work) {
+  const std::vector<Item> values = values_in_order(named);
+  if (other.is(Kind::kTuple)) return compare_sequences(values, children_of(other), work);
+  const bool is_set = other.is(Kind::kSet);
+  if (!other.is(Kind::kList) && !is_set) return unequal("named values and another structure");
+  if (are_indexed(named)) return compare_unordered(values, children_of(other), !is_set, work);
+  if (is_set) return unequal("named values and a set");
+  return have_order(named) ? compare_sequences(values, children_of(other), work)
+                           : compare_unordered(values, children_of(other), true, work);
+}
+
+}  // namespace cohort::math

@@ -1,0 +1,28 @@
+// Lists of named values: x = 1, y = 2.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cohort/rewards/math/scalars.h"
+#include "cohort/rewards/math/verdict.h"
+
+namespace cohort::math {
+
+/// In the order as written.
+using NamedValues = std::vector<std::pair<std::string, Item>>;
+
+/// The values of a list of equations by name; empty where an item is none, a name comes twice, or there are
+/// fewer than two.
+NamedValues find_named_values(const Item& item, Work& work);
+
+/// Name by name.
+Verdict compare_named_values(const NamedValues& a, const NamedValues& b, Work& work);
+
+/// Against a point, a list or a set without names. x, y, z and a, b, c come in this order, other names as
+/// they are written; x_1, x_2 are values of one unknown, in any order unless they stand against a point.
+Verdict compare_with_unnamed(const NamedValues& named, const Item& other, Work& work);
+
+}  // namespace cohort::math

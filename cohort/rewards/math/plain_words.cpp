@@ -1,0 +1,118 @@
+#include "cohort/rewards/math/plain_words.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "cohort/rewards/answer_text.h"
+#include "cohort/rewards/math/letters.h"
+#include "cohort/rewards/math/units.h"
+
+namespace cohort::math {
+namespace {
+
+bool is_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// Is the token before a number, alone or as the minutes of 3:30?
+bool follows_number(const Surroundings& place) {
+  return !place.before.empty() && place.before.back().kind == TokenKind::kNumber;
+}
+
+bool follows_time(const Surroundings& place) {
+  const size_t count = place.before.size();
+  return follows_number(place) && count >= 3 && place.before[count - 2].text == ":";
+}
+
+bool has_variables(const std::vector<Token>& tokens) {
+  return std::any_of(tokens.begin(), tokens.end(), [](const Token& token) {
+    return token.kind == TokenKind::kSymbol && token.text != "pi";
+  });
+}
+
+bool is_end(std::string_view behind) {
+  const std::string_view rest = trim(behind);
+  return rest.empty() || rest == "." || rest == "$" || rest == "}";
+}
+
+// am, PM, p.m. behind a time.
+std::optional<MeasuringWord> find_half_of_day(std::string_view run, const Surroundings& place) {
+  if (!follows_time(place)) return std::nullopt;
+  std::string lower(run);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (lower == "am" || lower == "pm") return MeasuringWord{TokenKind::kText, lower, 0};
+  const bool has_dots = (lower == "a" || lower == "p") && place.behind.size() >= 2 &&
+                        place.behind[0] == '.' && (place.behind[1] == 'm' || place.behind[1] == 'M');
+  if (!has_dots) return std::nullopt;
+  const size_t length = place.behind.substr(2, 1) == "." ? 3 : 2;
+  return MeasuringWord{TokenKind::kText, lower + "m", length};
+}
+
+// cats, ways: nothing but a noun at the very end, where letters would hardly be multiplied.
+bool is_plural_noun(std::string_view run, const Surroundings& place) {
+  const bool is_lower = std::all_of(run.begin(), run.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+  return is_lower && run.size() >= 4 && run.back() == 's' && place.has_space && follows_number(place) &&
+         run.find_first_of("ay") != std::string_view::npos && is_end(place.behind) &&
+         !has_variables(place.before);
+}
+
+std::optional<MeasuringWord> find_currency(std::string_view run, const Surroundings& place) {
+  if (run != "USD" && run != "Rs") return std::nullopt;
+  const size_t dot = run == "Rs" && place.behind.starts_with(".");
+  const std::string_view amount = trim(place.behind.substr(dot));
+  if (amount.empty() || amount[0] < '0' || amount[0] > '9') return std::nullopt;
+  return MeasuringWord{TokenKind::kStructure, run == "Rs" ? "rupees" : "$", dot};
+}
+
+bool is_capital_part(std::string_view part) {
+  return is_capital_name(part) || (part.size() == 1 && part[0] >= 'A' && part[0] <= 'Z');
+}
+
+}  // namespace
+
+bool may_be_unit(const Surroundings& place) {
+  if (place.before.empty() || place.is_text) return place.is_text;
+  const std::string_view next = place.behind.substr(0, 1);
+  // Letters that touch the number are variables where the text has others: 18km beside k^2.
+  const bool is_term = !next.empty() && std::string_view("+-=*(").find(next[0]) != std::string_view::npos;
+  if ((has_variables(place.before) || is_term) && !place.has_space) return false;
+  const Token& last = place.before.back();
+  if (last.kind == TokenKind::kNumber || last.kind == TokenKind::kText) return true;
+  return place.has_space && (last.text == "}" || last.text == "pi");
+}
+
+std::optional<MeasuringWord> find_measuring_word(std::string_view run, const Surroundings& place) {
+  if (auto half = find_half_of_day(run, place)) return half;
+  if (auto currency = find_currency(run, place)) return currency;
+  const bool is_ordinal = run == "st" || run == "nd" || run == "rd" || run == "th";
+  if (is_ordinal && follows_number(place) && !place.has_space && is_digits(place.before.back().text)) {
+    return MeasuringWord{};
+  }
+  const bool is_second = run == "sec" && follows_number(place) && (place.has_space || place.is_text) &&
+                         (is_end(place.behind) || place.behind.starts_with("."));
+  const bool is_square = run == "sq" && place.has_space && may_be_unit(place);
+  if (is_second || is_square) {
+    return MeasuringWord{TokenKind::kText, std::string(run), is_square && place.behind.starts_with(".")};
+  }
+  const bool is_unit = (run.size() > 1 || place.is_text) && may_be_unit(place) && is_unit_name(run);
+  if (!is_unit && !is_plural_noun(run, place)) return std::nullopt;
+  return MeasuringWord{TokenKind::kText, std::string(run), 0};
+}
+
+std::vector<std::string> split_text(std::string_view content) {
+  for (std::string_view connector : {" and ", " or "}) {
+    const size_t place = content.find(connector);
+    if (place == std::string_view::npos) continue;
+    const std::string_view first = trim(content.substr(0, place)),
+                           second = trim(content.substr(place + connector.size()));
+    if (is_capital_part(first) && is_capital_part(second))
+      return {std::string(first), std::string(trim(connector)), std::string(second)};
+  }
+  std::string plain;
+  for (char c : content) {
+    if (c != '.' && !(c == ' ' && !plain.empty() && plain.back() == ' ')) plain += c;
+  }
+  return {std::string(trim(plain))};
+}
+
+}  // namespace cohort::math
