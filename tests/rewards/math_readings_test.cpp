@@ -103,7 +103,8 @@ TEST(MathReadings, TheExactSideCounts) {
   EXPECT_EQ(outcome("\\pi", "\\pi\\approx3"), "equal");
   EXPECT_EQ(outcome("3", "\\pi\\approx3"), "unequal");
   EXPECT_EQ(outcome("3.1", "x\\approx3.1"), "equal");
-  EXPECT_EQ(outcome("\\frac14", "\\frac12 (50\\%)"), "undecided");  // read by nobody
+  EXPECT_EQ(outcome("\\frac14", "\\frac12 (50\\%)"), "unequal");
+  EXPECT_EQ(describe_answer("\\frac12 (40\\%)").substr(0, 8), "not read");
   EXPECT_EQ(outcome("\\frac12", "\\frac12 (50\\%)"), "equal");
   EXPECT_EQ(outcome("25", "\\frac12(50)"), "equal");
 }

@@ -8,6 +8,7 @@
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/parser.h"
 #include "cohort/rewards/math/rewrite.h"
+#include "cohort/rewards/math/spelling.h"
 #include "cohort/rewards/math/structures.h"
 #include "cohort/rewards/math/words.h"
 
@@ -29,6 +30,21 @@ struct Answer {
   std::optional<Expression> expression;
   std::optional<ParseFailure> failure;
 };
+
+// "i and iii" as I, III; nothing for other words.
+std::optional<std::string> find_numerals(std::string_view words) {
+  std::string numerals;
+  while (!words.empty()) {
+    const size_t end = std::min(words.find_first_of(" ,"), words.size());
+    std::string part(words.substr(0, end));
+    words = trim(words.substr(std::min(words.find_first_not_of(" ,", end), words.size())));
+    if (part == "and" || part == "or") continue;
+    std::transform(part.begin(), part.end(), part.begin(), [](unsigned char c) { return std::toupper(c); });
+    if (!is_roman(part) && part != "I" && part != "V" && part != "X") return std::nullopt;
+    numerals += (numerals.empty() ? "" : ", ") + part;
+  }
+  return numerals;
+}
 
 // A sentence that says a value: its LaTeX, or nothing.
 std::optional<std::string> find_value_of_words(const std::string& words) {
@@ -61,6 +77,7 @@ std::optional<std::string> find_value_of_words(const std::string& words) {
       {"one half", "\\frac12"}};
   const auto found = values.find(words);
   if (found != values.end()) return std::string(found->second);
+  if (const std::optional<std::string> numerals = find_numerals(words)) return numerals;
   if (words.starts_with("usd ") && words.find_first_not_of("0123456789.,", 4) == std::string::npos)
     return str("\\$", words.substr(4));
   for (std::string_view exception : {"all real numbers except ", "all reals except "}) {
@@ -83,7 +100,8 @@ std::string lone_letters(std::string_view text) {
 // `others` are letters that the other answer uses as variables.
 Answer read(std::string_view text, const Names& others = {}) {
   Answer answer;
-  answer.words = find_words(text);
+  const bool is_short = text.size() <= kMaxAnswerBytes;
+  answer.words = find_words(is_short ? respell(text) : std::string());
   if (answer.words == "dne") answer.words = "does not exist";
   std::optional<std::string> value;
   if (answer.words) value = find_value_of_words(*answer.words);

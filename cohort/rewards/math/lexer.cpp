@@ -271,9 +271,13 @@ class Lexer {
     } else if (is_text && has_words && is_letter(content[0])) {
       words(content);
     } else {
-      push(TokenKind::kPunctuation, "{", true);
+      // A power behind \text{m/s} is that of the last unit alone.
+      const bool is_unit = is_text && content.find('/') != std::string_view::npos &&
+                           std::all_of(content.begin(), content.end(),
+                                       [](char c) { return is_letter(c) || is_space(c) || c == '/'; });
+      if (!is_unit) push(TokenKind::kPunctuation, "{", true);
       lex_inside(content, is_text);
-      push(TokenKind::kPunctuation, "}", true);
+      if (!is_unit) push(TokenKind::kPunctuation, "}", true);
     }
   }
 
