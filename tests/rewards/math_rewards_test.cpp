@@ -187,7 +187,7 @@ TEST(AccuracyReward, ComparesValuesExactly) {
   EXPECT_EQ(accuracy("0.125", "12.5\\%"), "1 ok");
   EXPECT_EQ(accuracy("+7", "$7$"), "1 ok");
   EXPECT_EQ(accuracy("5", "$5.00"), "1 ok");
-  EXPECT_EQ(accuracy(".5", "5e-1"), "1 ok");
+  EXPECT_EQ(accuracy(".5", "5.0e-1"), "1 ok");
   EXPECT_EQ(accuracy(1e20, "100000000000000000000"), "1 ok");
   EXPECT_EQ(accuracy("1/3", "0.3333333333333333"), "0 ok");
   EXPECT_EQ(accuracy("0", "-0"), "1 ok");
