@@ -177,6 +177,7 @@ TEST(MathReadings, TellsRomanNumeralsFromSegments) {
 
 TEST(MathReadings, WordsThatChangeTheNumberAreNoUnits) {
   EXPECT_TRUE(changes_value("degrees below zero"));
+  EXPECT_TRUE(changes_value("Below the line"));
   EXPECT_FALSE(changes_value("different ways"));
   EXPECT_EQ(outcome("\\frac37", "3\\text{ sevenths}"), "equal");
   EXPECT_EQ(outcome("5", "5\\text{ less than } x"), "undecided");
