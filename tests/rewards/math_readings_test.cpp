@@ -86,6 +86,15 @@ TEST(MathReadings, NamedValuesKeepTogether) {
   EXPECT_EQ(outcome("a=b=2", "a=2,b=2"), "equal");
 }
 
+TEST(MathReadings, AFullStopIsNoDecimalPoint) {
+  EXPECT_EQ(outcome("\\frac13.", "\\frac13"), "equal");
+  EXPECT_EQ(outcome("\\frac13.", "\\frac23."), "unequal");
+  EXPECT_EQ(outcome("3\\frac12.", "3.5"), "equal");
+  EXPECT_EQ(outcome("3\\frac12.", "1.5"), "unequal");
+  EXPECT_EQ(outcome("0.\\overline{3}.", "\\frac13"), "equal");
+  EXPECT_EQ(describe_answer("\\frac.5{2}").substr(0, 8), "not read");
+}
+
 TEST(MathReadings, AnEquationHasTheValueOfAQuantityOnly) {
   for (const char* text : {"f(2)=7", "AB=7", "\\angle ABC=7", "|z|=7", "\\sin A=7", "x+y=7", "x-y=7",
                            "P(X>2)=7", "\\text{Area}=7", "7=AB", "S_{10}=7", "\\frac ab=7"})
@@ -97,6 +106,10 @@ TEST(MathReadings, AnEquationHasTheValueOfAQuantityOnly) {
   EXPECT_EQ(outcome("f(2)=4", "f(3)=4"), "unequal");
   EXPECT_EQ(outcome("y=2x", "f(x)=2x"), "equal");
   EXPECT_EQ(outcome("y=2x", "f(x)=3x"), "unequal");
+  EXPECT_EQ(outcome("3=4", "3=5"), "unequal");
+  EXPECT_EQ(outcome("3<4", "3<5"), "unequal");
+  EXPECT_EQ(outcome("x_1=1,x_2=2", "x_2=1,x_2=2"), "unequal");
+  EXPECT_EQ(outcome("x_1=1,x_2=2", "x=2,x=1"), "equal");
 }
 
 TEST(MathReadings, TheExactSideCounts) {

@@ -133,8 +133,11 @@ class Lexer {
       }
     }
     position_ += length;
-    if (at(0) == '.' && !(at(1) == '.')) {
-      const size_t num_decimals = num_digits(1);
+    // A point without digits behind it is a full stop, unless they repeat.
+    const size_t num_decimals = at(0) == '.' ? num_digits(1) : 0;
+    const bool has_repeating = at(0) == '.' && (at(1) == '(' || rest().starts_with(".\\overline") ||
+                                                rest().starts_with(".\\bar") || rest().starts_with(".\\dot"));
+    if (num_decimals > 0 || has_repeating) {
       digits += rest().substr(0, num_decimals + 1);
       position_ += num_decimals + 1;
     }

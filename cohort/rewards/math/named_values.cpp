@@ -38,6 +38,16 @@ bool are_indexed(const NamedValues& named) {
          });
 }
 
+// Does the list give values to names other than `stem`?
+bool has_other_names(const Item& list, const std::string& stem, Work& work) {
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (!list.child(i).is(Kind::kRelation)) continue;
+    const std::optional<Definition> definition = find_definition(list.child(i), work);
+    if (!definition || definition->name != stem) return true;
+  }
+  return false;
+}
+
 std::vector<Item> values_in_order(NamedValues named) {
   // w comes behind z.
   const auto key = [](const std::string& name) { return name == "w" ? std::string("zz") : name; };
@@ -85,6 +95,8 @@ Verdict compare_with_unnamed(const NamedValues& named, const Item& other, Work& 
   if (other.is(Kind::kTuple)) return compare_sequences(values, children_of(other), work);
   const bool is_set = other.is(Kind::kSet);
   if (!other.is(Kind::kList) && !is_set) return unequal("named values and another structure");
+  if (are_indexed(named) && has_other_names(other, named[0].first.substr(0, named[0].first.find('_')), work))
+    return unequal("different names");
   if (are_indexed(named)) return compare_unordered(values, children_of(other), !is_set, work);
   if (is_set) return unequal("named values and a set");
   return have_order(named) ? compare_sequences(values, children_of(other), work)

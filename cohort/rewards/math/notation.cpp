@@ -52,6 +52,7 @@ NodeId Grammar::tex_argument() {
   Token& token = tokens_[position_];
   if (token.kind != TokenKind::kNumber) return primary();
   if (token.text.size() == 1) return plain_number();
+  if (token.text[0] == '.') fail("a digit is missing");
   const NodeId digit = add(Kind::kNumber, token.text.substr(0, 1));
   token.text.erase(0, 1);
   return digit;

@@ -174,6 +174,11 @@ Verdict compare_relations(const Item& a, const Item& b, Work& work) {
     Verdict left = compare(a.child(0), b.child(0), work);
     return left.is_equal() ? compare(a.child(1), b.child(1), work) : left;
   }
+  const bool are_constant = !has_variable(a) && !has_variable(b) && !has_unknown_function(a);
+  if (are_constant) {  // statements, of which false ones are multiples of each other for nothing
+    const Verdict left = compare(a.child(0), b.child(0), work);
+    return left.is_equal() ? compare(a.child(1), b.child(1), work) : left;
+  }
   bool is_positive = false;
   const Verdict verdict = compare_proportional(turned(a), turned(b), is_positive, work);
   const bool needs_sign = !are_equations && a.node().text != "n";
