@@ -84,6 +84,10 @@ TEST(MathReadings, NamedValuesKeepTogether) {
   EXPECT_EQ(outcome("w=4, x=1, y=2, z=3", "(1,2,3,4)"), "equal");
   EXPECT_EQ(outcome("A(1,2)", "B(1,2)"), "unequal");
   EXPECT_EQ(outcome("a=b=2", "a=2,b=2"), "equal");
+  EXPECT_EQ(outcome("(3,4)", "(y,x)=(3,4)"), "unequal");
+  EXPECT_EQ(outcome("(3,4)", "(m,b)=(3,4)"), "equal");
+  EXPECT_EQ(outcome("(3,4)", "(x,y)=(3,4)"), "equal");
+  EXPECT_EQ(outcome("(3,4)", "P=(3,4)"), "equal");
 }
 
 TEST(MathReadings, AFullStopIsNoDecimalPoint) {

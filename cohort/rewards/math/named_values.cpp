@@ -17,17 +17,22 @@ std::vector<std::string> names_of(const NamedValues& named) {
   return names;
 }
 
-// Are the names the first ones of a row that has an order, whatever was written first?
-bool have_order(const NamedValues& named) {
-  const std::vector<std::string> names = names_of(named);
-  for (const char* row : {"xyzw", "abcdefgh"}) {
+constexpr std::string_view kRows[] = {"x,y,z,w,", "a,b,c,d,e,f,g,h,"};
+
+// The first names of a row that has an order, where `names` are these; empty for others.
+std::vector<std::string> in_order(std::vector<std::string> names) {
+  std::sort(names.begin(), names.end());
+  for (std::string_view row : kRows) {
     std::vector<std::string> first;
-    for (size_t i = 0; i < names.size() && row[i] != '\0'; ++i) first.emplace_back(1, row[i]);
-    std::sort(first.begin(), first.end());
-    if (names == first) return true;
+    for (size_t i = 0; i < names.size() && 2 * i < row.size(); ++i) first.emplace_back(1, row[2 * i]);
+    std::vector<std::string> sorted = first;
+    std::sort(sorted.begin(), sorted.end());
+    if (names == sorted) return first;
   }
-  return false;
+  return {};
 }
+
+bool have_order(const NamedValues& named) { return !in_order(names_of(named)).empty(); }
 
 // x_1, x_2, ...: the same letter with different numbers.
 bool are_indexed(const NamedValues& named) {
@@ -63,6 +68,17 @@ std::vector<Item> values_in_order(NamedValues named) {
 }
 
 }  // namespace
+
+bool are_out_of_order(std::string_view names) {
+  std::vector<std::string> separate;
+  for (size_t begin = 0; begin < names.size();) {
+    const size_t end = names.find(',', begin);
+    separate.emplace_back(names.substr(begin, end - begin));
+    begin = end == std::string_view::npos ? names.size() : end + 1;
+  }
+  const std::vector<std::string> ordered = in_order(separate);
+  return !ordered.empty() && ordered != separate;
+}
 
 NamedValues find_named_values(const Item& item, Work& work) {
   NamedValues named;

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,9 @@ using NamedValues = std::vector<std::pair<std::string, Item>>;
 /// The values of a list of equations by name; empty where an item is none, a name comes twice, or there are
 /// fewer than two.
 NamedValues find_named_values(const Item& item, Work& work);
+
+/// Are the names of a tuple, each with a comma behind it, those of a row such as x, y, z in another order?
+bool are_out_of_order(std::string_view names);
 
 /// Name by name.
 Verdict compare_named_values(const NamedValues& a, const NamedValues& b, Work& work);

@@ -30,7 +30,11 @@ bool is_interval_like(const Item& item) {
 Item strip(const Item& item, Work& work) {
   if (item.is(Kind::kMember) && item.child(0).is(Kind::kSymbol)) return item.child(1);
   if (!is_relation(item)) return item;
-  if (const std::optional<Definition> definition = find_definition(item, work)) return definition->value;
+  if (const std::optional<Definition> definition = find_definition(item, work)) {
+    // (y, x) = (1, 2) is not the point (1, 2).
+    const bool is_turned = definition->value.is(Kind::kTuple) && are_out_of_order(definition->name);
+    return is_turned ? item : definition->value;
+  }
   if (const std::optional<Item> value = find_value_of_quantity(item, work)) return *value;
   return find_statement_value(item, work).value_or(item);
 }
