@@ -1,5 +1,6 @@
-// The frozen pairs of tests/rewards/golden/math_pairs.jsonl, whose truth does not come from this verifier:
-// none that differ may be called equal, and at most one in a hundred of those that are equal may be missed.
+// The frozen pairs of tests/rewards/golden/math_pairs.jsonl, and math_completions.jsonl for where an answer
+// stands. Their truth does not come from this verifier: none that differ may be called equal, and at most one
+// in a hundred of those that are equal may be missed.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -15,10 +16,16 @@ namespace cohort {
 namespace {
 
 std::vector<Json> golden_pairs() {
-  const char* other = std::getenv("COHORT_MATH_PAIRS");  // pairs made with another seed
-  std::ifstream file(other ? other : COHORT_SOURCE_DIR "/tests/rewards/golden/math_pairs.jsonl");
+  const std::string folder = COHORT_SOURCE_DIR "/tests/rewards/golden/";
+  std::vector<std::string> paths = {folder + "math_pairs.jsonl", folder + "math_completions.jsonl"};
+  if (const char* other = std::getenv("COHORT_MATH_PAIRS")) paths = {other};  // pairs made with another seed
   std::vector<Json> pairs;
-  for (std::string line; std::getline(file, line);) pairs.push_back(Json::parse(line));
+  for (const std::string& path : paths) {
+    std::ifstream file(path);
+    const size_t num_before = pairs.size();
+    for (std::string line; std::getline(file, line);) pairs.push_back(Json::parse(line));
+    EXPECT_GT(pairs.size(), num_before) << path;
+  }
   return pairs;
 }
 
