@@ -1,7 +1,7 @@
 // Accuracy: the answer of the completion must equal the row's, as mathematics or in words.
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/make_reward.h"
-#include "cohort/rewards/math/equivalence.h"
+#include "cohort/rewards/math/choices.h"
 #include "cohort/rewards/math/extraction.h"
 
 namespace cohort {
@@ -11,7 +11,7 @@ namespace {
 std::string gold_text(const Json& column) {
   if (column.is_number()) return column.dump();
   if (!column.is_string()) return {};
-  return std::string(math::find_gold_answer(column.get_ref<const std::string&>()));
+  return math::find_gold_answer(column.get_ref<const std::string&>());
 }
 
 // The gold answer of a row; empty where no column holds one.
@@ -25,6 +25,10 @@ std::string read_gold(const Json& fields) {
 }
 
 RewardResult unparsed(std::string detail) { return {0.0, RewardStatus::kUnparsed, std::move(detail)}; }
+
+std::string why_none(const math::Finding& found) {
+  return found.refusal.empty() ? "no answer found" : str("no answer: ", found.refusal);
+}
 
 // What a completion writes badly is judged 0; what passes a limit of the verifier, or stays open, is masked.
 RewardResult to_result(const math::Judgement& judgement, const Prompt& prompt, std::string_view answer) {
@@ -51,16 +55,16 @@ class AccuracyReward : public Reward {
     const std::string gold = read_gold(prompt.fields);
     if (gold.empty())
       return unparsed(str(prompt.id, ": column \"answer\" (or \"solution\") holds no answer"));
-    const std::optional<std::string_view> answer = math::find_answer(completion.text, places_);
-    if (!answer) return {0.0, RewardStatus::kOk, "no answer found"};
-    return to_result(math::judge(gold, *answer), prompt, *answer);
+    const math::Finding found = math::find_answer(completion.text, places_);
+    if (!found.text) return {0.0, RewardStatus::kOk, why_none(found)};
+    return to_result(math::judge_choice(gold, *found.text), prompt, *found.text);
   }
 
   std::vector<Remark> explain(const Prompt& prompt, const Completion& completion) const override {
     const std::string gold = read_gold(prompt.fields);
-    const std::optional<std::string_view> answer = math::find_answer(completion.text, places_);
-    std::vector<Remark> remarks = {{"answer", answer ? shown(*answer) : "none found"}};
-    if (answer) remarks.push_back({"answer read as", math::describe_answer(*answer)});
+    const math::Finding found = math::find_answer(completion.text, places_);
+    std::vector<Remark> remarks = {{"answer", found.text ? shown(*found.text) : why_none(found)}};
+    if (found.text) remarks.push_back({"answer read as", math::describe_answer(*found.text)});
     remarks.push_back({"reference", gold.empty() ? "none" : shown(gold)});
     if (!gold.empty()) remarks.push_back({"reference read as", math::describe_answer(gold)});
     return remarks;

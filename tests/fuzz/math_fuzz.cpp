@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "cohort/core/error.h"
-#include "cohort/rewards/math/equivalence.h"
+#include "cohort/rewards/math/choices.h"
 #include "cohort/rewards/math/extraction.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -13,10 +13,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const size_t end = input.find('\n');
   const std::string_view gold = input.substr(0, end);
   const std::string_view answer = end == std::string_view::npos ? "1" : input.substr(end + 1);
-  const Judgement forth = judge(gold, answer), back = judge(answer, gold);
-  COHORT_CHECK(forth.verdict.outcome == back.verdict.outcome, "A verdict depends on the order.");
+  for (const auto compare : {judge, judge_choice}) {
+    const Judgement forth = compare(gold, answer), back = compare(answer, gold);
+    COHORT_CHECK(forth.verdict.outcome == back.verdict.outcome, "A verdict depends on the order.");
+  }
   COHORT_CHECK(!describe_answer(gold).empty(), "A text is described by nothing.");
-  find_answer(input, default_places());
+  const Finding found = find_answer(input, default_places());
+  COHORT_CHECK(!found.text || found.refusal.empty(), "An answer is found and refused.");
   find_gold_answer(input);
   return 0;
 }

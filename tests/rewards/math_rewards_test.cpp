@@ -212,11 +212,38 @@ TEST(AccuracyReward, ScoresWhatIsNoAnswerZero) {
 TEST(AccuracyReward, ReadsTagsAndBoxes) {
   Json fields = {{"answer", "1/2"}};
   EXPECT_EQ(score("accuracy", fields, "so \\boxed{\\frac{1}{2}}."), "1 ok");
-  EXPECT_EQ(score("accuracy", fields, "\\boxed{3} or \\boxed{0.5}"), "1 ok");
+  EXPECT_EQ(score("accuracy", fields, "\\boxed{3}, or rather \\boxed{0.5}"), "1 ok");
+  EXPECT_EQ(score("accuracy", fields, "\\boxed{3} or \\boxed{0.5}"), "0 ok");
   EXPECT_EQ(score("accuracy", fields, "\\boxed{3} <answer>0.5</answer>"), "1 ok");
   EXPECT_EQ(score("accuracy", fields, "<answer>\\boxed{0.5}</answer>"), "1 ok");
   EXPECT_EQ(score("accuracy", fields, "<answer>3</answer> <answer>0.5</answer>"), "1 ok");
   EXPECT_EQ(score("accuracy", fields, "it is 0.5"), "1 ok");
+}
+
+TEST(AccuracyReward, ReadsChoicesWithTheirText) {
+  for (const char* answer :
+       {"B", "(B)", "(B) 12", "\\textbf{(B)}\\ 12", "\\text{(B) }12", "\\text{B}: 12", "B. 12", "B) 12",
+        "**(B)** 12", "Option B", "option (B) 12", "**B**", "B: twelve apples"}) {
+    EXPECT_EQ(accuracy("B", answer), "1 ok") << answer;
+  }
+  for (const char* answer :
+       {"(C) 12", "12", "b. 12", "B + 12", "(B) + 12", "B = 12", "B:12", "(B)12", "A or B", "(B) or (C)",
+        "(A) 11 (B) 12", "A. 11 B. 12", "B 12", "BB) 12", "(B) \\cup C"}) {
+    EXPECT_EQ(accuracy("B", answer), "0 ok") << answer;
+  }
+  const std::string gold = "\\textbf{(B)}\\ 12";
+  for (const char* answer : {"B", "12", "(B) 12", "B. 12.0"})
+    EXPECT_EQ(accuracy(gold, answer), "1 ok") << answer;
+  for (const char* answer : {"C", "13", "(C) 12", "(B) 13"})
+    EXPECT_EQ(accuracy(gold, answer), "0 ok") << answer;
+}
+
+TEST(AccuracyReward, SaysWhyThereIsNoAnswer) {
+  const RewardResult result =
+      make_reward({.name = "accuracy"})
+          ->score(make_prompt({{"answer", 12}}), make_completion("The answer is not 12."));
+  EXPECT_EQ(brief(result), "0 ok");
+  EXPECT_EQ(result.detail, "no answer: a value is denied, and none named");
 }
 
 TEST(AccuracyReward, LooksForAnswersWhereItIsTold) {

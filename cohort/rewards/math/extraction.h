@@ -1,18 +1,19 @@
 // Where in a completion, or in a worked solution, the answer stands.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "cohort/rewards/math/statement.h"
 
 namespace cohort::math {
 
 enum class AnswerPlace {
   kTag,         ///< the last <answer>...</answer>
-  kBoxed,       ///< the last \boxed{...}
-  kPhrase,      ///< behind the last "answer is" or "answer:"
-  kExpression,  ///< the last formula between dollars, or else the last number
+  kBoxed,       ///< the last \boxed{...}, or several that "and", "or" or a comma joins
+  kPhrase,      ///< behind the last "answer is", "answer:" or ####
+  kExpression,  ///< the last formula, or else the last expression without delimiters
 };
 
 /// The order in which places are tried unless a recipe gives another: the one above.
@@ -21,12 +22,11 @@ const std::vector<AnswerPlace>& default_places();
 /// The places named tag, boxed, phrase and expression, or the default ones for no name. Throws ConfigError.
 std::vector<AnswerPlace> read_places(const std::vector<std::string>& names);
 
-/// The answer of a completion. What stands behind the last </think> decides; only where no answer is found
-/// there, a tag or a box before it counts, as in a completion that was cut while thinking.
-std::optional<std::string_view> find_answer(std::string_view completion,
-                                            const std::vector<AnswerPlace>& places);
+/// The answer of a completion. What stands behind the last </think> decides; only where nothing stands there,
+/// a tag or a box before it counts, as in a completion that was cut while thinking. Takes linear time.
+Finding find_answer(std::string_view completion, const std::vector<AnswerPlace>& places);
 
 /// The answer of a gold column: the tag, box or #### of a worked solution, or else the whole text.
-std::string_view find_gold_answer(std::string_view text);
+std::string find_gold_answer(std::string_view text);
 
 }  // namespace cohort::math

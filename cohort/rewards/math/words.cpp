@@ -1,8 +1,10 @@
 #include "cohort/rewards/math/words.h"
 
+#include <algorithm>
 #include <cctype>
 
 #include "cohort/rewards/answer_text.h"
+#include "cohort/rewards/math/parser.h"
 #include "cohort/rewards/math/symbols.h"
 
 namespace cohort::math {
@@ -51,11 +53,121 @@ bool has_word(std::string_view text) {
   return found;
 }
 
+// Takes "option" or "choice" off the front, in any case of letters.
+void take_choice_word(std::string_view& text) {
+  for (const std::string_view word : {"option ", "choice "}) {
+    if (text.size() <= word.size()) continue;
+    const bool is_here = std::equal(word.begin(), word.end(), text.begin(), [](char a, char b) {
+      return a == std::tolower(static_cast<unsigned char>(b));
+    });
+    if (is_here) text = trim(text.substr(word.size()));
+  }
+}
+
+constexpr char kLastChoice = 'J';
+
+bool is_choice_letter(char c) { return c >= 'A' && c <= kLastChoice; }
+
+// Reads the label of a choice off the front of its text.
+class LabelReader {
+ public:
+  explicit LabelReader(std::string_view text) : rest_(trim(text)) {}
+
+  std::optional<LabelledChoice> read() {
+    take_openings();
+    take_choice_word(rest_);
+    take_openings();
+    const bool is_round = take("(");
+    if (rest_.empty() || !is_choice_letter(rest_[0])) return std::nullopt;
+    const char letter = rest_[0];
+    rest_.remove_prefix(1);
+    take_closings();
+    if (is_round && !take(")")) return std::nullopt;
+    const bool is_ended = take(".") || take(":") || (!is_round && take(")"));
+    take_closings();
+    if (!is_round && !is_ended && !take(":")) return std::nullopt;
+    if (!take_gap() && num_closed_ == 0) return std::nullopt;
+    while (num_opened_ > num_closed_ && rest_.ends_with('}')) {
+      rest_.remove_suffix(1);
+      ++num_closed_;
+    }
+    if (num_opened_ != num_closed_) return std::nullopt;
+    while (rest_.ends_with('*')) rest_.remove_suffix(1);
+    return LabelledChoice{letter, trim(rest_)};
+  }
+
+ private:
+  bool take(std::string_view prefix) {
+    if (!rest_.starts_with(prefix)) return false;
+    rest_.remove_prefix(prefix.size());
+    return true;
+  }
+
+  // Fonts and emphasis.
+  void take_openings() {
+    constexpr std::string_view kOpenings[] = {"\\textbf{", "\\text{", "\\textrm{", "\\mathrm{",
+                                              "\\mathbf{", "\\mbox{", "*",         "$"};
+    for (bool is_taken = true; is_taken;) {
+      is_taken = take(" ");
+      for (const std::string_view opening : kOpenings) {
+        if (!take(opening)) continue;
+        num_opened_ += opening.back() == '{';
+        is_taken = true;
+      }
+    }
+  }
+
+  void take_closings() {
+    while (take("*") || take("$") || (num_opened_ > num_closed_ && take("}") && ++num_closed_)) {
+    }
+  }
+
+  // White space between label and text, and what closes a font behind it: \text{(B) }12.
+  bool take_gap() {
+    bool is_taken = false;
+    while (take(" ") || take("\n") || take("\t") || take("~") || take("\\ ") || take("\\,") || take("\\;") ||
+           take("\\quad") || take("\\qquad")) {
+      is_taken = true;
+      take_closings();
+    }
+    return is_taken;
+  }
+
+  std::string_view rest_;
+  int num_opened_ = 0, num_closed_ = 0;
+};
+
+// Does it go on as an expression or a list, so that no label stood before it?
+bool continues_expression(std::string_view text) {
+  if (text.empty() || std::string_view("+*/=<>^_|,;)&!").find(text[0]) != std::string_view::npos) return true;
+  if (text.starts_with("- ") || text.starts_with("or ") || text.starts_with("and ")) return true;
+  size_t length = 0;
+  const auto sign = find_sign(text, length);
+  size_t end = 1;
+  while (end < text.size() && std::isalpha(static_cast<unsigned char>(text[end]))) ++end;
+  const std::optional<Command> command = text[0] == '\\' ? find_command(text.substr(1, end - 1))
+                                         : sign && sign->starts_with('\\')
+                                             ? find_command(sign->substr(1, sign->find(' ') - 1))
+                                             : std::nullopt;
+  return command && command->kind == CommandKind::kPunctuation && command->meaning != "+-" &&
+         command->meaning != "[" && command->meaning != "\\{" && command->meaning != "(";
+}
+
+// Is there a second label, as in (A) 11 (B) 12?
+bool has_label(std::string_view text) {
+  for (size_t i = 1; i + 1 < text.size(); ++i) {
+    if (is_choice_letter(text[i]) && text[i - 1] == '(' && text[i + 1] == ')') return true;
+    if (is_choice_letter(text[i]) && text[i - 1] == ' ' && (text[i + 1] == ')' || text[i + 1] == '.'))
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<std::string> find_words(std::string_view text) {
   const std::optional<std::string> stripped = strip_fonts(trim(text));
-  if (!stripped) return std::nullopt;
+  if (!stripped || find_choice(text)) return std::nullopt;
   std::string_view plain = trim(*stripped);
   if (!plain.empty() && plain.back() == '.') plain = trim(plain.substr(0, plain.size() - 1));
   if (plain.empty() || !is_letter(plain[0])) return std::nullopt;
@@ -76,12 +188,35 @@ std::optional<char> find_choice(std::string_view text) {
   const std::optional<std::string> stripped = strip_fonts(trim(text));
   if (!stripped) return std::nullopt;
   std::string_view plain = trim(*stripped);
+  take_choice_word(plain);
   if (plain.size() > 1 && plain[0] == '(') plain.remove_prefix(1);
   if (plain.empty() || plain[0] < 'A' || plain[0] > 'Z') return std::nullopt;
   const std::string_view behind = plain.substr(1);
   if (!behind.empty() && behind != ")" && behind != "." && behind != ")." && behind != ":")
     return std::nullopt;
   return plain[0];
+}
+
+std::optional<LabelledChoice> find_labelled_choice(std::string_view text) {
+  if (text.size() > kMaxBytes) return std::nullopt;
+  const std::optional<LabelledChoice> choice = LabelReader(text).read();
+  if (!choice || continues_expression(choice->text) || has_label(choice->text)) return std::nullopt;
+  ParseFailure failure;
+  const bool is_answer = find_words(choice->text) || parse(choice->text, failure) ||
+                         failure.kind == ParseFailure::Kind::kUnsupported;
+  return is_answer ? choice : std::nullopt;
+}
+
+bool is_prose(std::string_view text) {
+  const auto is_latin = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
+  for (size_t i = 0; i < text.size();) {
+    size_t length = 0;
+    while (i + length < text.size() && is_latin(text[i + length])) ++length;
+    const std::string_view run = text.substr(i, length);
+    if ((i == 0 || text[i - 1] != '\\') && !find_word(run) && is_wordy(run)) return true;
+    i += std::max<size_t>(length, 1);
+  }
+  return false;
 }
 
 }  // namespace cohort::math

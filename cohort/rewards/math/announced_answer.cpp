@@ -1,0 +1,185 @@
+#include "cohort/rewards/math/announced_answer.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "cohort/rewards/answer_text.h"
+#include "cohort/rewards/math/equation_lines.h"
+#include "cohort/rewards/math/parser.h"
+#include "cohort/rewards/math/tidy.h"
+#include "cohort/rewards/math/word_roles.h"
+#include "cohort/rewards/math/words.h"
+
+namespace cohort::math {
+namespace {
+
+constexpr size_t kNone = std::string_view::npos;
+
+Finding refuse(std::string reason) { return {std::nullopt, std::move(reason)}; }
+
+bool is_readable(std::string_view text) {
+  ParseFailure failure;
+  return parse(text, failure).has_value();
+}
+
+bool is_choice(std::string_view text) { return find_choice(text) || find_labelled_choice(text); }
+
+bool is_formal(std::string_view text) { return !is_prose(text) && is_readable(text); }
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return lower;
+}
+
+struct Announcement {
+  size_t begin = kNone, end = 0;
+};
+
+Announcement last_announcement(const std::string& lower) {
+  Announcement last;
+  for (const std::string_view phrase : {"answer is", "answers are", "answer:", "answer**:"}) {
+    const size_t found = lower.rfind(phrase);
+    if (found != kNone && (last.begin == kNone || found > last.begin)) last = {found, found + phrase.size()};
+  }
+  return last;
+}
+
+// The answer in the line of the last ####, which may be a heading instead.
+Finding read_marker_line(std::string_view behind) {
+  const std::string_view line = behind.substr(0, behind.find('\n'));
+  const std::string text = tidy(line);
+  if (text.empty()) return {};
+  const bool is_last = trim(behind.substr(line.size())).empty();
+  const bool is_answer =
+      is_formal(text) || is_choice(text) || (is_last && (is_readable(text) || find_words(text)));
+  return is_answer ? Finding{text, ""} : Finding{};
+}
+
+// Is the announcement one of several, a condition or a denial: "or the answer is 8", "I do not think the
+// answer is 5"?
+bool is_doubted(std::string_view before) {
+  constexpr size_t kMaxBytes = 300, kNearWords = 4;
+  if (before.size() > kMaxBytes) before.remove_prefix(before.size() - kMaxBytes);
+  const size_t stop = before.find_last_of(".!?\n,;:");
+  if (stop != kNone) before.remove_prefix(stop + 1);
+  const std::vector<Sentence> sentences = read_sentences(before, 1);
+  if (sentences.empty()) return false;
+  const std::vector<Piece>& pieces = sentences[0].pieces;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    const WordRole role = word_role(pieces[i].text);
+    const bool is_near = i + kNearWords >= pieces.size();
+    const bool is_denial =
+        role == WordRole::kNegation && !(i + 1 < pieces.size() && is_harmless_behind_not(pieces[i + 1].text));
+    if (is_denial || role == WordRole::kDoubt) return true;
+    if (is_near && role == WordRole::kJoiner && pieces[i].text != "and" && pieces[i].text != "And")
+      return true;
+  }
+  return false;
+}
+
+// Where a text takes back what it said before; nothing where it does not.
+size_t find_retraction(std::string_view behind) {
+  const std::string lower = lower_case(behind);
+  size_t first = kNone;
+  for (const std::string_view words :
+       {"wait,", "wait.", "wait!", "wait -", "wait \u2014", "oops", "scratch that", "that is wrong",
+        "that's wrong", "this is wrong", "that is incorrect", "that's incorrect", "this is incorrect",
+        "that is not right", "that's not right", "i was wrong", "made a mistake", "made an error",
+        "let me correct"}) {
+    first = std::min(first, lower.find(words));
+  }
+  return first;
+}
+
+// The words before "because" and the like, where no value stands before it.
+std::string_view words_before_reason(const Sentence& sentence) {
+  for (const Piece& piece : sentence.pieces) {
+    if (piece.is_math()) break;
+    for (const std::string_view reason : {"because", "since", "which", "where"}) {
+      if (piece.text == reason) return sentence.text.substr(0, piece.text.data() - sentence.text.data());
+    }
+  }
+  return sentence.text;
+}
+
+std::string without_stop(std::string_view text) {
+  std::string core = tidy(text);
+  while (core.ends_with('.') || core.ends_with('!')) {
+    core.pop_back();
+    core = tidy(core);
+  }
+  return core;
+}
+
+Finding read_first_sentence(const Sentence& sentence) {
+  const std::string core = without_stop(sentence.text);
+  if (is_choice(core)) return {core, ""};
+  const std::string words = without_stop(words_before_reason(sentence));
+  if (words != core && (is_choice(words) || find_words(words))) return {words, ""};
+  Finding stated = read_stated(sentence);
+  if (!stated.text && is_formal(core)) return {core, ""};
+  if (stated.is_nothing() && !core.empty()) return {core, ""};
+  return stated;
+}
+
+Finding read_behind(std::string_view rest) {
+  const size_t begin = std::min(rest.find_first_not_of(" \t\r\n*:_"), rest.size());
+  const bool is_new_line = rest.substr(0, begin).find('\n') != kNone;
+  rest.remove_prefix(begin);
+  if (std::optional<std::string> equations = leading_equations(rest)) return {std::move(equations), ""};
+  if (is_new_line) rest = without_bullet(rest);
+  const std::vector<Sentence> sentences = read_sentences(rest, 1);
+  if (sentences.empty()) return {};
+  const Sentence& first = sentences[0];
+  const std::string_view behind = rest.substr(first.text.data() + first.text.size() - rest.data());
+  if (const size_t retraction = find_retraction(behind); retraction != kNone) {
+    Finding concluded = find_concluded(behind.substr(retraction));
+    return concluded.is_nothing() ? refuse("the answer is taken back") : concluded;
+  }
+  if (first.is_question) return refuse("the answer is put as a question");
+  const std::vector<Sentence> next = read_sentences(behind, 1);
+  if (!next.empty() && lower_case(next[0].pieces[0].text) == "or") return refuse("another answer follows");
+  return read_first_sentence(first);
+}
+
+}  // namespace
+
+Finding find_announced(std::string_view text) {
+  const std::string lower = lower_case(text);
+  const Announcement phrase = last_announcement(lower);
+  const size_t marker = text.rfind("####");
+  if (marker != kNone && (phrase.begin == kNone || marker > phrase.begin)) {
+    Finding marked = read_marker_line(text.substr(marker + 4));
+    if (!marked.is_nothing()) return marked;
+  }
+  if (phrase.begin == kNone) return {};
+  const std::string_view rest = text.substr(phrase.end);
+  if (lower.compare(phrase.end, 3, "n't") == 0 || rest.starts_with("n\u2019t"))
+    return refuse("an answer is denied");
+  if (is_doubted(text.substr(0, phrase.begin))) return refuse("the answer is in doubt");
+  return read_behind(rest);
+}
+
+Finding find_concluded(std::string_view text) {
+  constexpr size_t kMaxBareBytes = 200;
+  const std::string_view all = trim(text);
+  if (all.size() <= kMaxBareBytes && all.find('\n') == kNone) {
+    const std::string bare = tidy(all);
+    const bool has_digits =
+        std::any_of(bare.begin(), bare.end(), [](char c) { return c >= '0' && c <= '9'; });
+    const bool is_answer = is_choice(bare) || is_formal(bare) || (!has_digits && find_words(bare));
+    if (!bare.empty() && is_answer) return {bare, ""};
+  }
+  if (std::optional<std::string> equations = trailing_equations(text)) return {std::move(equations), ""};
+  const std::vector<Sentence> sentences = read_sentences(text);
+  for (const Piece::Kind kind : {Piece::Kind::kFormula, Piece::Kind::kBare}) {
+    const auto last = std::find_if(sentences.rbegin(), sentences.rend(), [kind](const Sentence& sentence) {
+      return !sentence.is_question && sentence.has(kind);
+    });
+    if (last != sentences.rend()) return read_concluding(*last, kind == Piece::Kind::kFormula);
+  }
+  return {};
+}
+
+}  // namespace cohort::math

@@ -1,0 +1,165 @@
+#include "cohort/rewards/math/prose.h"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "cohort/rewards/math/bare_expression.h"
+#include "cohort/rewards/math/formulas.h"
+#include "cohort/rewards/math/symbols.h"
+#include "cohort/rewards/math/word_roles.h"
+
+namespace cohort::math {
+namespace {
+
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+
+class Reader {
+ public:
+  Reader(std::string_view text, size_t max_sentences)
+      : text_(text), formulas_(text), max_sentences_(max_sentences) {}
+
+  std::vector<Sentence> read() {
+    while (position_ < text_.size() && sentences_.size() < max_sentences_) step();
+    if (sentences_.size() < max_sentences_) end_sentence(position_);
+    return std::move(sentences_);
+  }
+
+ private:
+  char at(size_t position) const { return position < text_.size() ? text_[position] : '\0'; }
+
+  void push(Piece::Kind kind, size_t length) {
+    const std::string_view text = text_.substr(position_, length);
+    push({kind, text, text}, length);
+  }
+
+  void push(const Piece& piece, size_t length) {
+    if (sentence_.pieces.empty()) begin_ = position_;
+    sentence_.pieces.push_back(piece);
+    position_ += length;
+  }
+
+  void end_sentence(size_t end) {
+    if (!sentence_.pieces.empty()) {
+      sentence_.text = text_.substr(begin_, end - begin_);
+      sentences_.push_back(std::exchange(sentence_, {}));
+    }
+  }
+
+  void step() {
+    const char c = text_[position_];
+    if (c == '\n') return line_break();
+    if (is_space(c)) {
+      ++position_;
+    } else if (const size_t tag = tag_length()) {
+      position_ += tag;
+    } else if (const auto formula = formulas_.at(position_)) {
+      push({Piece::Kind::kFormula, text_.substr(position_, formula->length), formula->inside},
+           formula->length);
+    } else if (const size_t end = bare_end(); end > position_) {
+      push(Piece::Kind::kBare, end - position_);
+    } else if (const size_t length = word_length()) {
+      push(Piece::Kind::kWord, length);
+    } else {
+      sign();
+    }
+  }
+
+  // The length of <answer> or </b> here.
+  size_t tag_length() const {
+    constexpr size_t kMaxBytes = 20;
+    if (at(position_) != '<') return 0;
+    const size_t name = position_ + 1 + (at(position_ + 1) == '/');
+    size_t end = name;
+    while (end - name < kMaxBytes && std::isalpha(static_cast<unsigned char>(at(end)))) ++end;
+    return end > name && at(end) == '>' ? end + 1 - position_ : 0;
+  }
+
+  size_t bare_end() const {
+    const bool is_sign = text_[position_] == '-' || text_[position_] == '+';
+    const bool is_hyphen =
+        is_sign && position_ > 0 && std::isalnum(static_cast<unsigned char>(text_[position_ - 1]));
+    return is_hyphen ? position_ : bare_expression_end(text_, position_, formulas_);
+  }
+
+  bool is_word_byte(size_t position) const {
+    const auto byte = static_cast<unsigned char>(at(position));
+    if (byte < 0x80) return std::isalnum(byte) != 0;
+    if (text_.substr(position, 2) == "\xE2\x80") return false;  // dashes and quotes
+    size_t length = 0;
+    return !find_sign(text_.substr(position), length);
+  }
+
+  // The length of a word here, with apostrophes and hyphens inside: isn't, well-known, i.e.
+  size_t word_length() const {
+    const std::string_view rest = text_.substr(position_);
+    for (const std::string_view shortened : {"i.e.", "e.g.", "a.m.", "p.m."}) {
+      if (rest.starts_with(shortened)) return shortened.size();
+    }
+    size_t end = position_;
+    while (true) {
+      const size_t joint = end > position_ && (at(end) == '\'' || at(end) == '-')       ? 1
+                           : end > position_ && text_.substr(end).starts_with("\u2019") ? 3
+                                                                                        : 0;
+      if (end + joint >= text_.size() || !is_word_byte(end + joint)) return end - position_;
+      end += joint + 1;
+    }
+  }
+
+  void sign() {
+    const std::string_view rest = text_.substr(position_);
+    for (const std::string_view dash : {"–", "—"}) {
+      if (rest.starts_with(dash)) return push({Piece::Kind::kMark, rest.substr(0, 3), "-"}, dash.size());
+    }
+    if (rest.starts_with("\\$")) return push(Piece::Kind::kMark, 2);
+    const char c = rest[0];
+    const bool is_stop = c == '.' || c == '?' || c == '!';
+    if (is_stop && ends_here()) {
+      sentence_.is_question = c == '?';
+      end_sentence(position_ + 1);
+    }
+    const bool is_passed_over = is_stop || std::string_view("*_`\"'~#").find(c) != std::string_view::npos ||
+                                static_cast<unsigned char>(c) >= 0x80;
+    is_passed_over ? void(++position_) : push(Piece::Kind::kMark, 1);
+  }
+
+  // Is the stop here the end of a sentence, and not of "sq." or the point of a number?
+  bool ends_here() const {
+    const char next = at(position_ + 1);
+    const bool is_end =
+        next == '\0' || is_space(next) || std::string_view("*\"'$`)_").find(next) != std::string_view::npos;
+    if (!is_end || sentence_.pieces.empty()) return false;
+    const Piece& last = sentence_.pieces.back();
+    return last.kind != Piece::Kind::kWord || text_[position_] != '.' || !is_abbreviation(last.text);
+  }
+
+  // Lines that a comma, "and" or "is" leaves open go on in the next one.
+  void line_break() {
+    if (!sentence_.pieces.empty()) {
+      const Piece& last = sentence_.pieces.back();
+      const WordRole role = last.kind == Piece::Kind::kWord ? word_role(last.text) : WordRole::kOther;
+      const bool is_open = last.is_mark(',') || last.is_mark(':') || last.is_mark('=') ||
+                           role == WordRole::kJoiner || role == WordRole::kCopula;
+      if (!is_open) end_sentence(position_);
+    }
+    ++position_;
+  }
+
+  std::string_view text_;
+  FormulaFinder formulas_;
+  size_t max_sentences_, position_ = 0, begin_ = 0;
+  Sentence sentence_;
+  std::vector<Sentence> sentences_;
+};
+
+}  // namespace
+
+bool Sentence::has(Piece::Kind kind) const {
+  return std::any_of(pieces.begin(), pieces.end(), [kind](const Piece& piece) { return piece.kind == kind; });
+}
+
+std::vector<Sentence> read_sentences(std::string_view text, size_t max_sentences) {
+  return Reader(text, max_sentences).read();
+}
+
+}  // namespace cohort::math

@@ -1,0 +1,203 @@
+#include "cohort/rewards/math/statement.h"
+
+#include <algorithm>
+
+#include "cohort/core/str.h"
+#include "cohort/rewards/math/value_group.h"
+#include "cohort/rewards/math/word_roles.h"
+
+namespace cohort::math {
+namespace {
+
+using Pieces = std::vector<Piece>;
+
+Finding refuse(std::string reason) { return {std::nullopt, std::move(reason)}; }
+
+Finding accept(const ValueGroup& group) { return {group.text, ""}; }
+
+WordRole role_of(const Piece& piece) {
+  if (piece.kind == Piece::Kind::kWord) return word_role(piece.text);
+  return piece.is_mark('=') ? WordRole::kCopula : WordRole::kOther;
+}
+
+bool is_relation(std::string_view text) {
+  for (const std::string_view sign : {"=", "<", ">", "\\in", "\\ne", "\\le", "\\ge", "≤", "≥", "≠", "∈"}) {
+    if (text.find(sign) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+const char* behind(const Piece& piece) { return piece.text.data() + piece.text.size(); }
+
+// What was read so far of the words before a value.
+struct Lead {
+  bool is_known = true;  // all words change nothing
+  bool is_negated = false, is_hedged = false, combines = false;
+
+  void read(const Piece& piece) {
+    switch (role_of(piece)) {
+      case WordRole::kCopula:
+        if (!is_negated) *this = {};
+        return;
+      case WordRole::kTurn:
+      case WordRole::kRestates:
+        *this = {};
+        return;
+      case WordRole::kNegation:
+        is_negated = true;
+        return;
+      case WordRole::kHedge:
+      case WordRole::kDoubt:
+        is_hedged = true;
+        return;
+      case WordRole::kCombines:
+        combines = true;
+        return;
+      case WordRole::kFiller:
+        return;
+      default:
+        break;
+    }
+    if (piece.is_mark(':') && !is_negated) *this = {};
+    const bool is_harmless = piece.is_mark(',') || piece.is_mark(':') || piece.is_mark('$');
+    if (!is_harmless) is_known = false;
+  }
+};
+
+// The first value that is not denied and is no name of what another is said to be: "$x$ is $5$".
+struct Start {
+  size_t position = 0;
+  Lead lead;
+};
+
+bool is_name(const Pieces& pieces, size_t position) {
+  return position + 1 < pieces.size() && role_of(pieces[position + 1]) == WordRole::kCopula &&
+         std::any_of(pieces.begin() + position + 2, pieces.end(),
+                     [](const Piece& piece) { return piece.is_math(); });
+}
+
+std::optional<Start> find_start(const Pieces& pieces) {
+  Start start;
+  std::optional<Start> denied;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    if (!pieces[i].is_math()) {
+      start.lead.read(pieces[i]);
+      continue;
+    }
+    start.position = i;
+    if (start.lead.is_negated) {
+      denied = start;
+    } else if (!is_name(pieces, i)) {
+      return start;
+    }
+  }
+  return denied;
+}
+
+// Why what follows a value makes it no answer; empty where it does not.
+std::string find_fault_behind(const Pieces& pieces, size_t begin) {
+  bool is_remark = false, is_condition = false;
+  for (size_t i = begin; i < pieces.size(); ++i) {
+    const Piece& piece = pieces[i];
+    if (piece.is_math() && !is_remark && !(is_condition && is_relation(piece.inside))) {
+      return str("another value, ", piece.text, ", stands beside it");
+    }
+    if (piece.kind == Piece::Kind::kMark &&
+        std::string_view("/^<>+=").find(piece.text[0]) != std::string_view::npos) {
+      return "the expression is cut";
+    }
+    if (piece.kind != Piece::Kind::kWord) continue;
+    const WordRole role = word_role(piece.text);
+    const bool is_next = i == begin;
+    if (!is_remark && (role == WordRole::kDoubt || (role == WordRole::kJoiner && piece.text == "or"))) {
+      return str("\"", piece.text, "\" stands behind it");
+    }
+    if (is_next && role == WordRole::kHedge) return str("\"", piece.text, "\" stands behind it");
+    is_condition = is_condition || role == WordRole::kCondition;
+    is_remark = is_remark || starts_remark(piece.text) || role == WordRole::kNegation ||
+                role == WordRole::kRestates || (role == WordRole::kTurn && piece.text != "but");
+  }
+  return {};
+}
+
+// Why what stands before the group makes it no answer.
+std::string find_fault_before(const Pieces& pieces, const ValueGroup& group) {
+  const std::string several = "several values are offered";
+  bool is_in_clause = true, is_alternative = false;
+  for (size_t i = group.begin; i-- > 0;) {
+    const Piece& piece = pieces[i];
+    if (piece.is_math()) return is_alternative ? several : "";
+    if (i + 1 == group.begin && piece.kind == Piece::Kind::kMark &&
+        behind(piece) == pieces[group.begin].text.data() &&
+        std::string_view("/^<>+").find(piece.text[0]) != std::string_view::npos) {
+      return "the expression is cut";
+    }
+    const WordRole role = role_of(piece);
+    if (piece.is_mark(';') || piece.is_mark(':') || role == WordRole::kTurn) return {};
+    is_alternative = is_alternative || (role == WordRole::kJoiner && piece.text != "and");
+    if (i == 0 && (piece.text == "or" || piece.text == "Or")) return several;
+    is_in_clause = is_in_clause && !piece.is_mark(',') && role != WordRole::kCopula;
+    const bool is_denial = role == WordRole::kNegation && !is_harmless_behind_not(pieces[i + 1].text);
+    const bool changes = is_denial || role == WordRole::kHedge || role == WordRole::kDoubt ||
+                         (role == WordRole::kCombines && group.num_values > 1);
+    if (is_in_clause && changes) return str("\"", piece.text, "\" stands before it");
+  }
+  return {};
+}
+
+// The pieces up to "because" or "since" behind a value.
+Pieces without_reason(const Pieces& pieces) {
+  bool has_value = false;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    has_value = has_value || pieces[i].is_math();
+    if (has_value && (pieces[i].text == "because" || pieces[i].text == "since")) {
+      return Pieces(pieces.begin(), pieces.begin() + i);
+    }
+  }
+  return pieces;
+}
+
+}  // namespace
+
+Finding read_stated(const Sentence& sentence) {
+  const Pieces& pieces = sentence.pieces;
+  const std::optional<Start> start = find_start(pieces);
+  if (!start) return {};
+  const Lead& lead = start->lead;
+  if (lead.is_negated) return refuse("a value is denied, and none named");
+  if (lead.is_hedged || !lead.is_known) return refuse("the words before a value may change it");
+  const ValueGroup group = take_group(pieces, start->position, true);
+  if (lead.combines && group.num_values > 1) return refuse("several values are combined");
+  const std::string fault = find_fault_behind(pieces, group.end);
+  return fault.empty() ? accept(group) : refuse(fault);
+}
+
+Finding read_concluding(const Sentence& sentence, bool is_formula) {
+  const Pieces pieces = without_reason(sentence.pieces);
+  std::optional<ValueGroup> last;
+  for (size_t i = 0; i < pieces.size();) {
+    if (!pieces[i].is_math()) {
+      ++i;
+      continue;
+    }
+    ValueGroup group = take_group(pieces, i, false);
+    i = group.end;
+    const bool is_said =
+        last && group.begin == last->end + 1 && role_of(pieces[last->end]) == WordRole::kCopula;
+    if (!is_formula || group.has_formula || is_said) last = std::move(group);
+  }
+  if (!last) return {};
+  if (std::string fault = find_fault_before(pieces, *last); !fault.empty()) return refuse(std::move(fault));
+  if (last->end < pieces.size()) {
+    const Piece& next = pieces[last->end];
+    if (next.is_math() && next.text.data() == behind(pieces[last->end - 1]))
+      return refuse("the expression is cut");
+    const WordRole role = role_of(next);
+    const bool is_changed = role == WordRole::kHedge || role == WordRole::kDoubt ||
+                            (role == WordRole::kJoiner && next.text == "or");
+    if (is_changed) return refuse(str("\"", next.text, "\" stands behind it"));
+  }
+  return accept(*last);
+}
+
+}  // namespace cohort::math

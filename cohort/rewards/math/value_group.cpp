@@ -1,0 +1,179 @@
+#include "cohort/rewards/math/value_group.h"
+
+#include <algorithm>
+
+#include "cohort/core/str.h"
+#include "cohort/rewards/answer_text.h"
+#include "cohort/rewards/math/equivalence.h"
+#include "cohort/rewards/math/parser.h"
+#include "cohort/rewards/math/units.h"
+#include "cohort/rewards/math/word_roles.h"
+
+namespace cohort::math {
+namespace {
+
+bool is_readable(std::string_view text) {
+  ParseFailure failure;
+  return parse(text, failure).has_value();
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Dollars of money are dropped where they are not the sign before one amount.
+std::string without_dollars(std::string_view text) {
+  const size_t dollar = text.rfind('$');
+  if (dollar == 0 || (dollar == 1 && text[0] == '\\')) return std::string(text);
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool is_escape = text[i] == '\\' && i + 1 < text.size() && text[i + 1] == '$';
+    if (text[i] != '$' && !is_escape) plain += text[i];
+  }
+  return plain;
+}
+
+// 5 x 10^6 with the sign that is meant.
+std::string with_times(const std::string& text) {
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const size_t before = plain.find_last_not_of(' '), behind = text.find_first_not_of(' ', i + 1);
+    const bool is_times = text[i] == 'x' && before != std::string::npos && is_digit(plain[before]) &&
+                          behind != std::string::npos && is_digit(text[behind]);
+    plain += is_times ? "\\times " : text.substr(i, 1);
+  }
+  return plain;
+}
+
+// The piece's mathematics.
+std::string value_text(const Piece& piece) {
+  const std::string_view text = trim(piece.inside);
+  if (piece.kind == Piece::Kind::kFormula) return std::string(text);
+  return with_times(without_dollars(text));
+}
+
+// `text` in units. Those behind an equation of numbers belong to its last side: 9 * 2 = 18 dollars.
+std::string with_units(const std::string& text, const std::string& units) {
+  const size_t first = text.find('='), last = text.rfind('=');
+  if (first != std::string::npos && last + 1 < text.size() &&
+      judge(text.substr(0, first), text.substr(last + 1)).verdict.is_equal()) {
+    return str(text.substr(last + 1), " ", units);
+  }
+  return str(text, " ", units);
+}
+
+class Group {
+ public:
+  Group(const std::vector<Piece>& pieces, size_t begin, bool takes_nouns)
+      : pieces_(pieces), takes_nouns_(takes_nouns), position_(begin) {
+    group_.begin = begin;
+  }
+
+  ValueGroup take() {
+    add_value("");
+    while (const size_t next = next_value()) {
+      const std::string connector = connector_;
+      position_ = next;
+      add_value(connector);
+    }
+    group_.end = position_;
+    if (group_.num_values > 1 && is_same_value_) group_.text = first_;
+    if (group_.num_values > 1 && is_same_value_) group_.num_values = 1;
+    return std::move(group_);
+  }
+
+ private:
+  // The value at the position with the remark or the unit behind it.
+  void add_value(const std::string& connector) {
+    const Piece& piece = pieces_[position_++];
+    std::string text = value_text(piece);
+    if (position_ < pieces_.size() && pieces_[position_].kind == Piece::Kind::kBare &&
+        pieces_[position_].text.starts_with('(')) {
+      const Piece& remark = pieces_[position_++];  // 0.5 (50%), or else a product
+      if (!judge(text, remark.text).verdict.is_equal()) text += str(" ", remark.text);
+    }
+    if (position_ < pieces_.size() && pieces_[position_].is_mark('%')) {  // $25$%
+      text += "%";
+      ++position_;
+    }
+    add_unit(text, takes_nouns_ && piece.kind == Piece::Kind::kBare);
+    // Two spellings of one value are no two answers.
+    if (group_.num_values == 0) first_ = text;
+    is_same_value_ = group_.num_values == 0 ||
+                     (is_same_value_ && connector == " or " && judge(first_, text).verdict.is_equal());
+    group_.text += connector + text;
+    group_.has_formula = group_.has_formula || piece.kind == Piece::Kind::kFormula;
+    ++group_.num_values;
+  }
+
+  bool is_word(size_t position) const {
+    return position < pieces_.size() && pieces_[position].kind == Piece::Kind::kWord;
+  }
+
+  std::string words(size_t count) const {
+    std::string joined;
+    for (size_t i = 0; i < count; ++i) joined += str(i ? " " : "", pieces_[position_ + i].text);
+    return joined;
+  }
+
+  void add_unit(std::string& text, bool takes_any_noun) {
+    while (is_word(position_) &&
+           (find_number_word(pieces_[position_].text) || pieces_[position_].text == "percent")) {
+      text += str(" ", words(1));
+      ++position_;
+    }
+    size_t num_words = 0;
+    while (num_words < kMaxUnitWords && is_word(position_ + num_words)) ++num_words;
+    for (size_t count = num_words; count > 0; --count) {
+      const bool is_preposition = pieces_[position_].text == "in" && is_word(position_ + 1);
+      if (!is_preposition && is_unit_name(words(count))) return add_words(text, count);
+    }
+    size_t num_nouns = 0;
+    while (takes_any_noun && num_nouns < std::min<size_t>(num_words, 2) &&
+           is_noun(pieces_[position_ + num_nouns].text))
+      ++num_nouns;
+    if (num_nouns > 0) add_words(text, num_nouns);
+  }
+
+  static bool is_noun(std::string_view word) {
+    constexpr std::string_view kNoNouns[] = {"left", "remaining", "altogether", "each", "long", "tall",
+                                             "old",  "wide",      "high",       "deep", "away", "per",
+                                             "mod",  "done",      "thanks",     "has",  "have", "had"};
+    return word_role(word) == WordRole::kOther && !starts_remark(word) &&
+           std::find(std::begin(kNoNouns), std::end(kNoNouns), word) == std::end(kNoNouns);
+  }
+
+  void add_words(std::string& text, size_t count) {
+    const std::string in_units = with_units(text, words(count));
+    position_ += count;
+    if (is_readable(in_units)) text = in_units;
+  }
+
+  // Where the next value of the list stands, with `connector_` before it; 0 where none does.
+  size_t next_value() {
+    size_t next = position_;
+    connector_ = ", ";
+    for (; next < pieces_.size(); ++next) {
+      const Piece& piece = pieces_[next];
+      const bool is_joiner = piece.kind == Piece::Kind::kWord && word_role(piece.text) == WordRole::kJoiner;
+      if (is_joiner) connector_ = piece.text == "and" ? " and " : " or ";
+      if (!is_joiner && !piece.is_mark(',') && !piece.is_mark(';') && !piece.is_mark('&')) break;
+    }
+    return next > position_ && next < pieces_.size() && pieces_[next].is_math() ? next : 0;
+  }
+
+  static constexpr size_t kMaxUnitWords = 4;
+
+  const std::vector<Piece>& pieces_;
+  bool takes_nouns_;
+  size_t position_;
+  ValueGroup group_;
+  std::string connector_, first_;
+  bool is_same_value_ = true;
+};
+
+}  // namespace
+
+ValueGroup take_group(const std::vector<Piece>& pieces, size_t begin, bool takes_nouns) {
+  return Group(pieces, begin, takes_nouns).take();
+}
+
+}  // namespace cohort::math

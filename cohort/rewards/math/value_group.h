@@ -1,0 +1,23 @@
+// Values that stand side by side in a sentence.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cohort/rewards/math/prose.h"
+
+namespace cohort::math {
+
+/// One value, or several that commas, "and" and "or" join.
+struct ValueGroup {
+  size_t begin = 0, end = 0;  ///< among the sentence's pieces; units behind it are inside
+  size_t num_values = 0;
+  std::string text;  ///< as one expression
+  bool has_formula = false;
+};
+
+/// The group whose first value is the piece at `begin`. Units behind values are taken, and with `takes_nouns`
+/// words that no table knows: 5 apples.
+ValueGroup take_group(const std::vector<Piece>& pieces, size_t begin, bool takes_nouns);
+
+}  // namespace cohort::math

@@ -1,0 +1,100 @@
+#include "cohort/rewards/math/word_roles.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <unordered_map>
+
+#include "cohort/rewards/math/units.h"
+
+namespace cohort::math {
+namespace {
+
+struct Words {
+  WordRole role;
+  std::string_view words;
+};
+
+constexpr Words kWords[] = {
+    {WordRole::kFiller,
+     "therefore thus hence then so clearly simply just exactly precisely obviously evidently indeed also "
+     "still "
+     "actually now again finally only equal to by given a an the this that of value values number numbers "
+     "point "
+     "points set interval pair ordered triple polynomial function fraction decimal matrix vector expression "
+     "equation total maximum minimum integer integers prime real all solution solutions answer answers final "
+     "correct option choice letter both either it we there as usd rs about approximately roughly approx "
+     "around"},
+    {WordRole::kCopula,
+     "is are be equals was were becomes has have had costs cost needs takes makes earns gets weighs gives "
+     "contains"},
+    {WordRole::kJoiner, "and or and/or"},
+    {WordRole::kTurn, "but rather instead"},
+    {WordRole::kNegation, "not never neither nor cannot no none without"},
+    {WordRole::kHedge,
+     "between than less more fewer greater least most half twice double triple thrice square root cube "
+     "inverse "
+     "reciprocal opposite from over under above below times multiple power logarithm"},
+    {WordRole::kCombines, "sum product difference quotient ratio remainder"},
+    {WordRole::kCondition, "for when with at on in"},
+    {WordRole::kRestates, "i.e. namely meaning"},
+    {WordRole::kDoubt,
+     "if unless otherwise else maybe perhaps possibly alternatively depending whether suppose assume "
+     "assuming "
+     "doubt"},
+};
+
+// Of what follows an answer; some of them are fillers before it.
+constexpr std::string_view kRemarks[] = {
+    "because",   "since", "as",    "which", "who",           "whose",   "where", "so",
+    "therefore", "thus",  "hence", "while", "after",         "given",   "that",  "this",
+    "giving",    "we",    "i",     "about", "approximately", "roughly", "around"};
+
+constexpr std::string_view kHarmless[] = {"hard", "difficult", "too", "only", "surprising", "surprisingly"};
+
+constexpr std::string_view kAbbreviations[] = {"sq", "approx", "vs", "rs", "cf", "dr", "mr", "mrs"};
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return lower;
+}
+
+template <size_t kSize>
+bool is_among(const std::string_view (&words)[kSize], const std::string& word) {
+  return std::find(std::begin(words), std::end(words), word) != std::end(words);
+}
+
+using Table = std::unordered_map<std::string, WordRole>;
+
+Table make_table() {
+  Table table;
+  for (const Words& entry : kWords) {
+    std::string_view rest = entry.words;
+    while (!rest.empty()) {
+      const size_t end = std::min(rest.find(' '), rest.size());
+      table.emplace(rest.substr(0, end), entry.role);
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+  return table;
+}
+
+}  // namespace
+
+WordRole word_role(std::string_view word) {
+  static const Table table = make_table();
+  const std::string lower = lower_case(word);
+  const auto found = table.find(lower);
+  if (found != table.end()) return found->second;
+  if (lower.ends_with("n't") || lower.ends_with("n\u2019t")) return WordRole::kNegation;
+  return is_arithmetic_word(lower) ? WordRole::kHedge : WordRole::kOther;
+}
+
+bool starts_remark(std::string_view word) { return is_among(kRemarks, lower_case(word)); }
+
+bool is_harmless_behind_not(std::string_view word) { return is_among(kHarmless, lower_case(word)); }
+
+bool is_abbreviation(std::string_view word) { return is_among(kAbbreviations, lower_case(word)); }
+
+}  // namespace cohort::math

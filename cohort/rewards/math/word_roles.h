@@ -1,0 +1,35 @@
+// What the words around an answer do to it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace cohort::math {
+
+enum class WordRole : uint8_t {
+  kOther,
+  kFiller,     ///< may stand before an answer and changes nothing: therefore, exactly, the
+  kCopula,     ///< the answer stands behind it: is, equals
+  kJoiner,     ///< and, or
+  kTurn,       ///< but
+  kNegation,   ///< not, isn't
+  kHedge,      ///< makes something else of the value: between, twice, less
+  kCombines,   ///< makes one value of several: sum, product
+  kCondition,  ///< relations may follow: for n = 2, where x > 0
+  kRestates,   ///< another spelling follows: i.e., namely
+  kDoubt,      ///< another answer may follow: if, otherwise, maybe
+};
+
+/// In any case of letters.
+WordRole word_role(std::string_view word);
+
+/// Does what follows this word explain an answer before it, or round it: because, which, so, about?
+bool starts_remark(std::string_view word);
+
+/// "It is not hard to see": a "not" before this word denies nothing.
+bool is_harmless_behind_not(std::string_view word);
+
+/// Does it end in a full stop within a sentence, as sq. and approx.?
+bool is_abbreviation(std::string_view word);
+
+}  // namespace cohort::math
