@@ -63,7 +63,9 @@ class AccuracyReward : public Reward {
   std::vector<Remark> explain(const Prompt& prompt, const Completion& completion) const override {
     const std::string gold = read_gold(prompt.fields);
     const math::Finding found = math::find_answer(completion.text, places_);
-    std::vector<Remark> remarks = {{"answer", found.text ? shown(*found.text) : why_none(found)}};
+    std::vector<Remark> remarks = {{"answer", found.text              ? shown(*found.text)
+                                              : found.refusal.empty() ? "none found"
+                                                                      : found.refusal}};
     if (found.text) remarks.push_back({"answer read as", math::describe_answer(*found.text)});
     remarks.push_back({"reference", gold.empty() ? "none" : shown(gold)});
     if (!gold.empty()) remarks.push_back({"reference read as", math::describe_answer(gold)});

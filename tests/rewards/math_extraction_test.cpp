@@ -109,6 +109,7 @@ TEST(MathExtraction, RefusesWhatMakesAnotherValueOfIt) {
   EXPECT_EQ(refusal("That makes apples/5"), "the expression is cut");
   EXPECT_EQ(answer("The answer is not $12$ but $13$."), "13");
   EXPECT_EQ(answer("It is not hard to see that the answer is 5."), "5");
+  EXPECT_EQ(answer("So $x=1$ is no solution and the answer is 5."), "5");
   EXPECT_EQ(answer("The answer is 12. Wait, that is wrong. It is 13."), "13");
 }
 

@@ -66,14 +66,14 @@ bool is_doubted(std::string_view before) {
   const std::vector<Sentence> sentences = read_sentences(before, 1);
   if (sentences.empty()) return false;
   const std::vector<Piece>& pieces = sentences[0].pieces;
-  for (size_t i = 0; i < pieces.size(); ++i) {
+  for (size_t i = pieces.size(); i-- > 0;) {
     const WordRole role = word_role(pieces[i].text);
     const bool is_near = i + kNearWords >= pieces.size();
+    const bool is_and = pieces[i].text == "and" || pieces[i].text == "And";
+    if (is_and || role == WordRole::kTurn) return false;
     const bool is_denial =
         role == WordRole::kNegation && !(i + 1 < pieces.size() && is_harmless_behind_not(pieces[i + 1].text));
-    if (is_denial || role == WordRole::kDoubt) return true;
-    if (is_near && role == WordRole::kJoiner && pieces[i].text != "and" && pieces[i].text != "And")
-      return true;
+    if (is_denial || role == WordRole::kDoubt || (is_near && role == WordRole::kJoiner)) return true;
   }
   return false;
 }
