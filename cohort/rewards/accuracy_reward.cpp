@@ -66,9 +66,9 @@ class AccuracyReward : public Reward {
     std::vector<Remark> remarks = {{"answer", found.text              ? shown(*found.text)
                                               : found.refusal.empty() ? "none found"
                                                                       : found.refusal}};
-    if (found.text) remarks.push_back({"answer read as", math::describe_answer(*found.text)});
+    if (found.text) remarks.push_back({"answer read as", math::describe_choice(*found.text)});
     remarks.push_back({"reference", gold.empty() ? "none" : shown(gold)});
-    if (!gold.empty()) remarks.push_back({"reference read as", math::describe_answer(gold)});
+    if (!gold.empty()) remarks.push_back({"reference read as", math::describe_choice(gold)});
     return remarks;
   }
 

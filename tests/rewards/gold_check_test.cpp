@@ -117,6 +117,8 @@ TEST(Explanation, SaysWhatWasReadAndWhy) {
   EXPECT_PART(accuracy, "  accuracy: 1, ");
   EXPECT_PART(accuracy, "divide(1, 2)");
   EXPECT_PART(explain({.name = "accuracy"}, "", {{"answer", "1"}}), "none found");
+  EXPECT_PART(explain({.name = "accuracy"}, "not 1", {{"answer", "1"}}), "\"not\" stands before it");
+  EXPECT_PART(explain({.name = "accuracy"}, "\\boxed{(B) 12}", {{"answer", "B"}}), "choice B, 12");
   const std::string countdown =
       explain({.name = "countdown"}, "<answer>2 * 3 + 1</answer>", {{"numbers", {1, 2, 3}}, {"target", 6}});
   EXPECT_PART(countdown, "value 7; numbers 2 3 1");

@@ -107,6 +107,16 @@ TEST(MathExtraction, RefusesWhatMakesAnotherValueOfIt) {
   EXPECT_EQ(refusal("It is twice 6."), "\"twice\" stands before it");
   EXPECT_EQ(refusal("It takes 5 apples, or 6 of the others."), "several values are offered");
   EXPECT_EQ(refusal("That makes apples/5"), "the expression is cut");
+  EXPECT_EQ(refusal("It is $5$i."), "the expression is cut");
+  EXPECT_EQ(refusal("12 is wrong."), "\"wrong\" is said of it");
+  EXPECT_EQ(refusal("The answer is 12 isn't right."), "\"isn't\" stands behind it");
+  EXPECT_EQ(refusal("I don't think it is 12."), "it is denied");
+  EXPECT_EQ(refusal("The chance is 1 in 6."), "a range or a ratio in words");
+  EXPECT_EQ(refusal("The ratio is 2 to 3."), "a range or a ratio in words");
+  EXPECT_EQ(answer("The answer is 1 in 6."), "refused");
+  EXPECT_EQ(answer("We simplify 4/8 to 1/2."), "1/2");
+  EXPECT_EQ(refusal("\\boxed{2} or maybe \\boxed{3}"), "several boxes are offered");
+  EXPECT_EQ(answer("The answer is C, not D."), "C");
   EXPECT_EQ(answer("The answer is not $12$ but $13$."), "13");
   EXPECT_EQ(answer("It is not hard to see that the answer is 5."), "5");
   EXPECT_EQ(answer("So $x=1$ is no solution and the answer is 5."), "5");

@@ -96,7 +96,7 @@ size_t find_retraction(std::string_view behind) {
 std::string_view words_before_reason(const Sentence& sentence) {
   for (const Piece& piece : sentence.pieces) {
     if (piece.is_math()) break;
-    for (const std::string_view reason : {"because", "since", "which", "where"}) {
+    for (const std::string_view reason : {"because", "since", "which", "where", "not"}) {
       if (piece.text == reason) return sentence.text.substr(0, piece.text.data() - sentence.text.data());
     }
   }
@@ -116,9 +116,13 @@ Finding read_first_sentence(const Sentence& sentence) {
   const std::string core = without_stop(sentence.text);
   if (is_choice(core)) return {core, ""};
   const std::string words = without_stop(words_before_reason(sentence));
-  if (words != core && (is_choice(words) || find_words(words))) return {words, ""};
+  const bool is_denied = core.find(" not ") != kNone;
+  if (words != core && (is_choice(words) || (!is_denied && find_words(words)))) return {words, ""};
   Finding stated = read_stated(sentence);
-  if (!stated.text && is_formal(core)) return {core, ""};
+  const bool has_words = std::any_of(sentence.pieces.begin(), sentence.pieces.end(), [](const Piece& piece) {
+    return piece.kind == Piece::Kind::kWord && word_role(piece.text) != WordRole::kJoiner;
+  });
+  if (!stated.text && !has_words && is_formal(core)) return {core, ""};
   if (stated.is_nothing() && !core.empty()) return {core, ""};
   return stated;
 }
@@ -168,7 +172,9 @@ Finding find_concluded(std::string_view text) {
     const std::string bare = tidy(all);
     const bool has_digits =
         std::any_of(bare.begin(), bare.end(), [](char c) { return c >= '0' && c <= '9'; });
-    const bool is_answer = is_choice(bare) || is_formal(bare) || (!has_digits && find_words(bare));
+    const bool has_formula = bare.find('$') != kNone;
+    const bool is_answer =
+        is_choice(bare) || is_formal(bare) || (!has_digits && !has_formula && find_words(bare));
     if (!bare.empty() && is_answer) return {bare, ""};
   }
   if (std::optional<std::string> equations = trailing_equations(text)) return {std::move(equations), ""};

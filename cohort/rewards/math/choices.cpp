@@ -1,5 +1,6 @@
 #include "cohort/rewards/math/choices.h"
 
+#include "cohort/core/str.h"
 #include "cohort/rewards/math/words.h"
 
 namespace cohort::math {
@@ -32,6 +33,12 @@ Judgement judge_choice(std::string_view gold, std::string_view answer) {
       !right.text.empty() && !other.text.empty() && judge(right.text, other.text).verdict.is_unequal();
   return {has_other_text ? unequal("the same choice with different texts") : equal("the same choice"),
           std::nullopt, std::nullopt};
+}
+
+std::string describe_choice(std::string_view answer) {
+  const auto labelled = find_labelled_choice(answer);
+  if (!labelled) return describe_answer(answer);
+  return str("choice ", labelled->letter, ", ", describe_answer(labelled->text));
 }
 
 }  // namespace cohort::math

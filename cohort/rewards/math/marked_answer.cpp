@@ -57,6 +57,18 @@ std::string_view take_connector(std::string_view& before) {
   return connector;
 }
 
+// Does "or" lead from a box before, in the same sentence: "\boxed{2} or maybe"? "Or rather" corrects it.
+bool is_alternative(std::string_view before) {
+  constexpr size_t kMaxBytes = 60;
+  const Box box = last_box(before);
+  if (!box.inside) return false;
+  const char* end = box.inside->data() + box.inside->size();
+  const std::string_view between = before.substr(static_cast<size_t>(end - before.data()));
+  if (between.size() > kMaxBytes || between.find_first_of(".!?\n") != std::string_view::npos) return false;
+  const auto has = [between](std::string_view word) { return between.find(word) != std::string_view::npos; };
+  return has(" or ") && !has("rather") && !has("but") && !has("not");
+}
+
 std::string signed_text(std::string_view before, std::string_view inside) {
   const std::string text = tidy(inside);
   return is_negated(before) ? str("-(", text, ")") : text;
@@ -75,7 +87,11 @@ Finding find_boxed(std::string_view text) {
     list.insert(0, signed_text(before, inside));
     const std::string_view connector = take_connector(before);
     // Only a box that ends there is joined.
-    if (connector.empty() || !before.ends_with('}')) break;
+    if (connector.empty() || !before.ends_with('}')) {
+      if (i == 0 && is_alternative(text.substr(0, box_begin(text, inside))))
+        return {std::nullopt, "several boxes are offered"};
+      break;
+    }
     box = last_box(before);
     if (!box.inside || box.inside->data() + box.inside->size() + 1 != before.data() + before.size()) break;
     list.insert(0, connector);

@@ -94,8 +94,30 @@ std::optional<Start> find_start(const Pieces& pieces) {
   return denied;
 }
 
+// Why what stands right behind a value makes it no answer: "12 less", "12 is wrong", "$5$i".
+std::string find_fault_next(const Pieces& pieces, size_t end) {
+  if (end >= pieces.size()) return {};
+  const Piece& next = pieces[end];
+  const bool touches = next.text.data() == behind(pieces[end - 1]);
+  if (touches && (next.is_math() || (next.kind == Piece::Kind::kWord && next.text.size() == 1))) {
+    return "the expression is cut";
+  }
+  const WordRole role = role_of(next);
+  const bool is_denial = role == WordRole::kNegation && next.text.find("n") != 0;  // isn't, and not "not 13"
+  if (role == WordRole::kHedge || role == WordRole::kDoubt || is_denial ||
+      (role == WordRole::kJoiner && next.text != "and")) {
+    return str("\"", next.text, "\" stands behind it");
+  }
+  if (role != WordRole::kCopula || end + 1 == pieces.size()) return {};
+  const Piece& said = pieces[end + 1];
+  const bool is_denied = said.kind == Piece::Kind::kWord &&
+                         (word_role(said.text) == WordRole::kNegation || denies_answer(said.text));
+  return is_denied ? str("\"", said.text, "\" is said of it") : std::string();
+}
+
 // Why what follows a value makes it no answer; empty where it does not.
 std::string find_fault_behind(const Pieces& pieces, size_t begin) {
+  if (std::string fault = find_fault_next(pieces, begin); !fault.empty()) return fault;
   bool is_remark = false, is_condition = false;
   for (size_t i = begin; i < pieces.size(); ++i) {
     const Piece& piece = pieces[i];
@@ -108,11 +130,9 @@ std::string find_fault_behind(const Pieces& pieces, size_t begin) {
     }
     if (piece.kind != Piece::Kind::kWord) continue;
     const WordRole role = word_role(piece.text);
-    const bool is_next = i == begin;
     if (!is_remark && (role == WordRole::kDoubt || (role == WordRole::kJoiner && piece.text == "or"))) {
       return str("\"", piece.text, "\" stands behind it");
     }
-    if (is_next && role == WordRole::kHedge) return str("\"", piece.text, "\" stands behind it");
     is_condition = is_condition || role == WordRole::kCondition;
     is_remark = is_remark || starts_remark(piece.text) || role == WordRole::kNegation ||
                 role == WordRole::kRestates || (role == WordRole::kTurn && piece.text != "but");
@@ -123,7 +143,7 @@ std::string find_fault_behind(const Pieces& pieces, size_t begin) {
 // Why what stands before the group makes it no answer.
 std::string find_fault_before(const Pieces& pieces, const ValueGroup& group) {
   const std::string several = "several values are offered";
-  bool is_in_clause = true, is_alternative = false;
+  bool is_in_clause = true, is_belief = true, is_alternative = false;
   for (size_t i = group.begin; i-- > 0;) {
     const Piece& piece = pieces[i];
     if (piece.is_math()) return is_alternative ? several : "";
@@ -136,13 +156,25 @@ std::string find_fault_before(const Pieces& pieces, const ValueGroup& group) {
     if (piece.is_mark(';') || piece.is_mark(':') || role == WordRole::kTurn) return {};
     is_alternative = is_alternative || (role == WordRole::kJoiner && piece.text != "and");
     if (i == 0 && (piece.text == "or" || piece.text == "Or")) return several;
-    is_in_clause = is_in_clause && !piece.is_mark(',') && role != WordRole::kCopula;
+    if (piece.is_mark(',')) is_belief = is_in_clause = false;
+    if (is_belief && role == WordRole::kNegation && is_believing(pieces[i + 1].text)) return "it is denied";
+    is_in_clause = is_in_clause && role != WordRole::kCopula;
     const bool is_denial = role == WordRole::kNegation && !is_harmless_behind_not(pieces[i + 1].text);
     const bool changes = is_denial || role == WordRole::kHedge || role == WordRole::kDoubt ||
                          (role == WordRole::kCombines && group.num_values > 1);
     if (is_in_clause && changes) return str("\"", piece.text, "\" stands before it");
   }
   return {};
+}
+
+// 2 to 3, 5 out of 6, 1 in 6; but "simplify 4/8 to 1/2" and "it falls from 8, to 6".
+bool is_range(const Pieces& pieces, const ValueGroup& left, const ValueGroup& right) {
+  const size_t num_words = right.begin - left.end;
+  if (right.begin <= left.end || num_words > 2) return false;
+  const std::string_view word = pieces[left.end].text;
+  if (word == "in" || word == "out" || word == "through") return true;
+  const WordRole role = left.begin > 0 ? role_of(pieces[left.begin - 1]) : WordRole::kOther;
+  return word == "to" && (role == WordRole::kCopula || role == WordRole::kHedge);
 }
 
 // The pieces up to "because" or "since" behind a value.
@@ -174,7 +206,7 @@ Finding read_stated(const Sentence& sentence) {
 
 Finding read_concluding(const Sentence& sentence, bool is_formula) {
   const Pieces pieces = without_reason(sentence.pieces);
-  std::optional<ValueGroup> last;
+  std::optional<ValueGroup> last, previous, before;
   for (size_t i = 0; i < pieces.size();) {
     if (!pieces[i].is_math()) {
       ++i;
@@ -184,19 +216,16 @@ Finding read_concluding(const Sentence& sentence, bool is_formula) {
     i = group.end;
     const bool is_said =
         last && group.begin == last->end + 1 && role_of(pieces[last->end]) == WordRole::kCopula;
-    if (!is_formula || group.has_formula || is_said) last = std::move(group);
+    if (!is_formula || group.has_formula || is_said) {
+      last = group;
+      before = previous;
+    }
+    previous = std::move(group);
   }
   if (!last) return {};
   if (std::string fault = find_fault_before(pieces, *last); !fault.empty()) return refuse(std::move(fault));
-  if (last->end < pieces.size()) {
-    const Piece& next = pieces[last->end];
-    if (next.is_math() && next.text.data() == behind(pieces[last->end - 1]))
-      return refuse("the expression is cut");
-    const WordRole role = role_of(next);
-    const bool is_changed = role == WordRole::kHedge || role == WordRole::kDoubt ||
-                            (role == WordRole::kJoiner && next.text == "or");
-    if (is_changed) return refuse(str("\"", next.text, "\" stands behind it"));
-  }
+  if (before && is_range(pieces, *before, *last)) return refuse("a range or a ratio in words");
+  if (std::string fault = find_fault_next(pieces, last->end); !fault.empty()) return refuse(std::move(fault));
   return accept(*last);
 }
 

@@ -123,7 +123,8 @@ class Group {
     size_t num_words = 0;
     while (num_words < kMaxUnitWords && is_word(position_ + num_words)) ++num_words;
     for (size_t count = num_words; count > 0; --count) {
-      const bool is_preposition = pieces_[position_].text == "in" && is_word(position_ + 1);
+      const bool is_preposition = pieces_[position_].text == "in" && position_ + 1 < pieces_.size() &&
+                                  pieces_[position_ + 1].kind != Piece::Kind::kMark;
       if (!is_preposition && is_unit_name(words(count))) return add_words(text, count);
     }
     size_t num_nouns = 0;

@@ -52,6 +52,12 @@ constexpr std::string_view kRemarks[] = {
 
 constexpr std::string_view kHarmless[] = {"hard", "difficult", "too", "only", "surprising", "surprisingly"};
 
+constexpr std::string_view kBelieving[] = {"think", "believe",  "sure", "certain",
+                                           "true",  "possible", "know", "agree"};
+
+constexpr std::string_view kDenials[] = {"wrong",   "incorrect",  "false",
+                                         "invalid", "extraneous", "impossible"};
+
 constexpr std::string_view kAbbreviations[] = {"sq", "approx", "vs", "rs", "cf", "dr", "mr", "mrs"};
 
 std::string lower_case(std::string_view text) {
@@ -94,6 +100,10 @@ WordRole word_role(std::string_view word) {
 bool starts_remark(std::string_view word) { return is_among(kRemarks, lower_case(word)); }
 
 bool is_harmless_behind_not(std::string_view word) { return is_among(kHarmless, lower_case(word)); }
+
+bool is_believing(std::string_view word) { return is_among(kBelieving, lower_case(word)); }
+
+bool denies_answer(std::string_view word) { return is_among(kDenials, lower_case(word)); }
 
 bool is_abbreviation(std::string_view word) { return is_among(kAbbreviations, lower_case(word)); }
 

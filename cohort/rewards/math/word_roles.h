@@ -29,6 +29,12 @@ bool starts_remark(std::string_view word);
 /// "It is not hard to see": a "not" before this word denies nothing.
 bool is_harmless_behind_not(std::string_view word);
 
+/// After "not": think, believe, sure.
+bool is_believing(std::string_view word);
+
+/// Of an answer: wrong, incorrect.
+bool denies_answer(std::string_view word);
+
 /// Does it end in a full stop within a sentence, as sq. and approx.?
 bool is_abbreviation(std::string_view word);
 
