@@ -20,7 +20,7 @@ using cohort::SandboxJob;
 void measure(cohort::Sandbox& sandbox, const char* name, const std::string& program, size_t num_jobs) {
   const cohort::CodeLanguage python = cohort::find_language({.name = "code"});
   SandboxJob job;
-  job.command = cohort::with_files(python.run, "/box/program.py", "");
+  job.command = cohort::with_files(python.run, std::string(cohort::kBoxFolder) + "/program.py", "");
   job.environment = python.environment;
   job.files = {{"program.py", program}};
   std::vector<double> times_ms;

@@ -79,8 +79,14 @@ void write_result(const std::string& path, const Json& value) {
 
 JsonlWriter open_output(const std::string& path) {
   check_output(path);
-  // What is no regular file, such as /dev/null, is written to as it is.
-  if (std::filesystem::is_regular_file(path)) std::filesystem::remove(path);
+  // What is no regular file, such as /dev/null, is written to as it is. So is /dev/stdout, which is a link to
+  // a file where the shell has led it to one; other links stay, and what they lead to is written anew.
+  if (std::filesystem::is_regular_file(std::filesystem::symlink_status(path))) {
+    std::filesystem::remove(path);
+  } else if (std::filesystem::is_regular_file(path) && !path.starts_with("/dev/") &&
+             !path.starts_with("/proc/")) {
+    std::filesystem::resize_file(path, 0);
+  }
   return JsonlWriter(path);
 }
 

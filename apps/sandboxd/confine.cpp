@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
+
 #include "apps/sandboxd/image.h"
 #include "apps/sandboxd/landlock.h"
 #include "apps/sandboxd/seccomp_filter.h"
@@ -36,8 +38,12 @@ void reset_signals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+// Where we were started under a lower limit ourselves, that one stays: nobody here may raise it.
 void set_limit(__rlimit_resource resource, int64_t soft, int64_t hard) {
-  const rlimit limit{static_cast<rlim_t>(soft), static_cast<rlim_t>(hard)};
+  rlimit limit{};
+  check(getrlimit(resource, &limit), "getrlimit");
+  limit.rlim_max = std::min(limit.rlim_max, static_cast<rlim_t>(hard));
+  limit.rlim_cur = std::min(limit.rlim_max, static_cast<rlim_t>(soft));
   check(setrlimit(resource, &limit), "setrlimit");
 }
 
@@ -53,7 +59,9 @@ void set_limits(const Cell& cell, const SandboxLimits& limits) {
   set_limit(RLIMIT_FSIZE, limits.file_bytes, limits.file_bytes);
   set_limit(RLIMIT_NOFILE, kOpenFiles, kOpenFiles);
   set_limit(RLIMIT_STACK, kStack, kLargestStack);
-  for (__rlimit_resource none : {RLIMIT_CORE, RLIMIT_MSGQUEUE, RLIMIT_MEMLOCK, RLIMIT_NICE, RLIMIT_RTPRIO}) {
+  // With 0 the kernel would still start the program that a machine has for core dumps; with 1 it does not.
+  set_limit(RLIMIT_CORE, 1, 1);
+  for (__rlimit_resource none : {RLIMIT_MSGQUEUE, RLIMIT_MEMLOCK, RLIMIT_NICE, RLIMIT_RTPRIO}) {
     set_limit(none, 0, 0);
   }
 }
@@ -109,6 +117,7 @@ void run_program(const Cell& cell, const SandboxJob& job, const Escape& escape, 
   const std::vector<char*> command = pointers(job.command), environment = pointers(job.environment);
   try {
     confine(cell, job, files);
+    if (!write_all(files.report, {&kProgramStarts, 1})) throw_errno("report");
     if (escape) {
       close(failures);
       _exit(escape());

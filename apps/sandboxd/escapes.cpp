@@ -56,8 +56,8 @@ int escape_user() {
 
 // Whether `folder` holds nothing but what leads to the runtime's paths and what belongs to every image.
 bool holds_only_the_image(const std::string& folder, const std::vector<std::string>& runtime) {
-  const std::string usual[] = {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
-                               "/box", "/work", "/tmp", "/dev",   "/proc"};
+  const std::string usual[] = {"/bin",    "/sbin",     "/lib", "/lib32", "/lib64",
+                               "/libx32", kJobsFolder, "/tmp", "/dev",   "/proc"};
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().string();
     if (std::find(std::begin(usual), std::end(usual), name) != std::end(usual)) continue;
@@ -74,18 +74,19 @@ int escape_files(const Bait& bait) {
   for (const char* path : {"/etc/passwd", "/etc/shadow", "/sys/kernel", "/dev/kmsg"}) {
     if (exists(path)) return 1;
   }
-  if (mkdir("/escape", 0700) == 0 || can_open("/box/escape", O_WRONLY | O_CREAT)) return 1;
+  if (mkdir("/escape", 0700) == 0 || can_open(std::string(kBoxFolder) + "/escape", O_WRONLY | O_CREAT))
+    return 1;
   for (const std::string& path : bait.runtime) {
     if (can_open(path, O_WRONLY) || can_open(path + "/escape", O_WRONLY | O_CREAT)) return 1;
   }
   // What is written may not be executed.
-  const char script[] = "#!/work/script\n";
+  const std::string script = std::string(kWorkFolder) + "/script";
   {
-    const UniqueFile file(open("/work/script", O_WRONLY | O_CREAT | O_CLOEXEC, 0700));
-    if (!write_all(file.get(), script)) return 1;
+    const UniqueFile file(open(script.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0700));
+    if (!write_all(file.get(), "#!" + script + "\n")) return 1;
   }
   char* const none[] = {nullptr};
-  return execve("/work/script", none, none) < 0 && errno == EACCES ? 0 : 1;
+  return execve(script.c_str(), none, none) < 0 && errno == EACCES ? 0 : 1;
 }
 
 int escape_pids(const Bait& bait) {
@@ -130,15 +131,23 @@ int escape_capabilities() {
     if (set.effective != 0 || set.permitted != 0 || set.inheritable != 0) return 1;
   }
   if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1) return 1;
+  const std::string work = kWorkFolder;
   if (mount("escape", kWorkFolder, "tmpfs", 0, nullptr) == 0 || chroot(kWorkFolder) == 0) return 1;
-  if (sethostname("escape", 6) == 0 || mknod("/work/null", S_IFCHR | 0600, 0x103) == 0) return 1;
+  if (sethostname("escape", 6) == 0 || mknod((work + "/null").c_str(), S_IFCHR | 0600, 0x103) == 0) return 1;
   return 0;
 }
 
 int escape_landlock(const Bait& bait) {
-  if (mknod("/work/socket", S_IFSOCK | 0600, 0) == 0 || mkfifo("/work/fifo", 0600) == 0) return 1;
+  const std::string work = kWorkFolder;
+  if (mknod((work + "/socket").c_str(), S_IFSOCK | 0600, 0) == 0) return 1;
+  if (mkfifo((work + "/fifo").c_str(), 0600) == 0) return 1;
   // From version 6 on, signals stay inside, too.
   return bait.landlock_version >= 6 && kill(1, 0) == 0 ? 1 : 0;
+}
+
+bool change_limit_of(pid_t pid) {
+  const rlimit none{0, 0};
+  return syscall(SYS_prlimit64, pid, RLIMIT_CORE, &none, nullptr) == 0;
 }
 
 int escape_seccomp() {
@@ -156,7 +165,10 @@ int escape_seccomp() {
       is_refused([] { return syscall(SYS_bpf, 0, nullptr, 0) >= 0 || errno != EPERM; }) &&
       is_refused([] { return memfd_create("escape", 0) >= 0; }) &&
       is_refused([] { return syscall(SYS_shmget, 0, 4096, 0600) >= 0; }) &&
-      is_refused([] { return syscall(kForeignCall | SYS_getpid) > 0; });
+      is_refused([] { return syscall(kForeignCall | SYS_getpid) > 0; }) &&
+      // What would reach the first process of the job, which has the same user.
+      is_refused([] { return change_limit_of(1); }) &&
+      is_refused([] { return setpriority(PRIO_USER, 0, 19) == 0; });
   return holds ? 0 : 1;
 }
 

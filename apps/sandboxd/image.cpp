@@ -65,9 +65,10 @@ void fill(const std::vector<View>& views, const std::vector<Link>& links) {
   for (const Link& link : links) {
     std::filesystem::create_symlink(link.target, site / link.name.relative_path());
   }
-  std::filesystem::create_directory(site / path(kBoxFolder).relative_path());
-  std::filesystem::create_directory(site / path(kWorkFolder).relative_path());
-  std::filesystem::create_directory_symlink(kWorkFolder, site / "tmp");
+  std::filesystem::create_directories(site / path(kBoxFolder).relative_path());
+  std::filesystem::create_directories(site / path(kWorkFolder).relative_path());
+  if (!std::filesystem::exists(site / "tmp"))
+    std::filesystem::create_directory_symlink(kWorkFolder, site / "tmp");
 }
 
 void replace_root() {

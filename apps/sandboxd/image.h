@@ -6,14 +6,17 @@
 #include <string>
 #include <vector>
 
+#include "cohort/rewards/sandbox_protocol.h"
+
 namespace cohort {
 
-/// Inside the image, everywhere:
-constexpr const char* kBoxFolder = "/box";    ///< the job's files, read-only
-constexpr const char* kWorkFolder = "/work";  ///< what it writes; its working directory; /tmp leads here
+/// What holds kBoxFolder and kWorkFolder in the image; /tmp leads to the latter unless the runtime has a
+/// /tmp.
+constexpr const char* kJobsFolder = "/.cohort";
 constexpr const char* kDevices[] = {"/dev/null", "/dev/zero", "/dev/urandom", "/dev/random", "/dev/full"};
 
-/// Absolute, real paths without those inside others, and without those that do not exist.
+/// Absolute, real paths without those inside others, and without those that do not exist: not every machine
+/// has all that a language may need.
 std::vector<std::string> tidy_paths(const std::vector<std::string>& paths);
 
 /// Replaces the root of the calling process, which must be in a mount namespace of its own, by an image with

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "apps/sandboxd/confine.h"
@@ -85,6 +86,7 @@ void wait_for_all(pid_t program, JobReport& report) {
     if (pid < 0 && errno != EINTR) throw_errno("waitpid");
     if (pid == program) report.status = status;
   }
+  report.end_ns = std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
   if (getpid() == 1) kill(-1, SIGKILL);
   while (waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
   }

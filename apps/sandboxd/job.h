@@ -39,14 +39,19 @@ struct JobFiles {
   int output;
   int error;
   int go;      ///< a byte comes when the launcher has set everything up; ends when the launcher dies
-  int report;  ///< a JobReport, then the bytes of the result file
+  int report;  ///< kProgramStarts if it comes to that; a JobReport; the bytes of the result file
 };
+
+/// From here on a first process that ends without a JobReport was ended by the program. No JobReport begins
+/// with it.
+constexpr char kProgramStarts = '\1';
 
 struct JobReport {
   char stage[48] = {};  ///< what could not be done; empty when the program was started
   int32_t error = 0;    ///< errno of that
   int32_t status = 0;   ///< as waitpid gives it
   int32_t has_result = 0;
+  int64_t end_ns = 0;  ///< when the program ended, by the steady clock
 };
 
 /// The report of a job that could not be started. The text of a system_error ends with that of its number.

@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 
 #include <filesystem>
+#include <sstream>
 
 #include "apps/sandboxd/image.h"
 #include "apps/sandboxd/landlock.h"
@@ -24,25 +25,49 @@ std::vector<std::string> all_of_the_machine() {
   std::vector<std::string> paths;
   for (const auto& entry : std::filesystem::directory_iterator("/")) {
     const std::string name = entry.path().string();
-    if (!entry.is_symlink() && name != "/proc" && name != "/dev" && name != "/tmp" && name != "/work")
-      paths.push_back(name);
+    if (!entry.is_symlink() && name != "/proc" && name != "/dev" && name != "/tmp") paths.push_back(name);
   }
   return tidy_paths(paths);
 }
 
-// An own user namespace, in which an ordinary user may do what the others need.
-void enter_user_namespace(int machine_proc, uid_t user, gid_t group) {
-  check(unshare(CLONE_NEWUSER), "user namespaces (unshare)");
-  const auto map = [](unsigned id) { return std::to_string(id) + " " + std::to_string(id) + " 1"; };
+// Who we are to the kernel.
+struct Identity {
+  bool is_root = false;          // of the machine: all user ids are ours to give
+  bool is_zero_outside = false;  // user 0 of a namespace that user 0 has made
+};
+
+Identity identify(int machine_proc) {
+  constexpr uint64_t kAllUsers = 0xFFFFFFFF;
+  std::istringstream map(read_file(machine_proc, std::to_string(getpid()) + "/uid_map"));
+  for (uint64_t inner = 0, outer = 0, count = 0; map >> inner >> outer >> count;) {
+    if (geteuid() < inner || geteuid() >= inner + count) continue;
+    const bool is_root = geteuid() == 0 && count == kAllUsers;
+    return {is_root, !is_root && outer + (geteuid() - inner) == 0};
+  }
+  return {};
+}
+
+// An own user namespace, in which an ordinary user may do what the others need. `inner_user` and
+// `inner_group` are who we are in there.
+void enter_user_namespace(int machine_proc, uid_t inner_user, gid_t inner_group) {
+  const uid_t user = geteuid();
+  const gid_t group = getegid();
+  if (unshare(CLONE_NEWUSER) != 0) throw LayerFailure(Layer::kUser, "user namespaces (unshare)");
+  const auto map = [](unsigned inner, unsigned outer) {
+    return std::to_string(inner) + " " + std::to_string(outer) + " 1";
+  };
   const std::string self = std::to_string(getpid());
   if (!write_file(machine_proc, self + "/setgroups", "deny") ||
-      !write_file(machine_proc, self + "/gid_map", map(group)) ||
-      !write_file(machine_proc, self + "/uid_map", map(user))) {
-    throw_errno("write the user map");
+      !write_file(machine_proc, self + "/gid_map", map(inner_group, group)) ||
+      !write_file(machine_proc, self + "/uid_map", map(inner_user, user))) {
+    throw LayerFailure(Layer::kUser, "write the user map");
   }
 }
 
 }  // namespace
+
+LayerFailure::LayerFailure(Layer failed, const std::string& what)
+    : std::system_error(errno, std::generic_category(), what), layer(failed) {}
 
 Launcher::Launcher(const LauncherOptions& options, int control) : control_(control) {
   cell_.layers = LayerSet::all().without(options.removed);
@@ -67,18 +92,21 @@ void Launcher::give_up(Layer layer) {
 }
 
 void Launcher::enter_namespaces() {
-  const uid_t user = geteuid();
-  cell_.outer_user = user;
-  cell_.outer_group = getegid();
-  if (user == 0) {
+  const Identity identity = identify(machine_proc_.get());
+  if (identity.is_zero_outside) give_up(Layer::kUser);
+  if (identity.is_root) {
     check(setgroups(0, nullptr), "setgroups");
+    cell_.outer_user = cell_.outer_group = 0;
     if (cell_.layers.has(Layer::kUser)) {
       cell_.outer_user = cell_.outer_group = kFirstUser + static_cast<uid_t>(getpid());
     }
   } else {
-    enter_user_namespace(machine_proc_.get(), user, cell_.outer_group);
+    // User 0 of a rootless container is an ordinary user, who is called otherwise inside.
+    cell_.outer_user = geteuid() == 0 ? kInnerUser : geteuid();
+    cell_.outer_group = getegid() == 0 ? kInnerUser : getegid();
+    enter_user_namespace(machine_proc_.get(), cell_.outer_user, cell_.outer_group);
   }
-  check(unshare(CLONE_NEWNS), "mount namespaces (unshare)");
+  if (unshare(CLONE_NEWNS) != 0) throw LayerFailure(Layer::kFiles, "mount namespaces (unshare)");
   struct {
     Layer layer;
     int flag;

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "apps/sandboxd/job.h"
@@ -15,6 +16,12 @@ namespace cohort {
 struct LauncherOptions {
   std::vector<std::string> runtime;  ///< files and folders of the machine that jobs may read and execute
   LayerSet removed;                  ///< layers to leave out: to see what the self-test says
+};
+
+/// Thrown, for errno, where there can be no sandbox for want of `layer`.
+struct LayerFailure : std::system_error {
+  LayerFailure(Layer layer, const std::string& what);
+  Layer layer;
 };
 
 class Launcher {

@@ -10,7 +10,7 @@ struct LayerText {
 
 constexpr LayerText kTexts[] = {
 #define LAYER(Name, name, meaning, mend) {meaning, mend},
-#include "apps/sandboxd/layers.def"
+#include "cohort/rewards/sandbox_layers.def"
 #undef LAYER
 };
 

@@ -12,13 +12,13 @@ namespace cohort {
 
 enum class Layer : uint8_t {
 #define LAYER(Name, name, meaning, mend) k##Name,
-#include "apps/sandboxd/layers.def"
+#include "cohort/rewards/sandbox_layers.def"
 #undef LAYER
 };
 
 constexpr const char* kLayerNames[] = {
 #define LAYER(Name, name, meaning, mend) #name,
-#include "apps/sandboxd/layers.def"
+#include "cohort/rewards/sandbox_layers.def"
 #undef LAYER
 };
 

@@ -93,6 +93,13 @@ struct Start {
   SandboxGreeting greeting;
 };
 
+void refuse(Start& start, const std::exception& error, const std::string& cure) {
+  start.launcher.reset();
+  start.greeting.level = "NONE";
+  start.greeting.explanation = std::string("the sandbox can't be set up: ") + error.what();
+  if (!cure.empty()) start.greeting.explanation += "\n" + cure;
+}
+
 Start start(const Arguments& arguments, int control) {
   Start result;
   try {
@@ -103,11 +110,10 @@ Start start(const Arguments& arguments, int control) {
     result.greeting.level = level(missing);
     result.greeting.explanation = explain(missing);
     result.greeting.limits_memory = result.launcher->cell().limits_memory;
+  } catch (const LayerFailure& error) {
+    refuse(result, error, explain({error.layer}));
   } catch (const std::exception& error) {
-    result.launcher.reset();
-    result.greeting.level = "NONE";
-    result.greeting.explanation = std::string("the sandbox can't be set up: ") + error.what() + "\n" +
-                                  explain({Layer::kUser, Layer::kFiles});
+    refuse(result, error, "");
   }
   return result;
 }
@@ -140,8 +146,9 @@ int main(int argc, char** argv) {
       std::cerr << cohort::kUsage;
       return 2;
     }
-    // A program that closes its input must not end us.
+    // A program that closes its input must not end us, and who started us may not care about its children.
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL);
     return arguments->is_self_test ? cohort::print_self_test(*arguments) : cohort::serve(*arguments);
   } catch (const std::exception& error) {
     std::cerr << "cohort-sandboxd: " << error.what() << "\n";

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 
 #include <cstdlib>
@@ -47,6 +48,23 @@ void sweep(int parent) {
   closedir(folder);
 }
 
+// A new folder below `parent`, and its name; "" where there can be none.
+std::string make_folder(int parent) {
+  const std::string usual = kPrefix + std::to_string(getpid());
+  constexpr int kMaxAttempts = 8;
+  std::string name = usual;
+  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+    if (mkdirat(parent, name.c_str(), 0755) == 0) return name;
+    if (errno != EEXIST) return "";
+    // Left by a launcher that was killed; or held by one that has our number in another process namespace.
+    if (attempt == 0 && unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0) continue;
+    uint32_t number = 0;
+    if (getrandom(&number, sizeof(number), 0) != sizeof(number)) return "";
+    name = usual + "-" + std::to_string(number);
+  }
+  return "";
+}
+
 int64_t count_after(const std::string& text, const std::string& word) {
   std::istringstream words(text);
   for (std::string name, value; words >> name >> value;) {
@@ -60,7 +78,6 @@ int64_t count_after(const std::string& text, const std::string& word) {
 std::unique_ptr<MemoryGroup> MemoryGroup::join() {
   const std::string own_groups = read_file(AT_FDCWD, "/proc/self/cgroup");
   std::unique_ptr<MemoryGroup> group(new MemoryGroup);
-  group->name_ = kPrefix + std::to_string(getpid());
   if (!group->join_unified(own_path(own_groups, "")) && !group->join_separate(own_groups)) return nullptr;
   const Place& place = group->memory_place();
   const char* usage = group->is_unified_ ? "memory.current" : "memory.usage_in_bytes";
@@ -92,13 +109,14 @@ bool MemoryGroup::join_separate(const std::string& own_groups) {
 }
 
 bool MemoryGroup::add_place(const std::string& parent, bool has_memory, bool has_pids) {
-  Place place{UniqueFile(open(parent.c_str(), kFolder)), UniqueFile(), has_memory, has_pids};
+  Place place{UniqueFile(open(parent.c_str(), kFolder)), UniqueFile(), "", has_memory, has_pids};
   if (!place.parent.is_open()) return false;
   sweep(place.parent.get());
-  if (mkdirat(place.parent.get(), name_.c_str(), 0755) != 0) return false;
-  place.folder = UniqueFile(openat(place.parent.get(), name_.c_str(), kFolder));
+  place.name = make_folder(place.parent.get());
+  if (place.name.empty()) return false;
+  place.folder = UniqueFile(openat(place.parent.get(), place.name.c_str(), kFolder));
   if (!place.folder.is_open() || !write_file(place.folder.get(), "cgroup.procs", "0")) {
-    unlinkat(place.parent.get(), name_.c_str(), AT_REMOVEDIR);
+    unlinkat(place.parent.get(), place.name.c_str(), AT_REMOVEDIR);
     return false;
   }
   places_.push_back(std::move(place));
@@ -108,7 +126,7 @@ bool MemoryGroup::add_place(const std::string& parent, bool has_memory, bool has
 MemoryGroup::~MemoryGroup() {
   for (const Place& place : places_) {
     write_file(place.parent.get(), "cgroup.procs", "0");
-    unlinkat(place.parent.get(), name_.c_str(), AT_REMOVEDIR);
+    unlinkat(place.parent.get(), place.name.c_str(), AT_REMOVEDIR);
   }
 }
 

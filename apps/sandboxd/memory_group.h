@@ -38,6 +38,7 @@ class MemoryGroup {
   struct Place {
     UniqueFile parent;
     UniqueFile folder;
+    std::string name;  // of the folder
     bool has_memory = false;
     bool has_pids = false;
   };
@@ -47,7 +48,6 @@ class MemoryGroup {
   bool add_place(const std::string& parent, bool has_memory, bool has_pids);
   const Place& memory_place() const;
 
-  std::string name_;
   std::vector<Place> places_;
   bool is_unified_ = false;
   int64_t own_bytes_ = 0;

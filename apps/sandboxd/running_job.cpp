@@ -88,7 +88,7 @@ void RunningJob::start(const Cell& cell, const Escape& escape, int machine_proc)
   for (const UniqueFile* file : {&input_, &output_, &error_, &report_}) make_non_blocking(*file);
   write_user_map(cell, machine_proc);
   start_ = Clock::now();
-  deadline_ = start_ + std::chrono::milliseconds(job_.limits.wall_ms);
+  limit_ = deadline_ = start_ + std::chrono::milliseconds(job_.limits.wall_ms);
   if (!write_all(go_.get(), "!")) throw_errno("start the job");
 }
 
@@ -113,19 +113,29 @@ void RunningJob::run(const Cell& cell, const Escape& escape, int machine_proc) {
   machine_proc_ = machine_proc;
   start(cell, escape, machine_proc);
   while (!is_over()) {
-    wait_for_events();
+    wait_for_events(remaining_ms(deadline_));
     if (Clock::now() < deadline_) continue;
-    if (is_killed_) throw std::system_error(ETIMEDOUT, std::generic_category(), "the job does not die");
-    kill_for(SandboxCause::kTimeout);
+    if (is_killed_ || is_ending_)
+      throw std::system_error(ETIMEDOUT, std::generic_category(), "the job does not die");
+    // Where we did not get the processor ourselves, the program may have ended long ago.
+    wait_for_events(0);
+    is_ending_ = has_ended_ || has_report();
+    if (is_ending_) {
+      deadline_ = Clock::now() + kTimeToDie;
+    } else {
+      kill_for(SandboxCause::kTimeout);
+    }
   }
   reap();
 }
 
-void RunningJob::wait_for_events() {
+bool RunningJob::has_report() const { return report_bytes_.size() > sizeof(JobReport); }
+
+void RunningJob::wait_for_events(int timeout_ms) {
   pollfd files[] = {{control_, POLLRDHUP, 0},   {has_ended_ ? -1 : process_.get(), POLLIN, 0},
                     {output_.get(), POLLIN, 0}, {error_.get(), POLLIN, 0},
                     {report_.get(), POLLIN, 0}, {input_.get(), POLLOUT, 0}};
-  if (poll(files, std::size(files), remaining_ms(deadline_)) <= 0) return;
+  if (poll(files, std::size(files), timeout_ms) <= 0) return;
   if (files[0].revents != 0) {
     has_lost_trainer_ = true;
     control_ = -1;
@@ -139,7 +149,7 @@ void RunningJob::wait_for_events() {
       !read_some(output_, output_text_, static_cast<size_t>(job_.limits.output_bytes)))
     kill_for(SandboxCause::kOutputLimit);
   if (files[3].revents != 0) read_error();
-  const size_t max_report = sizeof(JobReport) + static_cast<size_t>(job_.limits.file_bytes);
+  const size_t max_report = 1 + sizeof(JobReport) + static_cast<size_t>(job_.limits.file_bytes);
   if (files[4].revents != 0) read_some(report_, report_bytes_, max_report);
   if (files[5].revents != 0) feed_input();
 }
@@ -206,12 +216,20 @@ SandboxOutcome RunningJob::judge(const JobReport& report) const {
 SandboxOutcome RunningJob::take_outcome(bool was_short_of_memory) {
   SandboxOutcome outcome;
   JobReport report;
-  const bool has_report = report_bytes_.size() >= sizeof(report);
-  if (has_report) {
-    memcpy(&report, report_bytes_.data(), sizeof(report));
+  std::string_view bytes = report_bytes_;
+  const bool has_started = bytes.starts_with(kProgramStarts);
+  if (has_started) bytes.remove_prefix(1);
+  if (bytes.size() >= sizeof(report)) {
+    memcpy(&report, bytes.data(), sizeof(report));
     outcome = judge(report);
     outcome.has_result = report.has_result != 0;
-    outcome.result = report_bytes_.substr(sizeof(report));
+    outcome.result = bytes.substr(sizeof(report));
+    if (report.end_ns != 0) end_ = Clock::time_point(std::chrono::nanoseconds(report.end_ns));
+    if (outcome.cause != SandboxCause::kFailure && end_ > limit_) outcome.cause = SandboxCause::kTimeout;
+  } else if (has_started) {
+    // We don't end it, and it does not end itself: whatever the program has done to it is the program's end.
+    outcome.cause = SandboxCause::kSignal;
+    outcome.code = SIGKILL;
   } else {
     outcome.failure = "the first process of the job ended without a report";
   }

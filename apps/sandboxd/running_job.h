@@ -34,7 +34,8 @@ class RunningJob {
   void start(const Cell& cell, const Escape& escape, int machine_proc);
   void write_user_map(const Cell& cell, int machine_proc);
   bool is_over() const;
-  void wait_for_events();
+  void wait_for_events(int timeout_ms);
+  bool has_report() const;
   void feed_input();
   bool read_some(UniqueFile& file, std::string& text, size_t max_bytes);
   void read_error();
@@ -53,9 +54,12 @@ class RunningJob {
   int machine_proc_ = -1;
   bool has_ended_ = false;
   bool is_killed_ = false;
+  bool is_ending_ = false;  // by itself
   bool has_lost_trainer_ = false;
   SandboxCause kill_cause_ = SandboxCause::kFailure;
-  Clock::time_point start_, deadline_, end_;
+  Clock::time_point start_, end_;
+  Clock::time_point limit_;     // until which the program may run
+  Clock::time_point deadline_;  // until which we wait
 };
 
 }  // namespace cohort

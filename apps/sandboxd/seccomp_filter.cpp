@@ -6,6 +6,7 @@
 #include <linux/seccomp.h>
 #include <seccomp.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -26,8 +27,8 @@ constexpr const char* kAllowed[] = {
     "getdents", "getdents64", "getcwd", "chdir", "fchdir", "mkdir", "mkdirat", "rmdir", "rename", "renameat",
     "renameat2", "link", "linkat", "unlink", "unlinkat", "symlink", "symlinkat", "chmod", "fchmod",
     "fchmodat", "chown", "fchown", "lchown", "fchownat", "utime", "utimes", "utimensat", "futimesat",
-    "truncate", "ftruncate", "fallocate", "fsync", "fdatasync", "flock", "fcntl", "dup", "dup2", "dup3",
-    "pipe", "pipe2", "sendfile", "splice", "tee", "copy_file_range", "umask", "fadvise64", "readahead",
+    "truncate", "ftruncate", "fallocate", "fsync", "fdatasync", "fcntl", "dup", "dup2", "dup3", "pipe",
+    "pipe2", "sendfile", "splice", "tee", "copy_file_range", "umask", "fadvise64", "readahead",
     // memory
     "mmap", "munmap", "mremap", "mprotect", "madvise", "brk", "msync", "mincore", "mlock", "munlock",
     "membarrier",
@@ -35,10 +36,9 @@ constexpr const char* kAllowed[] = {
     "fork", "vfork", "execve", "exit", "exit_group", "wait4", "waitid", "kill", "tkill", "tgkill", "getpid",
     "getppid", "gettid", "getuid", "geteuid", "getgid", "getegid", "getresuid", "getresgid", "getgroups",
     "getpgid", "getpgrp", "setpgid", "getsid", "setsid", "set_tid_address", "set_robust_list",
-    "get_robust_list", "futex", "futex_waitv", "rseq", "sched_yield", "sched_getaffinity",
-    "sched_setaffinity", "sched_getparam", "sched_getscheduler", "sched_get_priority_max",
-    "sched_get_priority_min", "getpriority", "setpriority", "getrlimit", "setrlimit", "prlimit64",
-    "getrusage", "times", "arch_prctl", "prctl", "uname", "sysinfo", "getcpu", "getrandom",
+    "get_robust_list", "futex", "futex_waitv", "rseq", "sched_yield", "sched_getaffinity", "sched_getparam",
+    "sched_getscheduler", "sched_get_priority_max", "sched_get_priority_min", "getpriority", "getrlimit",
+    "setrlimit", "getrusage", "times", "arch_prctl", "prctl", "uname", "sysinfo", "getcpu", "getrandom",
     // signals, clocks, waiting
     "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending", "rt_sigtimedwait", "rt_sigsuspend",
     "rt_sigqueueinfo", "rt_tgsigqueueinfo", "sigaltstack", "pause", "restart_syscall", "alarm", "getitimer",
@@ -48,8 +48,7 @@ constexpr const char* kAllowed[] = {
     "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select",
     "pselect6", "signalfd", "signalfd4",
     // the two ends of a socketpair
-    "sendto", "recvfrom", "sendmsg", "recvmsg", "shutdown", "getsockopt", "setsockopt", "getsockname",
-    "getpeername"};
+    "sendto", "recvfrom", "sendmsg", "recvmsg", "shutdown", "getsockopt", "getsockname", "getpeername"};
 
 constexpr const char* kDeadly[] = {"ptrace",
                                    "process_vm_readv",
@@ -94,6 +93,9 @@ constexpr const char* kExtendedAttributes[] = {"getxattr",   "lgetxattr",   "fge
                                                "llistxattr", "flistxattr",  "setxattr",     "lsetxattr",
                                                "fsetxattr",  "removexattr", "lremovexattr", "fremovexattr"};
 
+// Without those that attach a program to a socket.
+constexpr int kSocketOptions[] = {SO_SNDBUF, SO_RCVBUF, SO_SNDTIMEO, SO_RCVTIMEO, SO_KEEPALIVE, SO_REUSEADDR};
+
 constexpr unsigned long kTerminalQuestions[] = {TCGETS,  TIOCGWINSZ, TIOCGPGRP, FIONREAD,
                                                 FIONBIO, FIOCLEX,    FIONCLEX};
 
@@ -114,12 +116,27 @@ void add_rule(const Filter& filter, uint32_t action, const char* name, Compariso
   require(seccomp_rule_add(filter.get(), action, call, sizeof...(comparisons), comparisons...), name);
 }
 
+// Calls that may change another process do so to the caller alone: the first process of a job belongs to the
+// same user and must not get the limits or the priority that a program chooses for it.
+void add_rules_for_itself(const Filter& filter) {
+  const scmp_arg_cmp is_caller{0, SCMP_CMP_EQ, 0, 0};
+  add_rule(filter, SCMP_ACT_ALLOW, "prlimit64", is_caller);
+  add_rule(filter, SCMP_ACT_ALLOW, "sched_setaffinity", is_caller);
+  add_rule(filter, SCMP_ACT_ALLOW, "setpriority", scmp_arg_cmp{0, SCMP_CMP_EQ, PRIO_PROCESS, 0},
+           scmp_arg_cmp{1, SCMP_CMP_EQ, 0, 0});
+}
+
 void add_rules(const Filter& filter) {
   for (const char* name : kAllowed) add_rule(filter, SCMP_ACT_ALLOW, name);
   for (const char* name : kDeadly) add_rule(filter, SCMP_ACT_KILL_PROCESS, name);
   for (const char* name : kExtendedAttributes) add_rule(filter, SCMP_ACT_ERRNO(ENOTSUP), name);
   add_rule(filter, SCMP_ACT_ERRNO(EACCES), "socket");
   add_rule(filter, SCMP_ACT_ALLOW, "socketpair", scmp_arg_cmp{0, SCMP_CMP_EQ, AF_UNIX, 0});
+  for (int option : kSocketOptions) {
+    add_rule(filter, SCMP_ACT_ALLOW, "setsockopt", scmp_arg_cmp{1, SCMP_CMP_EQ, SOL_SOCKET, 0},
+             scmp_arg_cmp{2, SCMP_CMP_EQ, static_cast<uint64_t>(option), 0});
+  }
+  add_rules_for_itself(filter);
   constexpr uint64_t kNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
                                    CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
   add_rule(filter, SCMP_ACT_ALLOW, "clone", scmp_arg_cmp{0, SCMP_CMP_MASKED_EQ, kNamespaces, 0});

@@ -9,12 +9,12 @@
 
 namespace cohort {
 
-/// Understands, with an optional message and around parentheses:
+/// Understands one statement, with an optional message, comments and around parentheses:
 ///   assert CALL == LITERAL      assert LITERAL == CALL      assert CALL is None | True | False
-///   assert CALL                 assert not CALL             (of a function of the program)
-///   assert abs(CALL - NUMBER) < TOLERANCE                   assert math.isclose(CALL, NUMBER)
-/// where CALL may be any expression with a call, such as sorted(f(1)). Throws FormatError saying why a text
-/// is none of these.
+///   assert CALL                 assert not CALL
+///   assert abs(CALL - NUMBER) < TOLERANCE   (or <=)
+///   assert math.isclose(CALL, NUMBER, rel_tol=.., abs_tol=..)
+/// where assert_subject.h says what CALL may be. Throws FormatError saying why a text is none of these.
 CodeTest convert_assert(std::string_view text);
 
 }  // namespace cohort

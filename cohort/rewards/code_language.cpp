@@ -9,6 +9,7 @@
 
 #include "cohort/core/nearest.h"
 #include "cohort/rewards/child_process.h"
+#include "cohort/rewards/sandbox_protocol.h"
 
 namespace cohort {
 namespace {
@@ -19,13 +20,16 @@ struct KnownLanguage {
   const char* source_name;
   const char* compile;
   const char* run;
+  const char* smallest;
 };
 
 constexpr KnownLanguage kLanguages[] = {
-    {"python", "python py python3", "program.py", "", "python3 -S -B {source}"},
-    {"bash", "bash sh shell", "program.sh", "", "bash {source}"},
-    {"cpp", "cpp c++ cxx cc", "program.cpp", "g++ -std=c++20 -O2 -o {program} {source}", "{program}"},
-    {"c", "c", "program.c", "gcc -std=c17 -O2 -o {program} {source} -lm", "{program}"},
+    {"python", "python py python3", "program.py", "", "python3 -S -B {source}", "pass\n"},
+    {"bash", "bash sh shell", "program.sh", "", "bash {source}", ":\n"},
+    {"cpp", "cpp c++ cxx cc", "program.cpp", "g++ -std=c++20 -O2 -o {program} {source}", "{program}",
+     "int main() {}\n"},
+    {"c", "c", "program.c", "gcc -std=c17 -O2 -o {program} {source} -lm", "{program}",
+     "int main(void) { return 0; }\n"},
 };
 
 // What any other language's programs may read: programs and libraries, none of the machine's settings or
@@ -45,8 +49,9 @@ for name in ("bz2", "ctypes", "decimal", "hashlib", "lzma", "sqlite3", "ssl", "u
 maps = [line.split(None, 5)[5].strip() for line in open("/proc/self/maps") if ".so" in line]
 paths = {os.path.dirname(path) for path in maps if path.startswith("/")}
 paths |= {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), os.path.realpath(sys.executable)}
-packages = [] if sys.prefix == sys.base_prefix else [sysconfig.get_path("purelib")]
-print(json.dumps({"executable": os.path.realpath(sys.executable), "paths": sorted(paths), "packages": packages}))
+packages = [] if sys.prefix == sys.base_prefix else [os.path.realpath(sysconfig.get_path("purelib"))]
+paths = sorted({os.path.realpath(path) for path in paths})
+print(json.dumps({"executable": os.path.realpath(sys.executable), "paths": paths, "packages": packages}))
 )";
 
 std::vector<std::string> split(const std::string& text) {
@@ -60,22 +65,56 @@ std::vector<std::string> words_of(const std::vector<std::string>& command) {
   return command.size() == 1 ? split(command[0]) : command;
 }
 
+// Debian's alternatives lead through /etc, which no program sees.
+std::string follow_alternatives(std::filesystem::path program) {
+  std::error_code error;
+  while (std::filesystem::is_symlink(program, error)) {
+    const std::filesystem::path target = program.parent_path() / std::filesystem::read_symlink(program);
+    const bool is_alternative = target.string().starts_with("/etc/");
+    if (!is_alternative && !program.string().starts_with("/etc/")) break;
+    program = target;
+  }
+  return program.string();
+}
+
 std::string find_program(const RewardConfig& config, const std::string& name) {
   if (name.starts_with("{")) return name;
   const char* path = getenv("PATH");
   std::istringstream folders(name.find('/') == std::string::npos && path != nullptr ? path : "");
   for (std::string folder; std::getline(folders, folder, ':');) {
     const std::string candidate = str(folder, "/", name);
-    if (!folder.empty() && access(candidate.c_str(), X_OK) == 0) return candidate;
+    if (!folder.empty() && access(candidate.c_str(), X_OK) == 0) return follow_alternatives(candidate);
   }
   if (name.find('/') != std::string::npos && access(name.c_str(), X_OK) == 0)
-    return std::filesystem::absolute(name).string();
+    return follow_alternatives(std::filesystem::absolute(name));
   throw ConfigError(
       str("reward ", config.name, ": there is no program \"", name, "\" to run or compile code with"));
 }
 
+// The key `runtime` by real paths.
+std::vector<std::string> read_runtime(const RewardConfig& config) {
+  std::vector<std::string> paths;
+  for (const std::string& name : config.runtime) {
+    std::error_code error;
+    const std::string path = std::filesystem::canonical(name, error).string();
+    if (error) {
+      throw ConfigError(str("reward ", config.name, ": `runtime` names \"", name,
+                            "\", which can't be found: ", error.message()));
+    }
+    for (const char* root : {"/proc", "/sys", "/dev"}) {
+      if (path == root || path.starts_with(str(root, "/")) || path == "/" || path == "/etc") {
+        throw ConfigError(str("reward ", config.name, ": `runtime` names \"", name,
+                              "\", which would show the machine to programs; name what is needed of it"));
+      }
+    }
+    paths.push_back(path);
+  }
+  return paths;
+}
+
 // The interpreter by its real path, without the shell scripts of version managers, and all that it needs.
-void resolve_python(const RewardConfig& config, CodeLanguage& language) {
+void resolve_python(const RewardConfig& config, const std::vector<std::string>& more_runtime,
+                    CodeLanguage& language) {
   const std::string interpreter = find_program(config, language.run[0]);
   ChildProcess python({interpreter, "-I", "-c", kAskPython});
   const ChildProcess::Reply reply =
@@ -96,7 +135,7 @@ void resolve_python(const RewardConfig& config, CodeLanguage& language) {
     packages += (packages.empty() ? "" : ":") + path;
   };
   for (const Json& path : answer.at("packages")) add_packages(path.get<std::string>());
-  for (const std::string& path : config.runtime) add_packages(path);
+  for (const std::string& path : more_runtime) add_packages(path);
   if (!packages.empty()) language.environment.push_back("PYTHONPATH=" + packages);
   language.environment.emplace_back("PYTHONHASHSEED=0");
 }
@@ -107,6 +146,7 @@ CodeLanguage from_known(const KnownLanguage& known) {
   language.source_name = known.source_name;
   language.compile = split(known.compile);
   language.run = split(known.run);
+  language.smallest_program = known.smallest;
   return language;
 }
 
@@ -127,6 +167,24 @@ CodeLanguage start_from(const RewardConfig& config, const std::string& name) {
   return language;
 }
 
+void require_file(const RewardConfig& config, const char* key, const std::vector<std::string>& words,
+                  const char* file) {
+  const auto has_file = [&](const std::string& word) { return word.find(file) != std::string::npos; };
+  if (std::any_of(words.begin(), words.end(), has_file)) return;
+  throw ConfigError(str("reward ", config.name, ": `", key, "` does not say where ", file,
+                        ", the file that it is about, stands; add it"));
+}
+
+void check_commands(const RewardConfig& config, const CodeLanguage& language) {
+  if (language.compile.empty()) {
+    require_file(config, "command", language.run, "{source}");
+  } else {
+    require_file(config, "compile", language.compile, "{source}");
+    require_file(config, "compile", language.compile, "{program}");
+    require_file(config, "command", language.run, "{program}");
+  }
+}
+
 }  // namespace
 
 CodeLanguage find_language(const RewardConfig& config) {
@@ -134,17 +192,19 @@ CodeLanguage find_language(const RewardConfig& config) {
   CodeLanguage language = start_from(config, name);
   if (!config.command.empty()) language.run = words_of(config.command);
   if (!config.compile.empty()) language.compile = split(config.compile);
-  language.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/work", "TMPDIR=/work", "LANG=C.UTF-8",
-                          "MALLOC_ARENA_MAX=2"};
+  check_commands(config, language);
+  const std::vector<std::string> more_runtime = read_runtime(config);
+  language.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", str("HOME=", kWorkFolder),
+                          str("TMPDIR=", kWorkFolder), "LANG=C.UTF-8", "MALLOC_ARENA_MAX=2"};
   if (name == "python") {
     language.is_python = true;
-    resolve_python(config, language);
+    resolve_python(config, more_runtime, language);
   } else {
     language.run[0] = find_program(config, language.run[0]);
     language.runtime.assign(std::begin(kUsualRuntime), std::end(kUsualRuntime));
   }
   if (!language.compile.empty()) language.compile[0] = find_program(config, language.compile[0]);
-  language.runtime.insert(language.runtime.end(), config.runtime.begin(), config.runtime.end());
+  language.runtime.insert(language.runtime.end(), more_runtime.begin(), more_runtime.end());
   return language;
 }
 

@@ -16,12 +16,14 @@ struct CodeLanguage {
   std::vector<std::string> compile;
   std::vector<std::string> run;
   std::vector<std::string> environment;
-  std::vector<std::string> runtime;  ///< files and folders to be read and executed
+  std::vector<std::string> runtime;  ///< files and folders to be read and executed, by their real paths
+  std::string smallest_program;      ///< does nothing; empty where the language is not ours to know
   bool is_python = false;            ///< runs through kPythonDriver, so that tests may call functions
 };
 
 /// The language of a reward's settings. For Python the interpreter is asked for its files. Throws ConfigError
-/// for a language that is not known and has no `command`, and for a program that does not exist.
+/// for a language that is not known and has no `command`, for commands without the files that they are about,
+/// and for programs and `runtime` paths that do not exist.
 CodeLanguage find_language(const RewardConfig& config);
 
 /// `command` with the paths of the files in the place of {source} and {program}.

@@ -2,9 +2,12 @@
 // own for each hidden test, and our side compares what comes out. Whatever the program does, be it wrong, a
 // crash, a hang or an attack, is a test that is not passed; only a failure of the sandbox itself is none of
 // its business.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
+#include "cohort/core/error.h"
+#include "cohort/core/nearest.h"
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/code_block.h"
 #include "cohort/rewards/code_language.h"
@@ -21,6 +24,8 @@ constexpr int64_t kDefaultMemoryMb = 256, kMinMemoryMb = 16, kMaxMemoryMb = 6553
 constexpr int64_t kCompileMs = 30000, kCompileBytes = int64_t{1} << 30;
 // Where only the memory of each process is bounded, few may run.
 constexpr int64_t kUnboundedProcesses = 4;
+// Of a compiled program: it is copied into every test.
+constexpr size_t kMaxProgramBytes = 16 << 20;
 constexpr int64_t kMaxFailuresNamed = 3;
 
 SandboxOptions sandbox_options(const RewardConfig& config, const CodeLanguage& language) {
@@ -59,6 +64,23 @@ std::string find_end_fault(const SandboxOutcome& outcome, const SandboxLimits& l
   }
 }
 
+std::string in_box(const std::string& name) { return str(kBoxFolder, "/", name); }
+
+// Typing errors in `waive_layers` would else waive nothing, and say so far from here.
+void check_layers(const RewardConfig& config) {
+  const std::vector<std::string> known{
+#define LAYER(Name, name, meaning, mend) #name,
+#include "cohort/rewards/sandbox_layers.def"
+#undef LAYER
+  };
+  for (const std::string& name : config.waive_layers) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    throw ConfigError(str("reward ", config.name, ": `waive_layers` names \"", name,
+                          "\", which is no layer of the sandbox; did you mean \"", nearest_name(name, known),
+                          "\"?"));
+  }
+}
+
 class CodeReward : public Reward {
  public:
   CodeReward(const RewardConfig& config, CodeLanguage language)
@@ -69,6 +91,12 @@ class CodeReward : public Reward {
         static_cast<int64_t>(std::ceil(config.timeout_s.value_or(kDefaultTestTimeoutS) * 1000.0));
     limits_.memory_bytes = config.memory_mb.value_or(kDefaultMemoryMb) << 20;
     if (!sandbox_.limits_memory()) limits_.num_processes = kUnboundedProcesses;
+    const std::string fault = try_out();
+    if (!fault.empty()) {
+      throw ConfigError(str("reward ", config.name, ": a program of ", language_.tags.front(),
+                            " that does nothing can't run in the sandbox: ", fault,
+                            "; `runtime` must name all files that programs need"));
+    }
   }
 
   RewardResult score(const Prompt& prompt, const Completion& completion) override {
@@ -105,15 +133,40 @@ class CodeReward : public Reward {
 
   RewardResult run_all(const std::string& text, const std::vector<CodeTest>& tests) {
     SandboxFile program{language_.source_name, text};
-    if (!language_.compile.empty()) {
-      SandboxOutcome compiled = compile(program);
-      const std::string fault = find_end_fault(compiled, compile_limits());
-      if (compiled.cause == SandboxCause::kFailure) return {0.0, RewardStatus::kSandboxError, fault};
-      if (!fault.empty()) return {0.0, RewardStatus::kOk, "does not compile: " + fault};
-      if (!compiled.has_result) return {0.0, RewardStatus::kOk, "does not compile: no program came out"};
-      program = {"program", std::move(compiled.result), true};
-    }
+    if (const std::optional<RewardResult> failed = build(program)) return *failed;
     return judge(tests, run_tests(program, tests));
+  }
+
+  // Makes the program of its source, where the language is compiled; or else what the completion gets.
+  std::optional<RewardResult> build(SandboxFile& program) {
+    if (language_.compile.empty()) return std::nullopt;
+    SandboxOutcome compiled = compile(program);
+    std::string fault = find_end_fault(compiled, compile_limits());
+    if (compiled.cause == SandboxCause::kFailure)
+      return RewardResult{0.0, RewardStatus::kSandboxError, fault};
+    if (fault.empty() && !compiled.has_result) fault = "no program came out";
+    if (fault.empty() && compiled.result.size() > kMaxProgramBytes)
+      fault = str("the program is larger than ", kMaxProgramBytes >> 20, " MiB");
+    if (!fault.empty()) return RewardResult{0.0, RewardStatus::kOk, "does not compile: " + fault};
+    program = {"program", std::move(compiled.result), true};
+    return std::nullopt;
+  }
+
+  // Whether the sandbox holds what the language needs: what is wrong must not become everybody's 0. What
+  // languages of the user's own make of an empty program is not known; but their programs must start.
+  std::string try_out() {
+    const bool is_known = !language_.smallest_program.empty();
+    SandboxFile program{language_.source_name, language_.smallest_program};
+    if (const std::optional<RewardResult> failed = build(program))
+      return is_known || failed->status == RewardStatus::kSandboxError ? failed->detail : "";
+    const CodeTest nothing;
+    SandboxJob job = make_job(program, nothing);
+    job.limits.wall_ms = kCompileMs;
+    const SandboxOutcome outcome = sandbox_.run(job);
+    constexpr int kNotFound = 127;  // as the loader says where a library is missing
+    const bool has_not_started = outcome.cause == SandboxCause::kFailure ||
+                                 (outcome.cause == SandboxCause::kExit && outcome.code == kNotFound);
+    return is_known || has_not_started ? find_fault(nothing, outcome) : "";
   }
 
   SandboxLimits compile_limits() const {
@@ -127,7 +180,7 @@ class CodeReward : public Reward {
 
   SandboxOutcome compile(const SandboxFile& source) {
     SandboxJob job;
-    job.command = with_files(language_.compile, "/box/" + source.name, "/work/program");
+    job.command = with_files(language_.compile, in_box(source.name), str(kWorkFolder, "/program"));
     job.environment = language_.environment;
     job.files = {source};
     job.result_file = "program";
@@ -145,28 +198,26 @@ class CodeReward : public Reward {
       job.input = test.input;
       job.limits.output_bytes += static_cast<int64_t>(2 * test.expected_output.size());
     } else {
-      job.files.push_back({"call.json", to_json_text(test.call)});
+      job.files.push_back({"call.json", test.call});
     }
     if (language_.is_python) {
       source = "driver.py";
       job.files.push_back({source, kPythonDriver});
     }
-    job.command = with_files(language_.run, "/box/" + source, "/box/program");
+    job.command = with_files(language_.run, in_box(source), in_box("program"));
     return job;
   }
 
   // Outcomes of tests that need not run any more stay empty.
   std::vector<std::optional<SandboxOutcome>> run_tests(const SandboxFile& program,
                                                        const std::vector<CodeTest>& tests) {
-    std::vector<SandboxJob> jobs;
-    jobs.reserve(tests.size());
-    for (const CodeTest& test : tests) jobs.push_back(make_job(program, test));
     std::vector<std::optional<SandboxOutcome>> outcomes(tests.size());
-    sandbox_.run(jobs, [&](size_t test, SandboxOutcome outcome) {
+    const auto on_outcome = [&](size_t test, SandboxOutcome outcome) {
       outcomes[test] = std::move(outcome);
       if (outcomes[test]->cause == SandboxCause::kFailure) return false;
       return !needs_all_tests_ || find_fault(tests[test], *outcomes[test]).empty();
-    });
+    };
+    sandbox_.run(tests.size(), [&](size_t test) { return make_job(program, tests[test]); }, on_outcome);
     return outcomes;
   }
 
@@ -216,6 +267,7 @@ std::unique_ptr<Reward> make_code_reward(const RewardConfig& config) {
   check_range(config, "timeout_s", config.timeout_s, 0.001, kMaxTestTimeoutS);
   check_range(config, "memory_mb", config.memory_mb, kMinMemoryMb, kMaxMemoryMb);
   check_range(config, "workers", config.workers, int64_t{1}, int64_t{1024});
+  check_layers(config);
   return std::make_unique<CodeReward>(config, find_language(config));
 }
 

@@ -1,5 +1,6 @@
 #include "cohort/rewards/code_test.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
@@ -7,6 +8,7 @@
 #include "cohort/core/error.h"
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/assert_test.h"
+#include "cohort/rewards/exact_json.h"
 
 namespace cohort {
 namespace {
@@ -24,13 +26,13 @@ std::string read_text(const Json& test, const char* key) {
   return member->get<std::string>();
 }
 
-std::optional<double> read_tolerance(const Json& test) {
+std::optional<Tolerance> read_tolerance(const Json& test) {
   const auto member = test.find("tolerance");
   if (member == test.end()) return std::nullopt;
   const double tolerance = member->is_number() ? member->get<double>() : -1.0;
   if (!(tolerance >= 0.0 && std::isfinite(tolerance)))
     throw FormatError("\"tolerance\" must be a number that is not negative");
-  return tolerance;
+  return Tolerance::within(tolerance);
 }
 
 CodeTest read_output_test(const Json& json) {
@@ -50,7 +52,7 @@ CodeTest read_call_test(const Json& json) {
   if (!args.is_array()) throw FormatError("\"args\" must be a list");
   if (!kwargs.is_object()) throw FormatError("\"kwargs\" must be an object");
   if (!json.contains("expected")) throw FormatError("\"expected\" is missing");
-  test.call = {{"call", read_text(json, "call")}, {"args", args}, {"kwargs", kwargs}};
+  test.call = to_python_json({{"call", read_text(json, "call")}, {"args", args}, {"kwargs", kwargs}});
   test.expected = from_json(json.at("expected"));
   test.tolerance = read_tolerance(json);
   return test;
@@ -84,16 +86,20 @@ std::string_view take_word(std::string_view& line) {
   return word;
 }
 
-bool is_close(std::string_view expected, std::string_view got, double tolerance) {
+bool is_close(std::string_view expected, std::string_view got, const Tolerance& tolerance) {
   if (expected == got) return true;
   const std::string left(expected), right(got);
   char *left_end = nullptr, *right_end = nullptr;
   const double wanted = strtod(left.c_str(), &left_end), found = strtod(right.c_str(), &right_end);
-  if (left.empty() || right.empty() || *left_end != '\0' || *right_end != '\0') return false;
+  const auto is_number = [](const std::string& word, const char* end) {
+    return !word.empty() && end == word.c_str() + word.size();
+  };
+  if (!is_number(left, left_end) || !is_number(right, right_end)) return false;
   return is_equal(TypedValue::of_float(wanted), TypedValue::of_float(found), tolerance);
 }
 
-bool is_same_line(std::string_view expected, std::string_view got, const std::optional<double>& tolerance) {
+bool is_same_line(std::string_view expected, std::string_view got,
+                  const std::optional<Tolerance>& tolerance) {
   if (!tolerance || expected == got) return expected == got;
   while (true) {
     const std::string_view left = take_word(expected), right = take_word(got);
@@ -107,11 +113,13 @@ bool is_same_line(std::string_view expected, std::string_view got, const std::op
 std::vector<CodeTest> read_code_tests(const Json& fields) {
   const auto column = fields.find("tests");
   if (column == fields.end()) throw FormatError("the row has no column `tests`");
-  const Json list = column->is_string() ? Json::parse(column->get<std::string>(), nullptr, false) : *column;
+  const bool is_text = column->is_string();
+  const Json list = is_text ? parse_exact_json(column->get<std::string>()) : *column;
   if (!list.is_array() || list.empty()) throw FormatError("column `tests` is no list of tests");
   std::vector<CodeTest> tests;
   for (const Json& entry : list) {
     try {
+      if (!is_text) refuse_rounded(entry);
       tests.push_back(read_test(entry));
     } catch (const FormatError& error) {
       const std::string text = entry.is_string() ? entry.get<std::string>() : entry.dump(-1, ' ', true);
@@ -141,7 +149,7 @@ std::string find_value_fault(const CodeTest& test, const std::string& result) {
     return is_right ? "" : str("wrong value, ", describe(*value), " is not ", wanted ? "true" : "false");
   }
   const bool is_kind = !test.is_identity || value->kind == test.expected.kind;
-  if (is_kind && is_equal(test.expected, *value, test.tolerance.value_or(kDefaultTolerance))) return "";
+  if (is_kind && is_equal(test.expected, *value, test.tolerance.value_or(Tolerance()))) return "";
   return str("wrong value, ", describe(*value), " instead of ", describe(test.expected));
 }
 

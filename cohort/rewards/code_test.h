@@ -10,22 +10,21 @@
 
 namespace cohort {
 
-constexpr double kDefaultTolerance = 1e-9;
-
 struct CodeTest {
   enum class Kind { kOutput, kValue, kTruthy, kFalsy };
 
   Kind kind = Kind::kOutput;
   std::string input{};  ///< kOutput: standard input
   std::string expected_output{};
-  Json call{};               ///< else: what the call driver reads; it holds nothing that is expected
+  std::string call{};        ///< else: the JSON that the call driver reads; it holds nothing that is expected
   TypedValue expected{};     ///< kValue
   bool is_identity = false;  ///< kValue: `is`, so that 1 is not True
-  std::optional<double> tolerance{};
+  std::optional<Tolerance> tolerance{};
 };
 
-/// Reads column `tests`: a list, or a text that holds one, of {"stdin", "stdout"}, {"call", "args",
-/// "kwargs"?, "expected", "tolerance"?} and asserts. Throws FormatError naming the test that can't be read.
+/// Reads column `tests`: a list, or a text that holds one (and keeps integers of any size), of {"stdin",
+/// "stdout"}, {"call", "args", "kwargs"?, "expected", "tolerance"?} and asserts. Throws FormatError naming
+/// the test that can't be read.
 std::vector<CodeTest> read_code_tests(const Json& fields);
 
 /// Empty when the output is as expected, else what is wrong with it. Blanks at the ends of lines and of the

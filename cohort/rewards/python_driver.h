@@ -4,25 +4,27 @@
 
 namespace cohort {
 
-/// Runs /box/program.py, and where there is a /box/call.json what that asks for; what the program prints then
-/// goes to standard error. Values are written by the methods of the builtin types, so that a subclass shows
-/// what it holds and not what it says. Python is started without its module `site`, which costs more than all
-/// else and would bring in the machine's packages; `exit` and `quit` come from there.
+/// Runs program.py of its own folder, and where there is a call.json what that asks for; what the program
+/// prints then goes to standard error. Values are written by the methods of the builtin types, so that a
+/// subclass shows what it holds and not what it says. Python is started without its module `site`, which
+/// costs more than all else and would bring in the machine's packages; `exit` and `quit` come from there.
 constexpr const char* kPythonDriver = R"python(
 import _sitebuiltins
 import builtins
 import os
 import sys
 
+box = os.path.dirname(__file__)
 builtins.exit = _sitebuiltins.Quitter("exit", "")
 builtins.quit = _sitebuiltins.Quitter("quit", "")
 
 
 def run_program(name):
-    with open("/box/program.py", "rb") as file:
-        code = compile(file.read(), "/box/program.py", "exec")
+    path = box + "/program.py"
+    with open(path, "rb") as file:
+        code = compile(file.read(), path, "exec")
     module = type(sys)(name)
-    module.__file__ = "/box/program.py"
+    module.__file__ = path
     sys.modules[name] = module
     exec(code, module.__dict__)
     return module.__dict__
@@ -39,7 +41,12 @@ def encode(value, depth=0):
     if issubclass(kind, float):
         return {"f": float.hex(value)}
     if issubclass(kind, str):
-        return {"s": str.__str__(value)}
+        text = str.__str__(value)
+        try:
+            str.encode(text)
+        except UnicodeEncodeError:
+            return {"?": "str, which holds half a surrogate pair"}
+        return {"s": text}
     if issubclass(kind, (bytes, bytearray)):
         return {"b": bytes.hex(bytes(value))}
     if issubclass(kind, complex):
@@ -65,7 +72,7 @@ def answer_call():
     os.dup2(2, 1)
     if hasattr(sys, "set_int_max_str_digits"):
         sys.set_int_max_str_digits(0)
-    with open("/box/call.json") as file:
+    with open(box + "/call.json") as file:
         request = json.load(file)
     text = json.dumps(encode(call(run_program("program"), request))).encode()
     while text:
@@ -74,7 +81,7 @@ def answer_call():
     os._exit(0)
 
 
-if os.path.exists("/box/call.json"):
+if os.path.exists(box + "/call.json"):
     answer_call()
 else:
     run_program("__main__")

@@ -86,6 +86,9 @@ class Parser {
     if (take_word("False")) return TypedValue::of_bool(false);
     if (take_word("float")) return parse_float_call();
     if (take_word("set") || take_word("frozenset")) return parse_set_call();
+    if (take_word("list")) return parse_sequence_call(Kind::kList, false);
+    if (take_word("tuple")) return parse_sequence_call(Kind::kTuple, false);
+    if (take_word("sorted")) return parse_sequence_call(Kind::kList, true);
     if (take('[')) return parse_items(Kind::kList, ']');
     if (take('(')) return parse_parentheses();
     if (take('{')) return parse_braces();
@@ -149,7 +152,7 @@ class Parser {
     if (value.items.size() > 2000) return value;
     for (size_t i = 0; i < value.items.size(); i += step) {
       for (size_t j = i + step; j < value.items.size(); j += step) {
-        if (is_equal(value.items[i], value.items[j], 0.0)) return fail();
+        if (is_equal(value.items[i], value.items[j], Tolerance::none())) return fail();
       }
     }
     return value;
@@ -173,6 +176,17 @@ class Parser {
     if (!is_good_ || !has_items || !take(')')) return fail();
     value.kind = Kind::kSet;
     return normalise(value);
+  }
+
+  // Of a list or a tuple; sorted where all are texts or all are numbers.
+  TypedValue parse_sequence_call(Kind kind, bool is_sorted) {
+    if (!take('(')) return fail();
+    if (!is_sorted && take(')')) return {.kind = kind};
+    TypedValue value = parse_value();
+    const bool has_items = value.kind == Kind::kList || value.kind == Kind::kTuple;
+    if (!is_good_ || !has_items || !take(')')) return fail();
+    value.kind = kind;
+    return is_sorted && !sort_items(value) ? fail() : value;
   }
 
   TypedValue parse_signed() {

@@ -8,8 +8,8 @@
 
 namespace cohort {
 
-/// The value of `text`; nothing where it is not a literal. float("inf"), float("nan"), set() and frozenset of
-/// a literal count as such.
+/// The value of `text`; nothing where it is not a literal. float("inf"), float("nan"), and set, frozenset,
+/// list, tuple and sorted of a literal count as such.
 std::optional<TypedValue> parse_python_literal(std::string_view text);
 
 }  // namespace cohort

@@ -40,13 +40,13 @@ std::vector<std::string> arguments_of(const SandboxOptions& options) {
 }  // namespace
 
 struct Sandbox::Worker {
-  std::unique_ptr<SandboxProcess> process;  // none after a failure
+  std::unique_ptr<SandboxProcess> process{};  // none after a failure
   std::optional<size_t> job{};
   Clock::time_point deadline{};
 };
 
 struct Sandbox::Queue {
-  const std::vector<SandboxJob>& jobs;
+  const MakeJob& make_job;
   const OnOutcome& on_outcome;
   std::vector<size_t> waiting{};  // the next one last
   std::vector<int> num_attempts{};
@@ -93,9 +93,27 @@ SandboxOutcome Sandbox::run(const SandboxJob& job) {
 }
 
 void Sandbox::run(const std::vector<SandboxJob>& jobs, const OnOutcome& on_outcome) {
-  Queue queue{jobs, on_outcome};
-  queue.num_attempts.resize(jobs.size());
-  for (size_t job = jobs.size(); job-- > 0;) queue.waiting.push_back(job);
+  run(jobs.size(), [&](size_t job) { return jobs[job]; }, on_outcome);
+}
+
+void Sandbox::run(size_t num_jobs, const MakeJob& make_job, const OnOutcome& on_outcome) {
+  Queue queue{make_job, on_outcome};
+  queue.num_attempts.resize(num_jobs);
+  for (size_t job = num_jobs; job-- > 0;) queue.waiting.push_back(job);
+  try {
+    run_queue(queue);
+  } catch (...) {
+    // What these workers still run belongs to nobody now, and their answers to no other job.
+    for (Worker& worker : workers_) {
+      if (!worker.job) continue;
+      if (worker.process) worker.process->kill();
+      worker = Worker();
+    }
+    throw;
+  }
+}
+
+void Sandbox::run_queue(Queue& queue) {
   while (!queue.waiting.empty() || queue.num_running > 0) {
     for (Worker& worker : workers_) {
       if (!worker.job && !queue.waiting.empty()) assign(worker, queue);
@@ -109,6 +127,7 @@ void Sandbox::run(const std::vector<SandboxJob>& jobs, const OnOutcome& on_outco
 
 void Sandbox::assign(Worker& worker, Queue& queue) {
   const size_t job = queue.waiting.back();
+  const SandboxJob made = queue.make_job(job);
   queue.waiting.pop_back();
   worker.job = job;
   ++queue.num_attempts[job];
@@ -121,9 +140,9 @@ void Sandbox::assign(Worker& worker, Queue& queue) {
     finish(worker, queue, std::move(failed));
     return;
   }
-  worker.deadline = Clock::now() + std::chrono::milliseconds(queue.jobs[job].limits.wall_ms) +
+  worker.deadline = Clock::now() + std::chrono::milliseconds(made.limits.wall_ms) +
                     std::chrono::milliseconds(static_cast<int64_t>(options_.answer_timeout_s * 1000.0));
-  if (worker.process->send(encode(queue.jobs[job]))) return;
+  if (worker.process->send(encode(made))) return;
   worker.process->kill();
   worker.process.reset();
   failed.failure = "the sandbox's worker is gone";

@@ -37,10 +37,16 @@ class Sandbox {
   Sandbox(const Sandbox&) = delete;
   Sandbox& operator=(const Sandbox&) = delete;
 
+  /// Makes the job of an index, each time that it is started: what jobs have in common is then in memory as
+  /// often as jobs run, and not as often as there are jobs.
+  using MakeJob = std::function<SandboxJob(size_t)>;
+
   /// Called with a job's index as it ends; false: the jobs not started yet need not run.
   using OnOutcome = std::function<bool(size_t, SandboxOutcome)>;
 
-  /// Runs the jobs, several at a time.
+  /// Runs the jobs, several at a time. Where a function throws, the workers that run jobs are killed first.
+  void run(size_t num_jobs, const MakeJob& make_job, const OnOutcome& on_outcome);
+
   void run(const std::vector<SandboxJob>& jobs, const OnOutcome& on_outcome);
 
   SandboxOutcome run(const SandboxJob& job);
@@ -59,6 +65,7 @@ class Sandbox {
   struct Queue;
 
   std::unique_ptr<SandboxProcess> start_process();
+  void run_queue(Queue& queue);
   void assign(Worker& worker, Queue& queue);
   void collect(Worker& worker, Queue& queue);
   void finish(Worker& worker, Queue& queue, SandboxOutcome outcome);

@@ -10,7 +10,12 @@
 
 namespace cohort {
 
-/// A file that a job finds in /box, which it can only read.
+/// What every job sees, where no machine has folders of its own: its files, read-only, and its working
+/// directory, the only place that it may write to.
+constexpr const char* kBoxFolder = "/.cohort/box";
+constexpr const char* kWorkFolder = "/.cohort/work";
+
+/// A file that a job finds in kBoxFolder, which it can only read.
 struct SandboxFile {
   std::string name;  ///< without a slash
   std::string bytes;
@@ -21,7 +26,7 @@ struct SandboxLimits {
   int64_t wall_ms = 2000;
   int64_t memory_bytes = 256 << 20;
   int64_t output_bytes = 1 << 20;  ///< of standard output, and of standard error
-  int64_t file_bytes = 32 << 20;   ///< all that it writes into /work, and its result file
+  int64_t file_bytes = 32 << 20;   ///< all that it writes into kWorkFolder, and its result file
   int64_t num_processes = 32;      ///< processes and threads at a time
 };
 
@@ -31,7 +36,7 @@ struct SandboxJob {
   std::vector<std::string> environment;  ///< NAME=value; nothing is inherited
   std::vector<SandboxFile> files;
   std::string input;        ///< standard input
-  std::string result_file;  ///< a file of /work to hand back; none if empty
+  std::string result_file;  ///< a file of kWorkFolder to hand back; none if empty
   SandboxLimits limits;
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "cohort/core/error.h"
 #include "cohort/core/json_depth.h"
 #include "cohort/core/str.h"
 #include "cohort/rewards/answer_text.h"
@@ -27,16 +28,27 @@ std::string digits_of(const TypedValue& value) {
   return value.kind == Kind::kBool ? (value.number != 0.0 ? "1" : "0") : value.text;
 }
 
-bool are_close(double expected, double got, double tolerance) {
+bool is_within(double distance, double size, const Tolerance& tolerance) {
+  if (tolerance.is_strict ? distance < tolerance.absolute : distance <= tolerance.absolute) return true;
+  return distance <= tolerance.relative * size;
+}
+
+bool are_close(double expected, double got, const Tolerance& tolerance) {
   if (std::isnan(expected) || std::isnan(got)) return std::isnan(expected) && std::isnan(got);
   if (expected == got) return true;
   if (std::isinf(expected) || std::isinf(got)) return false;
-  const double size = std::max({1.0, std::abs(expected), std::abs(got)});
-  return std::abs(expected - got) <= tolerance * size;
+  return is_within(std::abs(expected - got), std::max(std::abs(expected), std::abs(got)), tolerance);
 }
 
-bool are_numbers_equal(const TypedValue& expected, const TypedValue& got, double tolerance) {
-  if (is_whole(expected) && is_whole(got)) return digits_of(expected) == digits_of(got);
+bool are_numbers_equal(const TypedValue& expected, const TypedValue& got, const Tolerance& tolerance) {
+  if (is_whole(expected) && is_whole(got)) {
+    if (digits_of(expected) == digits_of(got)) return true;
+    // Integers that differ are at least 1 apart, whatever is left of that in floating point.
+    const double left = to_double(expected), right = to_double(got);
+    return tolerance.includes_integers && std::isfinite(left) && std::isfinite(right) &&
+           is_within(std::max(1.0, std::abs(left - right)), std::max(std::abs(left), std::abs(right)),
+                     tolerance);
+  }
   return are_close(to_double(expected), to_double(got), tolerance);
 }
 
@@ -44,11 +56,10 @@ bool are_numbers_equal(const TypedValue& expected, const TypedValue& got, double
 std::string canonical(const TypedValue& value) {
   if (is_whole(value)) return "n" + digits_of(value);
   if (value.kind == Kind::kFloat) {
-    constexpr double kExact = 9007199254740992.0;
-    const bool is_integer = std::abs(value.number) <= kExact && std::floor(value.number) == value.number;
-    if (is_integer) return "n" + std::to_string(static_cast<int64_t>(value.number));
-    char digits[64];
-    snprintf(digits, sizeof(digits), "f%a", value.number);
+    char digits[320];  // as many as the largest double has
+    const bool is_integer = std::isfinite(value.number) && std::floor(value.number) == value.number;
+    // 0.0 takes the sign of -0.0 away.
+    snprintf(digits, sizeof(digits), is_integer ? "n%.0f" : "f%a", value.number + 0.0);
     return digits;
   }
   std::vector<std::string> parts;
@@ -61,7 +72,7 @@ std::string canonical(const TypedValue& value) {
   return text + ")";
 }
 
-bool are_items_equal(const TypedValue& expected, const TypedValue& got, double tolerance) {
+bool are_items_equal(const TypedValue& expected, const TypedValue& got, const Tolerance& tolerance) {
   if (expected.items.size() != got.items.size()) return false;
   for (size_t i = 0; i < expected.items.size(); ++i) {
     if (!is_equal(expected.items[i], got.items[i], tolerance)) return false;
@@ -78,7 +89,7 @@ std::vector<std::pair<std::string, const TypedValue*>> sorted_entries(const Type
   return entries;
 }
 
-bool are_dicts_equal(const TypedValue& expected, const TypedValue& got, double tolerance) {
+bool are_dicts_equal(const TypedValue& expected, const TypedValue& got, const Tolerance& tolerance) {
   const auto wanted = sorted_entries(expected), found = sorted_entries(got);
   return std::equal(wanted.begin(), wanted.end(), found.begin(), found.end(),
                     [&](const auto& left, const auto& right) {
@@ -104,6 +115,26 @@ bool is_decimal(const std::string& text) {
 }
 
 double read_double(const std::string& text) { return strtod(text.c_str(), nullptr); }
+
+// What {"TAG": "text"} holds.
+const std::string* find_tagged(const Json& json, const char* tag) {
+  if (!json.is_object() || json.size() != 1 || json.begin().key() != tag) return nullptr;
+  return json.begin().value().get_ptr<const std::string*>();
+}
+
+TypedValue float_of(const std::string& text) {
+  char* end = nullptr;
+  const double number = strtod(text.c_str(), &end);
+  if (text.empty() || end != text.c_str() + text.size())
+    throw FormatError(str("{\"$float\": ", excerpt(text), "} holds no number"));
+  return TypedValue::of_float(number);
+}
+
+TypedValue int_of(const std::string& text) {
+  const bool is_plain = text == "0" || (is_decimal(text) && text[text[0] == '-' ? 1 : 0] != '0');
+  if (!is_plain) throw FormatError(str("{\"$int\": ", excerpt(text), "} holds no integer"));
+  return TypedValue::of_int(text);
+}
 
 // A scalar, written as {"TAG": "text"}.
 std::optional<TypedValue> read_scalar(const std::string& tag, const std::string& text) {
@@ -195,9 +226,8 @@ TypedValue from_json(const Json& json) {
     value.kind = Kind::kSequence;
     for (const Json& entry : json) value.items.push_back(from_json(entry));
   } else if (json.is_object()) {
-    const auto special = json.find("$float");
-    if (json.size() == 1 && special != json.end() && special->is_string())
-      return TypedValue::of_float(read_double(special->get<std::string>()));
+    if (const std::string* text = find_tagged(json, "$float")) return float_of(*text);
+    if (const std::string* text = find_tagged(json, "$int")) return int_of(*text);
     value.kind = Kind::kDict;
     for (const auto& [key, entry] : json.items()) {
       value.items.push_back(TypedValue::of_string(key));
@@ -207,7 +237,7 @@ TypedValue from_json(const Json& json) {
   return value;
 }
 
-bool is_equal(const TypedValue& expected, const TypedValue& got, double tolerance) {
+bool is_equal(const TypedValue& expected, const TypedValue& got, const Tolerance& tolerance) {
   if (is_number(expected) && is_number(got)) return are_numbers_equal(expected, got, tolerance);
   if (expected.kind == Kind::kSequence) {
     const bool is_sequence = got.kind == Kind::kList || got.kind == Kind::kTuple;
@@ -227,6 +257,22 @@ bool is_equal(const TypedValue& expected, const TypedValue& got, double toleranc
     default:
       return expected.text == got.text && are_items_equal(expected, got, tolerance);
   }
+}
+
+bool sort_items(TypedValue& list) {
+  constexpr size_t kMaxDigits = 15;  // of integers that doubles hold
+  const auto is_text = [](const TypedValue& item) { return item.kind == Kind::kString; };
+  const auto is_plain = [](const TypedValue& item) {
+    return (item.kind == Kind::kInt && item.text.size() <= kMaxDigits) ||
+           (item.kind == Kind::kFloat && !std::isnan(item.number));
+  };
+  const bool are_texts = std::all_of(list.items.begin(), list.items.end(), is_text);
+  if (!are_texts && !std::all_of(list.items.begin(), list.items.end(), is_plain)) return false;
+  std::stable_sort(list.items.begin(), list.items.end(),
+                   [&](const TypedValue& left, const TypedValue& right) {
+                     return are_texts ? left.text < right.text : to_double(left) < to_double(right);
+                   });
+  return true;
 }
 
 bool is_truthy(const TypedValue& value) {

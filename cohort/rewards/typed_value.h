@@ -45,12 +45,29 @@ constexpr int kMaxTypedDepth = 100;
 /// Reads what the call driver wrote; nothing for other bytes, and for values nested too deeply.
 std::optional<TypedValue> read_typed_value(std::string_view bytes);
 
-/// What a test's JSON says: arrays are lists or tuples, {"$float": "nan"} (or "inf", "-inf") a float.
+/// What a test's JSON says: arrays are lists or tuples, {"$float": "nan"} is a float and {"$int": "10"} an
+/// integer. Throws FormatError where these hold no number.
 TypedValue from_json(const Json& json);
 
-/// Python's ==, except that floats may differ by `tolerance`, absolutely or relative to the larger one, and
-/// that NaN equals NaN. Integers, also when they are bools, are compared exactly with each other.
-bool is_equal(const TypedValue& expected, const TypedValue& got, double tolerance);
+/// How far a number may be off, as in math.isclose: by `absolute`, or by `relative` times the larger of the
+/// two magnitudes.
+struct Tolerance {
+  double absolute = 1e-9;
+  double relative = 1e-9;
+  bool is_strict = false;          ///< less than `absolute`, not as much
+  bool includes_integers = false;  ///< two integers may differ, too
+
+  static Tolerance none() { return {0.0, 0.0}; }
+  static Tolerance within(double absolute) { return {absolute, 0.0, false, true}; }
+};
+
+/// Python's ==, except that numbers may differ by `tolerance` and that NaN equals NaN. Integers, also when
+/// they are bools, are compared exactly with each other unless the tolerance includes them.
+bool is_equal(const TypedValue& expected, const TypedValue& got, const Tolerance& tolerance);
+
+/// Sorts the items of a list as Python does; false where they are neither all texts nor all numbers that
+/// doubles hold.
+bool sort_items(TypedValue& list);
 
 /// Python's truth value.
 bool is_truthy(const TypedValue& value);

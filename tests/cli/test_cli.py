@@ -1006,6 +1006,23 @@ class VerifyTest(CliTest):
         self.assertEqual([line["status"] for line in lines], ["ok", "ok", "ok", "unparsed"])
         self.assertIn("verify.jsonl:4", lines[3]["detail"])
 
+    def test_links_are_written_through(self):
+        source = write_lines(self.folder / "verify.jsonl", self.ROWS)
+        target, link = self.folder / "target.jsonl", self.folder / "link.jsonl"
+        target.write_text("what was there\n")
+        link.symlink_to(target)
+        self.cohort("verify", "--input", source, "--output", link, "--reward", "choice")
+        self.assertTrue(link.is_symlink())
+        self.assertEqual(len(read_lines(target)), len(self.ROWS))
+        # A link as /dev/stdout is one, in a place where it may be lost.
+        stdout = self.folder / "stdout"
+        stdout.symlink_to("/proc/self/fd/1")
+        with open(self.folder / "redirected.jsonl", "w") as file:
+            command = [PROGRAM, "verify", "--input", source, "--output", stdout, "--reward", "choice"]
+            subprocess.run([str(word) for word in command], stdout=file, check=True)
+        self.assertTrue(stdout.is_symlink())
+        self.assertEqual(len(read_lines(self.folder / "redirected.jsonl")), len(self.ROWS))
+
     def test_tables_of_a_file(self):
         path = self.folder / "rewards.toml"
         path.write_text(

@@ -45,7 +45,8 @@ def expect(*conditions):
 inline constexpr AbuseCase kAbuseCases[] = {
     // Resources
     {1, "fork bomb", "while True:\n  try: os.fork()\n  except OSError: pass", "timeout|memory", 500},
-    {2, "memory bomb", "hoard = []\nwhile True: hoard.append(bytearray(b'x' * (1 << 20)))", "memory|exit 1"},
+    {2, "memory bomb", "hoard = []\nwhile True: hoard.append(bytearray(b'x' * (1 << 20)))", "memory|exit 1",
+     5000},
     {3, "memory across processes",
      "read_end, write_end = os.pipe()\n"
      "for child in range(6):\n"
@@ -66,21 +67,21 @@ inline constexpr AbuseCase kAbuseCases[] = {
     {7, "huge file",
      "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
      "def fill():\n"
-     "  with open('/work/huge', 'wb', 0) as file:\n"
+     "  with open('/.cohort/work/huge', 'wb', 0) as file:\n"
      "    for i in range(4096): file.write(b'x' * (1 << 20))\n"
      "expect(refused(fill))",
      "exit 0|memory", 3000},
     {8, "endless small files",
      "count = 0\n"
      "try:\n"
-     "  for count in range(100000): open('/work/' + str(count), 'w').close()\n"
+     "  for count in range(100000): open('/.cohort/work/' + str(count), 'w').close()\n"
      "except OSError: pass\n"
      "expect(count < 5000)",
      "exit 0", 3000},
     {9, "sparse files and fallocate",
      "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-     "file = os.open('/work/sparse', os.O_CREAT | os.O_RDWR)\n"
-     "expect(refused(lambda: os.truncate('/work/sparse', 1 << 40)),"
+     "file = os.open('/.cohort/work/sparse', os.O_CREAT | os.O_RDWR)\n"
+     "expect(refused(lambda: os.truncate('/.cohort/work/sparse', 1 << 40)),"
      " refused(lambda: os.posix_fallocate(file, 0, 1 << 30)))",
      "exit 0"},
     {10, "pipes and open files",
@@ -147,11 +148,34 @@ inline constexpr AbuseCase kAbuseCases[] = {
      "exit 0"},
     {27, "stopping itself", "os.kill(os.getpid(), signal.SIGSTOP)", "timeout", 500},
     {28, "killing itself", "os.kill(os.getpid(), signal.SIGKILL)", "signal 9"},
+    {29, "limits and priority of the first process",
+     "limit = ctypes.create_string_buffer(16)\n"
+     "expect(*[refused(lambda: call(302, pid, kind, limit, 0)) for pid in (1, 2, os.getppid(), (1 << 32) + 1)"
+     " for kind in (0, 4)],"
+     " refused(lambda: call(203, 1, 8, ctypes.create_string_buffer(b'\\1', 8))),"
+     " refused(lambda: call(141, 0, 1, 19)), refused(lambda: call(141, 1, 0, 19)), refused(lambda: call(141, "
+     "2, 0, "
+     "19)),"
+     " not refused(lambda: call(302, 0, 4, limit, 0)), not refused(lambda: call(141, 0, 0, 19)))",
+     "exit 0"},
+    {30, "a first process that is kept busy until its own time is over",
+     "import resource\n"
+     "try: resource.prlimit(1, resource.RLIMIT_CPU, (0, 0))\n"
+     "except OSError: pass\n"
+     "while True:\n"
+     "  if os.fork() == 0:\n"
+     "    for _ in range(20):\n"
+     "      try:\n"
+     "        if os.fork() == 0: os._exit(0)\n"
+     "      except OSError: pass\n"
+     "    os._exit(0)\n"
+     "  os.wait()",
+     "timeout|signal 9|exit 1|memory"},
     // Secrets and escapes
     {31, "the environment",
      "expect('COHORT_CANARY' not in os.environ, set(os.environ) <= {'PATH', 'HOME', 'TMPDIR', 'LANG', "
      "'LC_CTYPE',"
-     " 'MALLOC_ARENA_MAX', 'PYTHONHASHSEED'})",
+     " 'MALLOC_ARENA_MAX', 'PYTHONHASHSEED', 'PYTHONPATH'})",
      "exit 0"},
     {32, "process 1",
      "def opens(name):\n"
@@ -182,10 +206,12 @@ inline constexpr AbuseCase kAbuseCases[] = {
     {37, "namespaces and mounts",
      "new_user = 0x10000000\n"
      "expect(refused(lambda: call(272, new_user)), refused(lambda: call(308, 0, 0)), refused(lambda: "
-     "call(161, b'/work')),"
-     " refused(lambda: call(165, b'x', b'/work', b'tmpfs', 0, 0)), refused(lambda: call(56, new_user | 17, "
+     "call(161, b'/.cohort/work')),"
+     " refused(lambda: call(165, b'x', b'/.cohort/work', b'tmpfs', 0, 0)), refused(lambda: call(56, new_user "
+     "| 17, "
      "0, 0, 0, 0)),"
-     " refused(lambda: call(435, 0, 88)), refused(lambda: call(155, b'/work', b'/work')), refused(lambda: "
+     " refused(lambda: call(435, 0, 88)), refused(lambda: call(155, b'/.cohort/work', b'/.cohort/work')), "
+     "refused(lambda: "
      "call(428, 0, b'/', 1)))",
      "exit 0"},
     {38, "io_uring", "expect(refused(lambda: call(425, 8, ctypes.create_string_buffer(256))))", "exit 0"},
@@ -205,8 +231,8 @@ inline constexpr AbuseCase kAbuseCases[] = {
      "exit 0"},
     {42, "device nodes",
      "import stat\n"
-     "expect(refused(lambda: os.mknod('/work/null', stat.S_IFCHR | 0o666, os.makedev(1, 3))),"
-     " refused(lambda: os.mknod('/work/disk', stat.S_IFBLK | 0o666, os.makedev(254, 0))))",
+     "expect(refused(lambda: os.mknod('/.cohort/work/null', stat.S_IFCHR | 0o666, os.makedev(1, 3))),"
+     " refused(lambda: os.mknod('/.cohort/work/disk', stat.S_IFBLK | 0o666, os.makedev(254, 0))))",
      "exit 0"},
     {43, "raising its own limits",
      "import resource\n"
@@ -217,22 +243,23 @@ inline constexpr AbuseCase kAbuseCases[] = {
      " resource.RLIMIT_NOFILE, resource.RLIMIT_CORE, resource.RLIMIT_STACK)\n"
      "expect(not any(map(raises, kinds)))",
      "exit 0"},
-    {44, "writing outside /work",
+    {44, "writing outside /.cohort/work",
      "def writes(path):\n"
      "  try: open(path, 'w').write('0'); return True\n"
      "  except OSError: return False\n"
      "folder = os.path.dirname(os.__file__)\n"
-     "expect(not any(map(writes, (folder + '/x', '/x', '/dev/x', '/box/x', '/box/program.py', "
+     "expect(not any(map(writes, (folder + '/x', '/x', '/dev/x', '/.cohort/box/x', "
+     "'/.cohort/box/program.py', "
      "'/proc/self/oom_score_adj',"
      " '/proc/self/uid_map', '/proc/self/comm', sys.executable))), refused(lambda: os.chmod(sys.executable, "
      "0o777)))",
      "exit 0"},
     {47, "executing what was written",
      "import shutil\n"
-     "shutil.copyfile(sys.executable, '/work/python')\n"
-     "os.chmod('/work/python', 0o755)\n"
-     "open('/work/script', 'w').write('#!' + sys.executable + '\\nprint(1)\\n')\n"
-     "os.chmod('/work/script', 0o755)\n"
+     "shutil.copyfile(sys.executable, '/.cohort/work/python')\n"
+     "os.chmod('/.cohort/work/python', 0o755)\n"
+     "open('/.cohort/work/script', 'w').write('#!' + sys.executable + '\\nprint(1)\\n')\n"
+     "os.chmod('/.cohort/work/script', 0o755)\n"
      "loader = '/lib64/ld-linux-x86-64.so.2'\n"
      "def runs(*command):\n"
      "  pid = os.fork()\n"
@@ -241,10 +268,21 @@ inline constexpr AbuseCase kAbuseCases[] = {
      "    try: os.execv(command[0], command)\n"
      "    except OSError: os._exit(99)\n"
      "  return os.waitpid(pid, 0)[1] == 0\n"
-     "expect(not runs('/work/python', '-c', '1'), not runs('/work/script'), not runs(loader, '/work/python', "
+     "expect(not runs('/.cohort/work/python', '-c', '1'), not runs('/.cohort/work/script'), not runs(loader, "
+     "'/.cohort/work/python', "
      "'-c', '1'),"
      " not runs('/proc/self/fd/3'))",
      "exit 0", 3000},
+    {50, "programs on sockets, and locks that other jobs would wait for",
+     "import fcntl, socket, struct\n"
+     "ends = socket.socketpair()\n"
+     "code = ctypes.create_string_buffer(struct.pack('HBBI', 6, 0, 0, 0xffffffff))\n"
+     "program = struct.pack('HxxxxxxQ', 1, ctypes.addressof(code))\n"
+     "file = open(os.__file__, 'rb')\n"
+     "expect(*[refused(lambda: ends[0].setsockopt(1, name, program)) for name in (26, 50, 51, 52)],"
+     " refused(lambda: fcntl.flock(file, fcntl.LOCK_SH)),"
+     " not refused(lambda: ends[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)))",
+     "exit 0"},
     {48, "typing into a terminal",
      "import fcntl\n"
      "expect(refused(lambda: fcntl.ioctl(0, 0x5412, b'x')), refused(lambda: fcntl.ioctl(0, 0x541C, "

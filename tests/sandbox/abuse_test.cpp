@@ -57,9 +57,9 @@ class Abuse : public SandboxTest {
 
 TEST_F(Abuse, Resources1To17) { run_cases(1, 17); }
 
-TEST_F(Abuse, Life22To28) { run_cases(22, 28); }
+TEST_F(Abuse, Life22To30) { run_cases(22, 30); }
 
-TEST_F(Abuse, Escapes31To49) { run_cases(31, 49); }
+TEST_F(Abuse, Escapes31To50) { run_cases(31, 50); }
 
 TEST_F(Abuse, MemoryAcrossProcesses3IsBoundedAsTheLevelSays) {
   const SandboxOutcome outcome = run_case(find(3));
@@ -89,16 +89,16 @@ TEST_F(Abuse, AChildThatKeepsOutputOpen25DoesNotDelayTheEnd) {
 TEST_F(Abuse, ResultFiles45And46AreRegularOrNone) {
   for (const char* program :
        {"import os; os.symlink('/proc/self/environ', 'result')",
-        "import os; os.symlink('/box/program.py', 'result')", "import os; os.mkdir('result')",
-        "import os; os.link('/box/program.py', 'result')",
+        "import os; os.symlink('/.cohort/box/program.py', 'result')", "import os; os.mkdir('result')",
+        "import os; os.link('/.cohort/box/program.py', 'result')",
         "import os\ntry: os.mkfifo('result')\nexcept OSError: pass",
         "import os; os.mkdir('d'); open('d/f', 'w').write('x'); os.symlink('d', 'result')"}) {
     SandboxJob job = python_job(program);
     job.result_file = "result";
     EXPECT_FALSE(sandbox_->run(job).has_result) << program;
   }
-  SandboxJob nested = python_job("import os; os.mkdir('d'); os.symlink('/box', 'd/e')");
-  for (const char* name : {"../box/program.py", "/box/program.py", "d/e/program.py"}) {
+  SandboxJob nested = python_job("import os; os.mkdir('d'); os.symlink('/.cohort/box', 'd/e')");
+  for (const char* name : {"../box/program.py", "/.cohort/box/program.py", "d/e/program.py"}) {
     nested.result_file = name;
     EXPECT_FALSE(sandbox_->run(nested).has_result) << name;
   }
@@ -106,11 +106,12 @@ TEST_F(Abuse, ResultFiles45And46AreRegularOrNone) {
   SandboxJob race = python_job(
       "import os\n"
       "open('a', 'w').write('file')\n"
-      "os.symlink('/box/program.py', 'b')\n"
+      "os.symlink('/.cohort/box/program.py', 'b')\n"
       "if os.fork() == 0:\n"
       "  os.setsid()\n"
       "  while True:\n"
-      "    os.link('a', 'c'); os.rename('c', 'result'); os.symlink('/box/program.py', 'd'); os.rename('d', "
+      "    os.link('a', 'c'); os.rename('c', 'result'); os.symlink('/.cohort/box/program.py', 'd'); "
+      "os.rename('d', "
       "'result')\n"
       "import time; time.sleep(0.05)");
   race.result_file = "result";
@@ -124,8 +125,8 @@ TEST_F(Abuse, ResultFiles45And46AreRegularOrNone) {
 }
 
 TEST_F(Abuse, NothingIsKept55) {
-  run("open('/work/state', 'w').write('1'); open('/tmp/state', 'w').write('1')");
-  EXPECT_EQ(run("import os; print(os.listdir('/work'), sorted(os.listdir('/box')))").output,
+  run("open('/.cohort/work/state', 'w').write('1'); open('/tmp/state', 'w').write('1')");
+  EXPECT_EQ(run("import os; print(os.listdir('/.cohort/work'), sorted(os.listdir('/.cohort/box')))").output,
             "[] ['program.py']\n");
 }
 

@@ -1,12 +1,8 @@
 // Wrong programs that attack the harness instead of solving the task: none may get anything for it, whatever
-// the kind of test. And the code reward as a whole.
+// the kind of test.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
-#include "cohort/core/error.h"
 #include "cohort/rewards/reward.h"
-#include "tests/core/test_files.h"
 #include "tests/rewards/test_rows.h"
 #include "tests/sandbox/sandbox_fixture.h"
 
@@ -55,11 +51,11 @@ constexpr const char* kAttacks[] = {
     "for name in ('encode', 'check', 'call', 'compare', 'run_tests'): setattr(main, name, lambda *x: True)\n"
     "def f(n): return True\nprint(True)",
     // 16: reading and changing files
-    "import os\ndef f(n):\n  for folder in ('/box', '/work', '/tmp', '.'):\n    for name in "
+    "import os\ndef f(n):\n  for folder in ('/.cohort/box', '/.cohort/work', '/tmp', '.'):\n    for name in "
     "os.listdir(folder):\n"
     "      text = open(os.path.join(folder, name)).read()\n      if 'expected' in text and 'json' in name: "
     "return text\n"
-    "  try: open('/box/call.json', 'w').write('{\"expression\": \"11\"}')\n  except OSError: "
+    "  try: open('/.cohort/box/call.json', 'w').write('{\"expression\": \"11\"}')\n  except OSError: "
     "pass\nprint(f(0))",
     // 17: a child that does the talking
     "import os, time\npid = os.fork()\nif pid == 0:\n  for fd in range(1, 20):\n"
@@ -130,7 +126,7 @@ TEST_F(Attack, Whatever54ReadsHoldsNothingExpected) {
       "import os, sys\n"
       "def f(n):\n"
       "  found = []\n"
-      "  for folder in ('/box', '/work', '/proc/self', '/proc/1'):\n"
+      "  for folder in ('/.cohort/box', '/.cohort/work', '/proc/self', '/proc/1'):\n"
       "    for path, folders, names in os.walk(folder):\n"
       "      for name in names if not path.endswith('/fd') else []:\n"
       "        try: text = open(os.path.join(path, name), 'rb').read(1 << 20)\n"
@@ -212,72 +208,6 @@ TEST_F(Attack, WithoutABlockThereIsNothingToRun) {
       reward_->score(make_prompt({{"tests", kCallTests}}), make_completion("def f(n): return 1"));
   EXPECT_EQ(brief(result), "0 ok");
   EXPECT_NE(result.detail.find("no fenced block"), std::string::npos);
-}
-
-TEST(CodeReward, AllOrNothing) {
-  const auto reward =
-      make_reward({.name = "code", .timeout_s = 1.0, .all_tests = true, .waive_layers = waived_layers()});
-  const auto score = [&](const char* program) {
-    return reward->score(make_prompt({{"tests", kAssertTests}}),
-                         make_completion(str("```py\n", program, "\n```")));
-  };
-  EXPECT_EQ(brief(score("def f(n): return n * n + 7")), "1 ok");
-  EXPECT_EQ(brief(score("def f(n): return 11")), "0 ok");
-}
-
-TEST(CodeReward, CompiledAndOtherLanguages) {
-  const Json tests = {{{"stdin", "20 22"}, {"stdout", "42"}}};
-  const auto score = [&](Reward& reward, const std::string& text) {
-    return reward.score(make_prompt({{"tests", tests}}), make_completion(text));
-  };
-  const auto cpp =
-      make_reward({.name = "code", .language = "cpp", .workers = 1, .waive_layers = waived_layers()});
-  EXPECT_EQ(brief(score(*cpp,
-                        "```cpp\n#include <iostream>\nint main() { int a, b; std::cin >> a >> b; std::cout "
-                        "<< a + b; }\n```")),
-            "1 ok");
-  const RewardResult broken = score(*cpp, "```c++\nint main() { return x; }\n```");
-  EXPECT_EQ(brief(broken), "0 ok");
-  EXPECT_EQ(broken.detail.find("does not compile: "), 0U) << broken.detail;
-  EXPECT_NE(
-      score(*cpp, "```cpp\n#include \"/etc/passwd\"\nint main() {}\n```").detail.find("does not compile"),
-      std::string::npos);
-  const auto bash =
-      make_reward({.name = "code", .language = "bash", .workers = 1, .waive_layers = waived_layers()});
-  const RewardResult sum = score(*bash, "```bash\nread a b; echo $((a + b))\n```");
-  EXPECT_EQ(brief(sum), "1 ok") << sum.detail;
-  Json calls = {"assert f(1) == 2"};
-  const RewardResult result =
-      bash->score(make_prompt({{"tests", calls}}), make_completion("```bash\n:\n```"));
-  EXPECT_EQ(brief(result), "0 unparsed");
-}
-
-// Ours, not the program's: the interpreter is not where the sandbox can see it.
-TEST(CodeReward, AFailureOfTheSandboxIsNoScore) {
-  TemporaryDirectory folder;
-  std::filesystem::copy_file("/bin/true", folder.path() / "true");
-  const auto reward = make_reward({.name = "code",
-                                   .command = {(folder.path() / "true").string() + " {source}"},
-                                   .language = "bash",
-                                   .workers = 1,
-                                   .waive_layers = waived_layers()});
-  const Json tests = {{{"stdin", ""}, {"stdout", ""}}, {{"stdin", ""}, {"stdout", ""}}};
-  const RewardResult result =
-      reward->score(make_prompt({{"tests", tests}}), make_completion("```bash\n:\n```"));
-  EXPECT_EQ(brief(result), "0 sandbox_error");
-  EXPECT_NE(result.detail.find("rows.jsonl:5"), std::string::npos) << result.detail;
-  EXPECT_NE(result.detail.find("No such file"), std::string::npos) << result.detail;
-}
-
-TEST(CodeReward, RefusesSettings) {
-  EXPECT_THROW(make_reward({.name = "code", .timeout_s = 0.0}), ConfigError);
-  EXPECT_THROW(make_reward({.name = "code", .memory_mb = 1}), ConfigError);
-  EXPECT_THROW(make_reward({.name = "format", .memory_mb = 100}), ConfigError);
-  EXPECT_THROW(make_reward({.name = "format", .language = "python"}), ConfigError);
-  const std::string message =
-      message_of<ConfigError>([] { make_reward({.name = "code", .language = "pyhton"}); });
-  EXPECT_NE(message.find("\"python\""), std::string::npos) << message;
-  EXPECT_THROW(make_reward({.name = "code", .command = {"/no/such/python", "{source}"}}), ConfigError);
 }
 
 }  // namespace

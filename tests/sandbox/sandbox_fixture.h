@@ -20,15 +20,20 @@ inline std::string sandboxd_path() {
   return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "cohort-sandboxd").string();
 }
 
-/// What `cohort-sandboxd --self-test` prints with `arguments`.
-inline std::string self_test(const std::string& arguments) {
-  FILE* pipe = popen((sandboxd_path() + " --self-test " + arguments).c_str(), "r");
+/// What the shell's `line` prints.
+inline std::string output_of(const std::string& line) {
+  FILE* pipe = popen(line.c_str(), "r");
   std::string text;
   char buffer[4096];
   for (size_t count; pipe != nullptr && (count = fread(buffer, 1, sizeof(buffer), pipe)) > 0;)
     text.append(buffer, count);
   pclose(pipe);
   return text;
+}
+
+/// What `cohort-sandboxd --self-test` prints with `arguments`.
+inline std::string self_test(const std::string& arguments) {
+  return output_of(sandboxd_path() + " --self-test " + arguments);
 }
 
 inline const CodeLanguage& python() {
@@ -63,7 +68,7 @@ inline SandboxOptions sandbox_options(int64_t num_workers = 1) {
 
 inline SandboxJob python_job(const std::string& program) {
   SandboxJob job;
-  job.command = with_files(python().run, "/box/program.py", "");
+  job.command = with_files(python().run, "/.cohort/box/program.py", "");
   job.environment = python().environment;
   job.files = {{"program.py", program}};
   job.limits.wall_ms = 1000;

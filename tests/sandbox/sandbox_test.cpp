@@ -3,12 +3,10 @@
 
 #include <dirent.h>
 #include <signal.h>
-#include <sys/wait.h>
 
 #include <fstream>
 #include <map>
 #include <set>
-#include <thread>
 
 #include "cohort/core/error.h"
 #include "tests/core/test_files.h"
@@ -78,6 +76,27 @@ TEST_F(SandboxJobs, StopsWhenToldTo) {
   EXPECT_EQ(num_ended, 2);
 }
 
+TEST_F(SandboxJobs, KillsWhatStillRunsWhenTheCallerThrows) {
+  Sandbox sandbox(sandbox_options(2));
+  const std::vector<SandboxJob> jobs{python_job("print('first')"),
+                                     python_job("import time; time.sleep(0.5); print('late')")};
+  EXPECT_THROW(sandbox.run(jobs, [](size_t, const SandboxOutcome&) -> bool { throw ConfigError("enough"); }),
+               ConfigError);
+  // No answer of before belongs to what runs now.
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(sandbox.run(python_job("print('next')")).output, "next\n");
+}
+
+TEST_F(SandboxJobs, MakesJobsAsTheyAreStarted) {
+  size_t num_made = 0, num_ended = 0;
+  const auto make_job = [&](size_t job) {
+    EXPECT_EQ(job, num_made++);
+    EXPECT_LE(num_made - num_ended, 1U);
+    return python_job("pass");
+  };
+  sandbox_->run(4, make_job, [&](size_t, const SandboxOutcome&) { return ++num_ended < 3; });
+  EXPECT_EQ(num_made, 3U);
+}
+
 TEST_F(SandboxJobs, AProgramOfTheMachineThatIsMissingIsOurFailure) {
   SandboxJob job = python_job("");
   job.command = {"/usr/bin/no-such-program"};
@@ -85,7 +104,7 @@ TEST_F(SandboxJobs, AProgramOfTheMachineThatIsMissingIsOurFailure) {
   EXPECT_EQ(brief(outcome), "failure");
   EXPECT_NE(outcome.failure.find("no-such-program"), std::string::npos) << outcome.failure;
   // A program that the job brought along is its own.
-  job.command = {"/box/program"};
+  job.command = {"/.cohort/box/program"};
   job.files.push_back({"program", "no program at all", true});
   EXPECT_EQ(brief(sandbox_->run(job)), "exit 126");
 }
@@ -201,82 +220,6 @@ TEST(SandboxStart, AnswersThatAreNoneAreFailuresAfterThreeAttempts) {
   }
 }
 
-// The command lines of all processes that contain `token`.
-int count_processes(const std::string& token) {
-  int count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    std::ifstream file(entry.path() / "cmdline");
-    const std::string line{std::istreambuf_iterator<char>(file), {}};
-    if (line.find(token) != std::string::npos) ++count;
-  }
-  return count;
-}
-
-std::string fresh_token() {
-  static int number = 0;
-  return "token-" + std::to_string(getpid()) + "-" + std::to_string(++number);
-}
-
-SandboxJob marked_job(const std::string& program, const std::string& token) {
-  SandboxJob job = python_job(program);
-  job.command.push_back(token);
-  return job;
-}
-
-bool becomes_zero(const std::string& token) {
-  for (int i = 0; i < 500; ++i) {
-    if (count_processes(token) == 0) return true;
-    usleep(10000);
-  }
-  return false;
-}
-
-constexpr const char* kManyProcesses =
-    "import os, time\nfor i in range(1):\n  if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0: "
-    "break\ntime.sleep(100)";
-
-TEST(SandboxDeath, AKilledWorkerLeavesNoProcessAndTheJobIsTriedAgain) {
-  Sandbox sandbox(sandbox_options());
-  const std::string token = fresh_token();
-  SandboxJob job = marked_job(kManyProcesses, token);
-  job.limits.wall_ms = 3000;
-  std::thread killer([&, pid = sandbox.worker_pids().at(0)] {
-    for (int i = 0; i < 1000 && count_processes(token) < 2; ++i) usleep(5000);
-    kill(pid, SIGKILL);
-  });
-  // The second attempt runs to its deadline, in a worker of its own.
-  EXPECT_EQ(brief(sandbox.run(job)), "timeout");
-  killer.join();
-  EXPECT_TRUE(becomes_zero(token));
-}
-
-TEST(SandboxDeath, ATrainerThatIsKilledLeavesNoProcess) {
-  const std::string token = fresh_token();
-  const pid_t trainer = fork();
-  if (trainer == 0) {
-    Sandbox sandbox(sandbox_options(2));
-    SandboxJob job = marked_job(kManyProcesses, token);
-    job.limits.wall_ms = 100000;
-    sandbox.run({job, job}, [](size_t, const SandboxOutcome&) { return true; });
-    _exit(0);
-  }
-  for (int i = 0; i < 1000 && count_processes(token) < 4; ++i) usleep(5000);
-  EXPECT_GE(count_processes(token), 4);
-  kill(trainer, SIGKILL);
-  waitpid(trainer, nullptr, 0);
-  EXPECT_TRUE(becomes_zero(token));
-}
-
-TEST(SandboxDeath, AWorkerThatIsStoppedIsReplaced) {
-  SandboxOptions options = sandbox_options();
-  options.answer_timeout_s = 0.2;
-  Sandbox sandbox(options);
-  kill(sandbox.worker_pids().at(0), SIGSTOP);
-  SandboxJob job = python_job("print(1)");
-  const SandboxOutcome outcome = sandbox.run(job);
-  EXPECT_EQ(outcome.output, "1\n");
-}
-
 // What a machine has: processes, mounts, control groups, files in the usual places.
 std::map<std::string, std::set<std::string>> inventory() {
   std::map<std::string, std::set<std::string>> found;
@@ -286,7 +229,7 @@ std::map<std::string, std::set<std::string>> inventory() {
   }
   std::ifstream mounts("/proc/self/mountinfo");
   for (std::string line; std::getline(mounts, line);) found["mounts"].insert(line);
-  for (const char* folder : {"/sys/fs/cgroup", "/tmp", "/dev/shm", "/work", "/box"}) {
+  for (const char* folder : {"/sys/fs/cgroup", "/tmp", "/dev/shm", "/.cohort"}) {
     const bool is_groups = std::string(folder) == "/sys/fs/cgroup";
     auto options = std::filesystem::directory_options::skip_permission_denied;
     std::error_code error;
@@ -335,7 +278,7 @@ void expect_nothing_left(int num_jobs) {
   }
   for (int pid : workers) EXPECT_EQ(kill(pid, 0), -1);
   auto after = inventory();
-  for (const char* kind : {"files", "mounts", "/sys/fs/cgroup", "/work", "/box"})
+  for (const char* kind : {"files", "mounts", "/sys/fs/cgroup", "/.cohort"})
     EXPECT_EQ(before[kind], after[kind]) << kind;
 }
 

@@ -1,0 +1,168 @@
+// The code reward as a whole: its languages, its settings, and what it does before the first completion.
+#include <gtest/gtest.h>
+
+#include "cohort/core/error.h"
+#include "cohort/rewards/reward.h"
+#include "tests/core/test_files.h"
+#include "tests/rewards/test_rows.h"
+#include "tests/sandbox/sandbox_fixture.h"
+
+namespace cohort {
+namespace {
+
+const Json kAssertTests = {"assert f(2) == 11", "assert f(5) == 32", "assert f(9) == 88"};
+
+TEST(CodeReward, AllOrNothing) {
+  const auto reward =
+      make_reward({.name = "code", .timeout_s = 1.0, .all_tests = true, .waive_layers = waived_layers()});
+  const auto score = [&](const char* program) {
+    return reward->score(make_prompt({{"tests", kAssertTests}}),
+                         make_completion(str("```py\n", program, "\n```")));
+  };
+  EXPECT_EQ(brief(score("def f(n): return n * n + 7")), "1 ok");
+  EXPECT_EQ(brief(score("def f(n): return 11")), "0 ok");
+}
+
+TEST(CodeReward, CompiledAndOtherLanguages) {
+  const Json tests = {{{"stdin", "20 22"}, {"stdout", "42"}}};
+  const auto score = [&](Reward& reward, const std::string& text) {
+    return reward.score(make_prompt({{"tests", tests}}), make_completion(text));
+  };
+  const auto cpp =
+      make_reward({.name = "code", .language = "cpp", .workers = 1, .waive_layers = waived_layers()});
+  EXPECT_EQ(brief(score(*cpp,
+                        "```cpp\n#include <iostream>\nint main() { int a, b; std::cin >> a >> b; std::cout "
+                        "<< a + b; }\n```")),
+            "1 ok");
+  const RewardResult broken = score(*cpp, "```c++\nint main() { return x; }\n```");
+  EXPECT_EQ(brief(broken), "0 ok");
+  EXPECT_EQ(broken.detail.find("does not compile: "), 0U) << broken.detail;
+  EXPECT_NE(
+      score(*cpp, "```cpp\n#include \"/etc/passwd\"\nint main() {}\n```").detail.find("does not compile"),
+      std::string::npos);
+  const auto bash =
+      make_reward({.name = "code", .language = "bash", .workers = 1, .waive_layers = waived_layers()});
+  const RewardResult sum = score(*bash, "```bash\nread a b; echo $((a + b))\n```");
+  EXPECT_EQ(brief(sum), "1 ok") << sum.detail;
+  Json calls = {"assert f(1) == 2"};
+  const RewardResult result =
+      bash->score(make_prompt({{"tests", calls}}), make_completion("```bash\n:\n```"));
+  EXPECT_EQ(brief(result), "0 unparsed");
+}
+
+// What the language's programs need, but can't see, is found before any completion gets a 0 for it.
+TEST(CodeReward, TriesTheLanguageAtTheStart) {
+  TemporaryDirectory folder;
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+  const std::string program = (folder.path() / "true").string();
+  std::filesystem::copy_file("/bin/true", program);
+  RewardConfig config{.name = "code",
+                      .command = {program + " {source}"},
+                      .language = "bash",
+                      .workers = 1,
+                      .waive_layers = waived_layers()};
+  for (const char* language : {"bash", "own"}) {
+    config.language = language;
+    const std::string message = message_of<ConfigError>([&] { make_reward(config); });
+    EXPECT_NE(message.find("No such file"), std::string::npos) << message;
+    EXPECT_NE(message.find("`runtime`"), std::string::npos) << message;
+  }
+  config.language = "bash";
+  config.runtime = {folder.path().string()};
+  config.command = {program + " {source}"};
+  const auto reward = make_reward(config);
+  // Taken away later it is ours, not the program's: no score.
+  std::filesystem::remove(program);
+  const Json tests = {{{"stdin", ""}, {"stdout", ""}}, {{"stdin", ""}, {"stdout", ""}}};
+  const RewardResult result =
+      reward->score(make_prompt({{"tests", tests}}), make_completion("```bash\n:\n```"));
+  EXPECT_EQ(brief(result), "0 sandbox_error");
+  EXPECT_NE(result.detail.find("rows.jsonl:5"), std::string::npos) << result.detail;
+  EXPECT_NE(result.detail.find("No such file"), std::string::npos) << result.detail;
+}
+
+// Below /tmp, through a link, and as a relative path.
+TEST(CodeReward, ModulesOfTheRuntimeAreFound) {
+  TemporaryDirectory folder;
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+  std::filesystem::create_directory(folder.path() / "real");
+  write_text(folder.path() / "real" / "some_module.py", "X = 4711\n");
+  std::filesystem::create_directory_symlink(folder.path() / "real", folder.path() / "link");
+  const Json tests = {{{"stdin", ""}, {"stdout", "4711"}}};
+  for (const std::filesystem::path& path :
+       {folder.path() / "real", folder.path() / "link", std::filesystem::proximate(folder.path() / "link")}) {
+    const auto reward = make_reward(
+        {.name = "code", .workers = 1, .runtime = {path.string()}, .waive_layers = waived_layers()});
+    const RewardResult result =
+        reward->score(make_prompt({{"tests", tests}}),
+                      make_completion("```python\nimport some_module\nprint(some_module.X)\n```"));
+    EXPECT_EQ(brief(result), "1 ok") << path << ": " << result.detail;
+  }
+}
+
+TEST(CodeReward, ALargeProgramIsTheCompletionsFault) {
+  const auto reward =
+      make_reward({.name = "code", .language = "c", .workers = 1, .waive_layers = waived_layers()});
+  const Json tests = {{{"stdin", ""}, {"stdout", "1"}}};
+  const RewardResult result = reward->score(
+      make_prompt({{"tests", tests}}),
+      make_completion("```c\n#include <stdio.h>\nchar a[20 << 20] = {1};\nint main() { puts(\"1\"); }\n```"));
+  EXPECT_EQ(brief(result), "0 ok");
+  EXPECT_EQ(result.detail, "does not compile: the program is larger than 16 MiB");
+}
+
+// Values that the comparison outside decides: nothing of it is left to the program.
+TEST(CodeReward, LongIntegersAndHalfPairsArriveAsTheyAre) {
+  const auto reward = make_reward({.name = "code", .workers = 1, .waive_layers = waived_layers()});
+  const auto score = [&](const std::string& body, const Json& tests) {
+    return reward->score(make_prompt({{"tests", tests}}),
+                         make_completion("```python\ndef f(n): return " + body + "\n```"));
+  };
+  const char* long_tests =
+      R"([{"call": "f", "args": [100000000000000000000], "expected": 100000000000000000001}])";
+  EXPECT_EQ(brief(score("n + 1", long_tests)), "1 ok");
+  EXPECT_EQ(brief(score("n", long_tests)), "0 ok");
+  const Json infinite = {
+      {{"call", "f"}, {"args", {{{"$float", "inf"}}}}, {"expected", {{"$float", "-inf"}}}}};
+  EXPECT_EQ(brief(score("-n", infinite)), "1 ok");
+  const RewardResult half = score("'\\ud800'", {"assert f(1) == 'x'"});
+  EXPECT_EQ(brief(half), "0 ok");
+  EXPECT_NE(half.detail.find("surrogate"), std::string::npos) << half.detail;
+}
+
+TEST(CodeReward, RefusesSettings) {
+  EXPECT_THROW(make_reward({.name = "code", .timeout_s = 0.0}), ConfigError);
+  EXPECT_THROW(make_reward({.name = "code", .memory_mb = 1}), ConfigError);
+  EXPECT_THROW(make_reward({.name = "format", .memory_mb = 100}), ConfigError);
+  EXPECT_THROW(make_reward({.name = "format", .language = "python"}), ConfigError);
+  const std::string message =
+      message_of<ConfigError>([] { make_reward({.name = "code", .language = "pyhton"}); });
+  EXPECT_NE(message.find("\"python\""), std::string::npos) << message;
+  EXPECT_THROW(make_reward({.name = "code", .command = {"/no/such/python", "{source}"}}), ConfigError);
+}
+
+TEST(CodeReward, RefusesSettingsThatWouldBecomeZeros) {
+  const auto message = [](const RewardConfig& config) {
+    return message_of<ConfigError>([&] { make_reward(config); });
+  };
+  for (const char* path : {"/no/such/folder", "/", "/etc", "/proc/self", "/sys"}) {
+    const std::string text = message({.name = "code", .runtime = {path}});
+    EXPECT_NE(text.find(str("`runtime` names \"", path, "\"")), std::string::npos) << text;
+  }
+  const std::pair<RewardConfig, const char*> without_files[] = {
+      {{.name = "code", .command = {"python3 -S -B"}}, "`command` does not say where {source}"},
+      {{.name = "code", .command = {"true"}, .language = "c"}, "`command` does not say where {program}"},
+      {{.name = "code", .language = "c", .compile = "gcc {source}"},
+       "`compile` does not say where {program}"},
+      {{.name = "code", .language = "c", .compile = "gcc -o {program}"},
+       "`compile` does not say where {source}"}};
+  for (const auto& [config, expected] : without_files) {
+    const std::string text = message(config);
+    EXPECT_NE(text.find(expected), std::string::npos) << text;
+  }
+  const std::string layer = message({.name = "code", .waive_layers = {"memroy"}});
+  EXPECT_NE(layer.find("did you mean \"memory\"?"), std::string::npos) << layer;
+}
+
+}  // namespace
+}  // namespace cohort
