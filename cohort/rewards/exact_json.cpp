@@ -1,8 +1,8 @@
 #include "cohort/rewards/exact_json.h"
 
-#include <cctype>
 #include <cmath>
 
+#include "cohort/core/ascii.h"
 #include "cohort/core/error.h"
 #include "cohort/core/json_depth.h"
 #include "cohort/rewards/typed_value.h"
@@ -12,8 +12,6 @@ namespace {
 
 constexpr int kMaxDepth = 256;
 constexpr size_t kSafeDigits = 18;  // of integers that 64 bits always hold
-
-bool is_digit(char c) { return isdigit(static_cast<unsigned char>(c)) != 0; }
 
 bool is_in_number(char c) {
   return is_digit(c) || std::string_view("+-.eE").find(c) != std::string_view::npos;

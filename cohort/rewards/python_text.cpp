@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cctype>
 
+#include "cohort/core/ascii.h"
 #include "cohort/core/error.h"
 #include "cohort/rewards/answer_text.h"
 
 namespace cohort {
 namespace {
 
-bool is_digit(char c) { return isdigit(static_cast<unsigned char>(c)) != 0; }
 bool is_quote(char c) { return c == '\'' || c == '"'; }
 bool is_opening(char c) { return c == '(' || c == '[' || c == '{'; }
 bool is_closing(char c) { return c == ')' || c == ']' || c == '}'; }

@@ -7,6 +7,8 @@
 #include <numbers>
 #include <string>
 
+#include "cohort/core/ascii.h"
+
 namespace cohort {
 namespace {
 
@@ -81,11 +83,8 @@ constexpr Unit kUnits[] = {
     {"gbp", Dimension::kPound, 1.0},
 };
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 const Unit* find_unit(std::string_view word) {
-  std::string name(word);
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::string name = lower_case(word);
   for (const bool singular : {false, true}) {
     if (singular && (name.size() < 3 || name.back() != 's')) break;
     if (singular) name.pop_back();

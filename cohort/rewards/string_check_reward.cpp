@@ -2,26 +2,18 @@
 // grader).
 #include <algorithm>
 
+#include "cohort/core/ascii.h"
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/make_reward.h"
 
 namespace cohort {
 namespace {
 
-/// Letters of ASCII in lower case.
-std::string lowered(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(), [](unsigned char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : static_cast<char>(c);
-  });
-  return result;
-}
-
 bool holds(const std::string& operation, std::string_view answer, std::string_view reference) {
   if (operation == "eq") return answer == reference;
   if (operation == "ne") return answer != reference;
   if (operation == "like") return answer.find(reference) != std::string_view::npos;
-  return lowered(answer).find(lowered(reference)) != std::string::npos;
+  return lower_case(answer).find(lower_case(reference)) != std::string::npos;
 }
 
 class StringCheckReward : public Reward {

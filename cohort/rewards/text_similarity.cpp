@@ -7,6 +7,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "cohort/core/ascii.h"
 #include "cohort/text/utf8.h"
 
 namespace cohort {
@@ -83,8 +84,6 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
     text.replace(at, from.size(), to);
 }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Punctuation that mteval 13a always sets apart: all of ASCII but ' , - . and what is alphanumeric.
 bool is_set_apart(char c) {

@@ -1,6 +1,7 @@
 // Reads JSON text by recursive descent, into values that keep their numbers' digits.
 #include <algorithm>
 
+#include "cohort/core/ascii.h"
 #include "cohort/core/str.h"
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/json_schema/value.h"
@@ -13,8 +14,6 @@ struct Fault {
   size_t offset;
   std::string reason;
 };
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 class Reader {
  public:

@@ -1,8 +1,8 @@
 #include "cohort/rewards/math/announced_answer.h"
 
 #include <algorithm>
-#include <cctype>
 
+#include "cohort/core/ascii.h"
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/equation_lines.h"
 #include "cohort/rewards/math/parser.h"
@@ -25,12 +25,6 @@ bool is_readable(std::string_view text) {
 bool is_choice(std::string_view text) { return find_choice(text) || find_labelled_choice(text); }
 
 bool is_formal(std::string_view text) { return !is_prose(text) && is_readable(text); }
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower;
-}
 
 struct Announcement {
   size_t begin = kNone, end = 0;

@@ -1,8 +1,8 @@
 #include "cohort/rewards/math/bare_expression.h"
 
 #include <algorithm>
-#include <cctype>
 
+#include "cohort/core/ascii.h"
 #include "cohort/rewards/math/symbols.h"
 #include "cohort/rewards/math/units.h"
 #include "cohort/rewards/math/words.h"
@@ -10,8 +10,6 @@
 namespace cohort::math {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 bool is_one_of(char c, std::string_view set) { return c != '\0' && set.find(c) != std::string_view::npos; }
 
 class Run {

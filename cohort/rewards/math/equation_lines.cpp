@@ -1,9 +1,9 @@
 #include "cohort/rewards/math/equation_lines.h"
 
 #include <algorithm>
-#include <cctype>
 #include <vector>
 
+#include "cohort/core/ascii.h"
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/words.h"
 
@@ -11,8 +11,6 @@ namespace cohort::math {
 namespace {
 
 constexpr size_t kMaxLines = 64, kMaxLineBytes = 200;
-
-bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 
 struct Equation {
   std::string_view name, text;

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cctype>
 
+#include "cohort/core/ascii.h"
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/words.h"
 
 namespace cohort::math {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Can it stand between two dollars, or are they signs of money around "10 and spent "?
 bool is_formula(std::string_view inside, char behind) {

@@ -1,8 +1,8 @@
 #include "cohort/rewards/math/lexer.h"
 
 #include <algorithm>
-#include <cctype>
 
+#include "cohort/core/ascii.h"
 #include "cohort/core/str.h"
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/letters.h"
@@ -15,8 +15,6 @@ namespace {
 
 using FailureKind = ParseFailure::Kind;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '~'; }
 
 size_t count_dollars(std::string_view text) {

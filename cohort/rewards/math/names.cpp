@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "cohort/core/ascii.h"
 #include "cohort/core/str.h"
 #include "cohort/rewards/math/grammar.h"
 #include "cohort/rewards/math/units.h"
@@ -123,10 +124,7 @@ NodeId Grammar::words() {
   if (are_points)
     return add(Kind::kMultiply, "",
                {add(Kind::kSymbol, text.substr(0, 1)), add(Kind::kSymbol, text.substr(1))});
-  std::string name = text;
-  if (!is_capital_name(text)) {
-    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-  }
+  std::string name = is_capital_name(text) ? text : lower_case(text);
   if (is("_")) name += subscript();
   return add(Kind::kSymbol, name);
 }

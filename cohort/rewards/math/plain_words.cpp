@@ -1,8 +1,8 @@
 #include "cohort/rewards/math/plain_words.h"
 
 #include <algorithm>
-#include <cctype>
 
+#include "cohort/core/ascii.h"
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/letters.h"
 #include "cohort/rewards/math/units.h"
@@ -38,8 +38,7 @@ bool is_end(std::string_view behind) {
 // am, PM, p.m. behind a time.
 std::optional<MeasuringWord> find_half_of_day(std::string_view run, const Surroundings& place) {
   if (!follows_time(place)) return std::nullopt;
-  std::string lower(run);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string lower = lower_case(run);
   if (lower == "am" || lower == "pm") return MeasuringWord{TokenKind::kText, lower, 0};
   const bool has_dots = (lower == "a" || lower == "p") && place.behind.size() >= 2 &&
                         place.behind[0] == '.' && (place.behind[1] == 'm' || place.behind[1] == 'M');

@@ -1,9 +1,10 @@
 #include "cohort/rewards/math/symbols.h"
 
 #include <algorithm>
-#include <cctype>
 #include <string>
 #include <unordered_map>
+
+#include "cohort/core/ascii.h"
 
 namespace cohort::math {
 namespace {
@@ -219,8 +220,7 @@ std::optional<std::string_view> find_sign(std::string_view text, size_t& length)
 }
 
 bool is_wordy(std::string_view run) {
-  std::string lower(run);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string lower = lower_case(run);
   for (std::string_view word : {"no", "is", "of", "to", "so", "we", "if"}) {
     if (lower == word) return true;
   }

@@ -1,10 +1,10 @@
 #include "cohort/rewards/math/units.h"
 
 #include <algorithm>
-#include <cctype>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "cohort/core/ascii.h"
 #include "cohort/rewards/answer_text.h"
 
 namespace cohort::math {
@@ -140,12 +140,6 @@ const Entry* find_exact(std::string_view name) {
   }();
   const auto found = table.find(name);
   return found == table.end() ? nullptr : found->second;
-}
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower;
 }
 
 std::string singular(std::string name) {

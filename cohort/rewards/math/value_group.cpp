@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cohort/core/ascii.h"
 #include "cohort/core/str.h"
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/equivalence.h"
@@ -16,8 +17,6 @@ bool is_readable(std::string_view text) {
   ParseFailure failure;
   return parse(text, failure).has_value();
 }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Dollars of money are dropped where they are not the sign before one amount.
 std::string without_dollars(std::string_view text) {

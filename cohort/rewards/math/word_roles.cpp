@@ -1,10 +1,10 @@
 #include "cohort/rewards/math/word_roles.h"
 
 #include <algorithm>
-#include <cctype>
 #include <string>
 #include <unordered_map>
 
+#include "cohort/core/ascii.h"
 #include "cohort/rewards/math/units.h"
 
 namespace cohort::math {
@@ -59,12 +59,6 @@ constexpr std::string_view kDenials[] = {"wrong",   "incorrect",  "false",
                                          "invalid", "extraneous", "impossible"};
 
 constexpr std::string_view kAbbreviations[] = {"sq", "approx", "vs", "rs", "cf", "dr", "mr", "mrs"};
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower;
-}
 
 template <size_t kSize>
 bool is_among(const std::string_view (&words)[kSize], const std::string& word) {

@@ -1,0 +1,22 @@
+// Characters of ASCII, whatever the locale.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace cohort {
+
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+inline bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+/// `text` with the letters of ASCII in lower case; other bytes stay.
+inline std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
+}  // namespace cohort
