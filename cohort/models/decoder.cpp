@@ -197,7 +197,7 @@ int64_t Decoder::num_parameters() const {
 }
 
 bool Decoder::is_small() const {
-  constexpr int64_t kSmall = 1 << 21;
+  constexpr int64_t kSmall = 1 << 23;
   const bool draws_dropout = lora_state_ != nullptr && lora_config_.dropout > 0.0;
   if (!device().is_cpu() || compute_ == at::kDouble || draws_dropout) return false;
   return num_parameters() <= kSmall;

@@ -10,12 +10,19 @@ namespace {
 /// target[rows[i]] = source[i] on the CPU; several times as fast as index_copy_.
 void write_rows(const at::Tensor& target, const at::Tensor& rows, const at::Tensor& source) {
   const at::Tensor from = source.contiguous();
-  const auto bytes = static_cast<size_t>(from.stride(0) * from.element_size());
+  const int64_t heads = from.size(1), item_bytes = from.element_size();
+  const int64_t head_bytes = from.size(2) * item_bytes;
+  const int64_t row_stride = target.stride(0) * item_bytes, head_stride = target.stride(1) * item_bytes;
   const int64_t* row = rows.const_data_ptr<int64_t>();
   const auto* in = static_cast<const char*>(from.const_data_ptr());
   auto* out = static_cast<char*>(target.mutable_data_ptr());
   at::parallel_for(0, rows.size(0), 64, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) std::memcpy(out + row[i] * bytes, in + i * bytes, bytes);
+    for (int64_t i = begin; i < end; ++i) {
+      for (int64_t head = 0; head < heads; ++head) {
+        std::memcpy(out + row[i] * row_stride + head * head_stride, in + (i * heads + head) * head_bytes,
+                    head_bytes);
+      }
+    }
   });
 }
 
@@ -25,8 +32,10 @@ KvCache::KvCache(const DecoderConfig& config, int64_t num_rows, at::ScalarType c
   const auto options = at::TensorOptions().dtype(compute).device(device);
   for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     // Not zeroed: attention reads only rows that were written.
-    keys_.push_back(at::empty({num_rows, config.num_key_value_heads, config.head_dim}, options));
-    values_.push_back(at::empty_like(keys_.back()));
+    for (auto* tensors : {&keys_, &values_}) {
+      tensors->push_back(
+          at::empty({config.num_key_value_heads, num_rows, config.head_dim}, options).transpose(0, 1));
+    }
   }
 }
 

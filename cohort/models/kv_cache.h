@@ -1,5 +1,5 @@
 // Keys and values of the tokens that were forwarded, one row a token and layer; which row is whose is the
-// sampler's business.
+// sampler's business. A head's rows lie side by side, so that a page of them is read in one piece.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -22,6 +22,7 @@ class KvCache {
   /// Copies `count` rows from `source` on to `target` on, in every layer.
   void copy_rows(int64_t source, int64_t target, int64_t count);
 
+  /// [num_rows, num_kv_heads, head_dim], not contiguous.
   const at::Tensor& keys(int64_t layer) const { return keys_.at(layer); }
   const at::Tensor& values(int64_t layer) const { return values_.at(layer); }
 

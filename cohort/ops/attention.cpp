@@ -19,7 +19,9 @@ AttentionShape shape_of(const at::Tensor& q, const at::Tensor& k, const Attentio
           .head_dim = q.size(2),
           .scale = static_cast<float>(options.scale),
           .window = options.window,
-          .softcap = static_cast<float>(options.softcap)};
+          .softcap = static_cast<float>(options.softcap),
+          .key_row_stride = k.stride(0),
+          .key_head_stride = k.stride(1)};
 }
 
 at::Tensor forward_rows(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
@@ -127,7 +129,7 @@ at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
   check_shape(v, {k.size(0), k.size(1), k.size(2)}, "attend: v");
   COHORT_CHECK(q.size(1) % k.size(1) == 0, q.size(1), " query heads over ", k.size(1), " key heads");
   if (!has_cpu_kernel(q)) return aten_attend(q, k, v, plan, options);
-  COHORT_CHECK(q.is_contiguous() && k.is_contiguous() && v.is_contiguous());
+  COHORT_CHECK(q.is_contiguous() && k.stride(2) == 1 && k.strides() == v.strides());
   if (!at::GradMode::is_enabled()) return forward_rows(q, k, v, plan, options, nullptr);
   return AttentionFunction::apply(q, k, v, &plan, options);
 }

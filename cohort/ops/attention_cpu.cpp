@@ -10,12 +10,21 @@ namespace {
 
 struct ForwardScratch {
   ForwardScratch(int64_t padded, int64_t repeat)
-      : tile(padded),
+      : padded(padded),
+        tile(padded),
         queries(kQueryBlock * repeat * padded),
         outputs(queries.size()),
         added(4 * padded),
         maxima(kQueryBlock * repeat),
         sums(kQueryBlock * repeat) {}
+
+  void begin_rows(int64_t count) {
+    std::fill_n(outputs.begin(), count * padded, 0.0f);
+    std::fill_n(maxima.begin(), count, -std::numeric_limits<float>::infinity());
+    std::fill_n(sums.begin(), count, 0.0f);
+  }
+
+  int64_t padded;
   Tile tile;
   std::vector<float> queries, outputs, added, maxima, sums;
 };
@@ -50,50 +59,57 @@ COHORT_INLINE float fold_scores(const Tile& tile, const float* query, Visible vi
   return decay;
 }
 
-/// kRows neighbouring rows over one tile.
-template <int kRows>
-COHORT_INLINE void fold_tile(const Block& block, int64_t r, int64_t begin, const AttentionShape& shape,
-                             ForwardScratch& s) {
+/// kRows neighbouring rows over the tile in `s`; visible(q) of the last one is the longest.
+template <int kRows, typename VisibleAt>
+COHORT_INLINE void fold_tile(int64_t r, VisibleAt visible, const AttentionShape& shape, ForwardScratch& s) {
   float weights[kRows][kTile], decays[kRows];
-  const Visible seen_by_last = block.visible(r + kRows - 1, begin);
+  const Visible seen_by_last = visible(r + kRows - 1);
   for (int q = 0; q < kRows; ++q) {
-    decays[q] = fold_scores(s.tile, s.queries.data() + (r + q) * block.padded, block.visible(r + q, begin),
-                            seen_by_last.registers_end(), shape, block.padded, s.maxima[r + q], s.sums[r + q],
+    decays[q] = fold_scores(s.tile, s.queries.data() + (r + q) * s.padded, visible(r + q),
+                            seen_by_last.registers_end(), shape, s.padded, s.maxima[r + q], s.sums[r + q],
                             weights[q]);
   }
   float* added = s.added.data();
   weighted_sums<kRows>(
       weights[0], kTile, 1, [&](int64_t j) __attribute__((always_inline)) { return s.tile.values[j]; },
-      seen_by_last.end, block.padded, added, block.padded);
+      seen_by_last.end, s.padded, added, s.padded);
   for (int q = 0; q < kRows; ++q) {
-    float* output = s.outputs.data() + (r + q) * block.padded;
-    for (int64_t d = 0; d < block.padded; d += kLanes) {
-      simd::store(output + d, simd::load(output + d) * decays[q] + simd::load(added + q * block.padded + d));
+    float* output = s.outputs.data() + (r + q) * s.padded;
+    for (int64_t d = 0; d < s.padded; d += kLanes) {
+      simd::store(output + d, simd::load(output + d) * decays[q] + simd::load(added + q * s.padded + d));
     }
   }
 }
 
-template <typename T>
-COHORT_INLINE void forward_block(const AttentionPlan& plan, const AttentionShape& shape, const WorkItem& item,
-                                 const T* q, const T* k, const T* v, T* out, float* log_sum_exp,
-                                 ForwardScratch& s) {
-  const Block block(plan, shape, item);
-  block.load_rows(q, s.queries.data());
-  std::fill_n(s.outputs.begin(), block.num_rows * block.padded, 0.0f);
-  std::fill_n(s.maxima.begin(), block.num_rows, -std::numeric_limits<float>::infinity());
-  std::fill_n(s.sums.begin(), block.num_rows, 0.0f);
+/// Rows [r, end) over the tile in `s`.
+template <typename VisibleAt>
+COHORT_INLINE void fold_tile_into_rows(int64_t r, int64_t end, VisibleAt visible, const AttentionShape& shape,
+                                       ForwardScratch& s) {
+  for (; r + 4 <= end; r += 4) fold_tile<4>(r, visible, shape, s);
+  for (; r + 2 <= end; r += 2) fold_tile<2>(r, visible, shape, s);
+  for (; r < end; ++r) fold_tile<1>(r, visible, shape, s);
+}
 
-  KeyRows walk(plan, block.sequence, block.first_tile());
-  for (int64_t begin = block.first_tile(); begin < block.num_keys; begin += kTile) {
-    gather(s.tile, walk, block.num_keys - begin, k, v, shape, item.head, block.padded);
-    const int64_t end = block.end_row(begin);
-    int64_t r = block.first_row_behind(begin);
-    for (; r + 4 <= end; r += 4) fold_tile<4>(block, r, begin, shape, s);
-    for (; r + 2 <= end; r += 2) fold_tile<2>(block, r, begin, shape, s);
-    for (; r < end; ++r) fold_tile<1>(block, r, begin, shape, s);
+/// A block's rows, which start at `first_row` of `s`, over its tiles from key `from` on.
+template <typename T>
+COHORT_INLINE void fold_tiles(const AttentionPlan& plan, const Block& block, int64_t from, int64_t first_row,
+                              const AttentionShape& shape, const T* k, const T* v, ForwardScratch& s) {
+  KeyRows walk(plan, block.sequence, from);
+  for (int64_t begin = from; begin < block.num_keys; begin += kTile) {
+    gather(s.tile, walk, block.num_keys - begin, k, v, shape, block.head, block.padded);
+    fold_tile_into_rows(
+        first_row + block.first_row_behind(begin), first_row + block.end_row(begin),
+        [&](int64_t r) __attribute__((always_inline)) { return block.visible(r - first_row, begin); }, shape,
+        s);
   }
-  for (int64_t r = 0; r < block.num_rows; ++r) {
-    const int64_t target = block.source(r);
+}
+
+/// The sum's end: rows of `s` from `first_row` on -> out.
+template <typename T>
+COHORT_INLINE void write_rows(const Block& block, int64_t first_row, const ForwardScratch& s, T* out,
+                              float* log_sum_exp) {
+  for (int64_t i = 0; i < block.num_rows; ++i) {
+    const int64_t r = first_row + i, target = block.source(i);
     const float inverse = 1.0f / s.sums[r];
     for (int64_t d = 0; d < block.dim; ++d) {
       out[target * block.dim + d] = static_cast<T>(s.outputs[r * block.padded + d] * inverse);
@@ -102,26 +118,99 @@ COHORT_INLINE void forward_block(const AttentionPlan& plan, const AttentionShape
   }
 }
 
+/// Neighbouring sequences of one query each that have their first `shared` keys in common, whole tiles of
+/// them (a prompt's), so that these are loaded once for all; or one block of queries of one sequence.
+struct Team {
+  int64_t first_sequence, num_sequences;
+  int64_t first_query;
+  int64_t shared;
+  int64_t cost;
+};
+
+template <typename T>
+COHORT_INLINE void forward_team(const AttentionPlan& plan, const AttentionShape& shape, const Team& team,
+                                int64_t head, const T* q, const T* k, const T* v, T* out, float* log_sum_exp,
+                                ForwardScratch& s) {
+  const auto block_of = [&](int64_t i) {
+    return Block(plan, shape, {team.first_sequence + i, team.first_query, head});
+  };
+  const Block first = block_of(0);
+  const int64_t num_rows = team.num_sequences * first.num_rows;
+  for (int64_t i = 0; i < team.num_sequences; ++i) {
+    block_of(i).load_rows(q, s.queries.data() + i * first.num_rows * s.padded);
+  }
+  s.begin_rows(num_rows);
+  KeyRows walk(plan, first.sequence, 0);
+  for (int64_t begin = 0; begin < team.shared; begin += kTile) {
+    gather(s.tile, walk, kTile, k, v, shape, head, s.padded);
+    fold_tile_into_rows(
+        0, num_rows, [](int64_t) __attribute__((always_inline)) { return Visible{0, kTile}; }, shape, s);
+  }
+  for (int64_t i = 0; i < team.num_sequences; ++i) {
+    const Block block = block_of(i);
+    const int64_t first_row = i * first.num_rows;
+    fold_tiles(plan, block, std::max(team.shared, block.first_tile()), first_row, shape, k, v, s);
+    write_rows(block, first_row, s, out, log_sum_exp);
+  }
+}
+
+/// How many keys at the start two sequences have in common, by whole ranges.
+int64_t common_keys(const AttentionPlan& plan, const AttentionSequence& a, const AttentionSequence& b) {
+  int64_t count = 0;
+  const int64_t ranges = std::min(a.range_end - a.range_begin, b.range_end - b.range_begin);
+  for (int64_t i = 0; i < ranges; ++i) {
+    const RowRange &x = plan.ranges[a.range_begin + i], &y = plan.ranges[b.range_begin + i];
+    if (x.begin != y.begin || x.end != y.end) break;
+    count += x.end - x.begin;
+  }
+  return count;
+}
+
+/// The plan's blocks of queries, sequences of one query in teams of at most `max_team`. A row's result does
+/// not depend on its team.
+std::vector<Team> make_teams(const AttentionPlan& plan, const AttentionShape& shape, int64_t max_team) {
+  std::vector<Team> teams;
+  const auto whole_tiles = [](int64_t keys) { return keys / kTile * kTile; };
+  const auto joins = [&](Team& team, const AttentionSequence& sequence) {
+    const AttentionSequence& first = plan.sequences[team.first_sequence];
+    if (first.num_queries != 1 || sequence.num_queries != 1 || team.num_sequences == max_team) return false;
+    // Every member must see all of a shared tile.
+    int64_t shared = whole_tiles(std::min(
+        {common_keys(plan, first, sequence), first.first_position + 1, sequence.first_position + 1}));
+    if (team.num_sequences > 1) shared = std::min(shared, team.shared);
+    if (shared == 0) return false;
+    team.shared = shared;
+    ++team.num_sequences;
+    team.cost += query_cost(sequence, 0, 1);
+    return true;
+  };
+  for (int64_t i = 0; i < std::ssize(plan.sequences); ++i) {
+    const AttentionSequence& sequence = plan.sequences[i];
+    if (shape.window == 0 && !teams.empty() && joins(teams.back(), sequence)) continue;
+    for (int64_t query = 0; query < sequence.num_queries; query += kQueryBlock) {
+      teams.push_back(
+          {i, 1, query, 0, query_cost(sequence, query, std::min(kQueryBlock, sequence.num_queries - query))});
+    }
+  }
+  return teams;
+}
+
 }  // namespace
 
 template <typename T>
 void attention_kernel(const AttentionPlan& plan, const AttentionShape& shape, const T* q, const T* k,
                       const T* v, T* out, float* log_sum_exp) {
-  std::vector<WorkItem> items;
+  // Large teams load fewer keys; but every thread must find work.
+  const int64_t max_team = std::clamp<int64_t>(
+      std::ssize(plan.sequences) * shape.num_kv_heads / (4 * at::get_num_threads()), 1, kQueryBlock);
+  const std::vector<Team> teams = make_teams(plan, shape, max_team);
   std::vector<int64_t> costs;
-  for (int64_t i = 0; i < static_cast<int64_t>(plan.sequences.size()); ++i) {
-    const AttentionSequence& sequence = plan.sequences[i];
-    for (int64_t first = 0; first < sequence.num_queries; first += kQueryBlock) {
-      for (int64_t head = 0; head < shape.num_kv_heads; ++head) {
-        items.push_back({i, first, head});
-        costs.push_back(query_cost(sequence, first, std::min(kQueryBlock, sequence.num_queries - first)));
-      }
-    }
-  }
+  for (const Team& team : teams) costs.insert(costs.end(), shape.num_kv_heads, team.cost);
   parallel_by_cost(costs, [&](int64_t begin, int64_t end) {
     ForwardScratch scratch(simd::round_up(shape.head_dim), shape.num_heads / shape.num_kv_heads);
     for (int64_t i = begin; i < end; ++i) {
-      forward_block(plan, shape, items[i], q, k, v, out, log_sum_exp, scratch);
+      forward_team(plan, shape, teams[i / shape.num_kv_heads], i % shape.num_kv_heads, q, k, v, out,
+                   log_sum_exp, scratch);
     }
   });
 }

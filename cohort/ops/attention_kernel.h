@@ -13,8 +13,9 @@ struct AttentionShape {
   int64_t num_kv_heads;
   int64_t head_dim;
   float scale;
-  int64_t window;  // 0: none
-  float softcap;   // 0: none
+  int64_t window;                           // 0: none
+  float softcap;                            // 0: none
+  int64_t key_row_stride, key_head_stride;  // of k and of v
 };
 
 COHORT_DECLARE_KERNELS(

@@ -137,9 +137,16 @@ class KeyRows {
     row_ = range_->begin + first;
   }
 
-  int64_t next() {
-    while (row_ == range_->end) row_ = (++range_)->begin;
-    return row_++;
+  /// The next `count` rows.
+  void take(int64_t count, int64_t* rows) {
+    while (count > 0) {
+      if (row_ == range_->end) row_ = (++range_)->begin;
+      const int64_t run = std::min(count, range_->end - row_);
+      for (int64_t i = 0; i < run; ++i) rows[i] = row_ + i;
+      rows += run;
+      row_ += run;
+      count -= run;
+    }
   }
 
  private:
@@ -171,7 +178,7 @@ template <typename T>
 COHORT_INLINE void gather_rows(const Tile& tile, const T* source, const AttentionShape& shape, int64_t head,
                                int64_t padded, float* copies, const float** out) {
   for (int64_t j = 0; j < tile.count; ++j) {
-    const T* row = source + (tile.rows[j] * shape.num_kv_heads + head) * shape.head_dim;
+    const T* row = source + tile.rows[j] * shape.key_row_stride + head * shape.key_head_stride;
     if constexpr (std::is_same_v<T, float>) {
       if (padded == shape.head_dim) {
         out[j] = row;
@@ -188,9 +195,13 @@ template <typename T>
 COHORT_INLINE void gather(Tile& tile, KeyRows& walk, int64_t num_keys, const T* k, const T* v,
                           const AttentionShape& shape, int64_t head, int64_t padded) {
   tile.count = std::min(kTile, num_keys);
-  for (int64_t j = 0; j < tile.count; ++j) tile.rows[j] = walk.next();
+  walk.take(tile.count, tile.rows);
   gather_rows(tile, k, shape, head, padded, tile.key_copies.data(), tile.keys);
   gather_rows(tile, v, shape, head, padded, tile.value_copies.data(), tile.values);
+  if constexpr (std::is_same_v<T, float>) {
+    for (int64_t j = 0; j < tile.count; ++j)
+      for (int64_t d = 0; d < padded; d += 16) __builtin_prefetch(tile.values[j] + d);
+  }
 }
 
 /// One block of queries of one sequence and one key head.

@@ -16,24 +16,25 @@ namespace {
 // The pack hint chooses a layout that serves few and many rows alike.
 constexpr int64_t kPackRows = 64;
 
-/// Calls an operator by name; these two have no header.
-at::Tensor call(const char* name, std::vector<c10::IValue> arguments) {
-  const auto op = c10::Dispatcher::singleton().findSchemaOrThrow(name, "");
-  torch::jit::Stack stack(std::make_move_iterator(arguments.begin()),
-                          std::make_move_iterator(arguments.end()));
-  op.callBoxed(stack);
-  return stack.back().toTensor();
+/// An operator that has no header, looked up by name once.
+template <typename Signature>
+c10::TypedOperatorHandle<Signature> find_operator(const char* name) {
+  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
 }
 
 at::Tensor pack(const at::Tensor& weight) {
-  return call("mkldnn::_reorder_linear_weight", {weight.contiguous(), kPackRows});
+  static const auto reorder =
+      find_operator<at::Tensor(const at::Tensor&, std::optional<int64_t>)>("mkldnn::_reorder_linear_weight");
+  return reorder.call(weight.contiguous(), kPackRows);
 }
 
 at::Tensor packed_product(const at::Tensor& x, const at::Tensor& packed, const at::Tensor& bias) {
-  const c10::IValue optional_bias = bias.defined() ? c10::IValue(bias) : c10::IValue();
-  return call(
-      "mkldnn::_linear_pointwise",
-      {x, packed, optional_bias, "none", c10::List<std::optional<at::Scalar>>(), c10::IValue(std::string())});
+  static const auto linear = find_operator<at::Tensor(
+      const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&, std::string_view,
+      c10::List<std::optional<at::Scalar>>, std::optional<std::string_view>)>("mkldnn::_linear_pointwise");
+  const std::optional<at::Tensor> optional_bias = bias.defined() ? std::optional(bias) : std::nullopt;
+  return linear.call(x, packed, optional_bias, "none", c10::List<std::optional<at::Scalar>>(),
+                     std::string_view());
 }
 
 /// Whether ATen's float32 products, MKL's, are as fast as the processor: on others than Intel's they are half

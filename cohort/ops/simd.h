@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #define COHORT_INLINE static inline __attribute__((always_inline))
 
@@ -71,22 +72,29 @@ COHORT_INLINE void store_part(T* p, Vec v, int64_t count) {
 
 COHORT_INLINE Vec max(Vec a, Vec b) { return a > b ? a : b; }
 
-/// The sum of the lanes, in a fixed tree.
-COHORT_INLINE float sum(Vec v) {
-  float lanes[kLanes];
-  store(lanes, v);
-  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
-    for (int64_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+/// The upper half of v's first 2n lanes, over the lower.
+template <int n, int... i>
+COHORT_INLINE Vec upper_half(Vec v, std::integer_sequence<int, i...>) {
+  return __builtin_shufflevector(v, v, (i < n ? i + n : i)...);
+}
+
+/// Lane 0 of f(f(v's halves)...), in a fixed tree.
+template <int n = kLanes / 2, typename F>
+COHORT_INLINE float reduce(Vec v, F f) {
+  v = f(v, upper_half<n>(v, std::make_integer_sequence<int, kLanes>()));
+  if constexpr (n == 1) {
+    return v[0];
+  } else {
+    return reduce<n / 2>(v, f);
   }
-  return lanes[0];
+}
+
+COHORT_INLINE float sum(Vec v) {
+  return reduce(v, [](Vec a, Vec b) __attribute__((always_inline)) { return a + b; });
 }
 
 COHORT_INLINE float max(Vec v) {
-  float lanes[kLanes];
-  store(lanes, v);
-  float best = lanes[0];
-  for (int64_t i = 1; i < kLanes; ++i) best = lanes[i] > best ? lanes[i] : best;
-  return best;
+  return reduce(v, [](Vec a, Vec b) __attribute__((always_inline)) { return max(a, b); });
 }
 
 /// e^x with a relative error below 2e-7; 0 below -87.3 (so -inf gives 0), saturating above 88.

@@ -316,6 +316,43 @@ TEST_P(OpsTest, AttentionHasTheSameBitsFromScatteredPages) {
   }
 }
 
+TEST_P(OpsTest, AttentionOverASharedPromptHasTheBitsOfLoneSequences) {
+  const at::NoGradGuard no_grad;
+  constexpr int64_t kPage = 16;
+  const auto cache = [&](int64_t rows) { return randn({2, rows, 32}, dtype()).transpose(0, 1); };
+  const at::Tensor q = randn({24, 6, 32}, dtype()), k = cache(200 * kPage), v = cache(200 * kPage);
+  // Two prompts of 9 and 4 whole pages, completions of other lengths; positions before, at and behind the
+  // ends of tiles.
+  const std::vector<int64_t> positions{150, 149, 200, 144, 127, 128, 191, 192,
+                                       150, 63,  64,  65,  80,  100, 62,  5};
+  std::vector<std::vector<RowRange>> pages;
+  int64_t next = 20;
+  for (size_t i = 0; i < positions.size(); ++i) {
+    pages.emplace_back();
+    for (int64_t page = 0; page * kPage <= positions[i]; ++page) {
+      const bool is_first = i < 9, is_shared = page < (is_first ? 9 : 4);
+      const int64_t slot = is_shared ? (is_first ? page : 10 + page) : next++;
+      pages.back().push_back({slot * kPage, (slot + 1) * kPage});
+    }
+  }
+  const int threads = at::get_num_threads();
+  for (const AttentionOptions& options : {AttentionOptions{0.2}, {0.2, 30}, {0.2, 70, 1.5}, {0.2, 0, 1.5}}) {
+    AttentionPlan together;
+    for (size_t i = 0; i < positions.size(); ++i) together.add_sequence(i, 1, positions[i], pages[i]);
+    for (const int count : {1, 2, 5}) {
+      at::set_num_threads(count);
+      const at::Tensor all = attend(q, k, v, together, options);
+      for (size_t i = 0; i < positions.size(); ++i) {
+        AttentionPlan alone;
+        alone.add_sequence(0, 1, positions[i], pages[i]);
+        const at::Tensor out = attend(q.narrow(0, i, 1).clone(), k, v, alone, options);
+        ASSERT_TRUE(at::equal(out[0], all[i])) << "sequence " << i << ", threads " << count;
+      }
+    }
+  }
+  at::set_num_threads(threads);
+}
+
 INSTANTIATE_TEST_SUITE_P(Precisions, OpsTest,
                          testing::Values(Precision{at::kFloat, 2e-5}, Precision{at::kBFloat16, 1e-2}),
                          [](const auto& info) {
