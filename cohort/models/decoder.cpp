@@ -196,12 +196,15 @@ int64_t Decoder::num_parameters() const {
   return total;
 }
 
-bool Decoder::is_small() const {
-  constexpr int64_t kSmall = 1 << 23;
+bool Decoder::suits_rows_per_thread(int64_t most_parameters) const {
   const bool draws_dropout = lora_state_ != nullptr && lora_config_.dropout > 0.0;
   if (!device().is_cpu() || compute_ == at::kDouble || draws_dropout) return false;
-  return num_parameters() <= kSmall;
+  return num_parameters() <= most_parameters;
 }
+
+bool Decoder::is_small() const { return suits_rows_per_thread(1 << 21); }
+
+bool Decoder::is_small_to_sample() const { return suits_rows_per_thread(1 << 23); }
 
 int64_t Decoder::num_trained() const {
   int64_t total = 0;

@@ -102,6 +102,10 @@ class Decoder {
   /// for one pass at a time.
   bool is_small() const;
 
+  /// The same for a pass of the sampler, where rows of their own cost threads no memory for gradients and
+  /// activations.
+  bool is_small_to_sample() const;
+
   /// Elements of parameters().
   int64_t num_trained() const;
 
@@ -109,6 +113,8 @@ class Decoder {
   void refresh();
 
  private:
+  bool suits_rows_per_thread(int64_t most_parameters) const;
+
   at::Tensor embed(const at::Tensor& token_ids) const;
   void make_head(const MakeParameter& make);
   std::vector<LinearModule> adaptable_modules();

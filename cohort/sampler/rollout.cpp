@@ -67,7 +67,7 @@ std::vector<RolloutGroup> Rollout::run(SamplerStats& stats) {
     const auto num_lanes = static_cast<int64_t>(lanes.size());
     at::parallel_for(0, num_lanes, 1, [&](int64_t begin, int64_t end) {
       std::optional<OneThread> one_thread;
-      if (decoder_.is_small()) one_thread.emplace();
+      if (decoder_.is_small_to_sample()) one_thread.emplace();
       for (int64_t i = begin; i < end; ++i) forward(lanes[i], num_lanes);
     });
     scheduler_.advance(schedule);
@@ -122,7 +122,7 @@ std::vector<int64_t> Rollout::sequences_to_draw(const ScheduledRows& rows) const
 std::vector<Rollout::Lane> Rollout::cut_into_lanes(const std::vector<ScheduledRows>& rows) const {
   int64_t total = 0;
   for (const ScheduledRows& scheduled : rows) total += scheduled.count;
-  const int64_t most = decoder_.is_small() ? at::get_num_threads() : 1;
+  const int64_t most = decoder_.is_small_to_sample() ? at::get_num_threads() : 1;
   const int64_t num_lanes = std::clamp(total / kLaneRows, int64_t{1}, most);
   std::vector<Lane> lanes;
   auto first = rows.begin();
