@@ -1,17 +1,18 @@
 """Rewards that are models, fitted here: a reward model, and a process-reward model with credit to steps.
 
-    make demo && python3 bench/demo_reward_models.py [reward_model] [process_reward_model]
+    make build && python3 bench/demo_reward_models.py [reward_model] [process_reward_model]
 
-The first has the demo's task and starts at its warm model. The second has `cohort data arithmetic`, with a warm start of its
-own on worked solutions, two in five of which slip in a step. Neither shows the policy a verifier: a round samples the newest policy,
-judges the samples (preferences between right and wrong completions of a problem; or labels of steps, which are right where the
-worked solution has the same line), fits the reward model to them with a tenth of earlier rows, and trains the policy by it:
-iterative GRPO. Prints accuracy on held-out problems, by the verifier, and how well the reward model orders or labels samples
-that it was not fitted to. Runs stay in runs/reward-models.
+The task is `cohort data arithmetic`; the warm start is fitted to worked solutions, two in five of which slip in a step. The
+policy is shown no verifier: a round samples the newest policy, judges the samples (preferences between right and wrong
+completions of a problem; or labels of steps, which are right where the worked solution has the same line), fits the reward
+model to them with a tenth of earlier rows, and trains the policy by it: iterative GRPO. Prints accuracy on held-out problems,
+by the verifier, and how well the reward model orders or labels samples that it was not fitted to. Runs stay in
+runs/reward-models.
 """
 
 import argparse
 import dataclasses
+import functools
 import itertools
 import pathlib
 import shutil
@@ -19,9 +20,6 @@ import shutil
 from demo_run import (
     RECIPES,
     ROOT,
-    TEST,
-    TRAIN,
-    WARM,
     accuracy,
     cohort,
     empty_folder,
@@ -45,9 +43,7 @@ class Task:
     verifier: str
 
 
-COUNTDOWN = Task(WARM, TRAIN, TEST, "countdown")
-
-
+@functools.cache
 def warm_arithmetic():
     """A model that knows the steps of three-number arithmetic, whose order is always one, and often slips."""
     folder = FOLDER / "arithmetic"
@@ -146,7 +142,7 @@ def iterate(kind, task, make_rows, rounds, steps, fit_steps, *options):
 
 
 def reward_model():
-    return iterate("model", COUNTDOWN, preferences, 3, 150, (400, 150))
+    return iterate("model", warm_arithmetic(), preferences, 3, 50, (1000, 300), "--temperature", 1.0)
 
 
 def process_reward_model():

@@ -18,7 +18,7 @@ namespace cohort {
 namespace {
 
 constexpr size_t kErrorTail = 4096;
-constexpr auto kTimeToDie = std::chrono::seconds(10);
+constexpr auto kTimeToStart = std::chrono::seconds(8), kTimeToDie = std::chrono::seconds(10);
 
 struct Pipe {
   UniqueFile read_end, write_end;
@@ -88,7 +88,7 @@ void RunningJob::start(const Cell& cell, const Escape& escape, int machine_proc)
   for (const UniqueFile* file : {&input_, &output_, &error_, &report_}) make_non_blocking(*file);
   write_user_map(cell, machine_proc);
   start_ = Clock::now();
-  limit_ = deadline_ = start_ + std::chrono::milliseconds(job_.limits.wall_ms);
+  deadline_ = start_ + kTimeToStart;
   if (!write_all(go_.get(), "!")) throw_errno("start the job");
 }
 
@@ -105,6 +105,14 @@ void RunningJob::write_user_map(const Cell& cell, int machine_proc) {
   if (!write_file(machine_proc, folder + "oom_score_adj", "1000")) throw_errno("write oom_score_adj");
 }
 
+// The program's own time: what the kernel takes to make its namespaces and mounts does not count.
+void RunningJob::begin_program() {
+  has_started_ = true;
+  start_ = Clock::now();
+  limit_ = start_ + std::chrono::milliseconds(job_.limits.wall_ms);
+  if (!is_killed_) deadline_ = limit_;
+}
+
 bool RunningJob::is_over() const {
   return has_ended_ && !output_.is_open() && !error_.is_open() && !report_.is_open();
 }
@@ -119,6 +127,8 @@ void RunningJob::run(const Cell& cell, const Escape& escape, int machine_proc) {
       throw std::system_error(ETIMEDOUT, std::generic_category(), "the job does not die");
     // Where we did not get the processor ourselves, the program may have ended long ago.
     wait_for_events(0);
+    if (Clock::now() < deadline_) continue;  // the program has started
+    if (!has_started_) throw std::system_error(ETIMEDOUT, std::generic_category(), "start the program");
     is_ending_ = has_ended_ || has_report();
     if (is_ending_) {
       deadline_ = Clock::now() + kTimeToDie;
@@ -151,6 +161,7 @@ void RunningJob::wait_for_events(int timeout_ms) {
   if (files[3].revents != 0) read_error();
   const size_t max_report = 1 + sizeof(JobReport) + static_cast<size_t>(job_.limits.file_bytes);
   if (files[4].revents != 0) read_some(report_, report_bytes_, max_report);
+  if (!has_started_ && report_bytes_.starts_with(kProgramStarts)) begin_program();
   if (files[5].revents != 0) feed_input();
 }
 
@@ -217,16 +228,16 @@ SandboxOutcome RunningJob::take_outcome(bool was_short_of_memory) {
   SandboxOutcome outcome;
   JobReport report;
   std::string_view bytes = report_bytes_;
-  const bool has_started = bytes.starts_with(kProgramStarts);
-  if (has_started) bytes.remove_prefix(1);
+  if (has_started_) bytes.remove_prefix(1);
   if (bytes.size() >= sizeof(report)) {
     memcpy(&report, bytes.data(), sizeof(report));
     outcome = judge(report);
     outcome.has_result = report.has_result != 0;
     outcome.result = bytes.substr(sizeof(report));
     if (report.end_ns != 0) end_ = Clock::time_point(std::chrono::nanoseconds(report.end_ns));
-    if (outcome.cause != SandboxCause::kFailure && end_ > limit_) outcome.cause = SandboxCause::kTimeout;
-  } else if (has_started) {
+    if (has_started_ && outcome.cause != SandboxCause::kFailure && end_ > limit_)
+      outcome.cause = SandboxCause::kTimeout;
+  } else if (has_started_) {
     // We don't end it, and it does not end itself: whatever the program has done to it is the program's end.
     outcome.cause = SandboxCause::kSignal;
     outcome.code = SIGKILL;
@@ -238,7 +249,9 @@ SandboxOutcome RunningJob::take_outcome(bool was_short_of_memory) {
   outcome.cpu_us = cpu_us_;
   outcome.output = std::move(output_text_);
   outcome.error_tail = std::move(error_tail_);
-  outcome.wall_us = std::chrono::duration_cast<std::chrono::microseconds>(end_ - start_).count();
+  // The program may have ended before we saw it start.
+  outcome.wall_us =
+      std::max<int64_t>(0, std::chrono::duration_cast<std::chrono::microseconds>(end_ - start_).count());
   return outcome;
 }
 

@@ -33,6 +33,7 @@ class RunningJob {
  private:
   void start(const Cell& cell, const Escape& escape, int machine_proc);
   void write_user_map(const Cell& cell, int machine_proc);
+  void begin_program();
   bool is_over() const;
   void wait_for_events(int timeout_ms);
   bool has_report() const;
@@ -52,6 +53,7 @@ class RunningJob {
   int64_t num_error_bytes_ = 0;
   int64_t cpu_us_ = 0;  // of all processes of the job
   int machine_proc_ = -1;
+  bool has_started_ = false;  // the program
   bool has_ended_ = false;
   bool is_killed_ = false;
   bool is_ending_ = false;  // by itself
