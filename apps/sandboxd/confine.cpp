@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "apps/sandboxd/image.h"
 #include "apps/sandboxd/landlock.h"
@@ -117,7 +118,10 @@ void run_program(const Cell& cell, const SandboxJob& job, const Escape& escape, 
   const std::vector<char*> command = pointers(job.command), environment = pointers(job.environment);
   try {
     confine(cell, job, files);
-    if (!write_all(files.report, {&kProgramStarts, 1})) throw_errno("report");
+    ProgramStart start;
+    start.time_ns = std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+    if (!write_all(files.report, {reinterpret_cast<const char*>(&start), sizeof(start)}))
+      throw_errno("report");
     if (escape) {
       close(failures);
       _exit(escape());

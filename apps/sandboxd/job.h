@@ -39,12 +39,16 @@ struct JobFiles {
   int output;
   int error;
   int go;      ///< a byte comes when the launcher has set everything up; ends when the launcher dies
-  int report;  ///< kProgramStarts if it comes to that; a JobReport; the bytes of the result file
+  int report;  ///< a ProgramStart if it comes to that; a JobReport; the bytes of the result file
 };
 
-/// From here on a first process that ends without a JobReport was ended by the program. No JobReport begins
-/// with it.
-constexpr char kProgramStarts = '\1';
+/// A process says so right before it becomes the program. From here on a first process that ends without a
+/// JobReport was ended by the program. No JobReport begins with the mark.
+struct ProgramStart {
+  static constexpr char kMark = '\1';
+  char mark = kMark;
+  int64_t time_ns = 0;  ///< by the steady clock
+};
 
 struct JobReport {
   char stage[48] = {};  ///< what could not be done; empty when the program was started

@@ -105,10 +105,16 @@ void RunningJob::write_user_map(const Cell& cell, int machine_proc) {
   if (!write_file(machine_proc, folder + "oom_score_adj", "1000")) throw_errno("write oom_score_adj");
 }
 
-// The program's own time: what the kernel takes to make its namespaces and mounts does not count.
-void RunningJob::begin_program() {
+// The program's own time: what the kernel takes to make its namespaces and mounts does not count, and what we
+// take to hear of it does.
+void RunningJob::look_for_start() {
+  if (has_started_ || report_bytes_.size() < sizeof(ProgramStart)) return;
+  if (report_bytes_[0] != ProgramStart::kMark) return;
+  ProgramStart start;
+  memcpy(&start, report_bytes_.data(), sizeof(start));
+  report_bytes_.erase(0, sizeof(start));
   has_started_ = true;
-  start_ = Clock::now();
+  start_ = Clock::time_point(std::chrono::nanoseconds(start.time_ns));
   limit_ = start_ + std::chrono::milliseconds(job_.limits.wall_ms);
   if (!is_killed_) deadline_ = limit_;
 }
@@ -139,7 +145,7 @@ void RunningJob::run(const Cell& cell, const Escape& escape, int machine_proc) {
   reap();
 }
 
-bool RunningJob::has_report() const { return report_bytes_.size() > sizeof(JobReport); }
+bool RunningJob::has_report() const { return report_bytes_.size() >= sizeof(JobReport); }
 
 void RunningJob::wait_for_events(int timeout_ms) {
   pollfd files[] = {{control_, POLLRDHUP, 0},   {has_ended_ ? -1 : process_.get(), POLLIN, 0},
@@ -159,9 +165,10 @@ void RunningJob::wait_for_events(int timeout_ms) {
       !read_some(output_, output_text_, static_cast<size_t>(job_.limits.output_bytes)))
     kill_for(SandboxCause::kOutputLimit);
   if (files[3].revents != 0) read_error();
-  const size_t max_report = 1 + sizeof(JobReport) + static_cast<size_t>(job_.limits.file_bytes);
+  const size_t max_report =
+      sizeof(ProgramStart) + sizeof(JobReport) + static_cast<size_t>(job_.limits.file_bytes);
   if (files[4].revents != 0) read_some(report_, report_bytes_, max_report);
-  if (!has_started_ && report_bytes_.starts_with(kProgramStarts)) begin_program();
+  look_for_start();
   if (files[5].revents != 0) feed_input();
 }
 
@@ -228,7 +235,6 @@ SandboxOutcome RunningJob::take_outcome(bool was_short_of_memory) {
   SandboxOutcome outcome;
   JobReport report;
   std::string_view bytes = report_bytes_;
-  if (has_started_) bytes.remove_prefix(1);
   if (bytes.size() >= sizeof(report)) {
     memcpy(&report, bytes.data(), sizeof(report));
     outcome = judge(report);
@@ -249,9 +255,7 @@ SandboxOutcome RunningJob::take_outcome(bool was_short_of_memory) {
   outcome.cpu_us = cpu_us_;
   outcome.output = std::move(output_text_);
   outcome.error_tail = std::move(error_tail_);
-  // The program may have ended before we saw it start.
-  outcome.wall_us =
-      std::max<int64_t>(0, std::chrono::duration_cast<std::chrono::microseconds>(end_ - start_).count());
+  outcome.wall_us = std::chrono::duration_cast<std::chrono::microseconds>(end_ - start_).count();
   return outcome;
 }
 

@@ -33,7 +33,7 @@ class RunningJob {
  private:
   void start(const Cell& cell, const Escape& escape, int machine_proc);
   void write_user_map(const Cell& cell, int machine_proc);
-  void begin_program();
+  void look_for_start();
   bool is_over() const;
   void wait_for_events(int timeout_ms);
   bool has_report() const;
