@@ -202,7 +202,7 @@ void attention_kernel(const AttentionPlan& plan, const AttentionShape& shape, co
                       const T* v, T* out, float* log_sum_exp) {
   // Large teams load fewer keys; but every thread must find work.
   const int64_t max_team = std::clamp<int64_t>(
-      std::ssize(plan.sequences) * shape.num_kv_heads / (4 * at::get_num_threads()), 1, kQueryBlock);
+      std::ssize(plan.sequences) * shape.num_kv_heads / (int64_t{4} * at::get_num_threads()), 1, kQueryBlock);
   const std::vector<Team> teams = make_teams(plan, shape, max_team);
   std::vector<int64_t> costs;
   for (const Team& team : teams) costs.insert(costs.end(), shape.num_kv_heads, team.cost);

@@ -77,9 +77,10 @@ COHORT_INLINE Vec lane_sums(const Vec* sums) {
   if constexpr (w == kLanes) {
     return sums[0];
   } else {
-    Vec folded[kLanes / (2 * w)];
+    constexpr int64_t kFolded = kLanes / (int64_t{2} * w);
+    Vec folded[kFolded];
 #pragma GCC unroll 16
-    for (int j = 0; j < kLanes / (2 * w); ++j) {
+    for (int64_t j = 0; j < kFolded; ++j) {
       folded[j] = fold<w>(sums[2 * j], sums[2 * j + 1], std::make_integer_sequence<int, kLanes>());
     }
     return lane_sums<2 * w>(folded);
