@@ -11,7 +11,6 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "apps/sandboxd/image.h"
 #include "apps/sandboxd/landlock.h"
@@ -119,7 +118,7 @@ void run_program(const Cell& cell, const SandboxJob& job, const Escape& escape, 
   try {
     confine(cell, job, files);
     ProgramStart start;
-    start.time_ns = std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+    start.time_ns = steady_time_ns();
     if (!write_all(files.report, {reinterpret_cast<const char*>(&start), sizeof(start)}))
       throw_errno("report");
     if (escape) {

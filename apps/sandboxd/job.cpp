@@ -86,7 +86,7 @@ void wait_for_all(pid_t program, JobReport& report) {
     if (pid < 0 && errno != EINTR) throw_errno("waitpid");
     if (pid == program) report.status = status;
   }
-  report.end_ns = std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+  report.end_ns = steady_time_ns();
   if (getpid() == 1) kill(-1, SIGKILL);
   while (waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
   }
@@ -149,6 +149,10 @@ void prepare(const Cell& cell, const SandboxJob& job, const JobFiles& files) {
 }
 
 }  // namespace
+
+int64_t steady_time_ns() {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 JobReport report_failure(const std::system_error& error) {
   JobReport report;

@@ -58,6 +58,9 @@ struct JobReport {
   int64_t end_ns = 0;  ///< when the program ended, by the steady clock
 };
 
+/// Now, as ProgramStart and JobReport tell it.
+int64_t steady_time_ns();
+
 /// The report of a job that could not be started. The text of a system_error ends with that of its number.
 JobReport report_failure(const std::system_error& error);
 

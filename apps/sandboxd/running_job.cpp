@@ -234,12 +234,11 @@ SandboxOutcome RunningJob::judge(const JobReport& report) const {
 SandboxOutcome RunningJob::take_outcome(bool was_short_of_memory) {
   SandboxOutcome outcome;
   JobReport report;
-  std::string_view bytes = report_bytes_;
-  if (bytes.size() >= sizeof(report)) {
-    memcpy(&report, bytes.data(), sizeof(report));
+  if (has_report()) {
+    memcpy(&report, report_bytes_.data(), sizeof(report));
     outcome = judge(report);
     outcome.has_result = report.has_result != 0;
-    outcome.result = bytes.substr(sizeof(report));
+    outcome.result = report_bytes_.substr(sizeof(report));
     if (report.end_ns != 0) end_ = Clock::time_point(std::chrono::nanoseconds(report.end_ns));
     if (has_started_ && outcome.cause != SandboxCause::kFailure && end_ > limit_)
       outcome.cause = SandboxCause::kTimeout;
