@@ -74,8 +74,11 @@ DecoderLayer::DecoderLayer(const DecoderConfig& config, int64_t index, at::Scala
 
 at::Tensor DecoderLayer::attention(const at::Tensor& x, const DecoderInput& input,
                                    const RopeTable& rope) const {
+  const InputOp norm = [weights = attention_norm_](const at::Tensor& rows) {
+    return rms_norm(rows, weights);
+  };
   const QkvShape shape{config_.num_attention_heads, config_.num_key_value_heads, config_.head_dim};
-  QkvHeads heads = qkv_heads(qkv_.forward(x), shape, q_norm_, k_norm_, rope, input.positions);
+  QkvHeads heads = qkv_heads(qkv_.forward(x, norm), shape, q_norm_, k_norm_, rope, input.positions);
   if (input.cache != nullptr) {
     input.cache->write(index_, input.cache_rows, heads.k, heads.v);
     heads.k = input.cache->keys(index_);
@@ -88,11 +91,15 @@ at::Tensor DecoderLayer::attention(const at::Tensor& x, const DecoderInput& inpu
 }
 
 at::Tensor DecoderLayer::mlp(const at::Tensor& x, const DecoderInput& input) const {
-  if (experts_.empty()) return down_.forward(gated_activation(gate_up_.forward(x), config_.activation));
+  const InputOp norm = [weights = mlp_norm_](const at::Tensor& rows) { return rms_norm(rows, weights); };
+  const InputOp activate = [kind = config_.activation](const at::Tensor& gate_up) {
+    return gated_activation(gate_up, kind);
+  };
+  if (experts_.empty()) return down_.forward(gate_up_.forward(x, norm), activate);
   const MoeOptions options{.num_experts_per_tok = config_.num_experts_per_tok,
                            .norm_topk_prob = config_.norm_topk_prob,
                            .activation = config_.activation};
-  return moe(x, router_, experts_, options, input.balance);
+  return moe(norm(x), router_, experts_, options, input.balance);
 }
 
 at::Tensor DecoderLayer::forward(const at::Tensor& x, const DecoderInput& input,
@@ -100,9 +107,9 @@ at::Tensor DecoderLayer::forward(const at::Tensor& x, const DecoderInput& input,
   const auto normed = [](const at::Tensor& rows, const RmsNorm& norm) {
     return norm.defined() ? rms_norm(rows, norm) : rows;
   };
-  const at::Tensor attended = attention(rms_norm(x, attention_norm_), input, rope);
+  const at::Tensor attended = attention(x, input, rope);
   const at::Tensor middle = x + normed(attended, post_attention_norm_);
-  return middle + normed(mlp(rms_norm(middle, mlp_norm_), input), post_mlp_norm_);
+  return middle + normed(mlp(middle, input), post_mlp_norm_);
 }
 
 std::vector<LinearModule> DecoderLayer::modules() {

@@ -36,6 +36,7 @@ class DecoderLayer {
   std::vector<LinearModule> modules();
 
  private:
+  /// Both of rows before their norm.
   at::Tensor attention(const at::Tensor& x, const DecoderInput& input, const RopeTable& rope) const;
   at::Tensor mlp(const at::Tensor& x, const DecoderInput& input) const;
 

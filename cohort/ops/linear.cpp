@@ -98,21 +98,32 @@ at::Tensor pad_rows(const at::Tensor& x) {
   return missing == 0 ? x.contiguous() : at::constant_pad_nd(x, {0, 0, 0, missing});
 }
 
+/// How a backward gets what the product read: as it was kept, or from its source.
+struct ReadRows : torch::CustomClassHolder {
+  explicit ReadRows(InputOp op) : op(std::move(op)) {}
+  InputOp op;  // none: kept
+};
+
 class LinearFunction : public torch::autograd::Function<LinearFunction> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
-                            const at::Tensor& trained_leaf, const Linear* linear) {
+                            const at::Tensor& trained_leaf, const Linear* linear, const at::Tensor& kept,
+                            const InputOp& op) {
     (void)trained_leaf;  // an input, so that the product is differentiated even where x is a constant
-    context->save_for_backward({x});
+    context->save_for_backward({kept});
     context->saved_data["linear"] = reinterpret_cast<int64_t>(linear);
+    context->saved_data["op"] = c10::IValue::make_capsule(c10::make_intrusive<ReadRows>(op));
     return linear->product(x);
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list grads) {
     const auto* linear = reinterpret_cast<const Linear*>(context->saved_data["linear"].toInt());
-    const at::Tensor x = context->get_saved_variables()[0];
-    return {linear->backward(grads[0], x), at::Tensor(), at::Tensor()};
+    const at::Tensor kept = context->get_saved_variables()[0];
+    const auto read = context->saved_data["op"].toCapsule();
+    const InputOp& op = static_cast<const ReadRows&>(*read).op;
+    const at::NoGradGuard no_grad;
+    return {linear->backward(grads[0], op ? op(kept) : kept), {}, {}, {}, {}};
   }
 };
 
@@ -183,7 +194,12 @@ at::Tensor Linear::base_product(const at::Tensor& x, const at::Tensor& bias) con
 
 at::Tensor Linear::forward(const at::Tensor& x) const {
   if (!at::GradMode::is_enabled()) return product(x);
-  return LinearFunction::apply(x, trained_leaf(), this);
+  return LinearFunction::apply(x, trained_leaf(), this, x.detach(), InputOp());
+}
+
+at::Tensor Linear::forward(const at::Tensor& source, const InputOp& op) const {
+  if (!at::GradMode::is_enabled()) return product(op(source));
+  return LinearFunction::apply(op(source), trained_leaf(), this, source.detach(), op);
 }
 
 at::Tensor Linear::backward(const at::Tensor& grad, const at::Tensor& x) const {

@@ -4,11 +4,16 @@
 
 #include <ATen/ATen.h>
 
+#include <functional>
 #include <memory>
 
 namespace cohort {
 
 class Lora;
+
+/// Rows of what a product reads, made from rows of something else: a norm or an activation. Differentiable;
+/// the same bits each time.
+using InputOp = std::function<at::Tensor(const at::Tensor& source)>;
 
 /// The next number of rows for which products are prepared. oneDNN compiles and keeps a kernel for each
 /// number of rows, which would cost more time and memory than the rows added here: zeros that change no
@@ -37,6 +42,9 @@ class Linear {
   /// `x` [N, in] in the compute dtype -> [N, out] in the compute dtype. Carries gradient to x, weight and
   /// bias.
   at::Tensor forward(const at::Tensor& x) const;
+
+  /// forward(op(source)), of which only `source` [N, any] is kept for the backward: it calls `op` again.
+  at::Tensor forward(const at::Tensor& source, const InputOp& op) const;
 
   /// Brings the packed copy up to date after the master or the adapters changed.
   void repack();

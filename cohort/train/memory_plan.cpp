@@ -21,15 +21,15 @@ int64_t inner_elements(const DecoderConfig& c, const LayerConfig& layer) {
   return layer.has_experts ? c.num_experts_per_tok * c.moe_intermediate_size : c.intermediate_size;
 }
 
-/// Elements that a layer keeps of one row for its backward: the norms' inputs and outputs, q k v behind the
-/// rotation and, where they have norms, before them, the attended rows, and the MLP's inner rows; with
-/// experts also the rows as they are spread over them, and their outputs.
+/// Elements that a layer keeps of one row for its backward: the norms' inputs, q k v behind the rotation and,
+/// where they have norms, before them, the attended rows, and the MLP's gate and up; with experts also the
+/// rows that the router reads, as they are spread over the experts, and their outputs.
 int64_t kept_elements(const DecoderConfig& c, const LayerConfig& layer) {
   const int64_t q = c.num_attention_heads * c.head_dim, kv = c.num_key_value_heads * c.head_dim;
   const int64_t norms = 2 + (c.names.post_attention_norm != nullptr) + (c.names.post_mlp_norm != nullptr);
   const int64_t spread =
-      layer.has_experts ? 2 * c.num_experts_per_tok * c.hidden_size + 4 * c.num_experts : 0;
-  return 2 * norms * c.hidden_size + (c.qk_norm ? 2 : 1) * (q + 2 * kv) + q + 3 * inner_elements(c, layer) +
+      layer.has_experts ? (2 * c.num_experts_per_tok + 1) * c.hidden_size + 4 * c.num_experts : 0;
+  return norms * c.hidden_size + (c.qk_norm ? 2 : 1) * (q + 2 * kv) + q + 2 * inner_elements(c, layer) +
          spread;
 }
 

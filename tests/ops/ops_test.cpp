@@ -76,6 +76,26 @@ TEST_P(OpsTest, Linear) {
           });
 }
 
+TEST_P(OpsTest, LinearOfAnOpKeepsTheSourceAndHasTheSameBits) {
+  const at::Tensor weight = randn({6, 5}), scale = randn({5}), rows = randn({7, 5}, dtype());
+  int calls = 0;
+  const InputOp op = [&](const at::Tensor& x) {
+    ++calls;
+    return rms_norm(x, {scale, 1e-6, 1.0});
+  };
+  const auto run = [&](bool is_op) {
+    const Linear linear(weight.clone().requires_grad_(), {}, dtype());
+    const at::Tensor x = rows.clone().requires_grad_();
+    const at::Tensor y = is_op ? linear.forward(x, op) : linear.forward(op(x));
+    const int calls_before = calls;
+    weighted_total({y}).backward();
+    EXPECT_EQ(calls - calls_before, is_op ? 1 : 0);
+    return std::vector<at::Tensor>{y.detach(), x.grad(), linear.weight().grad()};
+  };
+  const auto kept = run(false), made_again = run(true);
+  for (size_t i = 0; i < kept.size(); ++i) EXPECT_TRUE(at::equal(kept[i], made_again[i])) << i;
+}
+
 TEST_P(OpsTest, RmsNorm) {
   for (const double offset : {0.0, 1.0}) {
     compare({randn({300, 53}), randn({53})}, {false, true}, [&](const auto& in, at::ScalarType) {

@@ -39,12 +39,12 @@ TEST(MemoryPlan, CountsWhatIsHeldPerRow) {
   // 2 layers; hidden 48, MLP 80; 4 query heads and 2 key heads of 12.
   const auto decoder = tiny_decoder(tiny_config("Qwen2ForCausalLM"), at::kFloat);
   MemoryPlan plan = plan_memory(*decoder, kStep);
-  const int64_t kept = 4 * 48 + (48 + 2 * 24) + 48 + 3 * 80;
+  const int64_t kept = 2 * 48 + (48 + 2 * 24) + 48 + 2 * 80;
   const int64_t gradients = 2 * 48 + 5 * 80;
   // Norms of q and k keep their inputs, too; here with 4 and 2 heads of 24.
   const auto normed = tiny_decoder(tiny_config("Qwen3ForCausalLM"), at::kFloat);
   EXPECT_EQ(part(plan_memory(*normed, kStep), "activations"),
-            40 * 4 * (2 * (4 * 48 + 2 * (96 + 2 * 48) + 96 + 3 * 80) + 2 * 48 + 3 * 96 + 6 * 48));
+            40 * 4 * (2 * (2 * 48 + 2 * (96 + 2 * 48) + 96 + 2 * 80) + 2 * 48 + 3 * 96 + 6 * 48));
   EXPECT_EQ(part(plan, "activations"), 40 * 4 * (2 * kept + gradients));
   EXPECT_EQ(part(plan, "KV cache"), 7 * 16 * 2 * 2 * 24 * 4);
   EXPECT_EQ(part(plan, "logits"), 100 * 300 * (4 + 2 * 4));
