@@ -98,10 +98,11 @@ at::Tensor pad_rows(const at::Tensor& x) {
   return missing == 0 ? x.contiguous() : at::constant_pad_nd(x, {0, 0, 0, missing});
 }
 
-/// How a backward gets what the product read: as it was kept, or from its source.
-struct ReadRows : torch::CustomClassHolder {
-  explicit ReadRows(InputOp op) : op(std::move(op)) {}
-  InputOp op;  // none: kept
+/// What the backward of a product needs beside its rows.
+struct Product : torch::CustomClassHolder {
+  Product(const Linear* linear, InputOp op) : linear(linear), op(std::move(op)) {}
+  const Linear* linear;
+  InputOp op;  // makes what the product read from the rows that were kept; none: they are it
 };
 
 class LinearFunction : public torch::autograd::Function<LinearFunction> {
@@ -111,19 +112,18 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
                             const InputOp& op) {
     (void)trained_leaf;  // an input, so that the product is differentiated even where x is a constant
     context->save_for_backward({kept});
-    context->saved_data["linear"] = reinterpret_cast<int64_t>(linear);
-    context->saved_data["op"] = c10::IValue::make_capsule(c10::make_intrusive<ReadRows>(op));
+    context->saved_data["product"] = c10::IValue::make_capsule(c10::make_intrusive<Product>(linear, op));
     return linear->product(x);
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list grads) {
-    const auto* linear = reinterpret_cast<const Linear*>(context->saved_data["linear"].toInt());
+    const auto capsule = context->saved_data["product"].toCapsule();
+    const auto& product = static_cast<const Product&>(*capsule);
     const at::Tensor kept = context->get_saved_variables()[0];
-    const auto read = context->saved_data["op"].toCapsule();
-    const InputOp& op = static_cast<const ReadRows&>(*read).op;
     const at::NoGradGuard no_grad;
-    return {linear->backward(grads[0], op ? op(kept) : kept), {}, {}, {}, {}};
+    const at::Tensor x = product.op ? product.op(kept) : kept;
+    return {product.linear->backward(grads[0], x), {}, {}, {}, {}};
   }
 };
 
