@@ -2,10 +2,10 @@
 
     make build && python3 bench/compare_trl.py --workload T
 
-Both sides train the same random model from the same prompts: 8 prompts x 8 completions, every completion drawn to
-its full length, one update a step, no reference model, a reward that differs inside every group. TRL gets the
-micro-batch that is fastest for it. The first step of every run warms up and is left out; figures are medians over
-the other steps of all runs. On processors without native bfloat16 torch multiplies bfloat16 matrices slowly:
+Both sides train the same random model from the same prompts (bench/workloads.py), every completion drawn to its full
+length, one update a step, no reference model, a reward that differs inside every group; Cohort's sampler and trainer
+must agree exactly. TRL gets the micro-batch that is fastest for it. The first step of every run warms up and is left
+out; figures are medians over the other steps of all runs. On processors without native bfloat16 torch multiplies bfloat16 matrices slowly:
 there --dtype float32 is the fair comparison of workload S.
 """
 
@@ -123,6 +123,8 @@ def run_cohort(name, folder, dtype, steps, options):
         for kind in ("metrics", "timings")
     }
     check_same_work("Cohort", lines["metrics"], WORKLOADS[name], steps)
+    for row in lines["metrics"]:
+        assert row["sampling/sampling_logp_difference/max"] == 0, "sampler and trainer disagree"
     timings = lines["timings"][1:]
     return Run(
         [row["timing_s/step"] for row in timings], [row["timing_s/gen"] for row in timings], peak_bytes
@@ -139,9 +141,11 @@ def trl_settings(dtype, steps, micro_batch, weights_dtype=None):
 
 
 def fastest_micro_batch(name, folder, dtype):
-    """The number of completions per forward at which TRL's second step takes least."""
+    """The number of completions per forward at which TRL's second step takes least, of at most four."""
     times = {}
     for micro_batch in (8, 16, 32, 64):
+        if micro_batch > WORKLOADS[name].completions_per_step:
+            break
         run = run_trl(name, folder, trl_settings(dtype, 2, micro_batch))
         times[micro_batch] = run.step_s[0]
         print(f"TRL, micro-batch {micro_batch}: {times[micro_batch]:.2f} s a step", flush=True)
@@ -192,34 +196,54 @@ def parse_arguments():
     return arguments
 
 
+def prepare(name, work_dir):
+    """A folder with the workload's model and prompts; (the folder)."""
+    make_venv()
+    folder = work_dir / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    subprocess.run([VENV / "bin/python", ROOT / "bench/trl_side.py", "make", name, folder], check=True)
+    return folder
+
+
+def compare(name, folder, dtype, steps, repeats, micro_batch=None, side="both", options=()):
+    """Label of a side -> summary of its runs, which alternate; Cohort's first."""
+    runs = {"Cohort": []} if side != "trl" else {}
+    settings = {}
+    if side != "cohort":
+        micro_batch = micro_batch or fastest_micro_batch(name, folder, dtype)
+        settings[f"TRL, micro-batch {micro_batch}"] = trl_settings(dtype, steps, micro_batch)
+        if dtype == "bfloat16":
+            settings[MASTER_WEIGHTS] = trl_settings(dtype, steps, micro_batch, "float32")
+    for repeat in range(repeats):
+        for label, trl in settings.items():
+            if repeat == 0 or label != MASTER_WEIGHTS:
+                runs.setdefault(label, []).append(run_trl(name, folder, trl))
+        if "Cohort" in runs:
+            runs["Cohort"].append(run_cohort(name, folder, dtype, steps, options))
+        print(f"{name}: round {repeat + 1} of {repeats} done", flush=True)
+    return {label: summary(measured) for label, measured in runs.items()}
+
+
 def main():
     arguments = parse_arguments()
     name, steps = arguments.workload, arguments.steps
     dtype = arguments.dtype or WORKLOADS[name].dtype
     if arguments.side != "trl" and not PROGRAM.exists():
         sys.exit("build/cohort is missing: run `make build` first")
-    make_venv()
-    folder = arguments.work_dir / name
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    subprocess.run([VENV / "bin/python", ROOT / "bench/trl_side.py", "make", name, folder], check=True)
-
-    runs = {"Cohort": []} if arguments.side != "trl" else {}
-    settings = {}
-    if arguments.side != "cohort":
-        micro_batch = arguments.micro_batch or fastest_micro_batch(name, folder, dtype)
-        settings[f"TRL, micro-batch {micro_batch}"] = trl_settings(dtype, steps, micro_batch)
-        if dtype == "bfloat16":
-            settings[MASTER_WEIGHTS] = trl_settings(dtype, steps, micro_batch, "float32")
-    for repeat in range(arguments.repeats):
-        for label, trl in settings.items():
-            if repeat == 0 or label != MASTER_WEIGHTS:
-                runs.setdefault(label, []).append(run_trl(name, folder, trl))
-        if "Cohort" in runs:
-            runs["Cohort"].append(run_cohort(name, folder, dtype, steps, arguments.cohort_option))
-        print(f"round {repeat + 1} of {arguments.repeats} done", flush=True)
+    folder = prepare(name, arguments.work_dir)
+    sides = compare(
+        name,
+        folder,
+        dtype,
+        steps,
+        arguments.repeats,
+        arguments.micro_batch,
+        arguments.side,
+        arguments.cohort_option,
+    )
     print(f"\nworkload {name}, {dtype}, {WORKLOADS[name].tokens_per_step} tokens a step on both sides")
-    print_table({label: summary(measured) for label, measured in runs.items()})
+    print_table(sides)
 
 
 if __name__ == "__main__":

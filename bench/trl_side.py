@@ -24,8 +24,9 @@ def make_tokenizer(vocab_size):
     """Byte-level BPE of exactly this size in which lower-case letters never merge: N letters are N tokens."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     others = [letter for letter in alphabet if letter not in LETTERS]
-    pairs = itertools.islice(itertools.product(others, others), vocab_size - len(alphabet) - 1)
-    merges = list(pairs)
+    pairs = itertools.product(others, others)
+    triples = itertools.product(map("".join, itertools.product(others, others)), others)
+    merges = list(itertools.islice(itertools.chain(pairs, triples), vocab_size - len(alphabet) - 1))
     tokens = ["<|endoftext|>", *alphabet, *(left + right for left, right in merges)]
     tokenizer = Tokenizer(models.BPE({token: i for i, token in enumerate(tokens)}, merges))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -39,7 +40,8 @@ def make(workload, folder):
     tokenizer = make_tokenizer(workload.vocab_size)
     assert len(tokenizer) == workload.vocab_size
     torch.manual_seed(1)
-    config = transformers.LlamaConfig(
+    config_class = {"llama": transformers.LlamaConfig, "qwen2": transformers.Qwen2Config}[workload.family]
+    config = config_class(
         vocab_size=workload.vocab_size,
         hidden_size=workload.hidden_size,
         num_hidden_layers=workload.num_layers,
@@ -47,12 +49,12 @@ def make(workload, folder):
         num_key_value_heads=workload.num_kv_heads,
         intermediate_size=workload.intermediate_size,
         tie_word_embeddings=workload.tied,
-        max_position_embeddings=2048,
+        max_position_embeddings=max(2048, workload.context_tokens),
         bos_token_id=None,
         eos_token_id=0,
         pad_token_id=0,
     )
-    transformers.LlamaForCausalLM(config).save_pretrained(folder / "model")
+    transformers.AutoModelForCausalLM.from_config(config).save_pretrained(folder / "model")
     tokenizer.save_pretrained(folder / "model")
     generator = random.Random(2)
     with open(folder / "prompts.jsonl", "w") as file:

@@ -26,6 +26,7 @@ constexpr int64_t kPeakRows = 1024;
 
 struct BenchConfig {
   std::string model, output;
+  std::string measure = "all";
   std::string dtype = "bfloat16";
   std::string device = "cpu";
   int64_t prompt_length = 128;
@@ -37,6 +38,7 @@ struct BenchConfig {
   void describe(FieldVisitor& f) {
     f("model", model, "Hugging Face model directory; required. Random weights serve as well (cohort init).");
     f("output", output, "The same figures as JSON; optional.");
+    f("measure", measure, "What to measure.", one_of({"all", "prefill", "decode", "training"}));
     f("dtype", dtype, "Compute dtype.", one_of({"float32", "bfloat16"}));
     f("device", device, "Where to compute.", one_of({"cpu", "cuda"}));
     f("prompt_length", prompt_length, "Tokens of a prompt.", at_least(1));
@@ -151,9 +153,15 @@ class Bench {
   }
 
   std::vector<Line> run() {
-    std::vector<Line> lines{prefill()};
-    for (const int64_t streams : {1, 8, 64}) lines.push_back(decode(streams));
-    lines.push_back(training());
+    const auto is_asked = [&](const char* name) {
+      return config_.measure == "all" || config_.measure == name;
+    };
+    std::vector<Line> lines;
+    if (is_asked("prefill")) lines.push_back(prefill());
+    if (is_asked("decode")) {
+      for (const int64_t streams : {1, 8, 64}) lines.push_back(decode(streams));
+    }
+    if (is_asked("training")) lines.push_back(training());
     return lines;
   }
 

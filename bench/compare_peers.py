@@ -1,0 +1,251 @@
+"""Cohort beside TRL and llama.cpp on every workload of the project, as one table of goals and what was reached.
+
+    make build && python3 bench/compare_peers.py
+    python3 bench/compare_peers.py --rows T decode start
+
+Everything alternates and medians count. TRL has an environment of its own (.venv-trl), llama.cpp is built from
+the PyPI source package of llama-cpp-python (build/llama_cpp). That Cohort's sampler and trainer agree exactly, that
+both sides train the same number of tokens and that rewards differ inside every group is asserted in the runs
+themselves. Where the processor has no bfloat16 instructions, a step of TRL on Q takes half an hour: choose --rows.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+
+import compare_trl
+import llama_peer
+from workloads import WORKLOADS
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PROGRAM = ROOT / "build/cohort"
+LORA = ["--lora.r=16", "--lora.alpha=32"]
+STREAMS = (64, 8, 1)
+
+
+@dataclass
+class Row:
+    """One line of the table: what was measured, what it is held against, and the goal in words and as a test."""
+
+    work: str
+    cohort: str
+    peer: str
+    ratio: float
+    goal: str
+    is_met: bool
+
+    def __str__(self):
+        verdict = "met" if self.is_met else "missed"
+        return f"| {self.work} | {self.cohort} | {self.peer} | {self.ratio:.2f} | {self.goal} | {verdict} |"
+
+
+class Peers:
+    """What the rows share: settings, and folders with a workload's model and prompts, made once."""
+
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.micro_batches = dict(pair.split("=") for pair in arguments.micro_batch)
+        self.folders = {}
+
+    def folder(self, name):
+        if name not in self.folders:
+            self.folders[name] = compare_trl.prepare(name, self.arguments.work_dir)
+        return self.folders[name]
+
+    def against_trl(self, name):
+        """(Cohort's summary, TRL's, all labels' summaries) of one workload's whole steps."""
+        chosen = self.micro_batches.get(name)
+        sides = compare_trl.compare(
+            name,
+            self.folder(name),
+            WORKLOADS[name].dtype,
+            self.arguments.steps,
+            self.arguments.repeats,
+            int(chosen) if chosen else None,
+        )
+        compare_trl.print_table(sides)
+        return list(sides.values())[:2]
+
+    def cohort_alone(self, name, options=(), folder=None):
+        run = compare_trl.run_cohort(
+            name, folder or self.folder(name), WORKLOADS[name].dtype, self.arguments.steps, options
+        )
+        return compare_trl.summary([run])
+
+    def bench(self, measure):
+        """`cohort bench` on shape S: name of a line -> its figures."""
+        folder = self.folder("S")
+        options = ["--measure", measure, "--prompt_length", str(WORKLOADS["S"].prompt_tokens)]
+        options += ["--completion_length", str(WORKLOADS["S"].completion_tokens), "--repeats", "1"]
+        output = folder / "bench.json"
+        command = [PROGRAM, "bench", "--model", folder / "model", "--output", output, *options]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        return {line["name"]: line for line in json.loads(output.read_text())["lines"]}
+
+    def gguf(self):
+        python = compare_trl.VENV / "bin/python"
+        llama_peer.build(python)
+        path = self.folder("S") / "model.gguf"
+        if not path.exists():
+            llama_peer.convert(python, self.folder("S") / "model", path)
+        return path
+
+
+def step_row(name, goal, memory_goal=None):
+    """Whole steps against TRL: so many times faster, and at most such a share of its memory."""
+
+    def measure(peers):
+        ours, theirs = peers.against_trl(name)
+        ratio = theirs["step s"] / ours["step s"]
+        seconds = [f"{side['step s']:.2f} s" for side in (ours, theirs)]
+        rows = [Row(f"{name}, whole step", *seconds, ratio, f"at least {goal} times faster", ratio >= goal)]
+        if memory_goal is not None:
+            share = ours["peak GiB"] / theirs["peak GiB"]
+            gib = [f"{side['peak GiB']:.2f} GiB" for side in (ours, theirs)]
+            goal_text = f"at most {memory_goal:.2f} of it"
+            rows.append(Row(f"{name}, peak memory", *gib, share, goal_text, share <= memory_goal))
+        return rows
+
+    return measure
+
+
+def memory_row(name, limit_gib, label, options=()):
+    """Cohort's own peak memory in a step of a workload."""
+
+    def measure(peers):
+        peak = peers.cohort_alone(name, options)["peak GiB"]
+        goal = f"at most {limit_gib} GiB"
+        return [Row(label, f"{peak:.2f} GiB", "", peak / limit_gib, goal, peak <= limit_gib)]
+
+    return measure
+
+
+def long_row(peers):
+    """Seconds a token of completions of 4,096 tokens against those of 128."""
+    seconds = {"L": [], "L-short": []}
+    for _ in range(peers.arguments.repeats):
+        for name, values in seconds.items():
+            summary = peers.cohort_alone(name)
+            values.append(summary["step s"] / WORKLOADS[name].tokens_per_step)
+    long, short = (1e3 * statistics.median(values) for values in seconds.values())
+    goal = "at most 2.5 times those at 128 tokens"
+    each = (f"{long:.2f} ms", f"{short:.2f} ms at 128")
+    return [Row("L, time a token of 4,096", *each, long / short, goal, long / short <= 2.5)]
+
+
+def decode_rows(peers):
+    """Decoding behind a shared prompt, against llama.cpp's batched benchmark."""
+    path, workload = peers.gguf(), WORKLOADS["S"]
+    ours, theirs = ({streams: [] for streams in STREAMS} for _ in range(2))
+    for _ in range(max(5, peers.arguments.repeats)):
+        lines = peers.bench("decode")
+        _, rows = llama_peer.run_bench(
+            path, workload.prompt_tokens, workload.completion_tokens, STREAMS, os.cpu_count()
+        )
+        for streams in STREAMS:
+            name = f"decode, {streams} stream" + ("s" if streams > 1 else "")
+            ours[streams].append(lines[name]["tokens_per_s"])
+            theirs[streams].append(rows[streams]["speed_tg"])
+    result = []
+    for streams, goal in zip(STREAMS, (1.5, 1.0, 0.9), strict=True):
+        mine, other = statistics.median(ours[streams]), statistics.median(theirs[streams])
+        each = (f"{mine:.0f} tokens/s", f"{other:.0f} tokens/s")
+        goal_text = f"at least {goal} times llama.cpp"
+        result.append(
+            Row(f"S, decode, {streams} streams", *each, mine / other, goal_text, mine / other >= goal)
+        )
+    return result
+
+
+def ceiling_rows(peers):
+    """How much of the time of matrix products alone decoding and training reach."""
+    runs = [peers.bench("all") for _ in range(peers.arguments.repeats)]
+    result = []
+    for name, goal in (("decode, 64 streams", 0.5), ("training", 0.65)):
+        lines = [run[name] for run in runs]
+        mine = statistics.median(line["tokens_per_s"] for line in lines)
+        ceiling = statistics.median(line["ceiling_tokens_per_s"] for line in lines)
+        share = mine / ceiling
+        each = (f"{mine:.0f} tokens/s", f"{ceiling:.0f} of products alone")
+        result.append(Row(f"S, {name}", *each, share, f"at least {goal} of the ceiling", share >= goal))
+    return result
+
+
+def start_row(peers):
+    """Program start to the first token of a prompt: all of a program that draws one token."""
+    path, folder, workload = peers.gguf(), peers.folder("S"), WORKLOADS["S"]
+    prompt = folder / "one.jsonl"
+    prompt.write_text((folder / "prompts.jsonl").read_text().splitlines()[0] + "\n")
+    command = [PROGRAM, "sample", "--model", folder / "model", "--input", prompt, "--dtype", "bfloat16"]
+    command += ["--max-completion-length", "1", "--num-generations", "1", "--output", folder / "one.out"]
+    ours, theirs = [], []
+    for _ in range(max(5, peers.arguments.repeats)):
+        began = time.perf_counter()
+        subprocess.run(command, check=True, capture_output=True)
+        ours.append(time.perf_counter() - began)
+        seconds, _ = llama_peer.run_bench(path, workload.prompt_tokens, 1, (1,), os.cpu_count())
+        theirs.append(seconds)
+    mine, other = statistics.median(ours), statistics.median(theirs)
+    each = (f"{mine:.2f} s", f"{other:.2f} s")
+    return [Row("S, start to first token", *each, mine / other, "llama.cpp's + 0.5 s", mine <= other + 0.5)]
+
+
+ROWS = {
+    "T": step_row("T", 5),
+    "S": step_row("S", 6, 1 / 3),
+    "decode": decode_rows,
+    "Q": step_row("Q", 6),
+    "Q-memory": memory_row("Q", 11, "Q, peak memory, full"),
+    "Q-lora": memory_row("Q", 4, "Q, peak memory, LoRA r = 16", LORA),
+    "L": long_row,
+    "long-prompt": step_row("long-prompt", 15),
+    "ceiling": ceiling_rows,
+    "start": start_row,
+}
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--rows", nargs="+", choices=ROWS, default=list(ROWS), metavar="ROW", help=", ".join(ROWS)
+    )
+    parser.add_argument("--steps", type=int, default=4, help="steps a run, the first one warms up")
+    parser.add_argument("--repeats", type=int, default=3, help="runs of each side")
+    parser.add_argument(
+        "--micro-batch",
+        action="append",
+        default=[],
+        metavar="WORKLOAD=N",
+        help="TRL's in a workload, in completions; default: the fastest of four",
+    )
+    parser.add_argument("--work-dir", type=pathlib.Path, default=ROOT / "build/compare_peers")
+    arguments = parser.parse_args()
+    if arguments.steps < 2:
+        parser.error("--steps must be at least 2: the first step only warms up")
+    return arguments
+
+
+def main():
+    arguments = parse_arguments()
+    if not PROGRAM.exists():
+        sys.exit("build/cohort is missing: run `make build` first")
+    peers = Peers(arguments)
+    rows = []
+    for name in arguments.rows:
+        for row in ROWS[name](peers):
+            rows.append(row)
+            print(row, flush=True)
+    print("\n| work | Cohort | peer | ratio | goal | |\n|---|---|---|---|---|---|")
+    print("\n".join(map(str, rows)))
+
+
+if __name__ == "__main__":
+    main()
