@@ -25,6 +25,9 @@ import sys
 import traceback
 
 OWN_KEYS = ("id", "id_column", "prompt", "prompt_messages", "completion", "completion_ids")
+# What the function is given beside the columns: a column of such a name would be given twice.
+GIVEN = ("log_extra", "log_metric")
+MAX_TEXT = 500  # characters, about as many as Cohort keeps
 
 
 def load(place):
@@ -47,7 +50,7 @@ def load(place):
 
 def to_arguments(rows):
     """The keyword arguments for `rows`: a column that a row lacks is None there."""
-    names = {name for row in rows for name in row if name not in OWN_KEYS}
+    names = {name for row in rows for name in row if name not in OWN_KEYS + GIVEN}
     arguments = {name: [row.get(name) for row in rows] for name in names}
     if any("id_column" in row for row in rows):
         arguments["id"] = [row.get("id_column") for row in rows]
@@ -69,10 +72,10 @@ def to_answer(value):
     try:
         # Numbers of any library; float() would read texts, too.
         score = math.nan if isinstance(value, (str, bytes, bytearray)) else float(value)
-    except Exception:
+    except BaseException:
         score = math.nan
     if not math.isfinite(score):
-        return {"error": f"the function returned {reprlib.repr(value)}, which is no finite number"}
+        return {"error": tidy(f"the function returned {reprlib.repr(value)}, which is no finite number")}
     return {"score": score}
 
 
@@ -85,8 +88,8 @@ class RewardFunction:
         self.loop = asyncio.new_event_loop()
         try:
             self.function = load(place)
-        except (Exception, SystemExit) as error:
-            self.failure = f"{place} can't be loaded: {last_line(error)}"
+        except BaseException as error:
+            self.failure = tidy(f"{place} can't be loaded: {last_line(error)}")
 
     def answers(self, rows):
         """The answers to `rows`, in order, without their ids."""
@@ -96,17 +99,17 @@ class RewardFunction:
 
         def log_extra(column, values):
             for detail, value in zip(details, values):
-                detail.append(f"{column} = {value}")
+                detail.append(tidy(f"{column} = {value}"))
 
         try:
             values = self.call(rows, log_extra)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:  # a Rust extension's panic or a cancelled task is no Exception
             return [{"error": last_line(error)}] * len(rows)
         if len(values) != len(rows):
             error = f"the function returned {len(values)} rewards for {len(rows)} completions"
             return [{"error": error}] * len(rows)
         return [
-            {**to_answer(value), **({"detail": ", ".join(detail)} if detail else {})}
+            {**to_answer(value), **({"detail": tidy(", ".join(detail))} if detail else {})}
             for value, detail in zip(values, details)
         ]
 
@@ -117,10 +120,18 @@ class RewardFunction:
         return list(values)
 
 
+def tidy(text):
+    """The text as a reply may hold it: not without end, and no half of a surrogate pair, which no JSON holds."""
+    text = text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "..."
+    return text.encode("utf-8", "replace").decode()
+
+
 def last_line(error):
-    """The exception as the last line of its traceback, all of which goes to standard error."""
+    """The exception as the last line of its traceback, all of which goes to standard error, without its notes."""
     traceback.print_exception(type(error), error, error.__traceback__)
-    return traceback.format_exception_only(type(error), error)[-1].strip()
+    summary = traceback.TracebackException(type(error), error, None)
+    summary.__notes__ = None
+    return tidy(list(summary.format_exception_only())[-1].strip())
 
 
 def take_standard_streams():

@@ -17,7 +17,7 @@ import unittest
 ADAPTER = pathlib.Path(__file__).resolve().parents[2] / "apps/python/cohort_reward.py"
 
 FUNCTIONS = """
-import asyncio, decimal, fractions, functools, os, subprocess, sys
+import asyncio, decimal, fractions, functools, json, os, subprocess, sys
 
 print("noise at import")
 calls = 0
@@ -70,6 +70,34 @@ def logs(completions, log_extra, log_metric, **columns):
     log_extra("number", range(len(completions)))
     log_metric("accuracy", 0.5)
     return [1.0] * len(completions)
+
+def logs_much(completions, log_extra, **columns):
+    log_extra("seen", [json.loads(text) for text in completions])
+    log_extra("long", ["x" * 3000000] * len(completions))
+    return [1.0] * len(completions)
+
+def raises(completions, **columns):
+    kinds = {
+        "interrupt": KeyboardInterrupt("stop"), "cancelled": asyncio.CancelledError("late"), "panic": Panic("a Rust panic"),
+        "long": ValueError("x" * 6000000), "half": ValueError("\\ud83d"), "noted": noted(ValueError("the reason")),
+    }
+    raise kinds[completions[0]]
+
+class Panic(BaseException): pass
+
+class PanicsAsNumber:
+    def __float__(self): raise Panic("no number")
+
+def panics_as_number(completions, **columns):
+    return [PanicsAsNumber() if text == "panic" else 1.0 for text in completions]
+
+def noted(error):
+    if hasattr(error, "add_note"): error.add_note("a note")
+    return error
+
+async def cancels(completions, **columns):
+    asyncio.current_task().cancel()
+    await asyncio.sleep(0)
 
 first_loop = None
 
@@ -191,6 +219,40 @@ class RewardFunctionTest(unittest.TestCase):
         self.assertEqual([batch[0]["error"] for batch in rewards], ["SystemExit: goodbye"] * 2)
         (rewards,) = self.ask("strict", [row(0, "a", answer=1)])
         self.assertIn("unexpected keyword argument", rewards[0]["error"])
+
+    def test_whatever_is_raised_is_an_error_and_the_program_lives_on(self):
+        for name, reason in [
+            ("interrupt", "KeyboardInterrupt: stop"),
+            ("cancelled", "asyncio.exceptions.CancelledError: late"),
+            ("panic", "mine.Panic: a Rust panic"),
+            ("noted", "ValueError: the reason"),
+            ("half", "ValueError: ?"),
+            ("long", "ValueError: " + "x" * 488 + "..."),
+        ]:
+            rewards = self.ask("raises", [row(0, name), row(1, "b")], [row(0, "noted")])
+            self.assertEqual([reward["error"] for reward in rewards[0]], [reason] * 2)
+            self.assertEqual(rewards[1][0]["error"], "ValueError: the reason")
+        rewards = self.ask("cancels", [row(0, "a")], [row(0, "b")])
+        for batch in rewards:
+            self.assertIn("CancelledError", batch[0]["error"])
+        (rewards,) = self.ask("panics_as_number", [row(0, "panic"), row(1, "b")])
+        self.assertIn("no finite number", rewards[0]["error"])
+        self.assertEqual(rewards[1]["score"], 1)
+        (self.folder / "panics.py").write_text("raise BaseException('no module')\n")
+        (rewards,) = self.ask("f", [row(0, "a")], place=self.folder / "panics.py")
+        self.assertIn("can't be loaded: BaseException: no module", rewards[0]["error"])
+
+    def test_texts_of_a_reply_are_short_and_whole(self):
+        (rewards,) = self.ask("logs_much", [row(0, '"\\ud83d"'), row(1, '"\\ud83d\\ude00"')])
+        self.assertEqual([reward["score"] for reward in rewards], [1, 1])
+        self.assertEqual(
+            [reward["detail"] for reward in rewards],
+            ["seen = ?, long = " + "x" * 483 + "...", "seen = \U0001f600, long = " + "x" * 483 + "..."],
+        )
+
+    def test_columns_named_like_what_the_function_is_given_are_left_out(self):
+        (rewards,) = self.ask("logs", [row(0, "a", log_extra=1, log_metric="x"), row(1, "b")])
+        self.assertEqual([reward.get("score") for reward in rewards], [1, 1], rewards)
 
     def test_the_functions_own_output_and_input_are_elsewhere(self):
         self.assertEqual(self.scores("prints", "a"), [1])
