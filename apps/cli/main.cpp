@@ -1,4 +1,5 @@
 // The program's entry: finds the command, and turns what the user can mend into one line and exit code 2.
+#include <signal.h>
 #include <torch/version.h>
 
 #include <algorithm>
@@ -77,6 +78,7 @@ int run(const Arguments& arguments) {
 }  // namespace cohort::cli
 
 int main(int argc, char** argv) {
+  signal(SIGCHLD, SIG_DFL);  // ignored, the exit status of no program that we start would be known
   try {
     return cohort::cli::run({argv + 1, argv + argc});
   } catch (const cohort::UserError& error) {

@@ -19,11 +19,18 @@ namespace cohort {
 namespace {
 
 constexpr auto kGracePeriod = std::chrono::milliseconds(500);
+constexpr auto kTimeToExit = std::chrono::seconds(2), kTimeToDie = std::chrono::seconds(10);
 
 // The signals that programs send to their whole group must not end it early.
 constexpr const char* kWatch = "trap '' HUP INT TERM; read -r _; kill -KILL 0";
 
 std::vector<std::string> shell(const std::string& line) { return {"/bin/sh", "-c", line}; }
+
+// A path may hold blanks, at which the shell would cut it. It also runs scripts that name no interpreter.
+std::vector<std::string> single_word(const std::string& word) {
+  if (access(word.c_str(), X_OK) != 0) return shell(word);
+  return {"/bin/sh", "-c", "exec \"$0\"", word};
+}
 
 // A write to a program that is gone raises SIGPIPE, whose default ends us. It is held back and swallowed in
 // this thread alone, because the disposition belongs to the whole process.
@@ -65,7 +72,7 @@ ssize_t write_some(int file, std::string_view bytes) {
 }
 
 int reap(pid_t& pid) {
-  int status = 0;
+  int status = SIGKILL;  // where nobody can tell
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
   pid = -1;
@@ -79,8 +86,8 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command) {
   const OpenFile nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
   watcher_ = spawn(shell(kWatch), life.read_end, nowhere, 0);
   try {
-    pid_ =
-        spawn(command.size() == 1 ? shell(command[0]) : command, input.read_end, output.write_end, watcher_);
+    pid_ = spawn(command.size() == 1 ? single_word(command[0]) : command, input.read_end, output.write_end,
+                 watcher_);
     exit_ = OpenFile(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
     if (exit_.number() < 0) throw std::system_error(errno, std::generic_category(), "pidfd_open");
   } catch (const std::system_error&) {
@@ -97,18 +104,30 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command) {
 ChildProcess::~ChildProcess() {
   end_input();
   if (watcher_ < 0) return;
-  const Clock::time_point deadline = Clock::now() + kGracePeriod;
-  pollfd file{exit_.number(), POLLIN, 0};
-  while (poll(&file, 1, remaining_ms(deadline)) < 0 && errno == EINTR) {
-  }
+  ends_by(*last_moment_);
   kill_and_reap();
 }
 
-// The watcher stays unreaped until all are killed, so that the group can't be somebody else's.
+void ChildProcess::end_input() {
+  input_.close();
+  if (!last_moment_) last_moment_ = Clock::now() + kGracePeriod;
+}
+
+bool ChildProcess::ends_by(Clock::time_point deadline) const {
+  pollfd file{exit_.number(), POLLIN, 0};
+  int num_ready = 0;
+  while ((num_ready = poll(&file, 1, remaining_ms(deadline))) < 0 && errno == EINTR) {
+  }
+  return num_ready > 0;
+}
+
+// The watcher stays unreaped until all are killed, so that the group can't be somebody else's. A program that
+// hangs in the kernel is left to it: it is not waited for.
 int ChildProcess::kill_and_reap() {
   kill(-watcher_, SIGKILL);
   if (pid_ > 0) kill(pid_, SIGKILL);  // it may have left the group
-  const int status = pid_ > 0 ? reap(pid_) : 0;
+  const bool is_dead = exit_.number() < 0 || ends_by(Clock::now() + kTimeToDie);
+  const int status = pid_ > 0 && is_dead ? reap(pid_) : SIGKILL;
   reap(watcher_);
   return status;
 }
@@ -121,6 +140,8 @@ ChildProcess::Reply ChildProcess::fail(Status status, std::string text) {
 ChildProcess::Reply ChildProcess::fail_ended() {
   Reply reply{Status::kEnded, "the program was killed, or closed its input or output",
               num_unread() < num_sent_};
+  ends_by(Clock::now() +
+          kTimeToExit);  // most close their output as they end: the kill would hide their status
   const int status = kill_and_reap();
   if (WIFEXITED(status)) reply.text = str("the program ended with exit status ", WEXITSTATUS(status));
   if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)

@@ -30,10 +30,12 @@ class ChildProcess {
     bool was_heard = true;  ///< false where it ended before it read a byte of the request
   };
 
-  /// Starts a program with its arguments; a single word is a line for /bin/sh. Throws std::system_error.
+  /// Starts a program with its arguments; a single word is a line for /bin/sh, or the name of a file that can
+  /// be executed, which may hold blanks. Throws std::system_error.
   explicit ChildProcess(const std::vector<std::string>& command);
 
-  /// Ends its input, gives it half a second, kills what is left of its process group and reaps it.
+  /// Ends its input, gives it half a second from then on, kills what is left of its process group and reaps
+  /// it.
   ~ChildProcess();
 
   ChildProcess(const ChildProcess&) = delete;
@@ -46,23 +48,25 @@ class ChildProcess {
   /// good to destroy.
   Reply exchange(const std::string& line, Clock::time_point deadline, size_t max_bytes = 1 << 20);
 
-  /// Tells the program that no more lines come; several can then end at the same time.
-  void end_input() { input_.close(); }
+  /// Tells the program that no more lines come; its half second begins, at the same time for several.
+  void end_input();
 
  private:
   Reply fail(Status status, std::string text);
   Reply fail_ended();
   std::optional<Reply> receive(std::string& received, size_t max_bytes);
   size_t num_unread() const;
+  bool ends_by(Clock::time_point deadline) const;
   int kill_and_reap();
 
   pid_t watcher_ = -1;  // the leader of the group; both are -1 once reaped
   pid_t pid_ = -1;
-  OpenFile life_;        // what the watcher watches
-  OpenFile exit_;        // readable when the program has ended
-  OpenFile input_;       // write end of its standard input
-  OpenFile output_;      // read end of its standard output
-  size_t num_sent_ = 0;  // bytes of the present request
+  OpenFile life_;                                 // what the watcher watches
+  OpenFile exit_;                                 // readable when the program has ended
+  OpenFile input_;                                // write end of its standard input
+  OpenFile output_;                               // read end of its standard output
+  size_t num_sent_ = 0;                           // bytes of the present request
+  std::optional<Clock::time_point> last_moment_;  // once its input has ended
 };
 
 }  // namespace cohort

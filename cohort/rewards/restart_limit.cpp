@@ -13,10 +13,11 @@ constexpr auto kFirstDelay = std::chrono::milliseconds(10), kMaxDelay = std::chr
 
 }  // namespace
 
-std::chrono::milliseconds RestartLimit::delay() const {
+RestartLimit::Clock::time_point RestartLimit::next_start(Clock::time_point now) {
   std::lock_guard lock(mutex_);
-  if (num_deaths_ < 2) return {};
-  return std::min(kFirstDelay * (1 << std::min(num_deaths_ - 2, 8)), kMaxDelay);
+  if (num_deaths_ < 2) return last_start_ = now;
+  const auto delay = std::min(kFirstDelay * (1 << std::min(num_deaths_ - 2, 8)), kMaxDelay);
+  return last_start_ = std::max(now, last_start_ + delay);
 }
 
 std::optional<std::string> RestartLimit::refusal(Clock::time_point now) const {

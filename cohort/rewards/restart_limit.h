@@ -13,8 +13,9 @@ class RestartLimit {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// How long to wait before the next start: nothing after one death, then 10 ms that double up to 250 ms.
-  std::chrono::milliseconds delay() const;
+  /// The earliest moment for the next start, which is taken by whoever asks: at once until the second death,
+  /// then as long after the start before it as 10 ms that double with each death up to 250 ms.
+  Clock::time_point next_start(Clock::time_point now);
 
   /// Why the program is not to be started now, if so: it died four times in a row without reading a request,
   /// the last time less than ten seconds before `now`.
@@ -30,7 +31,7 @@ class RestartLimit {
   int num_deaths_ = 0;
   int num_unheard_ = 0;
   std::string reason_;  // of the last death without a request
-  Clock::time_point last_death_;
+  Clock::time_point last_death_, last_start_;
 };
 
 }  // namespace cohort

@@ -32,16 +32,18 @@ pid_t spawn(const std::vector<std::string>& words, const OpenFile& standard_inpu
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, standard_input.number(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, standard_output.number(), STDOUT_FILENO);
+  // Not all that libraries open is closed by itself.
+  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
 
-  // The program must not inherit a thread's blocked or a daemon's ignored signals.
+  // The program must not inherit a thread's blocked or a daemon's ignored signals: with SIGCHLD ignored it
+  // would take each failure of a program of its own for a success.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  sigset_t none, defaults;
+  sigset_t none, all;
   sigemptyset(&none);
-  sigemptyset(&defaults);
-  for (int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP}) sigaddset(&defaults, signal);
+  sigfillset(&all);
   posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setpgroup(&attributes, group);
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);

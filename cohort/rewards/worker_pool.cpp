@@ -30,7 +30,7 @@ Reply WorkerPool::ask_once(const std::string& request,
   const bool is_new = copy == nullptr;
   if (is_new) {
     if (const auto refusal = restarts_.refusal(Clock::now())) return {Status::kBroken, *refusal};
-    std::this_thread::sleep_for(restarts_.delay());
+    std::this_thread::sleep_until(restarts_.next_start(Clock::now()));
     try {
       copy = std::make_unique<ChildProcess>(command_);
     } catch (const std::system_error& error) {

@@ -13,16 +13,28 @@ const RestartLimit::Clock::time_point kStart{};
 TEST(RestartLimit, WaitsLongerWithEachDeathInARow) {
   RestartLimit limit;
   std::vector<int64_t> delays;
+  auto last = kStart;
   for (int i = 0; i < 20; ++i) {
-    delays.push_back(limit.delay().count());
-    limit.record_death(true, "", kStart);
+    const auto start = limit.next_start(last);
+    delays.push_back(std::chrono::duration_cast<milliseconds>(start - last).count());
+    limit.record_death(true, "", start);
+    last = start;
   }
   const std::vector<int64_t> first(delays.begin(), delays.begin() + 9);
   EXPECT_EQ(first, (std::vector<int64_t>{0, 0, 10, 20, 40, 80, 160, 250, 250}));
   EXPECT_EQ(delays.back(), 250);
-  EXPECT_EQ(limit.refusal(kStart), std::nullopt);
+  EXPECT_EQ(limit.refusal(last), std::nullopt);
+  EXPECT_EQ(limit.next_start(last + seconds(1)), last + seconds(1));  // long enough after the one before
   limit.record_answer();
-  EXPECT_EQ(limit.delay(), milliseconds(0));
+  EXPECT_EQ(limit.next_start(last), last);
+}
+
+// However many ask for a start at the same time, each gets one of its own.
+TEST(RestartLimit, StartsOfSeveralCopiesAreApart) {
+  RestartLimit limit;
+  for (int i = 0; i < 10; ++i) limit.record_death(true, "", kStart);
+  const auto now = kStart + seconds(5);
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(limit.next_start(now), now + i * milliseconds(250));
 }
 
 TEST(RestartLimit, RefusesWhatDiesBeforeItReads) {
