@@ -23,12 +23,10 @@ class HttpReward : public Reward {
   std::vector<RewardResult> score_batch(std::span<const RewardRow> rows) override {
     const std::string id = endpoint_.next_id();
     const Endpoint::Answer answer = endpoint_.post(id, batch_request(id, rows));
-    std::vector<RewardResult> results = answer.status == RewardStatus::kOk
-                                            ? read_batch_reply(answer.body, id, rows)
-                                            : fail_rows(rows, answer.status, answer.reason);
+    if (answer.status != RewardStatus::kOk) return fail_rows(rows, answer.status, answer.reason);
     // A reply may spell the key such that it shows only once the JSON is read.
-    for (RewardResult& result : results) result.detail = endpoint_.without_key(std::move(result.detail));
-    return results;
+    return read_batch_reply(answer.body, id, rows,
+                            [this](std::string text) { return endpoint_.without_key(std::move(text)); });
   }
 
  private:

@@ -112,6 +112,38 @@ TEST_F(BatchProtocol, WordsInTextsAreNoNumbers) {
   EXPECT_EQ(brief(results[2]), "-150 ok");
 }
 
+// Python's JSON of a text that was cut inside of a pair; a reader of JSON refuses it.
+TEST_F(BatchProtocol, HalfASurrogatePairCostsNothing) {
+  const std::vector<RewardResult> results =
+      read(R"({"id":"b7","rewards":[{"id":"0","score":1,"detail":"a\ud83d"},)"
+           R"({"id":"1","score":1,"detail":"\ude00b\ud83d\ud83d\ude00\ud83dc\\ud83d"},)"
+           R"({"id":"2","score":0.5,"detail":"\u00E4\n"}]})");
+  EXPECT_EQ(brief(results[0]), "1 ok");
+  EXPECT_EQ(results[0].detail, "a\xef\xbf\xbd");
+  EXPECT_EQ(results[1].detail,
+            "\xef\xbf\xbd"
+            "b\xef\xbf\xbd\xf0\x9f\x98\x80\xef\xbf\xbd"
+            R"(c\ud83d)");
+  EXPECT_EQ(results[2].detail, "\xc3\xa4\n");
+  expect_refused(R"({"id":"b7","rewards":[],"more":"\ud83)", "JSON");
+}
+
+// Cut first, a part of what is to be hidden would be left at the end.
+TEST_F(BatchProtocol, TextsAreCleanedBeforeTheyAreCut) {
+  const CleanText clean = [](std::string text) {
+    const size_t at = text.find("secret");
+    return at == std::string::npos ? text : text.replace(at, 6, "[key]");
+  };
+  const std::string x(497, 'x');
+  const std::string reply = R"({"id":"b7","rewards":[{"id":"0","score":1,"detail":")" + x +
+                            R"(\u0073ecret"},{"id":"1","error":")" + x +
+                            R"(\u0073ecret"},{"id":"2","score":["\u0073ecret"]}]})";
+  const std::vector<RewardResult> results = read_batch_reply(reply, "b7", rows_, clean);
+  EXPECT_EQ(results[0].detail, x + "[ke...");
+  EXPECT_EQ(results[1].detail, "rows.jsonl:2: " + x + "[ke...");
+  EXPECT_NE(results[2].detail.find("[key]"), std::string::npos) << results[2].detail;
+}
+
 TEST_F(BatchProtocol, ARowThatWasNotAskedForSpoilsAll) {
   const std::string all = R"({"id":"0","score":1},{"id":"1","score":1},{"id":"2","score":1})";
   for (const char* row :
