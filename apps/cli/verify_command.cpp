@@ -8,6 +8,7 @@
 #include "cohort/core/time_text.h"
 #include "cohort/reward_models/all_rewards.h"
 #include "cohort/rewards/explanation.h"
+#include "cohort/rewards/prompt_column.h"
 #include "cohort/rewards/reward_scorer.h"
 
 namespace cohort::cli {
@@ -49,17 +50,6 @@ struct Judged {
   Completion completion;
 };
 
-/// As in training, where a conversation reaches the rewards as text and as `prompt_messages`. Without a chat
-/// template the text is that of its last message.
-void read_prompt(const Json& value, Prompt& prompt) {
-  if (value.is_string()) prompt.text = value.get<std::string>();
-  if (!value.is_array()) return;
-  prompt.fields["prompt_messages"] = value;
-  if (value.empty() || !value.back().is_object()) return;
-  const auto content = value.back().find("content");
-  if (content != value.back().end() && content->is_string()) prompt.text = content->get<std::string>();
-}
-
 Judged read_row(const Json& row, const std::string& where) {
   if (row.contains("completion") == row.contains("messages"))
     throw FormatError(str(where, ": give either \"completion\" or \"messages\""));
@@ -70,12 +60,12 @@ Judged read_row(const Json& row, const std::string& where) {
   for (const auto& [key, value] : row.items()) {
     if (key == "completion") {
       judged.completion.text = read_text(value, "completion", where);
-      if (value.is_array() && !row.contains("prompt")) read_prompt(Json::array(), judged.prompt);
+      if (value.is_array() && !row.contains("prompt")) read_prompt_column(Json::array(), judged.prompt);
     } else if (key == "messages") {
       judged.completion.text = read_text(value, "messages", where);
-      if (value.is_array()) read_prompt(Json(value.begin(), value.end() - 1), judged.prompt);
+      if (value.is_array()) read_prompt_column(Json(value.begin(), value.end() - 1), judged.prompt);
     } else if (key == "prompt") {
-      read_prompt(value, judged.prompt);
+      read_prompt_column(value, judged.prompt);
     } else if (key == "completion_ids") {
       judged.completion.token_ids = read_ids(row, "completion_ids", where);
     } else {

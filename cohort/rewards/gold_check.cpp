@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cohort/rewards/prompt_column.h"
+
 namespace cohort {
 namespace {
 
@@ -26,6 +28,23 @@ std::vector<int64_t> chosen_places(const std::vector<RewardConfig>& rewards, con
                                  : str("there is no reward \"", name, "\""));
 }
 
+// The rewards to ask: those chosen, first, and those that they require. Others may need what is not there.
+std::vector<RewardConfig> asked_rewards(const std::vector<RewardConfig>& rewards,
+                                        const std::vector<int64_t>& chosen) {
+  std::vector<RewardConfig> asked;
+  for (const int64_t place : chosen) asked.push_back(rewards[place]);
+  for (size_t i = 0; i < asked.size(); ++i) {
+    asked[i].checks.clear();
+    const auto is_required = [required = asked[i].required](const RewardConfig& reward) {
+      return reward.name == required;
+    };
+    if (std::find_if(asked.begin(), asked.end(), is_required) != asked.end()) continue;
+    const auto found = std::find_if(rewards.begin(), rewards.end(), is_required);
+    if (found != rewards.end()) asked.push_back(*found);
+  }
+  return asked;
+}
+
 double full_score(const RewardConfig& config) { return std::min(1.0, config.clip_max.value_or(1.0)); }
 
 // A program by itself, as data sets have it, becomes the fenced block that the reward looks for.
@@ -46,13 +65,16 @@ std::optional<std::string> text_of(const Json& value) {
   return is_text ? std::optional(content->get<std::string>()) : std::nullopt;
 }
 
-Prompt prompt_of(const Json& columns, const std::string& where) {
+// Without a prompt of its own, what comes before the last message of a solution is the prompt.
+Prompt prompt_of(const Json& columns, const Json& solution, const std::string& where) {
   Prompt prompt;
   prompt.id = where;
   prompt.fields = columns;
-  if (const auto text = columns.find("prompt"); text != columns.end() && text->is_string()) {
-    prompt.text = text->get<std::string>();
+  if (const auto value = columns.find("prompt"); value != columns.end()) {
     prompt.fields.erase("prompt");
+    read_prompt_column(*value, prompt);
+  } else if (solution.is_array() && !solution.empty()) {
+    read_prompt_column(Json(solution.begin(), solution.end() - 1), prompt);
   }
   return prompt;
 }
@@ -69,20 +91,20 @@ Completion completion_of(const std::string& text, const GoldCheck::Tokenize& tok
 
 GoldCheck::GoldCheck(const std::vector<RewardConfig>& rewards, const std::string& name, std::string column,
                      std::ostream& faults, const RewardTypes& types)
-    : rewards_(rewards),
-      checked_(chosen_places(rewards, name)),
+    : rewards_(asked_rewards(rewards, chosen_places(rewards, name))),
+      num_checked_(std::ssize(chosen_places(rewards, name))),
       column_(std::move(column)),
       faults_(faults),
-      scorer_(rewards, types) {}
+      scorer_(rewards_, types) {}
 
-std::string GoldCheck::solution_of(const Json& columns, const std::string& where) const {
+const Json& GoldCheck::solution_of(const Json& columns, const std::string& where) const {
   const std::vector<std::string> names =
       column_.empty() ? std::vector<std::string>{"completion", "solution", "gold", "answer"}
                       : std::vector<std::string>{column_};
   for (const std::string& name : names) {
     const auto column = columns.find(name);
     if (column == columns.end() || column->is_null()) continue;
-    if (const auto text = text_of(*column)) return as_completion(*text, rewards_);
+    if (text_of(*column)) return *column;
     throw FormatError(str(where, ": column \"", name, "\" must be a text or a list of messages"));
   }
   throw FormatError(str(where, ": has no solution in column ",
@@ -94,9 +116,10 @@ void GoldCheck::submit(const Json& columns, const std::string& where, int64_t li
   constexpr size_t kWindow = 256;
   std::string fault;
   try {
-    const std::string solution = solution_of(columns, where);
-    const Prompt prompt = prompt_of(columns, where);
-    scorer_.submit(num_submitted_, 0, prompt, completion_of(solution, tokenize));
+    const Json& solution = solution_of(columns, where);
+    const Prompt prompt = prompt_of(columns, solution, where);
+    scorer_.submit(num_submitted_, 0, prompt,
+                   completion_of(as_completion(*text_of(solution), rewards_), tokenize));
     scorer_.submit(num_submitted_++, 1, prompt, completion_of("", tokenize));
   } catch (const FormatError& error) {
     fault = error.what();
@@ -129,7 +152,7 @@ void GoldCheck::judge(const Waiting& row, const RewardMatrix& results) {
     faults_ << "cohort: " << row.where << ": " << what << " scores " << score << " on "
             << results.names()[reward] << ": " << result.detail << "\n";
   };
-  for (const int64_t reward : checked_) {
+  for (int64_t reward = 0; reward < num_checked_; ++reward) {
     const RewardResult &solution = results.at(0, reward), &nothing = results.at(1, reward);
     if (solution.status == RewardStatus::kSkipped) continue;
     is_judged = true;
@@ -150,7 +173,8 @@ void GoldCheck::judge(const Waiting& row, const RewardMatrix& results) {
 
 std::vector<std::pair<std::string, std::string>> GoldCheck::report() const {
   std::string names;
-  for (const int64_t reward : checked_) names += (names.empty() ? "" : ", ") + rewards_[reward].name;
+  for (int64_t reward = 0; reward < num_checked_; ++reward)
+    names += (names.empty() ? "" : ", ") + rewards_[reward].name;
   std::vector<std::pair<std::string, std::string>> lines = {
       {"rewards checked", names},
       {"solutions", str(num_judged_ - num_skipped_, " scored; ", failed_.count(),

@@ -17,9 +17,10 @@ namespace cohort {
 class GoldCheck {
  public:
   /// Checks the reward called `name`, or where it is empty all of `rewards` that judge what is right: those
-  /// of form and length are left out. Column `column` holds the solutions; where it is empty the first of
-  /// completion, solution, gold and answer that a row has. What is wrong with the first rows that fail goes
-  /// to `faults`, a line each. Throws ConfigError where nothing is left to check.
+  /// of form and length are left out, and no other is made but those that a checked one requires. Column
+  /// `column` holds the solutions; where it is empty the first of completion, solution, gold and answer that
+  /// a row has. What is wrong with the first rows that fail goes to `faults`, a line each. Throws ConfigError
+  /// where nothing is left to check.
   GoldCheck(const std::vector<RewardConfig>& rewards, const std::string& name, std::string column,
             std::ostream& faults, const RewardTypes& types = builtin_rewards());
 
@@ -44,12 +45,12 @@ class GoldCheck {
     std::string fault;  ///< why it has no solution; empty for one that is being scored
   };
 
-  std::string solution_of(const Json& columns, const std::string& where) const;
+  const Json& solution_of(const Json& columns, const std::string& where) const;
   void judge_next();
   void judge(const Waiting& row, const RewardMatrix& results);
 
-  std::vector<RewardConfig> rewards_;
-  std::vector<int64_t> checked_;  // places in rewards_
+  std::vector<RewardConfig> rewards_;  // those that are checked, and then those that they require
+  int64_t num_checked_;
   std::string column_;
   std::ostream& faults_;
   RewardScorer scorer_;

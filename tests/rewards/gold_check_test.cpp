@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <mutex>
 #include <sstream>
 
 #include "cohort/rewards/explanation.h"
@@ -93,6 +94,77 @@ TEST(GoldCheck, RewardsOfFormAreLeftOut) {
   // A gate that fails the solution fails it here as in a run; a clipped score is full at its clip.
   EXPECT_TRUE(check(rows, {{.name = "string_check", .required = "format"}, {.name = "format"}}).has_failed);
   EXPECT_FALSE(check(rows, {{.name = "string_check", .clip_max = 0.5}}).has_failed);
+}
+
+/// Scores 1 and keeps the prompts that it was asked about, in no order.
+class Notebook : public Reward {
+ public:
+  Notebook(std::vector<Prompt>& seen, std::mutex& mutex) : seen_(seen), mutex_(mutex) {}
+
+  RewardResult score(const Prompt& prompt, const Completion& completion) override {
+    const std::lock_guard lock(mutex_);
+    if (!completion.text.empty()) seen_.push_back(prompt);
+    return {completion.text.empty() ? 0.0 : 1.0, RewardStatus::kOk, ""};
+  }
+
+ private:
+  std::vector<Prompt>& seen_;
+  std::mutex& mutex_;
+};
+
+TEST(GoldCheck, PromptsAreThoseOfTraining) {
+  std::vector<Prompt> seen;
+  std::mutex mutex;
+  RewardTypes types = builtin_rewards();
+  types.push_back(
+      {"notebook", "", "", [&](const RewardConfig&) { return std::make_unique<Notebook>(seen, mutex); }});
+  const Json user = {{"role", "user"}, {"content", "hi"}}, reply = {{"role", "assistant"}, {"content", "x"}};
+  const Json alone = Json::array({user}), both = Json::array({user, reply}), last = Json::array({reply});
+  const auto prompt_for = [&](const Json& row) {
+    std::ostringstream faults;
+    GoldCheck check({{.name = "notebook"}}, "", "", faults, types);
+    seen.clear();
+    check.submit(row, "rows:1", 1, {});
+    check.finish();
+    EXPECT_EQ(faults.str(), "");
+    return seen.at(0);
+  };
+  EXPECT_EQ(prompt_for({{"prompt", "hi"}, {"answer", "x"}}).text, "hi");
+  const Prompt prompt = prompt_for({{"prompt", alone}, {"answer", "x"}});
+  EXPECT_EQ(prompt.text, "hi");
+  EXPECT_EQ(prompt.fields, (Json{{"answer", "x"}, {"prompt_messages", alone}}));
+  EXPECT_EQ(prompt_for({{"completion", both}}).fields.at("prompt_messages"), alone);
+  EXPECT_EQ(prompt_for({{"completion", last}}).fields.at("prompt_messages"), Json::array());
+  EXPECT_EQ(prompt_for({{"prompt", alone}, {"completion", last}}).fields.at("prompt_messages"), alone);
+}
+
+// Others may need a server or a model that is not there.
+TEST(GoldCheck, OnlyWhatIsCheckedAndWhatThatRequiresIsMade) {
+  std::vector<std::string> made;
+  RewardTypes types = builtin_rewards();
+  types.push_back({"noted", "", "", [&](const RewardConfig& config) {
+                     made.push_back(config.name);
+                     return make_reward({.name = "string_check"});
+                   }});
+  const std::vector<RewardConfig> rewards = {
+      {.name = "unasked", .type = "noted", .weight = 0.0},
+      {.name = "gate", .type = "noted", .weight = 0.0},
+      {.name = "asked", .type = "noted", .required = "gate"},
+      {.name = "checker", .type = "noted", .weight = 0.0, .checks = "asked"},
+      {.name = "far", .type = "noted", .weight = 0.0, .required = "asked"}};
+  std::ostringstream faults;
+  const auto made_for = [&](const std::string& name) {
+    made.clear();
+    GoldCheck check(rewards, name, "", faults, types);
+    check.submit({{"answer", "a"}}, "rows:1", 1, {});
+    check.finish();
+    EXPECT_FALSE(check.has_failed()) << faults.str();
+    return made;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(made_for(""), (Names{"asked", "gate"}));
+  EXPECT_EQ(made_for("far"), (Names{"far", "asked", "gate"}));
+  EXPECT_EQ(made_for("checker"), (Names{"checker"}));
 }
 
 /// What `cohort verify --explain` prints for one completion.
