@@ -140,8 +140,8 @@ ChildProcess::Reply ChildProcess::fail(Status status, std::string text) {
 ChildProcess::Reply ChildProcess::fail_ended() {
   Reply reply{Status::kEnded, "the program was killed, or closed its input or output",
               num_unread() < num_sent_};
-  ends_by(Clock::now() +
-          kTimeToExit);  // most close their output as they end: the kill would hide their status
+  // Most close their output as they end: the kill would hide their status.
+  ends_by(Clock::now() + kTimeToExit);
   const int status = kill_and_reap();
   if (WIFEXITED(status)) reply.text = str("the program ended with exit status ", WEXITSTATUS(status));
   if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)

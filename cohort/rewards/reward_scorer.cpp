@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <system_error>
 
 #include "cohort/rewards/checker.h"
 #include "cohort/rewards/reward_weight.h"
@@ -73,13 +74,25 @@ RewardScorer::RewardScorer(const std::vector<RewardConfig>& configs, const Rewar
   }
   for (const RewardConfig& config : configs) required_.push_back(find_required(config, names_));
   find_checkers(configs);  // throws where they are none
-  for (size_t reward = 0; reward < rewards_.size(); ++reward) {
-    for (int64_t i = 0; i < rewards_[reward]->num_workers(); ++i)
-      workers_.emplace_back([this, reward] { work(reward); });
+  start_workers();
+}
+
+RewardScorer::~RewardScorer() { stop_workers(); }
+
+void RewardScorer::start_workers() {
+  try {
+    for (size_t reward = 0; reward < rewards_.size(); ++reward) {
+      for (int64_t i = 0; i < rewards_[reward]->num_workers(); ++i)
+        workers_.emplace_back([this, reward] { work(reward); });
+    }
+  } catch (const std::system_error& error) {
+    stop_workers();
+    throw ConfigError(str("no more than ", workers_.size(), " threads for rewards can be started here: ",
+                          error.what(), "; set `workers` of the [[reward]] tables lower"));
   }
 }
 
-RewardScorer::~RewardScorer() {
+void RewardScorer::stop_workers() {
   {
     std::lock_guard lock(mutex_);
     is_stopping_ = true;

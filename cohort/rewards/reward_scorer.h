@@ -28,8 +28,8 @@ struct RewardCall {
 /// more at a time than the reward takes. Any thread may call.
 class RewardScorer {
  public:
-  /// Throws ConfigError for no reward, two of one name, one that requires what is not there, or what
-  /// `make_reward` refuses.
+  /// Throws ConfigError for no reward, two of one name, one that requires what is not there, more workers
+  /// than can be started, or what `make_reward` refuses.
   explicit RewardScorer(const std::vector<RewardConfig>& configs,
                         const RewardTypes& types = builtin_rewards());
 
@@ -77,6 +77,8 @@ class RewardScorer {
     int64_t num_pending = 0;
   };
 
+  void start_workers();
+  void stop_workers();
   void work(size_t reward);
   std::vector<Sample*> take_share(size_t reward);
   bool applies(size_t reward, const Prompt& prompt) const;

@@ -164,6 +164,18 @@ TEST_F(EndpointTest, AServerThatComesBackIsFound) {
   EXPECT_EQ(endpoint.post("next", "{}").status, RewardStatus::kOk);
 }
 
+TEST_F(EndpointTest, AProbeThatThrowsIsAFailureAndNotTheLastOne) {
+  Endpoint endpoint = make({.retries = 2, .timeout = seconds_of(60)});
+  script({broken_reply()});
+  for (int row = 0; row < 10; ++row) endpoint.post(str("id-", row), "{}");
+  network_.answer = [](const HttpRequest&) -> HttpReply { throw std::bad_alloc(); };
+  network_.clock.pass(1.0);
+  EXPECT_THROW(endpoint.post("probe", "{}"), std::bad_alloc);
+  script({reply_of(200)});
+  network_.clock.pass(30.0);
+  EXPECT_EQ(endpoint.post("next probe", "{}").status, RewardStatus::kOk);
+}
+
 TEST_F(EndpointTest, RefusalsOfRequestsDoNotOpenTheBreaker) {
   Endpoint endpoint = make({.retries = 0});
   for (int64_t status : {400, 429}) {

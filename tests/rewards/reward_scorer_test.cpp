@@ -3,6 +3,8 @@
 #include "cohort/rewards/reward_scorer.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -264,6 +266,21 @@ TEST(RewardScorer, DropsWhatIsUnderWay) {
   for (int64_t sample = 0; sample < 100; ++sample)
     scorer.submit(0, sample, make_prompt({}), make_completion(""));
   // Leaving the scope waits for one call, not for a hundred; the test's time limit would tell.
+}
+
+// Each thread needs room for its stack.
+TEST(RewardScorer, MoreWorkersThanTheMachineAllowsAreRefused) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the sanitizer itself needs the address space";
+#endif
+  const auto construct = [] {
+    const rlimit room{size_t{2} << 30, RLIM_INFINITY};
+    setrlimit(RLIMIT_AS, &room);
+    const std::string message = message_of<ConfigError>(
+        [] { RewardScorer({{.name = "mine", .type = "command", .command = {"true"}, .workers = 100000}}); });
+    _exit(message.find("`workers`") != std::string::npos ? 0 : 1);
+  };
+  EXPECT_EXIT(construct(), testing::ExitedWithCode(0), "");
 }
 
 TEST(RewardScorer, RefusesBadRecipesAndMisuse) {

@@ -85,13 +85,24 @@ Endpoint::Attempt Endpoint::attempt(const HttpRequest& request, int64_t tokens,
   const Clock::TimePoint began = clock_.now();
   if (!deadline) deadline = began + settings_.timeout;
   if (!breaker_.admit(began)) return {{}, is_down};
-  HttpReply reply = transport_->post(request, *deadline - began);
+  return {post_once(request, *deadline - began, began), std::nullopt};
+}
+
+/// Tells the breaker in any case: it waits for nothing else once it has let a probe out.
+HttpReply Endpoint::post_once(const HttpRequest& request, Clock::Duration timeout, Clock::TimePoint began) {
+  HttpReply reply;
+  try {
+    reply = transport_->post(request, timeout);
+  } catch (...) {
+    breaker_.failed(began, clock_.now());
+    throw;
+  }
   if (is_server_down(reply)) {
     breaker_.failed(began, clock_.now());
   } else {
     breaker_.succeeded();
   }
-  return {std::move(reply), std::nullopt};
+  return reply;
 }
 
 void Endpoint::record(HttpReply reply, Answer& answer) const {

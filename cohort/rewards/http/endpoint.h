@@ -52,6 +52,7 @@ class Endpoint {
 
   Attempt attempt(const HttpRequest& request, int64_t tokens, std::optional<Clock::TimePoint>& deadline,
                   Answer& answer);
+  HttpReply post_once(const HttpRequest& request, Clock::Duration timeout, Clock::TimePoint began);
   void record(HttpReply reply, Answer& answer) const;
   HttpRequest make_request(const std::string& idempotency_key, const std::string& json) const;
 
