@@ -4,6 +4,7 @@
 #include <linux/capability.h>
 #include <linux/close_range.h>
 #include <linux/securebits.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -47,13 +48,20 @@ void set_limit(__rlimit_resource resource, int64_t soft, int64_t hard) {
   check(setrlimit(resource, &limit), "setrlimit");
 }
 
+int64_t num_cores() {
+  cpu_set_t cores;
+  constexpr int64_t kMany = CPU_SETSIZE;  // more than a set holds
+  return sched_getaffinity(0, sizeof(cores), &cores) == 0 ? CPU_COUNT(&cores) : kMany;
+}
+
 void set_limits(const Cell& cell, const SandboxLimits& limits) {
   if (cell.layers.has(Layer::kProcesses)) {
     const int64_t count = limits.num_processes + 1;  // process 1 belongs to the same user
     set_limit(RLIMIT_NPROC, count, count);
   }
   if (!cell.layers.has(Layer::kLimits)) return;
-  const int64_t cpu_s = limits.wall_ms / 1000 + 2;
+  // Threads of one process share it: on several cores they use more than the wall time.
+  const int64_t cpu_s = (limits.wall_ms / 1000 + 2) * num_cores();
   set_limit(RLIMIT_CPU, cpu_s, cpu_s);
   set_limit(RLIMIT_AS, address_space(cell, limits), address_space(cell, limits));
   set_limit(RLIMIT_FSIZE, limits.file_bytes, limits.file_bytes);

@@ -12,7 +12,7 @@ namespace cohort {
 struct Bait {
   pid_t launcher = 0;
   uint16_t port = 0;       ///< of a listener on the machine's loopback
-  int message_queue = -1;  ///< that everybody may look at
+  int message_queue = -1;  ///< of the launcher's, that everybody may look at
   int landlock_version = 0;
   std::vector<std::string> runtime;  ///< the paths that jobs should see
 };

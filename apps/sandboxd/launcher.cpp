@@ -64,6 +64,18 @@ void enter_user_namespace(int machine_proc, uid_t inner_user, gid_t inner_group)
   }
 }
 
+// The control group bounds the launcher together with the job: what the job gets from us and gives us is not
+// the program's. We hold its input, its files, its output, which doubles as it grows, and its result; its
+// files lie in its own file system a second time.
+int64_t memory_bound(const SandboxJob& job) {
+  constexpr int64_t kMebibyte = 1 << 20, kPerFile = 8 << 10;
+  int64_t held = static_cast<int64_t>(job.input.size()) + 2 * job.limits.output_bytes;
+  for (const SandboxFile& file : job.files) held += 2 * static_cast<int64_t>(file.bytes.size()) + kPerFile;
+  if (!job.result_file.empty()) held += job.limits.file_bytes;
+  // Whole ones: most jobs then have the same bound, which need not be written again.
+  return job.limits.memory_bytes + (held / kMebibyte + 1) * kMebibyte;
+}
+
 }  // namespace
 
 LayerFailure::LayerFailure(Layer failed, const std::string& what)
@@ -106,6 +118,8 @@ void Launcher::enter_namespaces() {
     cell_.outer_group = getegid() == 0 ? kInnerUser : getegid();
     enter_user_namespace(machine_proc_.get(), cell_.outer_user, cell_.outer_group);
   }
+  // For the self-test's own queue, which then ends with us, however we end. Each job has another one.
+  if (unshare(CLONE_NEWIPC) != 0) give_up(Layer::kIpc);
   if (unshare(CLONE_NEWNS) != 0) throw LayerFailure(Layer::kFiles, "mount namespaces (unshare)");
   struct {
     Layer layer;
@@ -118,6 +132,11 @@ void Launcher::enter_namespaces() {
   if (cell_.layers.has(Layer::kHostname)) {
     check(sethostname(kHostname, std::char_traits<char>::length(kHostname)), "sethostname");
   }
+}
+
+void Launcher::make_room(uint64_t message_bytes) {
+  const auto copies = static_cast<int64_t>(2 * message_bytes);  // as a message and as a job
+  if (group_ && !group_->raise_memory(copies)) throw_errno("raise the memory of the control group");
 }
 
 SandboxOutcome Launcher::run(const SandboxJob& job) {
@@ -139,7 +158,7 @@ SandboxOutcome Launcher::run_in(const Cell& cell, const SandboxJob& job, const E
   constexpr int64_t kNoBound = 1 << 15;
   const bool counts = cell.layers.has(Layer::kProcesses);
   try {
-    if (group_ && !group_->set_limits(job.limits.memory_bytes, counts ? job.limits.num_processes : kNoBound))
+    if (group_ && !group_->set_limits(memory_bound(job), counts ? job.limits.num_processes : kNoBound))
       throw_errno("set the limits of the control group");
     const int64_t num_kills = group_ ? group_->num_kills() : 0;
     RunningJob running(job, control_);

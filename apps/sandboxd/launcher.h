@@ -30,6 +30,10 @@ class Launcher {
   /// socket to the trainer, or -1. Throws std::system_error when that leaves no sandbox at all.
   Launcher(const LauncherOptions& options, int control);
 
+  /// For a message of so many bytes, while no job runs: it must not count as what a job uses. Throws
+  /// std::system_error.
+  void make_room(uint64_t message_bytes);
+
   /// Runs one job. A failure of the sandbox is an outcome, too.
   SandboxOutcome run(const SandboxJob& job);
 

@@ -1,6 +1,7 @@
 // cohort-sandboxd: runs programs that nobody trusts, for one trainer at the other end of a socket on standard
 // input. It is started by the code reward; by hand, `cohort-sandboxd --self-test` says what holds here.
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sys/socket.h>
 
@@ -69,11 +70,12 @@ bool send_message(int control, const std::string& message) {
 }
 
 // Nothing at the end of the socket, or for what is no message.
-std::optional<SandboxJob> receive_job(int control) {
+std::optional<SandboxJob> receive_job(int control, Launcher& launcher) {
   std::string header(kSandboxHeaderBytes, '\0');
   if (!read_all(control, header.data(), header.size())) return std::nullopt;
   const std::optional<uint64_t> size = read_sandbox_header(header);
   if (!size) return std::nullopt;
+  launcher.make_room(*size);
   std::string message(*size, '\0');
   if (!read_all(control, message.data(), message.size())) return std::nullopt;
   return decode_job(message);
@@ -122,7 +124,7 @@ int serve(const Arguments& arguments) {
   const UniqueFile control = take_control();
   const Start started = start(arguments, control.get());
   if (!send_message(control.get(), encode(started.greeting)) || !started.greeting.is_accepted) return 1;
-  while (std::optional<SandboxJob> job = receive_job(control.get())) {
+  while (std::optional<SandboxJob> job = receive_job(control.get(), *started.launcher)) {
     const SandboxOutcome outcome = started.launcher->run(*job);
     if (started.launcher->has_lost_trainer() || !send_message(control.get(), encode(outcome))) return 0;
   }
@@ -149,6 +151,8 @@ int main(int argc, char** argv) {
     // A program that closes its input must not end us, and who started us may not care about its children.
     signal(SIGPIPE, SIG_IGN);
     signal(SIGCHLD, SIG_DFL);
+    // The bytes of a message go back at once: kept, they would count against the next job's program.
+    mallopt(M_MMAP_THRESHOLD, 128 << 10);
     return arguments->is_self_test ? cohort::print_self_test(*arguments) : cohort::serve(*arguments);
   } catch (const std::exception& error) {
     std::cerr << "cohort-sandboxd: " << error.what() << "\n";

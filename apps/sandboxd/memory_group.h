@@ -27,6 +27,11 @@ class MemoryGroup {
   /// Bounds what jobs use; whether that worked.
   bool set_limits(int64_t memory_bytes, int64_t num_processes);
 
+  /// Raises the bound to `memory_bytes` where it is lower; whether that worked.
+  bool raise_memory(int64_t memory_bytes) {
+    return memory_bytes <= memory_bytes_ || set_limits(memory_bytes, num_processes_);
+  }
+
   /// How often the kernel has killed for want of memory.
   int64_t num_kills() const;
 

@@ -248,8 +248,10 @@ SandboxOutcome RunningJob::take_outcome(bool was_short_of_memory) {
     outcome.code = SIGKILL;
   } else {
     outcome.failure = "the first process of the job ended without a report";
+    if (was_short_of_memory) outcome.failure += ", for want of memory";
   }
-  if (was_short_of_memory) outcome.cause = SandboxCause::kMemory;
+  // Before the program has started, it is not the program that took it.
+  if (was_short_of_memory && has_started_) outcome.cause = SandboxCause::kMemory;
   if (is_killed_ && kill_cause_ != SandboxCause::kFailure) outcome.cause = kill_cause_;
   outcome.cpu_us = cpu_us_;
   outcome.output = std::move(output_text_);

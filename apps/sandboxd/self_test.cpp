@@ -1,6 +1,7 @@
 #include "apps/sandboxd/self_test.h"
 
 #include <netinet/in.h>
+#include <sys/ipc.h>
 #include <sys/msg.h>
 #include <sys/socket.h>
 
@@ -34,6 +35,20 @@ UniqueFile listen_on_loopback(uint16_t& port) {
   return listener;
 }
 
+/// A queue that everybody in the launcher's own namespace may look at.
+class BaitQueue {
+ public:
+  BaitQueue() : id_(check(msgget(IPC_PRIVATE, 0666), "msgget")) {}
+  ~BaitQueue() { msgctl(id_, IPC_RMID, nullptr); }
+  BaitQueue(const BaitQueue&) = delete;
+  BaitQueue& operator=(const BaitQueue&) = delete;
+
+  int id() const { return id_; }
+
+ private:
+  int id_;
+};
+
 void run_harmless_job(Launcher& launcher) {
   const SandboxOutcome outcome = launcher.try_escape(escape_job({}), [] { return 0; }, {});
   if (outcome.cause == SandboxCause::kFailure)
@@ -49,17 +64,17 @@ BaitBox::BaitBox(const std::vector<std::string>& runtime) {
   bait_.landlock_version = landlock_version();
   bait_.runtime = tidy_paths(runtime);
   listener_ = listen_on_loopback(bait_.port);
-  bait_.message_queue = check(msgget(IPC_PRIVATE, 0666), "msgget");
 }
-
-BaitBox::~BaitBox() { msgctl(bait_.message_queue, IPC_RMID, nullptr); }
 
 LayerSet run_self_test(Launcher& launcher, const BaitBox& box) {
   run_harmless_job(launcher);
   LayerSet missing = launcher.missing();
+  const BaitQueue queue;
+  Bait bait = box.bait();
+  bait.message_queue = queue.id();
   // Without this layer, what the other attempts start would outlive them.
   const bool is_loose = !launcher.cell().layers.has(Layer::kPids);
-  for (const EscapeAttempt& attempt : escape_attempts(box.bait())) {
+  for (const EscapeAttempt& attempt : escape_attempts(bait)) {
     if (missing.has(attempt.layer) || (is_loose && attempt.layer != Layer::kPids)) continue;
     const SandboxOutcome outcome =
         launcher.try_escape(escape_job(attempt.limits), attempt.escape, attempt.off);

@@ -12,9 +12,6 @@ namespace cohort {
 class BaitBox {
  public:
   explicit BaitBox(const std::vector<std::string>& runtime);
-  ~BaitBox();
-  BaitBox(const BaitBox&) = delete;
-  BaitBox& operator=(const BaitBox&) = delete;
 
   const Bait& bait() const { return bait_; }
 

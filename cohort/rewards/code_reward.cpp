@@ -188,15 +188,24 @@ class CodeReward : public Reward {
     return sandbox_.run(job);
   }
 
+  // What is right may be printed, and a wrong answer may be as long again.
+  SandboxLimits test_limits(const CodeTest& test) const {
+    SandboxLimits limits = limits_;
+    const size_t expected = test.kind == CodeTest::Kind::kOutput  ? 2 * test.expected_output.size()
+                            : test.kind == CodeTest::Kind::kValue ? max_encoded_bytes(test.expected)
+                                                                  : 0;
+    limits.output_bytes += static_cast<int64_t>(expected);
+    return limits;
+  }
+
   SandboxJob make_job(const SandboxFile& program, const CodeTest& test) const {
     SandboxJob job;
     job.environment = language_.environment;
     job.files = {program};
-    job.limits = limits_;
+    job.limits = test_limits(test);
     std::string source = program.name;
     if (test.kind == CodeTest::Kind::kOutput) {
       job.input = test.input;
-      job.limits.output_bytes += static_cast<int64_t>(2 * test.expected_output.size());
     } else {
       job.files.push_back({"call.json", test.call});
     }
@@ -222,7 +231,7 @@ class CodeReward : public Reward {
   }
 
   std::string find_fault(const CodeTest& test, const SandboxOutcome& outcome) const {
-    std::string fault = find_end_fault(outcome, limits_);
+    std::string fault = find_end_fault(outcome, test_limits(test));
     if (!fault.empty()) return fault;
     return test.kind == CodeTest::Kind::kOutput ? find_output_fault(test, outcome.output)
                                                 : find_value_fault(test, outcome.output);

@@ -78,6 +78,11 @@ std::unique_ptr<SandboxProcess> Sandbox::start_process() {
     throw ConfigError(str("the sandbox holds at level ", greeting->level, " only:\n", greeting->explanation,
                           "\nA run may start without a layer when `waive_layers` names it"));
   }
+  // One that is started later, in place of one that died, must hold what the first ones do.
+  if (!level_.empty() && (greeting->level != level_ || greeting->limits_memory != limits_memory_)) {
+    throw ConfigError(str("the sandbox holds at level ", greeting->level, " now, and held at ", level_,
+                          " when the run began"));
+  }
   level_ = greeting->level;
   limits_memory_ = greeting->limits_memory;
   return process;

@@ -16,13 +16,14 @@ namespace cohort {
 namespace {
 
 constexpr timeval kSendTimeout{10, 0};
-constexpr auto kTimeToEnd = std::chrono::seconds(2);
+constexpr auto kTimeToEnd = std::chrono::seconds(2), kTimeToDie = std::chrono::seconds(10);
 
 // The program gets an empty environment: no secret of ours can pass on.
 pid_t spawn(const std::string& program, const std::vector<std::string>& arguments, int input) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none, all;
@@ -66,14 +67,11 @@ SandboxProcess::SandboxProcess(const std::filesystem::path& program,
 
 SandboxProcess::~SandboxProcess() {
   close(socket_);
-  const Clock::time_point deadline = Clock::now() + kTimeToEnd;
+  const Clock::time_point end = Clock::now() + kTimeToEnd, last = end + kTimeToDie;
   while (waitpid(pid_, nullptr, WNOHANG) == 0) {
-    if (Clock::now() > deadline) {
-      kill();
-      while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-      }
-      return;
-    }
+    const Clock::time_point now = Clock::now();
+    if (now > last) return;  // it hangs in the kernel
+    if (now > end) kill();
     poll(nullptr, 0, 1);
   }
 }

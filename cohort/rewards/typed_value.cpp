@@ -216,6 +216,14 @@ std::optional<TypedValue> read_typed_value(std::string_view bytes) {
   return json.is_discarded() ? std::nullopt : read_node(json);
 }
 
+size_t max_encoded_bytes(const TypedValue& value) {
+  constexpr size_t kAround = 80;  // the tag, the separator, and two floats, which a complex number has
+  constexpr size_t kPerByte = 6;  // as \u0000
+  size_t bytes = kAround + kPerByte * value.text.size();
+  for (const TypedValue& item : value.items) bytes += max_encoded_bytes(item);
+  return bytes;
+}
+
 TypedValue from_json(const Json& json) {
   if (json.is_boolean()) return TypedValue::of_bool(json.get<bool>());
   if (json.is_number_integer()) return TypedValue::of_int(json.dump());

@@ -45,6 +45,10 @@ constexpr int kMaxTypedDepth = 100;
 /// Reads what the call driver wrote; nothing for other bytes, and for values nested too deeply.
 std::optional<TypedValue> read_typed_value(std::string_view bytes);
 
+/// How many bytes the call driver may write at most for a value that equals `value`, up to the blanks and the
+/// digits that a tolerance leaves open.
+size_t max_encoded_bytes(const TypedValue& value);
+
 /// What a test's JSON says: arrays are lists or tuples, {"$float": "nan"} is a float and {"$int": "10"} an
 /// integer. Throws FormatError where these hold no number.
 TypedValue from_json(const Json& json);

@@ -130,6 +130,48 @@ TEST(CodeReward, LongIntegersAndHalfPairsArriveAsTheyAre) {
   EXPECT_NE(half.detail.find("surrogate"), std::string::npos) << half.detail;
 }
 
+// The driver writes each item as {"i": "12345"}, and each of these letters as \u00e4.
+TEST(CodeReward, ALargeRightValueIsRight) {
+  const auto reward =
+      make_reward({.name = "code", .timeout_s = 60.0, .workers = 1, .waive_layers = waived_layers()});
+  const auto score = [&](const std::string& body, const Json& expected) {
+    const Json tests = {{{"call", "f"}, {"expected", expected}}};
+    return reward->score(make_prompt({{"tests", tests}}),
+                         make_completion("```python\ndef f(): return " + body + "\n```"));
+  };
+  Json numbers = Json::array();
+  for (int i = 0; i < 100000; ++i) numbers.push_back(i);
+  for (const char* body : {"list(range(100000))", "[float(i) for i in range(100000)]"}) {
+    const RewardResult result = score(body, numbers);
+    EXPECT_EQ(brief(result), "1 ok") << result.detail;
+  }
+  std::string letters;
+  for (int i = 0; i < 300000; ++i) letters += "\xc3\xa4";
+  const RewardResult result = score("'\xc3\xa4' * 300000", letters);
+  EXPECT_EQ(brief(result), "1 ok") << result.detail;
+  EXPECT_EQ(brief(score("[1] * 1000000", 1)), "0 ok");
+}
+
+// Its tests' inputs and its compiled self are not what a program uses.
+TEST(CodeReward, WhatATestBringsAlongIsNotTheProgramsMemory) {
+  if (!is_full()) GTEST_SKIP() << "needs control groups";
+  const auto python = make_reward({.name = "code", .timeout_s = 20.0, .memory_mb = 64, .workers = 1});
+  const Json tests = {{{"stdin", std::string(48 << 20, 'x')}, {"stdout", "1"}}};
+  const RewardResult unread = python->score(
+      make_prompt({{"tests", tests}}), make_completion("```python\nx = b'1' * (40 << 20)\nprint(1)\n```"));
+  EXPECT_EQ(brief(unread), "1 ok") << unread.detail;
+  const RewardResult large = python->score(
+      make_prompt({{"tests", tests}}), make_completion("```python\nx = b'1' * (80 << 20)\nprint(1)\n```"));
+  EXPECT_EQ(large.detail, "0 of 1 tests passed; test 1: more than 64 MiB of memory");
+  const auto c =
+      make_reward({.name = "code", .timeout_s = 20.0, .language = "c", .memory_mb = 16, .workers = 1});
+  const Json nothing = {{{"stdin", ""}, {"stdout", "1"}}};
+  const RewardResult program = c->score(
+      make_prompt({{"tests", nothing}}),
+      make_completion("```c\n#include <stdio.h>\nchar a[15 << 20] = {1};\nint main() { puts(\"1\"); }\n```"));
+  EXPECT_EQ(brief(program), "1 ok") << program.detail;
+}
+
 TEST(CodeReward, RefusesSettings) {
   EXPECT_THROW(make_reward({.name = "code", .timeout_s = 0.0}), ConfigError);
   EXPECT_THROW(make_reward({.name = "code", .memory_mb = 1}), ConfigError);

@@ -124,6 +124,27 @@ TEST_F(SandboxJobs, RefusesJobsThatNoTrainerSends) {
   EXPECT_EQ(brief(sandbox_->run(job)), "failure");
 }
 
+// Several threads use more processor time than wall time.
+TEST_F(SandboxJobs, ProcessorTimeIsThatOfAllCores) {
+  SandboxJob job = python_job(
+      "import os, resource\n"
+      "print(resource.getrlimit(resource.RLIMIT_CPU)[0] >= 7 * len(os.sched_getaffinity(0)))");
+  job.limits.wall_ms = 7000;
+  EXPECT_EQ(run(job).output, "True\n");
+}
+
+// A limit so low that the launcher itself, which holds the input, would not have room.
+TEST_F(SandboxJobs, ALargeInputNeedsNoMemoryOfTheProgram) {
+  SandboxJob job = python_job("print(1)");
+  job.limits.wall_ms = 20000;
+  job.limits.memory_bytes = 20 << 20;
+  if (!is_full()) job.limits.memory_bytes = 128 << 20;
+  job.input = std::string(15 << 20, 'x');
+  const pid_t launcher = sandbox_->worker_pids().at(0);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(run(job).output, "1\n");
+  EXPECT_EQ(sandbox_->worker_pids().at(0), launcher);
+}
+
 TEST_F(SandboxJobs, AFileIsHandedBack) {
   SandboxJob job = python_job("open('result', 'wb').write(b'\\0' * 100000 + b'end')");
   job.result_file = "result";
@@ -222,6 +243,30 @@ TEST(SandboxStart, AnswersThatAreNoneAreFailuresAfterThreeAttempts) {
     EXPECT_EQ(brief(sandbox.run(job)), "failure");
     EXPECT_EQ(read_text(folder.path() / "starts"), "start\nstart\nstart\n");
   }
+}
+
+// One that takes the place of another must hold what that one held.
+TEST(SandboxStart, AWorkerAtAnotherLevelFailsTheJob) {
+  const TemporaryDirectory folder;
+  SandboxOptions options = sandbox_options();
+  options.answer_timeout_s = 0.2;
+  options.program = make_impostor(folder.path(), sandbox_header(3) + "abc");
+  const auto greet_at = [&](const std::string& level) {
+    SandboxGreeting accepted;
+    accepted.is_accepted = true;
+    accepted.level = level;
+    const std::string greeting = encode(accepted);
+    write_text(folder.path() / "greeting", sandbox_header(greeting.size()) + greeting);
+  };
+  greet_at("FULL");
+  Sandbox sandbox(options);
+  greet_at("PARTIAL(memory)");
+  SandboxJob job = python_job("print(1)");
+  job.limits.wall_ms = 100;
+  const SandboxOutcome outcome = sandbox.run(job);
+  EXPECT_EQ(brief(outcome), "failure");
+  EXPECT_EQ(outcome.failure,
+            "the sandbox holds at level PARTIAL(memory) now, and held at FULL when the run began");
 }
 
 // What a machine has: processes, mounts, control groups, files in the usual places.
