@@ -1,5 +1,4 @@
 // The command reward: what a program is asked, when it is started, and every way in which it can misbehave.
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -8,7 +7,6 @@
 #include <cerrno>
 
 #include "cohort/rewards/batch_protocol.h"
-#include "cohort/rewards/spawn.h"
 #include "tests/rewards/programs.h"
 #include "tests/rewards/test_rows.h"
 
@@ -320,45 +318,11 @@ TEST_F(CommandReward, InheritsNoFilesOfOurs) {
   EXPECT_EQ(program->notes("end").size(), 1u);
 }
 
-TEST_F(CommandReward, InheritsNoFileThatALibraryLeftOpen) {
-  const OpenFile open_file(open("/dev/null", O_RDONLY));  // without O_CLOEXEC, as some do
-  start_python("def score(row): return float(os.path.exists('/proc/self/fd/' + row['completion']))");
-  EXPECT_EQ(brief(ask(str(open_file.number()))), "0 ok");
-  EXPECT_EQ(brief(ask("2")), "1 ok");
-}
-
-// A program that inherits SIGCHLD ignored gets 0 for the exit status of each program of its own.
-TEST_F(CommandReward, SignalsAreAsByDefaultThere) {
-  for (const int number : {SIGCHLD, SIGUSR1}) ASSERT_NE(signal(number, SIG_IGN), SIG_ERR);
-  start_python(R"(
-def score(row):
-    if row["completion"] == "ignored": return float(signal.getsignal(signal.SIGUSR1) == signal.SIG_IGN)
-    return subprocess.run(["false"]).returncode
-)");
-  EXPECT_EQ(brief(ask("status")), "1 ok");
-  EXPECT_EQ(brief(ask("ignored")), "0 ok");
-  for (const int number : {SIGCHLD, SIGUSR1}) signal(number, SIG_DFL);
-}
-
 // The end of its output is seen before its own.
 TEST_F(CommandReward, AProgramThatEndsSlowlyTellsItsStatus) {
   start_python("def answer(request):\n  os.close(1)\n  time.sleep(0.05)\n  os._exit(7)");
   const RewardResult result = ask();
   EXPECT_NE(result.detail.find("exit status 7"), std::string::npos) << result.detail;
-}
-
-TEST_F(CommandReward, TheNameOfAProgramMayHoldBlanks) {
-  const TemporaryDirectory folder;
-  const std::filesystem::path program = folder.path() / "a folder" / "$(name) 'x'";
-  std::filesystem::create_directory(program.parent_path());
-  const std::string answer = R"(read -r line; echo '{"id":"b0","rewards":[{"id":"0","score":3}]}')";
-  for (const char* begin : {"#!/bin/sh\n", ""}) {
-    write_text(program, begin + answer + "\n");
-    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
-    start({program.string()});
-    const RewardResult result = ask();
-    EXPECT_EQ(brief(result), "3 ok") << result.detail;
-  }
 }
 
 }  // namespace
