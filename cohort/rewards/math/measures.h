@@ -17,13 +17,13 @@ struct Measure {
   void drop_radians() { dimension.erase("radian"); }
 };
 
-/// The unit that an expression's product ends in; none where no unit is written.
+/// The unit of an expression's value; none where no unit is written.
 Measure find_measure(const Item& item);
 
 /// The units of a sum of measures in different ones, such as 3 hours 20 minutes; empty for others.
 std::vector<std::string> find_summed_units(const Item& item);
 
-/// Does such a sum stand anywhere in the expression?
+/// Does such a sum, or one of measures and plain numbers, stand anywhere in the expression?
 bool has_summed_units(const Item& item);
 
 /// The sum against a value without a unit, which may be meant in any of the sum's units: 200 or 3 1/3.
