@@ -45,6 +45,8 @@ constexpr Alias kAliases[] = {
     {"bmod", CommandKind::kStructure, "pmod"},
     {"overrightarrow", CommandKind::kStructure, "vec"},
     {"textdollar", CommandKind::kStructure, "$"},
+    {"surd", CommandKind::kStructure, "sqrt"},
+    {"Bbb", CommandKind::kStructure, "mathbb"},
     {"fbox", CommandKind::kFont, "boxed"},
     {"times", CommandKind::kPunctuation, "times"},
     {"cdot", CommandKind::kPunctuation, "*"},
@@ -53,9 +55,11 @@ constexpr Alias kAliases[] = {
     {"le", CommandKind::kPunctuation, "<="},
     {"leq", CommandKind::kPunctuation, "<="},
     {"leqslant", CommandKind::kPunctuation, "<="},
+    {"leqq", CommandKind::kPunctuation, "<="},
     {"ge", CommandKind::kPunctuation, ">="},
     {"geq", CommandKind::kPunctuation, ">="},
     {"geqslant", CommandKind::kPunctuation, ">="},
+    {"geqq", CommandKind::kPunctuation, ">="},
     {"ne", CommandKind::kPunctuation, "!="},
     {"neq", CommandKind::kPunctuation, "!="},
     {"lt", CommandKind::kPunctuation, "<"},
@@ -118,7 +122,7 @@ Table make_commands() {
       ", ; : ! quad qquad left right big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr middle "
       "displaystyle textstyle scriptstyle limits nolimits rm bf it thinspace large Large LARGE huge Huge "
       "small "
-      "normalsize checkmark blacksquare square");
+      "normalsize checkmark blacksquare square therefore");
   add_names(table, CommandKind::kText,
             "text textbf textit textrm textsf texttt textnormal mbox hbox mathrm operatorname");
   add_names(table, CommandKind::kFont,
@@ -189,7 +193,7 @@ constexpr Sign kSigns[] = {
     {"⁶", "^{6}"},        {"⁷", "^{7}"},        {"⁸", "^{8}"},        {"⁹", "^{9}"},
     {"⁻", "^{-}"},        {"₀", "_{0}"},        {"₁", "_{1}"},        {"₂", "_{2}"},
     {"₃", "_{3}"},        {"₄", "_{4}"},        {"ℤ", "\\mathbb{Z}"}, {"ℕ", "\\mathbb{N}"},
-    {"ℚ", "\\mathbb{Q}"},
+    {"ℚ", "\\mathbb{Q}"}, {"µ", "\\mu "},       {"Ω", "\\Omega "},    {"\u2126", "\\Omega "},
 };
 
 std::optional<Command> find_in(const Table& table, std::string_view name) {

@@ -191,6 +191,7 @@ std::optional<char> find_choice(std::string_view text) {
   take_choice_word(plain);
   if (plain.size() > 1 && plain[0] == '(') plain.remove_prefix(1);
   if (plain.empty() || plain[0] < 'A' || plain[0] > 'Z') return std::nullopt;
+  if (trim(text) == "\\mathbf{R}" || trim(text) == "\\mathbf{Z}") return std::nullopt;  // number sets
   const std::string_view behind = plain.substr(1);
   if (!behind.empty() && behind != ")" && behind != "." && behind != ")." && behind != ":")
     return std::nullopt;
