@@ -4,6 +4,7 @@
 
 #include "cohort/rewards/math/equivalence.h"
 #include "cohort/rewards/math/letters.h"
+#include "cohort/rewards/math/nouns.h"
 #include "cohort/rewards/math/spelling.h"
 #include "cohort/rewards/math/units.h"
 
@@ -193,9 +194,9 @@ TEST(MathReadings, TellsRomanNumeralsFromSegments) {
 }
 
 TEST(MathReadings, WordsThatChangeTheNumberAreNoUnits) {
-  EXPECT_TRUE(changes_value("degrees below zero"));
-  EXPECT_TRUE(changes_value("Below the line"));
-  EXPECT_FALSE(changes_value("different ways"));
+  EXPECT_FALSE(may_be_counted("degrees below zero"));
+  EXPECT_FALSE(may_be_counted("Below the line"));
+  EXPECT_TRUE(may_be_counted("different ways"));
   EXPECT_EQ(outcome("\\frac37", "3\\text{ sevenths}"), "equal");
   EXPECT_EQ(outcome("5", "5\\text{ less than } x"), "undecided");
   EXPECT_EQ(find_unit("mW").factor, Fraction(1, 1000));

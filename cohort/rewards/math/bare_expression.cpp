@@ -247,7 +247,9 @@ class Run {
   bool letter(size_t start, size_t end) {
     const char behind = at(skip_spaces(end));
     const bool is_word = is_one_of(at(start), "aAI") && at(end) == ' ' && is_letter(behind);
-    if (is_word || at(end) == '\'' || is_digit(at(end))) return false;
+    const bool is_half_of_day = has_space_ && is_one_of(at(start), "aApP") && at(end) == '.' &&
+                                is_one_of(at(end + 1), "mM") && !is_letter(at(end + 2));
+    if (is_word || is_half_of_day || at(end) == '\'' || is_digit(at(end))) return false;
     if (operator_follows(end) || at(end) == '(') return take_value(end);
     if (last_ == Last::kNothing) return false;
     return take_value(end);

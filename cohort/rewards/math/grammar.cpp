@@ -54,6 +54,11 @@ Grammar::Grammar(std::vector<Token> tokens, const Names& variables)
     if (may_be_unit_letter(tokens_, i) && variables.count(tokens_[i].text) == 0) units.push_back(i);
   }
   for (size_t i : units) tokens_[i].kind = TokenKind::kText;
+  // 2\mathrm{m}+3 beside 2m+3, but not the unit of V = 20\text{ V}.
+  for (size_t i = 0; i < tokens_.size(); ++i) {
+    if (may_be_variable(tokens_, i) && variables.count(tokens_[i].text) > 0)
+      tokens_[i].kind = TokenKind::kSymbol;
+  }
 }
 
 Expression Grammar::parse_all() {
@@ -196,6 +201,8 @@ NodeId Grammar::product() {
       factors = {measured_sum(left)};
     } else if (is_restatement()) {
       factors = {restated(join(Kind::kMultiply, std::move(factors)))};
+    } else if (factors.size() == 1 && take_number_name(factors[0])) {
+      continue;
     } else if (starts_operand()) {
       factors.push_back(power());
     } else {

@@ -70,6 +70,8 @@ class Grammar {
   NodeId with_minutes(NodeId degrees);
   NodeId currency(std::string_view name);
   bool ends_value(size_t offset) const;
+  bool ends_measure() const;
+  bool take_number_name(NodeId value);
 
   // names.cpp: letters that are no variables.
   NodeId symbol();

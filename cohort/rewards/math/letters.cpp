@@ -36,9 +36,14 @@ size_t behind_exponent(const std::vector<Token>& tokens, size_t place) {
   return next + has_braces;
 }
 
+bool is_ohm(const Token& token) {
+  return token.kind == TokenKind::kSymbol && token.is_latex && token.text == "Omega";
+}
+
 bool is_unit_letter(const Token& token) {
-  return token.kind == TokenKind::kSymbol && !token.is_latex && token.text.size() == 1 &&
-         kUnitLetters.find(token.text) != std::string_view::npos;
+  const bool is_letter = token.kind == TokenKind::kSymbol && !token.is_latex && token.text.size() == 1 &&
+                         kUnitLetters.find(token.text) != std::string_view::npos;
+  return is_letter || is_ohm(token);
 }
 
 // The letter below the slash of 10 m/s.
@@ -65,12 +70,19 @@ bool may_be_function(const std::vector<Token>& tokens, size_t place) {
 }
 
 bool may_be_unit_letter(const std::vector<Token>& tokens, size_t place) {
-  if (place == 0 || !is_unit_letter(tokens[place]) || !tokens[place].has_space) return false;
+  if (place == 0 || !is_unit_letter(tokens[place])) return false;
+  if (!tokens[place].has_space && !is_ohm(tokens[place])) return false;
   if (tokens[place - 1].kind != TokenKind::kNumber) return false;
   size_t next = behind_exponent(tokens, place + 1);
   if (is_sign(at(tokens, next), "/") && is_unit_letter(at(tokens, next + 1)))
     next = behind_exponent(tokens, next + 2);
   return ends_value(at(tokens, next));
+}
+
+bool may_be_variable(const std::vector<Token>& tokens, size_t place) {
+  if (tokens[place].kind != TokenKind::kText || tokens[place].text.size() != 1) return false;
+  const Token& next = at(tokens, behind_exponent(tokens, place + 1));
+  return !ends_value(next) && !is_sign(next, "/");
 }
 
 Names find_variables(const std::vector<Token>& tokens) {

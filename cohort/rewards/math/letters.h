@@ -19,6 +19,9 @@ bool may_be_function(const std::vector<Token>& tokens, size_t place);
 /// Does the letter of a unit stand there behind a number and a space, at the end of a value?
 bool may_be_unit_letter(const std::vector<Token>& tokens, size_t place);
 
+/// Does the letter of a unit in a text font stand there where the value goes on, as in 2\mathrm{m}+3?
+bool may_be_variable(const std::vector<Token>& tokens, size_t place);
+
 /// The letters that are variables beyond doubt.
 Names find_variables(const std::vector<Token>& tokens);
 

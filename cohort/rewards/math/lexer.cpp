@@ -43,6 +43,7 @@ class Lexer {
     return position_ + offset < text_.size() ? text_[position_ + offset] : '\0';
   }
   std::string_view rest() const { return text_.substr(position_); }
+  Surroundings surroundings() const { return {tokens_, rest(), has_space_, is_text_}; }
 
   void push(TokenKind kind, std::string_view text, bool is_latex = false) {
     if (tokens_.size() >= kMaxTokens) {
@@ -86,6 +87,7 @@ class Lexer {
     const std::optional<std::string_view> latex = find_sign(rest(), length);
     if (!latex) throw ParseFailure{FailureKind::kMalformed, str("unknown character in ", excerpt(rest()))};
     position_ += length;
+    if (*latex == "\\mu " && take_micro_unit(true)) return;
     if (*latex == " ") {
       has_space_ = true;
     } else {
@@ -188,7 +190,7 @@ class Lexer {
     while (is_letter(at(length))) ++length;
     const std::string_view run = rest().substr(0, length);
     position_ += length;
-    const Surroundings place = {tokens_, rest(), has_space_, is_text_};
+    const Surroundings place = surroundings();
     if (run == "in" && !may_be_unit(place)) return push(TokenKind::kPunctuation, "in");
     if (const std::optional<MeasuringWord> word = find_measuring_word(run, place)) {
       position_ += word->num_bytes;
@@ -211,6 +213,12 @@ class Lexer {
     position_ += length;
     if (name == "{" || name == "}") return push(TokenKind::kPunctuation, name == "{" ? "\\{" : "\\}");
     if (name == "%" || name == "|") return push(TokenKind::kPunctuation, name);
+    if (name == "not" && trim(rest()).starts_with('=')) {
+      position_ = text_.find('=', position_) + 1;
+      return push(TokenKind::kPunctuation, "!=");
+    }
+    if (name == "mu" && take_micro_unit(ends_in_latex_space(text_.substr(0, position_ - length)))) return;
+    if (name == "mathbf" && is_bold_set(surroundings())) return push(TokenKind::kStructure, "mathbb", true);
     if (name.empty() || is_space(name[0]) || name == "(" || name == ")" || name == "[" || name == "]") {
       has_space_ = true;  // also the delimiters of inline and displayed formulas
       return;
@@ -218,6 +226,15 @@ class Lexer {
     const std::optional<Command> known = find_command(name);
     if (!known) throw ParseFailure{FailureKind::kMalformed, str("unknown command ", excerpt(name))};
     act_on(*known);
+  }
+
+  // What is behind a number and \mu, if it makes a unit.
+  bool take_micro_unit(bool takes_letter) {
+    const std::optional<MeasuringWord> unit = find_micro_unit(surroundings(), takes_letter);
+    if (!unit) return false;
+    position_ += unit->num_bytes;
+    push(unit->kind, unit->text);
+    return true;
   }
 
   void act_on(const Command& command) {
@@ -287,7 +304,13 @@ class Lexer {
     const bool is_second = content == "sec" && !tokens_.empty() && tokens_.back().kind == TokenKind::kNumber;
     const std::optional<Command> known = find_word(content);
     if (known && !is_second) return push_meaning(*known, true);
+    if (are_variables(content, surroundings())) {
+      for (char letter : content) push(TokenKind::kSymbol, std::string_view(&letter, 1));
+      return;
+    }
     const std::vector<std::string> texts = split_text(content);
+    if (const auto currency = find_currency(texts[0], surroundings()); currency && texts.size() == 1)
+      return push(currency->kind, currency->text);
     if (texts.size() == 1) return push(TokenKind::kText, texts[0], true);
     push(TokenKind::kText, texts[0], true);
     push(TokenKind::kPunctuation, texts[1], true);

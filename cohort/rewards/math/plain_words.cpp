@@ -5,6 +5,7 @@
 #include "cohort/core/ascii.h"
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/letters.h"
+#include "cohort/rewards/math/symbols.h"
 #include "cohort/rewards/math/units.h"
 
 namespace cohort::math {
@@ -35,15 +36,27 @@ bool is_end(std::string_view behind) {
   return rest.empty() || rest == "." || rest == "$" || rest == "}";
 }
 
-// am, PM, p.m. behind a time.
+// Does a number that may be an hour stand before, and nothing of the same value behind?
+bool follows_hour(const Surroundings& place, size_t length) {
+  if (!follows_number(place) || place.before.back().text.size() > 2) return false;
+  const std::string_view rest = trim(place.behind.substr(std::min(length, place.behind.size())));
+  return rest.empty() || std::string_view(".,;)}$").find(rest[0]) != std::string_view::npos ||
+         rest.starts_with("and ") || rest.starts_with("or ");
+}
+
+// am, PM, p.m. behind a time, and behind an hour where letters would hardly be multiplied.
 std::optional<MeasuringWord> find_half_of_day(std::string_view run, const Surroundings& place) {
-  if (!follows_time(place)) return std::nullopt;
   const std::string lower = lower_case(run);
-  if (lower == "am" || lower == "pm") return MeasuringWord{TokenKind::kText, lower, 0};
+  if (lower == "am" || lower == "pm") {
+    const bool is_hour = follows_hour(place, 0) && (place.has_space || lower != run);
+    if (!is_hour && !follows_time(place)) return std::nullopt;
+    return MeasuringWord{TokenKind::kText, lower, 0};
+  }
   const bool has_dots = (lower == "a" || lower == "p") && place.behind.size() >= 2 &&
                         place.behind[0] == '.' && (place.behind[1] == 'm' || place.behind[1] == 'M');
   if (!has_dots) return std::nullopt;
   const size_t length = place.behind.substr(2, 1) == "." ? 3 : 2;
+  if (!follows_time(place) && !follows_hour(place, length)) return std::nullopt;
   return MeasuringWord{TokenKind::kText, lower + "m", length};
 }
 
@@ -55,12 +68,17 @@ bool is_plural_noun(std::string_view run, const Surroundings& place) {
          !has_variables(place.before);
 }
 
-std::optional<MeasuringWord> find_currency(std::string_view run, const Surroundings& place) {
-  if (run != "USD" && run != "Rs") return std::nullopt;
-  const size_t dot = run == "Rs" && place.behind.starts_with(".");
-  const std::string_view amount = trim(place.behind.substr(dot));
-  if (amount.empty() || amount[0] < '0' || amount[0] > '9') return std::nullopt;
-  return MeasuringWord{TokenKind::kStructure, run == "Rs" ? "rupees" : "$", dot};
+// Letters that touch a number are more often variables.
+constexpr std::string_view kLooseUnits[] = {"nm", "yr", "wk", "eV", "kB", "KB", "MB", "GB", "TB", "GW"};
+
+// cat, men; but not abc.
+bool is_short_word(std::string_view run) {
+  constexpr std::string_view kPairs[] = {"am", "pm", "st", "nd", "rd", "th", "in",
+                                         "or", "an", "as", "at", "by", "on", "up"};
+  const std::string lower = lower_case(run);
+  if (run.size() == 2)
+    return is_wordy(run) || std::find(std::begin(kPairs), std::end(kPairs), lower) != std::end(kPairs);
+  return is_wordy(run) || lower[1] == 'a' || lower == "and";
 }
 
 bool is_capital_part(std::string_view part) {
@@ -93,9 +111,64 @@ std::optional<MeasuringWord> find_measuring_word(std::string_view run, const Sur
   if (is_second || is_square) {
     return MeasuringWord{TokenKind::kText, std::string(run), is_square && place.behind.starts_with(".")};
   }
-  const bool is_unit = (run.size() > 1 || place.is_text) && may_be_unit(place) && is_unit_name(run);
+  const bool is_loose =
+      std::find(std::begin(kLooseUnits), std::end(kLooseUnits), run) != std::end(kLooseUnits);
+  const bool is_unit = (run.size() > 1 || place.is_text) && may_be_unit(place) && is_unit_name(run) &&
+                       (!is_loose || place.has_space || place.is_text);
   if (!is_unit && !is_plural_noun(run, place)) return std::nullopt;
   return MeasuringWord{TokenKind::kText, std::string(run), 0};
+}
+
+bool are_variables(std::string_view run, const Surroundings& place) {
+  const bool are_letters = std::all_of(run.begin(), run.end(), [](char c) { return is_letter(c); });
+  if (!are_letters || run.empty() || run.size() > 3 || is_unit_name(run)) return false;
+  if (run.size() == 1) return true;
+  const bool follows_value =
+      !place.before.empty() &&
+      (follows_number(place) || place.before.back().text == "}" || place.before.back().text == ")");
+  return follows_value && !is_short_word(run) && !find_number_word(run);
+}
+
+std::optional<MeasuringWord> find_micro_unit(const Surroundings& place, bool takes_letter) {
+  if (!follows_number(place)) return std::nullopt;
+  struct Name {
+    char letter;
+    const char* unit;
+  };
+  constexpr Name kNames[] = {{'m', "micrometer"}, {'s', "microsecond"}, {'g', "microgram"},
+                             {'l', "microliter"}, {'L', "microliter"},  {'A', "microampere"},
+                             {'V', "microvolt"}};
+  std::string_view rest = place.behind;
+  rest.remove_prefix(std::min(rest.find_first_not_of(" ~"), rest.size()));
+  const size_t wrapper = rest.starts_with("\\text{") ? 6 : rest.starts_with("\\mathrm{") ? 8 : 0;
+  if (wrapper == 0 && !takes_letter) return std::nullopt;
+  rest.remove_prefix(wrapper);
+  rest.remove_prefix(std::min(rest.find_first_not_of(" ~"), rest.size()));
+  const auto* name = std::find_if(std::begin(kNames), std::end(kNames),
+                                  [rest](const Name& entry) { return rest.starts_with(entry.letter); });
+  if (name == std::end(kNames) || (wrapper > 0 && rest.substr(1, 1) != "}")) return std::nullopt;
+  rest.remove_prefix(wrapper > 0 ? 2 : 1);
+  const bool is_ended = is_end(rest) || rest[0] == '^' || rest[0] == ',' || rest[0] == '/';
+  if (!is_ended) return std::nullopt;
+  return MeasuringWord{TokenKind::kText, name->unit, place.behind.size() - rest.size()};
+}
+
+std::optional<MeasuringWord> find_currency(std::string_view run, const Surroundings& place) {
+  if (run != "USD" && run != "Rs" && run != "INR") return std::nullopt;
+  const size_t dot = run == "Rs" && place.behind.starts_with(".");
+  const std::string_view amount = trim(place.behind.substr(dot));
+  if (amount.empty() || amount[0] < '0' || amount[0] > '9') return std::nullopt;
+  return MeasuringWord{TokenKind::kStructure, run == "USD" ? "$" : "rupees", dot};
+}
+
+bool ends_in_latex_space(std::string_view text) {
+  return text.ends_with('~') || text.ends_with("\\ ") || text.ends_with("\\,") || text.ends_with("\\;");
+}
+
+bool is_bold_set(const Surroundings& place) {
+  const std::string_view group = place.behind.substr(0, 3);
+  if (group != "{R}" && group != "{Z}" && group != "{Q}" && group != "{N}") return false;
+  return place.before.empty() ? trim(place.behind) == group : place.before.back().text == "in";
 }
 
 std::vector<std::string> split_text(std::string_view content) {

@@ -30,6 +30,22 @@ struct MeasuringWord {
 /// What the run is as a word that measures; nothing for other runs.
 std::optional<MeasuringWord> find_measuring_word(std::string_view run, const Surroundings& place);
 
+/// The sign of a currency that a word before an amount stands for: Rs, USD.
+std::optional<MeasuringWord> find_currency(std::string_view run, const Surroundings& place);
+
+/// Are one, two or three letters in a text font variables, and neither a unit nor a word?
+bool are_variables(std::string_view run, const Surroundings& place);
+
+/// The unit that what follows \mu makes with it behind a number: \mu\text{m}, or \mu m where `takes_letter`.
+std::optional<MeasuringWord> find_micro_unit(const Surroundings& place, bool takes_letter);
+
+/// Does it end in white space as LaTeX writes it, such as a backslash and a comma?
+bool ends_in_latex_space(std::string_view text);
+
+/// Does the letter of a number set follow \mathbf, as in x \in \mathbf{R}? Elsewhere a bold letter is a
+/// vector or a matrix.
+bool is_bold_set(const Surroundings& place);
+
 /// The words of \text{} without the dots of abbreviations: "sq. cm" is "sq cm". "I and II" are three texts.
 std::vector<std::string> split_text(std::string_view content);
 

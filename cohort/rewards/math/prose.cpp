@@ -93,7 +93,7 @@ class Reader {
   // The length of a word here, with apostrophes and hyphens inside: isn't, well-known, i.e.
   size_t word_length() const {
     const std::string_view rest = text_.substr(position_);
-    for (const std::string_view shortened : {"i.e.", "e.g.", "a.m.", "p.m."}) {
+    for (const std::string_view shortened : {"i.e.", "e.g.", "a.m.", "p.m.", "A.M.", "P.M."}) {
       if (rest.starts_with(shortened)) return shortened.size();
     }
     size_t end = position_;

@@ -1,7 +1,11 @@
 // Numbers with units, times, dates, ratios.
+#include "cohort/core/ascii.h"
 #include "cohort/core/str.h"
 #include "cohort/rewards/answer_text.h"
+#include "cohort/rewards/math/exact.h"
 #include "cohort/rewards/math/grammar.h"
+#include "cohort/rewards/math/nouns.h"
+#include "cohort/rewards/math/number_names.h"
 #include "cohort/rewards/math/units.h"
 
 namespace cohort::math {
@@ -24,6 +28,15 @@ std::string full_unit_name(const std::string& text) {
   if (text == "degrees Celsius" || text == "degrees celsius" || text == "degrees C") return "degree C";
   if (text == "degrees Fahrenheit" || text == "degrees fahrenheit" || text == "degrees F") return "degree F";
   return text;
+}
+
+// The half of the day that a word behind `hour` names: am, pm, or nothing for "o'clock".
+std::optional<std::string> half_of_day(int hour, const Token& token) {
+  if (token.kind != TokenKind::kText) return std::nullopt;
+  const std::string word = lower_case(token.text);
+  if (word == "am" || word == "pm") return word;
+  if (hour == 12 && (word == "noon" || word == "midnight")) return word == "noon" ? "pm" : "am";
+  return word == "o'clock" ? std::optional<std::string>("") : std::nullopt;
 }
 
 }  // namespace
@@ -49,28 +62,24 @@ NodeId Grammar::ratio() {
   return add(kind, "", std::move(parts));
 }
 
-// 3:30, 3:30:15 and 3:30 pm.
+// 3:30, 3:30:15, 3:30 pm and 3 pm.
 std::optional<NodeId> Grammar::time_of_day() {
   const auto is_minutes = [this](size_t offset) {
     return is_digits(peek(offset), 2, 2) && peek(offset).text < "60";
   };
-  if (is_in_set_ || !is_digits(peek(), 1, 2) || !is(":", 1) || !is_minutes(2)) return std::nullopt;
-  if (std::stoi(peek().text) > 24) return std::nullopt;
-  const bool has_seconds = is(":", 3) && is_minutes(4);
-  size_t length = has_seconds ? 5 : 3;
-  std::string name = "time";
-  if (peek(length).kind == TokenKind::kText) {
-    const std::string& half = peek(length).text;
-    if (half.size() != 2 || (half != "am" && half != "pm" && half != "AM" && half != "PM"))
-      return std::nullopt;
-    name += half[0] == 'a' || half[0] == 'A' ? " am" : " pm";
-    ++length;
-  }
-  if (!ends_value(length)) return std::nullopt;
-  std::vector<NodeId> parts;
-  for (size_t offset : {0, 2, 4}) {
-    if (offset < 4 || has_seconds) parts.push_back(add(Kind::kNumber, peek(offset).text));
-  }
+  if (is_in_set_ || !is_digits(peek(), 1, 2)) return std::nullopt;
+  const int hour = std::stoi(peek().text);
+  const bool has_minutes = is(":", 1) && is_minutes(2),
+             has_seconds = has_minutes && is(":", 3) && is_minutes(4);
+  size_t length = has_seconds ? 5 : has_minutes ? 3 : 1;
+  const std::optional<std::string> half = half_of_day(hour, peek(length));
+  length += half.has_value();
+  const bool is_time = has_minutes ? hour <= 24 : half && hour >= 1 && hour <= 12;
+  if (!is_time || !ends_value(length)) return std::nullopt;
+  std::vector<NodeId> parts = {add(Kind::kNumber, peek().text),
+                               add(Kind::kNumber, has_minutes ? peek(2).text : "00")};
+  if (has_seconds) parts.push_back(add(Kind::kNumber, peek(4).text));
+  const std::string name = half && !half->empty() ? "time " + *half : "time";
   position_ += length;
   return add(has_seconds ? Kind::kRatio : Kind::kDivide, name, std::move(parts));
 }
@@ -126,6 +135,29 @@ bool Grammar::is_next_smaller(NodeId term, const std::string& name) const {
   return is_unit_name(name) && is_smaller(find_unit(name), find_unit(tree_[node.children.back()].text));
 }
 
+// 18 (eighteen): does the rest name the number again? Fails where it is another one.
+bool Grammar::take_number_name(NodeId value) {
+  const size_t begin = is("{") ? 1 : 0;
+  if (!is("(", begin)) return false;
+  std::string name;
+  size_t offset = begin + 1;
+  for (; peek(offset).kind == TokenKind::kText || is("-", offset) || is("and", offset); ++offset)
+    if (!is("-", offset)) name += str(name.empty() ? "" : " ", lower_case(peek(offset).text));
+  const bool is_closed = is(")", offset) && (begin == 0 || is("}", offset + 1));
+  const std::optional<int64_t> again = read_number_name(name);
+  if (!is_closed || !again || !ends_value(offset + 1 + begin)) return false;
+  const ExactValue number = evaluate_exactly(tree_, value);
+  if (!number.is_ok() || !(number.value == Fraction(*again))) fail("two values that differ");
+  position_ += offset + 1 + begin;
+  return true;
+}
+
+// May a unit that no table knows end here?
+bool Grammar::ends_measure() const {
+  const bool is_rate = is("/") && peek(1).kind == TokenKind::kText && is_unit_name(peek(1).text);
+  return ends_value(0) || is_rate || is(":") || is("&") || is("\\") || peek().text.starts_with("end ");
+}
+
 // `value` with the words behind it: 5 million square feet.
 NodeId Grammar::measured(NodeId value) {
   constexpr size_t kMaxUnitBytes = 40;
@@ -149,9 +181,12 @@ NodeId Grammar::measured(NodeId value) {
   }
   if (const auto part = find_part_word(text); part && !starts_operand())
     return add(Kind::kDivide, "", {value, add(Kind::kNumber, std::string(*part))});
-  const bool may_be_new = follows_number && !starts_operand() && !is_arithmetic_word(first_word());
-  if (text.size() > kMaxUnitBytes || (!is_unit_name(text) && !may_be_new) || changes_value(text))
-    fail("words");
+  bool may_be_new = follows_number && ends_measure();
+  if (may_be_new && !is_unit_name(text)) text = without_remark(text);
+  if (text.empty()) return value;
+  may_be_new = may_be_new && !is_arithmetic_word(first_word());
+  const bool is_unit = is_unit_name(text) || (may_be_new && may_be_counted(text));
+  if (text.size() > kMaxUnitBytes || !is_unit) fail("words");
   return add(Kind::kMultiply, "", {value, raised(add(Kind::kUnit, full_unit_name(text)))});
 }
 

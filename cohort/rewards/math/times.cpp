@@ -1,5 +1,6 @@
 #include "cohort/rewards/math/times.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,20 @@ bool is_same_time(const Clock& a, const Clock& b) {
   return has_24_hours ? full_hour(known) == open.hour % 24 : known.hour % 12 == open.hour % 12;
 }
 
+bool is_on_the_hour(const Clock& clock) {
+  return std::all_of(clock.rest.begin(), clock.rest.end(), [](int part) { return part == 0; });
+}
+
+// 9 against 9:00 or 9 am.
+std::optional<Verdict> compare_hour(const Item& time, const Item& number) {
+  if (!number.is(Kind::kNumber) || number.node().text.size() > 2) return std::nullopt;
+  const bool is_whole = number.node().text.find_first_not_of("0123456789") == std::string::npos;
+  const Clock clock = clock_of(time);
+  if (!is_whole || !is_on_the_hour(clock)) return std::nullopt;
+  return is_same_time(clock, {number_of(number), clock.rest, ""}) ? equal("the same hour")
+                                                                  : unequal("different hours");
+}
+
 // part / first of either ratio, in one tree.
 Verdict compare_shares(const Item& a, const Item& b, size_t part, Work& work) {
   Tree tree;
@@ -64,6 +79,10 @@ Verdict compare_shares(const Item& a, const Item& b, size_t part, Work& work) {
 std::optional<Verdict> compare_calendar(const Item& a, const Item& b) {
   if (is_time(a) && is_time(b)) {
     return is_same_time(clock_of(a), clock_of(b)) ? equal("the same time") : unequal("different times");
+  }
+  if (is_time(a) != is_time(b)) {
+    const std::optional<Verdict> verdict = is_time(a) ? compare_hour(a, b) : compare_hour(b, a);
+    if (verdict) return verdict;
   }
   const bool has_half =
       (is_time(a) && !clock_of(a).half.empty()) || (is_time(b) && !clock_of(b).half.empty());

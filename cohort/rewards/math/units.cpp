@@ -6,6 +6,7 @@
 
 #include "cohort/core/ascii.h"
 #include "cohort/rewards/answer_text.h"
+#include "cohort/rewards/math/nouns.h"
 
 namespace cohort::math {
 namespace {
@@ -32,7 +33,6 @@ constexpr Entry kUnits[] = {
     {"kilometer", 1000, 1, "m"},
     {"kilometre", 1000, 1, "m"},
     {"inch", 127, 5000, "m"},
-    {"inche", 127, 5000, "m"},
     {"in", 127, 5000, "m"},
     {"foot", 381, 1250, "m"},
     {"feet", 381, 1250, "m"},
@@ -130,6 +130,43 @@ constexpr Entry kUnits[] = {
     {"mol", 1, 1, "mol"},
     {"mole", 1, 1, "mol"},
     {"dB", 1, 1, "dB"},
+    {"Omega", 1, 1, "ohm"},
+    {"nm", 1, 1000000000, "m"},
+    {"nanometer", 1, 1000000000, "m"},
+    {"micrometer", 1, 1000000, "m"},
+    {"microsecond", 1, 1000000, "s"},
+    {"microgram", 1, 1000000000, "kg"},
+    {"microliter", 1, 1000000000, "m", 3},
+    {"microampere", 1, 1000000, "A"},
+    {"microvolt", 1, 1000000, "V"},
+    {"hectare", 10000, 1, "m", 2},
+    {"acre", 316160658, 78125, "m", 2},
+    {"pcs", 1, 1, "piece"},
+    {"point", 1, 1, "point"},
+    {"wk", 604800, 1, "s"},
+    {"yr", 12, 1, "month"},
+    {"decade", 120, 1, "month"},
+    {"century", 1200, 1, "month"},
+    {"bit", 1, 8, "byte"},
+    {"byte", 1, 1, "byte"},
+    {"KB", 1000, 1, "byte"},
+    {"kB", 1000, 1, "byte"},
+    {"MB", 1000000, 1, "byte"},
+    {"GB", 1000000000, 1, "byte"},
+    {"TB", 1000000000000, 1, "byte"},
+    {"eur", 1, 1, "euro"},
+    {"gbp", 1, 1, "pound sterling"},
+    {"inr", 1, 1, "rupee"},
+    {"GW", 1000000000, 1, "W"},
+    {"GHz", 1000000000, 1, "Hz"},
+    {"eV", 1, 1, "eV"},
+    {"keV", 1000, 1, "eV"},
+    {"MeV", 1000000, 1, "eV"},
+    {"cal", 1, 1000, "kcal"},
+    {"kcal", 1, 1, "kcal"},
+    {"atm", 1, 1, "atm"},
+    {"rpm", 1, 1, "rpm"},
+    {"kWh", 3600000, 1, "J"},
 };
 
 const Entry* find_exact(std::string_view name) {
@@ -140,11 +177,6 @@ const Entry* find_exact(std::string_view name) {
   }();
   const auto found = table.find(name);
   return found == table.end() ? nullptr : found->second;
-}
-
-std::string singular(std::string name) {
-  if (name.size() > 3 && name.back() == 's') name.pop_back();
-  return name;
 }
 
 const Entry* find_entry(std::string_view name) {
@@ -164,12 +196,19 @@ bool consume(std::string_view& text, std::string_view prefix) {
 // The power that "square" or "cubic" before a name means.
 int take_power(std::string_view& name) {
   if (consume(name, "square ") || consume(name, "sq ")) return 2;
-  return consume(name, "cubic ") ? 3 : 1;
+  return consume(name, "cubic ") || consume(name, "cu ") ? 3 : 1;
 }
 
 void multiply(Unit& unit, const Entry& entry, int power) {
   unit.factor = unit.factor * math::power(Fraction(entry.numerator, entry.denominator), power);
   unit.dimension[entry.base] += entry.power * power;
+}
+
+// What mph and its like stand for; empty for other names.
+std::string_view expand_rate(std::string_view name) {
+  if (name == "mph") return "miles per hour";
+  if (name == "kph" || name == "kmh") return "km per hour";
+  return name == "mpg" ? "miles per gallon" : "";
 }
 
 // The name of what is counted without what says nothing of it: different ways are ways.
@@ -197,9 +236,14 @@ void multiply_named(Unit& unit, std::string_view name, int sign) {
 }  // namespace
 
 bool is_unit_name(std::string_view name) {
-  name = name.substr(0, name.find(" per "));
+  const size_t per = name.find(" per ");
+  if (per != std::string_view::npos) {
+    const std::string_view divisor = trim(name.substr(per + 5));
+    if (!find_entry(divisor) && !may_be_counted(divisor)) return false;
+  }
+  name = name.substr(0, per);
   take_power(name);
-  return name == "mph" || name == "kph" || find_entry(name) != nullptr;
+  return !expand_rate(name).empty() || find_entry(name) != nullptr;
 }
 
 bool is_arithmetic_word(std::string_view word) {
@@ -209,20 +253,8 @@ bool is_arithmetic_word(std::string_view word) {
       "tenth",   "hundredth", "thousandth", "millionth", "point",   "root",    "power", "negative",
       "not",     "or",        "and",        "to",        "mod",     "seventh", "ninth", "twelfth",
       "base",    "billionth", "in",         "out"};
-  return words.count(singular(lower_case(word))) > 0;
-}
-
-bool changes_value(std::string_view text) {
-  static const std::unordered_set<std::string_view> words = {
-      "below", "above",     "under",  "beneath", "than",  "zero",    "negative",   "minus",
-      "plus",  "until",     "before", "after",   "past",  "squared", "cubed",      "divided",
-      "root",  "factorial", "power",  "except",  "short", "times",   "multiplied", "percent"};
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(' '), text.size());
-    if (words.count(lower_case(text.substr(0, end))) > 0) return true;
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return false;
+  const std::string lower = lower_case(word);
+  return words.count(lower) > 0 || words.count(singular(lower)) > 0;
 }
 
 std::optional<std::string_view> find_part_word(std::string_view word) {
@@ -235,8 +267,7 @@ std::optional<std::string_view> find_part_word(std::string_view word) {
 }
 
 Unit find_unit(std::string_view name) {
-  if (name == "mph") name = "miles per hour";
-  if (name == "kph") name = "km per hour";
+  if (const std::string_view rate = expand_rate(name); !rate.empty()) name = rate;
   Unit unit;
   const size_t per = name.find(" per ");
   multiply_named(unit, name.substr(0, per), 1);
@@ -247,8 +278,11 @@ Unit find_unit(std::string_view name) {
 std::optional<std::string_view> find_number_word(std::string_view word) {
   static const std::unordered_map<std::string_view, std::string_view> words = {
       {"dozen", "12"},        {"hundred", "100"},        {"thousand", "1000"},
-      {"million", "1000000"}, {"billion", "1000000000"}, {"trillion", "1000000000000"}};
-  const auto found = words.find(singular(lower_case(word)));
+      {"million", "1000000"}, {"billion", "1000000000"}, {"trillion", "1000000000000"},
+      {"lakh", "100000"},     {"crore", "10000000"},     {"gross", "144"},
+      {"score", "20"},        {"bn", "1000000000"}};
+  const std::string lower = lower_case(word);
+  const auto found = words.find(lower == "scores" ? lower : singular(lower));  // those of a game
   if (found == words.end()) return std::nullopt;
   return found->second;
 }

@@ -24,9 +24,6 @@ bool is_unit_name(std::string_view name);
 /// Does the word stand for arithmetic, as "squared" and "hundredths" do, so that it is no unit?
 bool is_arithmetic_word(std::string_view word);
 
-/// Does a word among them make another value of the number before, as in "5 below zero"?
-bool changes_value(std::string_view words);
-
 /// What a part's name divides by, such as 7 for "sevenths"; nothing for other words.
 std::optional<std::string_view> find_part_word(std::string_view word);
 

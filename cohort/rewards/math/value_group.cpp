@@ -113,12 +113,19 @@ class Group {
     return joined;
   }
 
+  static bool is_half_of_day(std::string_view word) {
+    constexpr std::string_view kHalves[] = {"am", "pm", "a.m.", "p.m.", "noon", "midnight", "o'clock"};
+    return std::find(std::begin(kHalves), std::end(kHalves), lower_case(word)) != std::end(kHalves);
+  }
+
   void add_unit(std::string& text, bool takes_any_noun) {
+    if (is_word(position_) && is_half_of_day(pieces_[position_].text)) return add_words(text, 1);
     while (is_word(position_) &&
            (find_number_word(pieces_[position_].text) || pieces_[position_].text == "percent")) {
       text += str(" ", words(1));
       ++position_;
     }
+    if (is_word(position_) && is_word(position_ + 1) && words(2) == "per cent") return add_words(text, 2);
     size_t num_words = 0;
     while (num_words < kMaxUnitWords && is_word(position_ + num_words)) ++num_words;
     for (size_t count = num_words; count > 0; --count) {

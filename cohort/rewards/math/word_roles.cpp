@@ -55,8 +55,9 @@ constexpr std::string_view kHarmless[] = {"hard", "difficult", "too", "only", "s
 constexpr std::string_view kBelieving[] = {"think", "believe",  "sure", "certain",
                                            "true",  "possible", "know", "agree"};
 
-constexpr std::string_view kDenials[] = {"wrong",   "incorrect",  "false",
-                                         "invalid", "extraneous", "impossible"};
+constexpr std::string_view kDenials[] = {"wrong",      "incorrect",  "false",       "invalid",
+                                         "extraneous", "impossible", "rejected",    "excluded",
+                                         "mistaken",   "untrue",     "inadmissible"};
 
 constexpr std::string_view kAbbreviations[] = {"sq", "approx", "vs", "rs", "cf", "dr", "mr", "mrs"};
 
