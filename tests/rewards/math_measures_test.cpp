@@ -115,6 +115,7 @@ TEST(MathMeasures, WordsThatCountNothingAreNoUnits) {
                             "in total",
                             "dollars per student",
                             "ordered pairs",
+                            "hours of work",
                             "blue and red balls",
                             "cu. in.",
                             "beats/minute",

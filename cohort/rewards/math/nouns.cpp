@@ -26,15 +26,14 @@ constexpr std::string_view kRemarks[] = {
 
 // Verbs and what else stands behind a number without naming what it counts; roles and endings tell most.
 constexpr std::string_view kNoNouns[] = {
-    "am",     "pm",     "ago",       "ahead",  "again", "almost", "another", "approx", "beneath",
-    "before", "after",  "behind",    "binary", "can",   "could",  "did",     "do",     "does",
-    "down",   "early",  "except",    "fail",   "fails", "few",    "given",   "guess",  "hope",
-    "ish",    "it",     "it's",      "late",   "like",  "likely", "many",    "may",    "might",
-    "mod",    "modulo", "much",      "must",   "nah",   "nearly", "nope",    "octal",  "off",
-    "ok",     "okay",   "past",      "please", "quite", "say",    "says",    "short",  "should",
-    "so",     "there",  "therefore", "think",  "thus",  "too",    "until",   "up",     "very",
-    "was",    "we",     "will",      "work",   "works", "would",  "yes",     "you",    "hexadecimal",
-    "modulus"};
+    "am",     "pm",     "ago",       "ahead",  "again", "almost", "another", "approx",      "beneath",
+    "before", "after",  "behind",    "binary", "can",   "could",  "did",     "do",          "does",
+    "down",   "early",  "except",    "fail",   "fails", "few",    "given",   "guess",       "hope",
+    "ish",    "it",     "it's",      "late",   "like",  "likely", "many",    "may",         "might",
+    "mod",    "modulo", "much",      "must",   "nah",   "nearly", "nope",    "octal",       "off",
+    "ok",     "okay",   "past",      "please", "quite", "say",    "says",    "short",       "should",
+    "so",     "there",  "therefore", "think",  "thus",  "too",    "until",   "up",          "very",
+    "was",    "we",     "will",      "works",  "would", "yes",    "you",     "hexadecimal", "modulus"};
 
 // They end like verbs and are none.
 constexpr std::string_view kNouns[] = {"building", "painting", "morning",  "evening", "string",
