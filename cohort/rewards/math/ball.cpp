@@ -102,7 +102,8 @@ class Evaluator {
     } else if (name == "infinity" || name == "reals" || name == "empty set") {
       return no_value();
     } else {
-      return from_fraction(draw(name, point_));
+      const bool is_given = reading_.values && reading_.values->count(name) > 0;
+      return from_fraction(is_given ? reading_.values->at(name) : draw(name, point_));
     }
     return ball;
   }
@@ -150,13 +151,14 @@ class Evaluator {
         return result;
       }
     }
+    if (acb_is_zero(base.get()) && acb_is_zero(exponent.get())) return no_value();
     acb_pow(result.get(), base.get(), exponent.get(), precision_);
     return watched(std::move(result), acb_is_real(base.get()) && acb_is_real(exponent.get()));
   }
 
   // The sign that (-x)^(p/q) has with an odd q above 1; 0 for other exponents, where it is complex or plain.
   int sign_of_odd_root(NodeId exponent) const {
-    const ExactValue value = evaluate_exactly(tree_, exponent, reading_);
+    const ExactValue value = evaluate_exactly(tree_, exponent);
     if (!value.is_ok() || value.value.is_integer() || !fmpz_is_odd(fmpq_denref(value.value.get()))) return 0;
     return fmpz_is_odd(fmpq_numref(value.value.get())) ? -1 : 1;
   }
@@ -181,31 +183,55 @@ class Evaluator {
   bool left_reals_ = false;
 };
 
-// A bound of |value| for one that is constant; 64 where variables stand in it.
-double size_of(const Tree& tree, NodeId id) {
-  const Ball value = Evaluator(tree, {}, 0, 64).evaluate(id);
-  if (!value.is_finite()) return HUGE_VAL;
+double upper_bound(arb_srcptr value) {
   mag_t bound;
   mag_init(bound);
-  acb_get_mag(bound, value.get());
+  arb_get_mag(bound, value);
   const double size = mag_get_d(bound);
   mag_clear(bound);
-  return std::max(1.0, size);
+  return size;
 }
 
-double height(const Tree& tree, NodeId id) {
+// A bound of |value|, with the variables at `point`, in each direction.
+struct Size {
+  double real, imaginary;
+  double all() const { return std::max(1.0, real + imaginary); }
+};
+
+Size size_of(const Tree& tree, NodeId id, Point point) {
+  const Reading reading;
+  const Ball value = Evaluator(tree, reading, point, 64).evaluate(id);
+  if (!value.is_finite()) return {HUGE_VAL, HUGE_VAL};
+  return {upper_bound(acb_realref(value.get())), upper_bound(acb_imagref(value.get()))};
+}
+
+// How fast a function comes near to another value, or grows, as an exponential: tanh along the real line, tan
+// along the imaginary one.
+double exponent_of_call(const Tree& tree, const Node& node, Point point) {
+  constexpr double kBitsPerUnit = 3.0;  // of e^2, the faster of both
+  const std::string& name = node.text;
+  const bool is_hyperbolic = name == "sinh" || name == "cosh" || name == "tanh";
+  const bool is_circular =
+      name == "sin" || name == "cos" || name == "tan" || name == "cot" || name == "sec" || name == "csc";
+  if (!is_hyperbolic && !is_circular) return 0.0;
+  const Size size = size_of(tree, node.children[0], point);
+  return kBitsPerUnit * (is_hyperbolic ? size.real : size.imaginary);
+}
+
+double height(const Tree& tree, NodeId id, Point point) {
   const Node& node = tree[id];
   if (node.kind == Kind::kNumber) return 4.0 * static_cast<double>(node.text.size());
   if (node.kind == Kind::kSymbol) return node.text == "e" || node.text == "pi" ? 2.0 : 12.0;
   if (node.kind == Kind::kPower) {
-    return height(tree, node.children[0]) * size_of(tree, node.children[1]) + height(tree, node.children[1]);
+    return height(tree, node.children[0], point) * size_of(tree, node.children[1], point).all() +
+           height(tree, node.children[1], point);
   }
   double sum = 1.0;
-  for (NodeId child : node.children) sum += height(tree, child);
-  if (node.kind == Kind::kCall && (node.text == "factorial" || node.text == "binomial")) {
-    sum += 8.0 * size_of(tree, node.children[0]);
-  }
-  return sum;
+  for (NodeId child : node.children) sum += height(tree, child, point);
+  if (node.kind != Kind::kCall) return sum;
+  const bool is_factorial = node.text == "factorial" || node.text == "binomial";
+  return sum + (is_factorial ? 8.0 * size_of(tree, node.children[0], point).all()
+                             : exponent_of_call(tree, node, point));
 }
 
 }  // namespace
@@ -217,9 +243,9 @@ BallValue evaluate_ball(const Tree& tree, NodeId id, const Reading& reading, Poi
   return {std::move(value), evaluator.left_reals()};
 }
 
-std::optional<int64_t> height_bits(const Tree& tree, NodeId id) {
+std::optional<int64_t> height_bits(const Tree& tree, NodeId id, Point point) {
   constexpr double kMaxHeight = 8192;
-  const double bits = height(tree, id);
+  const double bits = height(tree, id, point);
   if (!(bits <= kMaxHeight)) return std::nullopt;
   return static_cast<int64_t>(bits);
 }

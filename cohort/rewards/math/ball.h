@@ -44,7 +44,8 @@ struct BallValue {
 BallValue evaluate_ball(const Tree& tree, NodeId id, const Reading& reading, Point point, int64_t precision);
 
 /// Bits by which a value of the expression can plausibly differ from another without being it: the digits as
-/// written, times the exponents above them. Nothing beyond 8192.
-std::optional<int64_t> height_bits(const Tree& tree, NodeId id);
+/// written, times the exponents above them and the depth of exponentials such as tanh. The variables lie at
+/// `point`. Nothing beyond 8192.
+std::optional<int64_t> height_bits(const Tree& tree, NodeId id, Point point);
 
 }  // namespace cohort::math

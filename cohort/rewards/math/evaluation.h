@@ -2,14 +2,22 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
+
+#include "cohort/rewards/math/fraction.h"
 
 namespace cohort::math {
 
+/// Variables by name.
+using Values = std::map<std::string, Fraction>;
+
 /// How an expression is read where its text leaves a choice.
 struct Reading {
-  bool converts_units = false;  ///< a unit is its factor to the base units, else 1
-  bool has_degrees = false;     ///< a degree outside of functions is pi / 180, else 1
-  bool has_common_log = false;  ///< log without a base is to the base 10, else natural
+  bool converts_units = false;     ///< a unit is its factor to the base units, else 1
+  bool has_degrees = false;        ///< a degree outside of functions is pi / 180, else 1
+  bool has_common_log = false;     ///< log without a base is to the base 10, else natural
+  const Values* values = nullptr;  ///< of variables that do not lie at a random point
 };
 
 /// Where the variables lie: a number of a point, which stands for values drawn with a fixed seed.

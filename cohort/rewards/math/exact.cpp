@@ -82,15 +82,27 @@ ExactValue rounded(const Fraction& value, bool is_up) {
 
 class Evaluator {
  public:
-  Evaluator(const Tree& tree, const Reading& reading) : tree_(tree), reading_(reading) {}
+  Evaluator(const Tree& tree, const Reading& reading, Work* work)
+      : tree_(tree), reading_(reading), work_(work) {}
 
   ExactValue evaluate(NodeId id) {
+    constexpr int64_t kBitsPerUnit = 8;
+    if (work_ && work_->left < 0) return {};
+    ExactValue value = compute(id);
+    if (work_) work_->spend(1 + value.value.bits() / kBitsPerUnit);
+    return value;
+  }
+
+ private:
+  ExactValue compute(NodeId id) {
     const Node& node = tree_[id];
     switch (node.kind) {
       case Kind::kNumber: {
         std::optional<Fraction> value = read_decimal(node.text);
         return value ? bounded(std::move(*value)) : ExactValue{};
       }
+      case Kind::kSymbol:
+        return symbol(node.text);
       case Kind::kUnit:
         return unit(node);
       case Kind::kAdd:
@@ -113,7 +125,12 @@ class Evaluator {
     }
   }
 
- private:
+  ExactValue symbol(const std::string& name) const {
+    if (!reading_.values) return {};
+    const auto value = reading_.values->find(name);
+    return value == reading_.values->end() ? ExactValue{} : bounded(value->second);
+  }
+
   ExactValue unit(const Node& node) const {
     if (node.text == "degree" && reading_.has_degrees) return {};
     return {Status::kOk, reading_.converts_units ? find_unit(node.text).factor : Fraction(1)};
@@ -152,12 +169,13 @@ class Evaluator {
 
   const Tree& tree_;
   const Reading& reading_;
+  Work* work_;
 };
 
 }  // namespace
 
-ExactValue evaluate_exactly(const Tree& tree, NodeId id, const Reading& reading) {
-  return Evaluator(tree, reading).evaluate(id);
+ExactValue evaluate_exactly(const Tree& tree, NodeId id, const Reading& reading, Work* work) {
+  return Evaluator(tree, reading, work).evaluate(id);
 }
 
 }  // namespace cohort::math

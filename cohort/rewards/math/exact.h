@@ -4,6 +4,7 @@
 #include "cohort/rewards/math/evaluation.h"
 #include "cohort/rewards/math/fraction.h"
 #include "cohort/rewards/math/tree.h"
+#include "cohort/rewards/math/verdict.h"
 
 namespace cohort::math {
 
@@ -19,6 +20,7 @@ struct ExactValue {
   bool is_ok() const { return status == Status::kOk; }
 };
 
-ExactValue evaluate_exactly(const Tree& tree, NodeId id, const Reading& reading = {});
+/// `work`, where there is one, pays for the bits of every node; without enough of it the value is unknown.
+ExactValue evaluate_exactly(const Tree& tree, NodeId id, const Reading& reading = {}, Work* work = nullptr);
 
 }  // namespace cohort::math

@@ -47,8 +47,8 @@ void Grammar::expect(std::string_view text) {
   if (!consume(text)) fail(str(text, " is missing"));
 }
 
-Grammar::Grammar(std::vector<Token> tokens, const Names& variables)
-    : tokens_(std::move(tokens)), variables_(variables) {
+Grammar::Grammar(std::vector<Token> tokens, const Names& variables, const Names& factors)
+    : tokens_(std::move(tokens)), factors_(factors) {
   std::vector<size_t> units;
   for (size_t i = 0; i < tokens_.size(); ++i) {
     if (may_be_unit_letter(tokens_, i) && variables.count(tokens_[i].text) == 0) units.push_back(i);
@@ -76,7 +76,7 @@ NodeId Grammar::relation() {
   if (const std::optional<NodeId> point = named_point()) return *point;
   const std::string name = definition_name();
   std::vector<NodeId> operands = {name.empty() ? sets() : add(Kind::kSymbol, name)};
-  if (consume("in")) return add(Kind::kMember, "", {operands[0], sets()});
+  if (consume("in")) return add(Kind::kMember, "", {operands[0], set_of_numbers(sets())});
   if (consume("equiv")) return congruence(operands[0], sets());
   std::string letters;
   while (const char letter = relation_letter(peek())) {
@@ -145,15 +145,15 @@ NodeId Grammar::sum() {
       if (is_set) {
         terms[0] = add(Kind::kDifference, "", {terms[0], term});
       } else {
-        terms.push_back(add(Kind::kNegate, "", {term}));
+        terms.push_back(negated(term));
       }
     } else if (is("+-") || is("-+")) {
       const std::string sign = peek().text.substr(0, 1);
       ++position_;
-      const NodeId left = join(Kind::kAdd, std::move(terms));
+      const NodeId left = summed(std::move(terms));
       terms = {add(Kind::kPlusMinus, sign, {left, ratio()})};
     } else {
-      return join(Kind::kAdd, std::move(terms));
+      return summed(std::move(terms));
     }
   }
 }
@@ -203,7 +203,7 @@ NodeId Grammar::product() {
       factors = {restated(join(Kind::kMultiply, std::move(factors)))};
     } else if (factors.size() == 1 && take_number_name(factors[0])) {
       continue;
-    } else if (starts_operand()) {
+    } else if (starts_operand() && !is_condition_in_brackets()) {
       factors.push_back(power());
     } else {
       return scaled_matrix(std::move(factors));
@@ -239,7 +239,7 @@ NodeId Grammar::unary() {
   if (++nesting_ > Tree::kMaxDepth) throw TreeLimit{};
   NodeId result;
   if (consume("-")) {
-    result = add(Kind::kNegate, "", {unary()});
+    result = negated(unary());
   } else if (consume("+")) {
     result = unary();
   } else if (is("+-") || is("-+")) {
@@ -289,6 +289,7 @@ NodeId Grammar::raised(NodeId base) {
     } else if (consume("^")) {
       base = add(Kind::kPower, "", {base, exponent()});
     } else if (consume("!")) {
+      if (is("!")) throw ParseFailure{FailureKind::kUnsupported, "!! is beyond this verifier"};
       base = add(Kind::kCall, "factorial", {base});
     } else if (consume("%")) {
       base = add(Kind::kDivide, "", {base, add(Kind::kNumber, "100")});
@@ -330,8 +331,11 @@ std::optional<Expression> parse(std::string_view text, ParseFailure& failure, co
     }
     std::vector<Token> tokens = tokenize(text);
     Names variables = find_variables(tokens);
+    // h may be a height; f and g are functions unless their own text makes variables of them.
+    Names factors = variables;
+    if (others.count("h") > 0) factors.insert("h");
     variables.insert(others.begin(), others.end());
-    return Grammar(std::move(tokens), variables).parse_all();
+    return Grammar(std::move(tokens), variables, factors).parse_all();
   } catch (const TreeLimit&) {
     failure = {FailureKind::kTooLarge,
                str("deeper than ", Tree::kMaxDepth, " or more than ", Tree::kMaxNodes, " nodes")};

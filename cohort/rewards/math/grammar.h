@@ -21,8 +21,8 @@ namespace cohort::math {
 
 class Grammar {
  public:
-  /// Letters among `variables` are variables, whatever else they could be.
-  Grammar(std::vector<Token> tokens, const Names& variables);
+  /// Letters among `variables` are variables and no units, and those among `factors` no functions.
+  Grammar(std::vector<Token> tokens, const Names& variables, const Names& factors);
 
   /// The whole text. Throws ParseFailure and TreeLimit.
   Expression parse_all();
@@ -47,6 +47,7 @@ class Grammar {
   bool take_ordinal();
 
   // lists.cpp: what commas, "and" and "or" join.
+  bool is_condition_in_brackets() const;
   NodeId joined(std::vector<NodeId> items, const std::vector<std::string>& connectors);
   NodeId logic(std::vector<NodeId> items, const std::vector<std::string>& connectors);
   std::optional<std::string> assigned_name(NodeId item) const;
@@ -84,6 +85,7 @@ class Grammar {
   NodeId angle(std::string_view kind);
   NodeId accented(std::string_view accent);
   NodeId number_set();
+  NodeId set_of_numbers(NodeId set);
   std::string subscript();
   std::string take_group_text();
   std::string group_text(size_t& offset) const;
@@ -107,6 +109,8 @@ class Grammar {
   NodeId binomial();
   NodeId rounded(std::string_view name, std::string_view close);
   NodeId matrix();
+  NodeId negated(NodeId value);
+  NodeId summed(std::vector<NodeId> terms);
   bool has_matrix(NodeId id) const;
   NodeId scaled_matrix(std::vector<NodeId> factors);
   NodeId tex_argument();
@@ -166,7 +170,7 @@ class Grammar {
   static constexpr size_t kMaxDigits = 1000;
 
   std::vector<Token> tokens_;
-  const Names& variables_;
+  const Names& factors_;
   size_t position_ = 0;
   Tree tree_;
   int nesting_ = 0;

@@ -21,13 +21,13 @@ NodeId Grammar::list() {
   const auto is_connector = [this] {
     return is(",") || is(";") || is("and") || is("or") || is("land") || is("lor");
   };
-  while (is_connector()) {
+  while (is_connector() || is_condition_in_brackets()) {
     const bool may_end = (is(",") || is(";")) && peek(1).kind == TokenKind::kEnd && connectors.empty();
     if (may_end) {  // 5,
       ++position_;
       break;
     }
-    std::string connector = peek().text;
+    std::string connector = is_connector() ? peek().text : ",";
     for (; is_connector(); ++position_) {
       if (peek().text.size() > 1 || peek().text == ";") connector = peek().text;
     }
@@ -35,6 +35,13 @@ NodeId Grammar::list() {
     items.push_back(relation());
   }
   return items.size() == 1 ? items[0] : joined(std::move(items), connectors);
+}
+
+// x = k\pi (k \in \mathbb{Z}): a condition behind a value, and no factor.
+bool Grammar::is_condition_in_brackets() const {
+  size_t offset = 1;
+  while (peek(offset).kind == TokenKind::kSymbol && is(",", offset + 1)) offset += 2;
+  return is("(") && peek(offset).kind == TokenKind::kSymbol && is("in", offset + 1);
 }
 
 // p \land q: a list whose connector counts; "and" and "or" where it joins conditions.

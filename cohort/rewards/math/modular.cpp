@@ -1,5 +1,9 @@
 #include "cohort/rewards/math/modular.h"
 
+#include <flint/ulong_extras.h>
+
+#include <vector>
+
 #include "cohort/core/hash.h"
 #include "cohort/core/random.h"
 #include "cohort/rewards/math/exact.h"
@@ -8,10 +12,28 @@
 namespace cohort::math {
 namespace {
 
-constexpr uint64_t kPrimes[] = {(uint64_t{1} << 61) - 1, (uint64_t{1} << 61) - 31};
+constexpr int kBitsOfPoint = 8;
 constexpr uint64_t kSeed = 0x6d6f64;
 
-uint64_t prime_of(Point point) { return kPrimes[point % 2]; }
+// More primes than the digits of one answer could name.
+std::vector<uint64_t> draw_primes() {
+  constexpr uint64_t kNumPrimes = 256;
+  constexpr uint64_t kSmallest = uint64_t{1} << 60;
+  std::vector<uint64_t> primes;
+  for (uint64_t i = 0; i < kNumPrimes; ++i)
+    primes.push_back(n_nextprime(kSmallest + random_bits(kSeed, {i}) % (kSmallest - (1 << 20)), 1));
+  return primes;
+}
+
+uint64_t prime_of(Point point) {
+  static const std::vector<uint64_t> primes = draw_primes();
+  const uint64_t seed = point >> kBitsOfPoint, parity = point % 2;
+  return primes[random_bits(kSeed, {seed, parity}) % primes.size()];
+}
+
+uint64_t times_modulo(uint64_t a, uint64_t b, uint64_t prime) {
+  return static_cast<uint64_t>(static_cast<unsigned __int128>(a) * b % prime);
+}
 
 class Evaluator {
  public:
@@ -48,7 +70,7 @@ class Evaluator {
   }
 
  private:
-  uint64_t times(uint64_t a, uint64_t b) const { return multiply_modulo(a, b, point_); }
+  uint64_t times(uint64_t a, uint64_t b) const { return times_modulo(a, b, prime_); }
 
   uint64_t power(uint64_t base, uint64_t exponent) const {
     uint64_t result = 1;
@@ -115,14 +137,14 @@ class Evaluator {
 
 }  // namespace
 
+Point seeded(Point point, uint64_t seed) { return seed << kBitsOfPoint | point; }
+
 uint64_t subtract_modulo(uint64_t a, uint64_t b, Point point) {
   const uint64_t prime = prime_of(point);
   return (a + prime - b) % prime;
 }
 
-uint64_t multiply_modulo(uint64_t a, uint64_t b, Point point) {
-  return static_cast<uint64_t>(static_cast<unsigned __int128>(a) * b % prime_of(point));
-}
+uint64_t multiply_modulo(uint64_t a, uint64_t b, Point point) { return times_modulo(a, b, prime_of(point)); }
 
 std::optional<uint64_t> evaluate_modulo(const Tree& tree, NodeId id, const Reading& reading, Point point) {
   return Evaluator(tree, reading, point).evaluate(id);

@@ -12,8 +12,12 @@
 
 namespace cohort::math {
 
-/// Points whose numbers have the same parity share a prime. Nothing where the expression is not rational in
-/// its variables, or a denominator vanishes.
+/// One of 256 points, each of which has variables and primes of its own for every seed of a comparison: no
+/// text can be made to agree with another at them without knowing it.
+Point seeded(Point point, uint64_t seed);
+
+/// Points of one seed whose numbers have the same parity share a prime. Nothing where the expression is not
+/// rational in its variables, or a denominator vanishes.
 std::optional<uint64_t> evaluate_modulo(const Tree& tree, NodeId id, const Reading& reading, Point point);
 
 /// Arithmetic of residues that belong to one point.

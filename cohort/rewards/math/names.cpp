@@ -22,7 +22,7 @@ bool is_digits(std::string_view text) {
 }  // namespace
 
 NodeId Grammar::symbol() {
-  if (may_be_function(tokens_, position_) && variables_.count(peek().text) == 0) return function_value();
+  if (may_be_function(tokens_, position_) && factors_.count(peek().text) == 0) return function_value();
   if (const std::optional<std::string> name = probability()) return add(Kind::kSymbol, *name);
   std::string name = peek().text;
   ++position_;
@@ -75,7 +75,7 @@ std::optional<std::string> Grammar::probability() {
     name += text;
     depth += is("(", offset);
     depth -= is(")", offset);
-    for (std::string_view sign : {"<", ">", "<=", ">=", "=", "|", "mid", "cap", "cup"})
+    for (std::string_view sign : {"<", ">", "<=", ">=", "=", "|", "mid", "cap", "cup", "in"})
       has_event = has_event || is(sign, offset);
     if (depth > 0) continue;
     if (!has_event) return std::nullopt;
@@ -111,6 +111,12 @@ NodeId Grammar::words() {
   const std::string_view before = position_ == 0 ? "" : std::string_view(tokens_[position_ - 1].text);
   const bool is_first = position_ == 0 || before == "(" || before == "," || before == "and" ||
                         before == "or" || before == "=" || before == ";";
+  if (text.size() == 1 && is("_", 1) && std::isalpha(static_cast<unsigned char>(text[0]))) {
+    ++position_;  // \mathrm{C}_5^2
+    const std::string name = text + subscript();
+    const std::optional<NodeId> value = combinations(name);
+    return value ? *value : add(Kind::kSymbol, name);
+  }
   const bool is_unit = is_unit_name(text) && !(is_first && text.size() == 1);
   if (is_unit || text.size() == 1) {
     ++position_;
@@ -193,11 +199,17 @@ std::string Grammar::take_group_text() {
 
 // \overline{AB}, \vec v: a name of its own.
 NodeId Grammar::accented(std::string_view accent) {
-  if (is("{")) return add(Kind::kSymbol, str(accent, " ", take_group_text()));
+  if (is("{")) {
+    const std::string text = take_group_text();
+    // Over one letter both lines mean the same.
+    const bool is_bar = accent == "overline" && text.size() == 1;
+    return add(Kind::kSymbol, str(is_bar ? "bar" : accent, " ", text));
+  }
   if (peek().kind != TokenKind::kSymbol) fail("a letter is missing");
   const std::string letter = peek().text;
   ++position_;
-  return add(Kind::kSymbol, str(accent, " ", letter));
+  const bool is_bar = accent == "overline" && letter.size() == 1;
+  return add(Kind::kSymbol, str(is_bar ? "bar" : accent, " ", letter));
 }
 
 NodeId Grammar::number_set() {
@@ -210,6 +222,14 @@ NodeId Grammar::number_set() {
     ++position_;
   }
   return add(Kind::kSymbol, letter == "R" ? "reals" : "mathbb " + letter);
+}
+
+// Behind "in", a plain Z is the integers.
+NodeId Grammar::set_of_numbers(NodeId set) {
+  if (!tree_.is(set, Kind::kSymbol)) return set;
+  const std::string letter = tree_[set].text;
+  if (letter == "R") return add(Kind::kSymbol, "reals");
+  return letter == "Z" || letter == "N" || letter == "Q" ? add(Kind::kSymbol, "mathbb " + letter) : set;
 }
 
 std::string Grammar::subscript() {

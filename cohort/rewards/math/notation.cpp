@@ -79,10 +79,14 @@ NodeId Grammar::binomial() {
 }
 
 NodeId Grammar::square_root() {
-  if (!consume("[")) return add(Kind::kCall, "sqrt", {is("{") ? brace_group() : primary()});
+  const auto radicand = [this] {
+    if (is("{")) return brace_group();
+    return peek().kind == TokenKind::kNumber ? plain_number() : primary();
+  };
+  if (!consume("[")) return add(Kind::kCall, "sqrt", {radicand()});
   const NodeId degree = sum();
   expect("]");
-  return add(Kind::kCall, "root", {is("{") ? brace_group() : primary(), degree});
+  return add(Kind::kCall, "root", {radicand(), degree});
 }
 
 NodeId Grammar::rounded(std::string_view name, std::string_view close) {
@@ -177,6 +181,45 @@ NodeId Grammar::matrix() {
   }
   expect("end " + name);
   if (rows.empty()) fail("a matrix is empty");
+  return add(Kind::kMatrix, "", std::move(rows));
+}
+
+NodeId Grammar::negated(NodeId value) {
+  if (!tree_.is(value, Kind::kMatrix)) return add(Kind::kNegate, "", {value});
+  std::vector<NodeId> rows;
+  for (NodeId row : std::vector<NodeId>(tree_[value].children)) {
+    std::vector<NodeId> cells;
+    for (NodeId cell : std::vector<NodeId>(tree_[row].children))
+      cells.push_back(add(Kind::kNegate, "", {cell}));
+    rows.push_back(add(Kind::kTuple, "row", std::move(cells)));
+  }
+  return add(Kind::kMatrix, "", std::move(rows));
+}
+
+// The sum of the terms; of matrices alone, the matrix of the sums.
+NodeId Grammar::summed(std::vector<NodeId> terms) {
+  const auto is_matrix = [this](NodeId id) { return tree_.is(id, Kind::kMatrix); };
+  if (terms.size() < 2 || !std::all_of(terms.begin(), terms.end(), is_matrix))
+    return join(Kind::kAdd, std::move(terms));
+  const auto shape = [this](NodeId matrix) {
+    std::vector<size_t> widths;
+    for (NodeId row : tree_[matrix].children) widths.push_back(tree_[row].children.size());
+    return widths;
+  };
+  const std::vector<size_t> widths = shape(terms[0]);
+  for (NodeId term : terms) {
+    if (shape(term) != widths) fail("a sum of matrices of different sizes");
+  }
+  std::vector<NodeId> rows;
+  for (size_t row = 0; row < widths.size(); ++row) {
+    std::vector<NodeId> cells;
+    for (size_t column = 0; column < widths[row]; ++column) {
+      std::vector<NodeId> parts;
+      for (NodeId term : terms) parts.push_back(tree_.child(tree_.child(term, row), column));
+      cells.push_back(add(Kind::kAdd, "", std::move(parts)));
+    }
+    rows.push_back(add(Kind::kTuple, "row", std::move(cells)));
+  }
   return add(Kind::kMatrix, "", std::move(rows));
 }
 

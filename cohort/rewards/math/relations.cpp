@@ -14,25 +14,6 @@ bool is_equation(const Item& item) {
   return item.is(Kind::kRelation) && item.node().text.find_first_not_of('=') == std::string::npos;
 }
 
-bool is_variable(const Item& item) {
-  if (!item.is(Kind::kSymbol)) return false;
-  const std::string& name = item.node().text;
-  return name != "pi" && name != "e" && name != "i" && name != "infinity" && name != "reals" &&
-         name != "empty set";
-}
-
-// The name of a variable, or those of a tuple of variables; empty for others.
-std::string name_of(const Item& item) {
-  if (is_variable(item)) return item.node().text;
-  if (!item.is(Kind::kTuple)) return {};
-  std::string names;
-  for (size_t i = 0; i < item.size(); ++i) {
-    if (!is_variable(item.child(i))) return {};
-    names += item.child(i).node().text + ",";
-  }
-  return names;
-}
-
 bool shares_symbol(const Item& names, const Item& other) {
   if (names.is(Kind::kSymbol)) return contains_symbol(other, names.node().text);
   for (size_t i = 0; i < names.size(); ++i) {
@@ -41,20 +22,33 @@ bool shares_symbol(const Item& names, const Item& other) {
   return false;
 }
 
-// Do the sides from `first` on agree?
-bool sides_agree(const Item& relation, size_t first, Work& work) {
-  for (size_t i = first; i + 1 < relation.size(); ++i) {
-    if (!compare(relation.child(i), relation.child(i + 1), work).is_equal()) return false;
-  }
-  return true;
-}
-
 bool has_variable(const Item& item) {
   if (is_variable(item)) return true;
   for (size_t i = 0; i < item.size(); ++i) {
     if (has_variable(item.child(i))) return true;
   }
   return false;
+}
+
+bool has_unknown_function(const Item& item) {
+  if (item.is(Kind::kCall) && is_unknown_function(item.node().text)) return true;
+  for (size_t i = 0; i < item.size(); ++i) {
+    if (has_unknown_function(item.child(i))) return true;
+  }
+  return false;
+}
+
+// Do the sides from `first` on agree? Where the last is a constant, formulas on the way to it are passed
+// over, as in A = \pi r^2 = 25 \pi.
+bool sides_agree(const Item& relation, size_t first, Work& work) {
+  const Item last = relation.child(relation.size() - 1);
+  const bool is_constant = !has_variable(last) && !has_unknown_function(last);
+  for (size_t i = first; i + 1 < relation.size(); ++i) {
+    const Item side = relation.child(i);
+    if (is_constant && (has_variable(side) || has_unknown_function(side))) continue;
+    if (!compare(side, last, work).is_equal()) return false;
+  }
+  return true;
 }
 
 // What an answer may be the value of: letters, their sums, products and quotients, sin A, |z|, f(2).
@@ -101,14 +95,6 @@ Verdict compare_congruences(const Item& a, const Item& b, Work& work) {
   return is_same ? equal("the same residue") : unequal("different residues");
 }
 
-bool has_unknown_function(const Item& item) {
-  if (item.is(Kind::kCall) && is_unknown_function(item.node().text)) return true;
-  for (size_t i = 0; i < item.size(); ++i) {
-    if (has_unknown_function(item.child(i))) return true;
-  }
-  return false;
-}
-
 // An inequality of two sides turned so that it reads left < right.
 Sides turned(const Item& item) {
   const char letter = item.node().text[0];
@@ -120,16 +106,30 @@ bool is_strict(const Item& item) { return item.node().text == "<" || item.node()
 
 }  // namespace
 
+std::optional<std::string> find_names(const Item& item) {
+  if (is_variable(item)) return item.node().text;
+  if (!item.is(Kind::kTuple)) return std::nullopt;
+  std::string names;
+  for (size_t i = 0; i < item.size(); ++i) {
+    if (!is_variable(item.child(i))) return std::nullopt;
+    names += item.child(i).node().text + ",";
+  }
+  return names;
+}
+
 std::optional<Definition> find_definition(const Item& relation, Work& work) {
   if (!is_equation(relation)) return std::nullopt;
   const Item first = relation.child(0), last = relation.child(relation.size() - 1);
-  const std::string first_name = name_of(first), last_name = name_of(last);
-  if (!first_name.empty() && !shares_symbol(first, last)) {
+  // e and i are names where they stand alone on the left: the eccentricity, a current.
+  const bool is_letter = first.is(Kind::kSymbol) && (first.node().text == "e" || first.node().text == "i");
+  const std::optional<std::string> first_name = is_letter ? first.node().text : find_names(first),
+                                   last_name = find_names(last);
+  if (first_name && !shares_symbol(first, last)) {
     if (!sides_agree(relation, 1, work)) return std::nullopt;
-    return Definition{first_name, last};
+    return Definition{*first_name, last};
   }
-  if (last_name.empty() || relation.size() != 2 || shares_symbol(last, first)) return std::nullopt;
-  return Definition{last_name, first};
+  if (!last_name || relation.size() != 2 || shares_symbol(last, first)) return std::nullopt;
+  return Definition{*last_name, first};
 }
 
 bool is_same_function_name(const std::string& a, const std::string& b) {

@@ -15,6 +15,9 @@ struct Definition {
   Item value;
 };
 
+/// The name of a variable, or those of a tuple of variables, each with a comma behind it; nothing for others.
+std::optional<std::string> find_names(const Item& item);
+
 /// Nothing for other relations. A chain such as x = 2 + 3 = 5 gives its last side, where all sides agree.
 std::optional<Definition> find_definition(const Item& relation, Work& work);
 

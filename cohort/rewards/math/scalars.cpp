@@ -4,6 +4,7 @@
 
 #include "cohort/rewards/math/ball.h"
 #include "cohort/rewards/math/exact.h"
+#include "cohort/rewards/math/kinks.h"
 #include "cohort/rewards/math/measures.h"
 #include "cohort/rewards/math/modular.h"
 
@@ -75,8 +76,9 @@ class Comparison {
       : a_(a), b_(b), reading_(reading), work_(work), num_nodes_(count_nodes(a) + count_nodes(b)) {}
 
   Verdict run() {
-    const ExactValue a = evaluate_exactly(*a_.tree, a_.id, reading_);
-    const ExactValue b = evaluate_exactly(*b_.tree, b_.id, reading_);
+    const ExactValue a = evaluate_exactly(*a_.tree, a_.id, reading_, &work_);
+    const ExactValue b = evaluate_exactly(*b_.tree, b_.id, reading_, &work_);
+    if (work_.left < 0) return undecided("too much work");
     if (a.status == ExactValue::Status::kUndefined || b.status == ExactValue::Status::kUndefined) {
       return unequal("a division by zero");
     }
@@ -90,8 +92,9 @@ class Comparison {
  private:
   std::optional<Verdict> compare_residues() {
     constexpr Point kNumPoints = 4;
-    for (Point point = 0; point < kNumPoints; ++point) {
+    for (Point number = 0; number < kNumPoints; ++number) {
       if (!work_.spend(64 * num_nodes_)) return undecided("too much work");
+      const Point point = seeded(number, work_.seed);
       const auto a = evaluate_modulo(*a_.tree, a_.id, reading_, point);
       const auto b = a ? evaluate_modulo(*b_.tree, b_.id, reading_, point) : std::nullopt;
       if (!b) return std::nullopt;
@@ -101,9 +104,13 @@ class Comparison {
   }
 
   std::optional<BallPair> evaluate(Point point, int64_t precision) {
+    return evaluate(reading_, point, precision);
+  }
+
+  std::optional<BallPair> evaluate(const Reading& reading, Point point, int64_t precision) {
     if (!work_.spend(num_nodes_ * precision)) return std::nullopt;
-    const BallValue a = evaluate_ball(*a_.tree, a_.id, reading_, point, precision);
-    const BallValue b = evaluate_ball(*b_.tree, b_.id, reading_, point, precision);
+    const BallValue a = evaluate_ball(*a_.tree, a_.id, reading, point, precision);
+    const BallValue b = evaluate_ball(*b_.tree, b_.id, reading, point, precision);
     BallPair pair;
     pair.is_defined = a.value.is_finite() && b.value.is_finite();
     pair.left_reals = a.left_reals || b.left_reals || a.value.is_nonreal() != b.value.is_nonreal();
@@ -114,8 +121,8 @@ class Comparison {
 
   // Equal to a precision at which the digits as written could not make a smaller difference.
   Verdict confirm(Point point) {
-    const std::optional<int64_t> height_a = height_bits(*a_.tree, a_.id),
-                                 height_b = height_bits(*b_.tree, b_.id);
+    const std::optional<int64_t> height_a = height_bits(*a_.tree, a_.id, point),
+                                 height_b = height_bits(*b_.tree, b_.id, point);
     if (!height_a || !height_b) return undecided("numbers too large or too close to tell apart");
     const int64_t wanted = kPrecision + 2 * (*height_a + *height_b);
     const std::optional<BallPair> pair = evaluate(point, wanted);
@@ -158,10 +165,36 @@ class Comparison {
       if (!is_small(*pair, kPrecision)) continue;
       (pair->left_reals ? complex_points : real_points).push_back(point);
     }
+    if (const std::optional<Verdict> verdict = compare_at_kinks()) return *verdict;
     if (real_points.size() >= 2) return confirm(real_points[0]);
     if (differs_as_complex) return unequal("different values at a random point");
     if (complex_points.size() >= 2) return confirm(complex_points[0]);
     return undecided("no points where both sides are defined");
+  }
+
+  // Exactly where that can be, since balls say nothing at a jump. A verdict where a difference is found.
+  std::optional<Verdict> compare_at_kinks() {
+    if (!has_kinks(a_) && !has_kinks(b_)) return std::nullopt;
+    for (const Values& values : kink_points(a_, b_, is_whole())) {
+      Reading reading = reading_;
+      reading.values = &values;
+      const ExactValue a = evaluate_exactly(*a_.tree, a_.id, reading, &work_);
+      const ExactValue b = evaluate_exactly(*b_.tree, b_.id, reading, &work_);
+      if (a.is_ok() && b.is_ok() && !(a.value == b.value)) return unequal("different values beside a kink");
+      if ((a.is_ok() && b.is_ok()) || a.status == ExactValue::Status::kUndefined ||
+          b.status == ExactValue::Status::kUndefined)
+        continue;
+      const std::optional<BallPair> pair = evaluate(reading, 0, kPrecision);
+      if (!pair) return undecided("too much work");
+      if (pair->is_defined && !pair->left_reals && !pair->difference.contains_zero())
+        return unequal("different values beside a kink");
+    }
+    return std::nullopt;
+  }
+
+  // Steps whose letters are those of integers.
+  bool is_whole() const {
+    return (has_steps(a_) || has_steps(b_)) && has_integers_only(a_) && has_integers_only(b_);
   }
 
   // A few points decide between smooth functions; where signs change or steps stand, many of all sizes are
@@ -169,10 +202,10 @@ class Comparison {
   std::vector<Point> points() const {
     constexpr Point kNumPoints = 12;
     std::vector<Point> result;
-    const bool is_whole = (has_steps(a_) || has_steps(b_)) && has_integers_only(a_) && has_integers_only(b_);
-    for (Point point = 0; !is_whole && point < kNumPoints; ++point) result.push_back(point);
-    if (!is_whole && !has_kinks(a_) && !has_kinks(b_)) return result;
-    for (Point point = is_whole ? kFirstIntegerPoint : kFirstWidePoint; point < kEndOfPoints; ++point)
+    const bool are_whole = is_whole();
+    for (Point point = 0; !are_whole && point < kNumPoints; ++point) result.push_back(point);
+    if (!are_whole && !has_kinks(a_) && !has_kinks(b_)) return result;
+    for (Point point = are_whole ? kFirstIntegerPoint : kFirstWidePoint; point < kEndOfPoints; ++point)
       result.push_back(point);
     return result;
   }
@@ -224,6 +257,8 @@ int64_t count_nodes(const Item& item) {
 bool contains_symbol(const Item& item, const std::string& name) {
   return any_node(item, [&](const Node& node) { return node.kind == Kind::kSymbol && node.text == name; });
 }
+
+bool is_variable(const Item& item) { return item.is(Kind::kSymbol) && !is_constant_name(item.node().text); }
 
 bool is_same_tree(const Item& a, const Item& b) {
   if (a.node().kind != b.node().kind || a.node().text != b.node().text || a.size() != b.size()) return false;

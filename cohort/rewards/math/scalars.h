@@ -26,6 +26,9 @@ bool is_same_tree(const Item& a, const Item& b);
 /// 1 or -1 for infinity and its opposite, nothing for other expressions.
 std::optional<int> infinity_sign(const Item& item);
 
+/// A letter or a name that has no value of its own.
+bool is_variable(const Item& item);
+
 /// Does `name` occur in the expression?
 bool contains_symbol(const Item& item, const std::string& name);
 

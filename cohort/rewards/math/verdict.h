@@ -24,6 +24,7 @@ inline Verdict undecided(std::string reason) { return {Outcome::kUndecided, std:
 /// work; this is all it gets.
 struct Work {
   int64_t left = 3'000'000;
+  uint64_t seed = 0;  ///< of what is drawn for this comparison; the same for both orders of the two texts
 
   bool spend(int64_t amount) {
     left -= amount;
