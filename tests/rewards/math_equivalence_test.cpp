@@ -42,7 +42,7 @@ TEST(MathParser, ReadsStructures) {
   EXPECT_EQ(describe_answer("]1,2["), "tuple ()(1, 2)");
   EXPECT_EQ(describe_answer("\\{x \\mid |x|<2\\}"), "such that(relation <(abs(x), 2))");
   EXPECT_EQ(describe_answer("x=\\pm 1"),
-            "list or(relation =(x, add(0, 1)), relation =(x, add(0, negate(1))))");
+            "list plus-minus(relation =(x, add(0, 1)), relation =(x, add(0, negate(1))))");
   EXPECT_EQ(describe_answer("1,234"), "1234");
   EXPECT_EQ(describe_answer("(1,234)"), "tuple ()(1, 234)");
   EXPECT_EQ(describe_answer("5\\text{ m}^2"), "multiply(5, power(unit m, 2))");

@@ -1,7 +1,10 @@
 #include "cohort/rewards/math/named_values.h"
 
 #include <algorithm>
+#include <set>
 
+#include "cohort/rewards/math/connectives.h"
+#include "cohort/rewards/math/matching.h"
 #include "cohort/rewards/math/relations.h"
 #include "cohort/rewards/math/structures.h"
 
@@ -67,22 +70,58 @@ std::vector<Item> values_in_order(NamedValues named) {
   return values;
 }
 
-}  // namespace
+// Neighbours in the alphabet that do not come in its order, such as n, m: nobody can say which is first.
+bool are_against_alphabet(const NamedValues& named) {
+  std::string letters;
+  for (const auto& [name, value] : named) {
+    if (name.size() != 1) return false;
+    letters += name;
+  }
+  std::string sorted = letters;
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t i = 1; i < sorted.size(); ++i) {
+    if (sorted[i] != sorted[i - 1] + 1) return false;
+  }
+  return sorted != letters;
+}
 
-bool are_out_of_order(std::string_view names) {
+std::vector<std::string> separated(std::string_view names) {
   std::vector<std::string> separate;
   for (size_t begin = 0; begin < names.size();) {
     const size_t end = names.find(',', begin);
     separate.emplace_back(names.substr(begin, end - begin));
     begin = end == std::string_view::npos ? names.size() : end + 1;
   }
+  return separate;
+}
+
+// (m, n) = (3, 4).
+NamedValues find_named_tuple(const Item& relation, Work& work) {
+  const std::optional<Definition> definition = find_definition(relation, work);
+  if (!definition || !definition->name.ends_with(',') || !definition->value.is(Kind::kTuple) ||
+      definition->value.node().text != "()")
+    return {};
+  const std::vector<std::string> names = separated(definition->name);
+  if (names.size() != definition->value.size() ||
+      std::set<std::string>(names.begin(), names.end()).size() != names.size())
+    return {};
+  NamedValues named;
+  for (size_t i = 0; i < names.size(); ++i) named.emplace_back(names[i], definition->value.child(i));
+  return named;
+}
+
+}  // namespace
+
+bool are_out_of_order(std::string_view names) {
+  const std::vector<std::string> separate = separated(names);
   const std::vector<std::string> ordered = in_order(separate);
   return !ordered.empty() && ordered != separate;
 }
 
 NamedValues find_named_values(const Item& item, Work& work) {
+  if (item.is(Kind::kRelation)) return find_named_tuple(item, work);
   NamedValues named;
-  if (!item.is(Kind::kList) || item.size() > kMaxElements) return {};
+  if (!item.is(Kind::kList) || item.size() > kMaxElements || has_alternative_names(item)) return {};
   for (size_t i = 0; i < item.size(); ++i) {
     const std::optional<Definition> definition = find_definition(item.child(i), work);
     if (!definition) return {};
@@ -107,16 +146,22 @@ Verdict compare_named_values(const NamedValues& a, const NamedValues& b, Work& w
 }
 
 Verdict compare_with_unnamed(const NamedValues& named, const Item& other, Work& work) {
+  const bool is_collection = other.is(Kind::kList) || other.is(Kind::kSet);
+  if (is_collection && other.size() == 1) return compare_with_unnamed(named, other.child(0), work);
+  if (!is_collection && !other.is(Kind::kTuple)) return unequal("named values and another structure");
+  if (!have_order(named) && are_against_alphabet(named))
+    return unequal("names in no order that is agreed on");
   const std::vector<Item> values = values_in_order(named);
-  if (other.is(Kind::kTuple)) return compare_sequences(values, children_of(other), work);
+  if (other.is(Kind::kTuple)) {
+    if (other.node().text != "()") return unequal("named values and an interval");
+    return compare_sequences(values, children_of(other), work);
+  }
   const bool is_set = other.is(Kind::kSet);
-  if (!other.is(Kind::kList) && !is_set) return unequal("named values and another structure");
   if (are_indexed(named) && has_other_names(other, named[0].first.substr(0, named[0].first.find('_')), work))
     return unequal("different names");
   if (are_indexed(named)) return compare_unordered(values, children_of(other), !is_set, work);
   if (is_set) return unequal("named values and a set");
-  return have_order(named) ? compare_sequences(values, children_of(other), work)
-                           : compare_unordered(values, children_of(other), true, work);
+  return compare_sequences(values, children_of(other), work);
 }
 
 }  // namespace cohort::math

@@ -30,6 +30,8 @@ bool is_open_list(const Item& item) {
   return true;
 }
 
+bool is_union(const Item& list) { return list.node().text == "or" || list.node().text == "plus-minus"; }
+
 // What a set can't be made of; caught by compare_real_sets.
 struct NoRealSet {
   const char* reason;
@@ -62,7 +64,7 @@ class Builder {
         return inequality(item);
       case Kind::kList:
         if (is_open_list(item)) return combine(SetNode::Kind::kEither, item);
-        return combine(item.node().text != "or" ? SetNode::Kind::kIntersection : SetNode::Kind::kUnion, item);
+        return combine(is_union(item) ? SetNode::Kind::kUnion : SetNode::Kind::kIntersection, item);
       default:
         throw NoRealSet{"not a set of real numbers"};
     }

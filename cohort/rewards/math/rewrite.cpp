@@ -121,7 +121,7 @@ NodeId copy_tree(const Tree& source, NodeId id, Tree& target) {
 Expression resolve_signs(const Expression& source) {
   Expression result;
   const bool is_list = source.tree.is(source.root, Kind::kList);
-  std::string connector = is_list ? source.tree[source.root].text : "or";
+  std::string connector = is_list ? source.tree[source.root].text : "plus-minus";
   const std::vector<NodeId> parts = is_list ? source.tree[source.root].children : std::vector{source.root};
   std::vector<NodeId> items;
   for (NodeId part : parts) {

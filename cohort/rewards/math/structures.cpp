@@ -1,6 +1,8 @@
 #include "cohort/rewards/math/structures.h"
 
 #include "cohort/rewards/math/abstract_sets.h"
+#include "cohort/rewards/math/connectives.h"
+#include "cohort/rewards/math/matching.h"
 #include "cohort/rewards/math/named_values.h"
 #include "cohort/rewards/math/real_sets.h"
 #include "cohort/rewards/math/relations.h"
@@ -8,8 +10,6 @@
 
 namespace cohort::math {
 namespace {
-
-constexpr size_t kMaxElements = 64;
 
 bool is_relation(const Item& item) { return item.is(Kind::kRelation); }
 
@@ -26,17 +26,42 @@ bool is_interval_like(const Item& item) {
   return is_real_set(item) || is_collection(item) || (item.is(Kind::kTuple) && item.size() == 2);
 }
 
-// What an answer says, without the name in front: x = 5 is 5, f(2) = 5 too, x in S is S.
+bool are_equal_alternatives(const Item& item, Work& work) {
+  if (!item.is(Kind::kList) || item.node().text != "or") return false;
+  for (size_t i = 1; i < item.size(); ++i) {
+    if (!compare(item.child(0), item.child(i), work).is_equal()) return false;
+  }
+  return true;
+}
+
+// What an answer says, without the name in front: x = 5 is 5, f(2) = 5 too, x in S and (x, y) in S are S.
+// Names of a tuple of values stay, since they say which is which. One value or another spelling of it is one.
 Item strip(const Item& item, Work& work) {
-  if (item.is(Kind::kMember) && item.child(0).is(Kind::kSymbol)) return item.child(1);
+  if (are_equal_alternatives(item, work)) return strip(item.child(0), work);
+  if (item.is(Kind::kMember)) {
+    const std::optional<std::string> names = find_names(item.child(0));
+    return names && !are_out_of_order(*names) ? item.child(1) : item;
+  }
   if (!is_relation(item)) return item;
   if (const std::optional<Definition> definition = find_definition(item, work)) {
-    // (y, x) = (1, 2) is not the point (1, 2).
     const bool is_turned = definition->value.is(Kind::kTuple) && are_out_of_order(definition->name);
-    return is_turned ? item : definition->value;
+    return is_turned || !find_named_values(item, work).empty() ? item : definition->value;
   }
   if (const std::optional<Item> value = find_value_of_quantity(item, work)) return *value;
   return find_statement_value(item, work).value_or(item);
+}
+
+bool has_inner_matrix(const Item& item) {
+  for (size_t i = 0; i < item.size(); ++i) {
+    if (item.child(i).is(Kind::kMatrix) || has_inner_matrix(item.child(i))) return true;
+  }
+  return false;
+}
+
+// Tuples of names, of which one holds another name or another order.
+bool have_other_names(const Item& a, const Item& b) {
+  const std::optional<std::string> names_a = find_names(a), names_b = find_names(b);
+  return names_a && names_b && a.is(Kind::kTuple) && b.is(Kind::kTuple) && *names_a != *names_b;
 }
 
 // Sets of which we know no more than how they are written.
@@ -60,24 +85,6 @@ std::vector<Item> elements_of(const Item& item) {
   return elements;
 }
 
-// Has every element of `a` its like in `b`? In a list each takes one of its own.
-Verdict find_all(const std::vector<Item>& a, const std::vector<Item>& b, bool is_list, Work& work) {
-  std::vector<bool> is_used(b.size(), false);
-  Verdict result = equal("the same elements");
-  for (const Item& element : a) {
-    Verdict best = unequal("an element without its like");
-    for (size_t i = 0; i < b.size() && !best.is_equal(); ++i) {
-      if (is_list && is_used[i]) continue;
-      const Verdict verdict = compare(element, b[i], work);
-      if (!verdict.is_unequal()) best = verdict;
-      if (verdict.is_equal()) is_used[i] = true;
-    }
-    if (best.is_unequal()) return best;
-    if (!best.is_equal()) result = best;
-  }
-  return result;
-}
-
 bool is_logic(const Item& item) {
   return item.is(Kind::kList) && (item.node().text == "land" || item.node().text == "lor");
 }
@@ -94,6 +101,7 @@ Verdict compare_tuples(const Item& a, const Item& b, Work& work) {
 }
 
 Verdict compare_structures(const Item& a, const Item& b, Work& work) {
+  if (const std::optional<Verdict> verdict = compare_connectives(a, b)) return *verdict;
   const NamedValues named_a = find_named_values(a, work), named_b = find_named_values(b, work);
   if (!named_a.empty() && !named_b.empty()) return compare_named_values(named_a, named_b, work);
   if (!named_a.empty()) return compare_with_unnamed(named_a, b, work);
@@ -107,6 +115,8 @@ Verdict compare_structures(const Item& a, const Item& b, Work& work) {
     return item.is(Kind::kTuple) || item.is(Kind::kMatrix) || item.is(Kind::kRelation) ||
            item.is(Kind::kRatio) || is_real_set(item);
   };
+  if (is_structure(a) != is_structure(b) && has_inner_matrix(is_structure(a) ? b : a))
+    return undecided("an expression of matrices");
   if (is_structure(a) || is_structure(b)) return unequal("different kinds of answers");
   return compare_scalars(a, b, work);
 }
@@ -130,20 +140,12 @@ Verdict compare_sequences(const std::vector<Item>& a, const std::vector<Item>& b
   return result;
 }
 
-Verdict compare_unordered(const std::vector<Item>& a, const std::vector<Item>& b, bool are_lists,
-                          Work& work) {
-  if (a.size() > kMaxElements || b.size() > kMaxElements) return undecided("too many elements");
-  if (are_lists && a.size() != b.size()) return unequal("different numbers of elements");
-  const Verdict forth = find_all(a, b, are_lists, work);
-  if (forth.is_unequal()) return forth;
-  const Verdict back = find_all(b, a, are_lists, work);
-  return back.is_equal() ? forth : back;
-}
-
 Verdict compare(const Item& a, const Item& b, Work& work) {
   if (!work.spend(count_nodes(a) + count_nodes(b))) return undecided("too much work");
   if (is_same_tree(a, b)) return equal("written alike");
   if (is_relation(a) && is_relation(b)) {
+    const NamedValues named_a = find_named_values(a, work), named_b = find_named_values(b, work);
+    if (!named_a.empty() && !named_b.empty()) return compare_named_values(named_a, named_b, work);
     const auto definition_a = find_definition(a, work), definition_b = find_definition(b, work);
     const bool are_definitions = definition_a && definition_b;
     const bool has_same_name =
@@ -155,6 +157,8 @@ Verdict compare(const Item& a, const Item& b, Work& work) {
     if (!has_same_name) return compare_relations(a, b, work);
     return compare(definition_a->value, definition_b->value, work);
   }
+  if (a.is(Kind::kMember) && b.is(Kind::kMember) && have_other_names(a.child(0), b.child(0)))
+    return unequal("different names");
   const Item bare_a = strip(a, work), bare_b = strip(b, work);
   if (const std::optional<Verdict> verdict = compare_calendar(bare_a, bare_b)) return *verdict;
   if (const std::optional<Verdict> verdict = compare_opaque_sets(bare_a, bare_b, work)) return *verdict;

@@ -16,7 +16,4 @@ std::vector<Item> children_of(const Item& item);
 /// One by one, in order.
 Verdict compare_sequences(const std::vector<Item>& a, const std::vector<Item>& b, Work& work);
 
-/// In any order; in lists an element that comes twice counts twice.
-Verdict compare_unordered(const std::vector<Item>& a, const std::vector<Item>& b, bool are_lists, Work& work);
-
 }  // namespace cohort::math

@@ -24,7 +24,7 @@ enum class Kind : uint8_t {
   kTuple,      ///< text: both brackets, such as (]
   kSet,        ///< elements
   kSetBuilder,  ///< the condition; text "image" where an expression stands before the bar, which comes second
-  kList,        ///< items without brackets; text: what joined them: , and or, land lor in logic
+  kList,        ///< items without brackets; text: what joined them: , and or, land lor in logic, plus-minus
   kMatrix,      ///< rows, which are tuples
   kUnion,       ///< two sets
   kIntersection,  ///< two sets
