@@ -43,7 +43,7 @@ TEST(MathDecisions, EquationsAreComparedToThePrecisionOfTheirDigits) {
   EXPECT_EQ(outcome("x^2+\\sqrt{y}=1", "2x^2+\\sqrt{4y}=2"), "equal");
 }
 
-// 2305843009213693951 and 2305843009213693921 are the largest primes of 61 bits.
+// 2^61 - 1 and 2^61 - 31 are the largest primes below 2^61.
 TEST(MathDecisions, PrimesCannotBeNamed) {
   EXPECT_EQ(outcome("x", "x+(2^{61}-1)(2^{61}-31)x^2"), "unequal");
   EXPECT_EQ(outcome("f(x)", "f(x)+(2^{61}-1)(2^{61}-31)x^2"), "unequal");
@@ -76,7 +76,11 @@ TEST(MathDecisions, NoSpellingIsTakenForAnother) {
   EXPECT_EQ(outcome("\\sqrt{3.5}", "\\sqrt3\\frac12"), "unequal");
   EXPECT_EQ(outcome("\\frac{\\sqrt3}{2}", "\\sqrt3\\frac12"), "equal");
   EXPECT_EQ(outcome("\\sqrt[3]5\\frac12", "\\frac{\\sqrt[3]{5}}{2}"), "equal");
-  EXPECT_EQ(outcome("120!", "5!!"), "undecided");
+  EXPECT_EQ(outcome("120!", "5!!"), "unequal");
+  EXPECT_EQ(outcome("15", "5!!"), "equal");
+  EXPECT_EQ(outcome("48", "6!!"), "equal");
+  EXPECT_EQ(outcome("720!", "3!!!"), "undecided");
+  EXPECT_EQ(outcome("1", "0!!"), "equal");
   EXPECT_EQ(outcome("(3!)!", "720"), "equal");
   EXPECT_EQ(outcome("cat", "act"), "unequal");
   EXPECT_EQ(outcome("xyz", "zxy"), "equal");

@@ -86,6 +86,7 @@ TEST(MathConnectives, OfOneUnknownNameItsSolutionsAlike) {
             "equal");
   EXPECT_EQ(outcome("x=y\\text{ or }x=-y", "x=\\pm y"), "equal");
   EXPECT_EQ(outcome("x=y\\text{ or }x=-y", "x=y\\text{ and }x=-y"), "unequal");
+  EXPECT_EQ(outcome("y=2x\\text{ or }y=-2x", "y=2x\\text{ and }y=-2x"), "equal");
   EXPECT_EQ(outcome("x\\in A\\text{ or }x\\in B", "x\\in A\\text{ and }x\\in B"), "unequal");
   EXPECT_EQ(outcome("\\frac23", "\\frac23\\text{ or }0.\\overline{6}"), "equal");
   EXPECT_EQ(outcome("\\frac23", "\\frac23\\text{ or }0.6"), "unequal");

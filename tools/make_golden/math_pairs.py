@@ -23,7 +23,9 @@ divided:
 - 3 1/2 with a proper fraction is the mixed number 7/2.
 - Measures of one kind in falling units are a sum (3 hours 20 minutes); a number without a unit may mean any of them.
 - 3:30 against another time is a time, else a ratio; ratios of three parts are equal up to scale; 6/12/2020 is a date.
-- f, g, h before a bracket are unknown functions, and m in "10 m" a unit, unless either text uses the letter as a variable.
+- f, g, h before a bracket are unknown functions, unless their own text (of h, either text) uses the letter as a variable; m
+  in "10 m" is a unit, unless either text uses the letter so.
+- (m, n) = (3, 4) is m = 3, n = 4. "and" differs from "or" between conditions on different names, where a comma is "and".
 - Three capitals and more and Roman numerals are names. Two capitals are a product.
 - Every plus-minus stands for itself, unless a minus-plus stands beside it.
 - An equation gives the value of what is named on its left without numbers: AB = 5, f(2) = 4, x + y = 7, not 2x = 7.

@@ -89,8 +89,9 @@ bool gives_constants(const Item& item) {
 Connective connective_of(const Item& item) {
   if (!item.is(Kind::kList) || item.size() < 2 || !is_condition(item)) return Connective::kNone;
   const std::string& text = item.node().text;
-  const bool has_one = have_one_subject(item);
-  if (text == "plus-minus" || (has_one && (text == "," || gives_constants(item)))) return Connective::kEither;
+  // Lines and curves are listed by either too: y = 2x and y = -2x.
+  const bool are_solutions = text == "," || gives_constants(item) || subject_of(item.child(0)) == "y";
+  if (text == "plus-minus" || (have_one_subject(item) && are_solutions)) return Connective::kEither;
   return text == "or" || text == "lor" ? Connective::kOr : Connective::kAnd;
 }
 

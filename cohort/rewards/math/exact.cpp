@@ -64,6 +64,15 @@ ExactValue factorial(const Fraction& n) {
   return bounded(std::move(result));
 }
 
+// 7!! = 7 * 5 * 3 * 1.
+ExactValue double_factorial(const Fraction& n) {
+  const std::optional<int64_t> integer = n.small_integer();
+  if (!integer || *integer < 0 || *integer > kMaxFactorial) return {};
+  Fraction result(1);
+  for (int64_t factor = *integer; factor > 1; factor -= 2) result = result * Fraction(factor);
+  return bounded(std::move(result));
+}
+
 ExactValue binomial(const Fraction& n, const Fraction& k) {
   const std::optional<int64_t> top = n.small_integer(), bottom = k.small_integer();
   if (!top || !bottom || *top < 0 || *bottom < 0 || *top > 10 * kMaxFactorial) return {};
@@ -156,12 +165,13 @@ class Evaluator {
       });
     }
     const bool is_known = node.text == "sqrt" || node.text == "abs" || node.text == "factorial" ||
-                          node.text == "floor" || node.text == "ceil";
+                          node.text == "double factorial" || node.text == "floor" || node.text == "ceil";
     if (!is_known) return {};
     ExactValue argument = evaluate(node.children[0]);
     if (!argument.is_ok()) return argument;
     if (node.text == "sqrt") return root(argument.value, 2);
     if (node.text == "factorial") return factorial(argument.value);
+    if (node.text == "double factorial") return double_factorial(argument.value);
     if (node.text == "floor" || node.text == "ceil") return rounded(argument.value, node.text == "ceil");
     if (argument.value.sign() < 0) argument.value = Fraction() - argument.value;
     return argument;

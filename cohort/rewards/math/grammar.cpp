@@ -289,8 +289,8 @@ NodeId Grammar::raised(NodeId base) {
     } else if (consume("^")) {
       base = add(Kind::kPower, "", {base, exponent()});
     } else if (consume("!")) {
-      if (is("!")) throw ParseFailure{FailureKind::kUnsupported, "!! is beyond this verifier"};
-      base = add(Kind::kCall, "factorial", {base});
+      base = add(Kind::kCall, consume("!") ? "double factorial" : "factorial", {base});
+      if (is("!")) throw ParseFailure{FailureKind::kUnsupported, "!!! is beyond this verifier"};
     } else if (consume("%")) {
       base = add(Kind::kDivide, "", {base, add(Kind::kNumber, "100")});
     } else {
