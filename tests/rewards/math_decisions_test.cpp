@@ -18,6 +18,13 @@ TEST(MathDecisions, StepsAreComparedWhereTheyStand) {
             "unequal");
 }
 
+// n (n + 1) + 1 is a multiple of 9901 for n = 99, the first time.
+TEST(MathDecisions, StepsOfPolynomialsAreComparedAtSmallIntegers) {
+  EXPECT_EQ(outcome("\\lfloor\\frac{n^2+n}{9901}\\rfloor", "\\lfloor\\frac{n^2+n+1}{9901}\\rfloor"),
+            "unequal");
+  EXPECT_EQ(outcome("\\lfloor\\frac{n^2+n}{9901}\\rfloor", "\\lfloor\\frac{n(n+1)}{9901}\\rfloor"), "equal");
+}
+
 TEST(MathDecisions, SizesAreComparedOnBothSides) {
   EXPECT_EQ(outcome("|x-10^7|", "10^7-x"), "unequal");
   EXPECT_EQ(outcome("\\sqrt{(x-10^7)^2}", "10^7-x"), "unequal");

@@ -81,8 +81,11 @@ void thin_out(std::vector<Fraction>& values) {
   values = std::move(kept);
 }
 
-std::vector<Fraction> integers_around(const std::vector<Fraction>& kinks) {
+// With `has_small` those up to a hundred and some more, for steps of what is not linear.
+std::vector<Fraction> integers_around(const std::vector<Fraction>& kinks, bool has_small) {
+  constexpr int64_t kFirst = -16, kLast = 128;
   std::vector<Fraction> places;
+  for (int64_t place = kFirst; has_small && place <= kLast; ++place) places.push_back(Fraction(place));
   for (const Fraction& kink : kinks) {
     Fraction floor;
     fmpz_fdiv_q(fmpq_numref(floor.get()), fmpq_numref(kink.get()), fmpq_denref(kink.get()));
@@ -120,7 +123,8 @@ std::vector<Values> kink_points(const Item& a, const Item& b, bool are_integers)
     }
     sort_unique(kinks);
     thin_out(kinks);
-    std::vector<Fraction> places = are_integers ? integers_around(kinks) : places_between(kinks);
+    std::vector<Fraction> places =
+        are_integers ? integers_around(kinks, names.size() == 1) : places_between(kinks);
     sort_unique(places);
     for (const Fraction& place : places) {
       points.push_back(others);
