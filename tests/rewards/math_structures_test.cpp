@@ -98,6 +98,10 @@ TEST(MathConnectives, ConditionsStandInBracketsToo) {
   EXPECT_EQ(outcome(gold, "x=2k\\pi+\\frac\\pi3, k\\in\\mathbb{Z}"), "equal");
   EXPECT_EQ(outcome(gold, "x=k\\pi+\\frac\\pi3, k\\in\\mathbb{Z}"), "unequal");
   EXPECT_EQ(outcome(gold, "x=2k\\pi+\\frac\\pi3, k\\in\\mathbb{N}"), "unequal");
+  EXPECT_EQ(outcome(gold, "x=2k\\pi+\\frac\\pi3"), "equal");
+  EXPECT_EQ(outcome(gold, "2k\\pi+\\frac\\pi3"), "equal");
+  EXPECT_EQ(outcome(gold, "y=2k\\pi+\\frac\\pi3, k\\in Z"), "unequal");
+  EXPECT_EQ(outcome("x>n, n\\in\\mathbb{Z}", "x>n"), "undecided");
 }
 
 // A unit may be missing on one side, so that 5 equals 5 m and 5 cm, which differ.

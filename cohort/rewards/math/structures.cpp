@@ -58,6 +58,21 @@ bool has_inner_matrix(const Item& item) {
   return false;
 }
 
+// x = k pi of x = k pi, k in Z: the letter is taken for an integer anyway.
+Item without_integers(const Item& item) {
+  if (!item.is(Kind::kList) || item.size() != 2 || item.node().text == "or") return item;
+  const Item value = item.child(0), condition = item.child(1);
+  if (!condition.is(Kind::kMember) || !condition.child(0).is(Kind::kSymbol) ||
+      !condition.child(1).is(Kind::kSymbol) || condition.child(1).node().text != "mathbb Z")
+    return item;
+  const std::string& name = condition.child(0).node().text;
+  const bool is_integer_letter = name == "k" || name == "n" || name == "m";
+  const bool is_equation = is_relation(value) && value.node().text == "=" &&
+                           value.child(0).is(Kind::kSymbol) && value.child(0).node().text != name;
+  const bool is_value = is_equation || (!is_relation(value) && !value.is(Kind::kMember));
+  return is_integer_letter && is_value && contains_symbol(value, name) ? value : item;
+}
+
 // Tuples of names, of which one holds another name or another order.
 bool have_other_names(const Item& a, const Item& b) {
   const std::optional<std::string> names_a = find_names(a), names_b = find_names(b);
@@ -143,6 +158,8 @@ Verdict compare_sequences(const std::vector<Item>& a, const std::vector<Item>& b
 Verdict compare(const Item& a, const Item& b, Work& work) {
   if (!work.spend(count_nodes(a) + count_nodes(b))) return undecided("too much work");
   if (is_same_tree(a, b)) return equal("written alike");
+  const Item plain_a = without_integers(a), plain_b = without_integers(b);
+  if (plain_a.id != a.id || plain_b.id != b.id) return compare(plain_a, plain_b, work);
   if (is_relation(a) && is_relation(b)) {
     const NamedValues named_a = find_named_values(a, work), named_b = find_named_values(b, work);
     if (!named_a.empty() && !named_b.empty()) return compare_named_values(named_a, named_b, work);
