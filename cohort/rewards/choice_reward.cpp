@@ -83,6 +83,18 @@ std::string_view without_wrapping(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kWrapping) - begin + 1);
 }
 
+/// Does the text behind a letter deny it: ") is wrong", ". isn't right"?
+bool is_denial(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t*_`$)}]:.,\"'-");
+  if (begin == std::string_view::npos) return false;
+  text.remove_prefix(begin);
+  for (const std::string_view words :
+       {"is not", "isn't", "is wrong", "is incorrect", "is false", "cannot", "can't"}) {
+    if (take_words(text, words)) return true;
+  }
+  return false;
+}
+
 /// The choice that `answer` is: its text, or a letter at its beginning and no other one behind.
 std::optional<char> read_choice(std::string_view answer, const Choices& choices) {
   if (const auto letter = choices.by_text(answer)) return letter;
@@ -92,6 +104,7 @@ std::optional<char> read_choice(std::string_view answer, const Choices& choices)
   const char letter = upper(rest.front());
   const bool ends = rest.size() == 1 || !is_word_byte(rest[1]);
   if (choices.letters.find(letter) == std::string::npos || !ends) return std::nullopt;
+  if (is_denial(rest.substr(1))) return std::nullopt;
   const std::string others = lone_letters(rest.substr(1), choices.letters);
   if (!others.empty() && others != std::string(1, letter)) return std::nullopt;
   const auto by_text = choices.by_text(without_wrapping(rest.substr(1)));

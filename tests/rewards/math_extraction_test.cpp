@@ -76,7 +76,7 @@ TEST(MathExtraction, AMinusThatTouchesABoxCounts) {
   EXPECT_EQ(answer("$x=-\\boxed{15}$"), "-(15)");
   EXPECT_EQ(answer("-$\\boxed{15}$"), "-(15)");
   EXPECT_EQ(answer("- \\boxed{15}"), "15");
-  EXPECT_EQ(answer("as in $20-\\boxed{15}$"), "15");
+  EXPECT_EQ(answer("as in $20-\\boxed{15}$"), "20-(15)");
 }
 
 TEST(MathExtraction, ValuesThatAreJoinedAreAList) {

@@ -5,7 +5,9 @@
 #include "cohort/core/ascii.h"
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/equation_lines.h"
+#include "cohort/rewards/math/equivalence.h"
 #include "cohort/rewards/math/parser.h"
+#include "cohort/rewards/math/retraction.h"
 #include "cohort/rewards/math/tidy.h"
 #include "cohort/rewards/math/word_roles.h"
 #include "cohort/rewards/math/words.h"
@@ -36,18 +38,21 @@ Announcement last_announcement(const std::string& lower) {
     const size_t found = lower.rfind(phrase);
     if (found != kNone && (last.begin == kNone || found > last.begin)) last = {found, found + phrase.size()};
   }
+  const size_t shortened = lower.rfind("ans:");
+  const bool is_word = shortened != kNone && (shortened == 0 || !is_letter(lower[shortened - 1]));
+  if (is_word && (last.begin == kNone || shortened > last.begin)) last = {shortened, shortened + 4};
   return last;
 }
 
-// The answer in the line of the last ####, which may be a heading instead.
-Finding read_marker_line(std::string_view behind) {
-  const std::string_view line = behind.substr(0, behind.find('\n'));
-  const std::string text = tidy(line);
-  if (text.empty()) return {};
-  const bool is_last = trim(behind.substr(line.size())).empty();
-  const bool is_answer =
-      is_formal(text) || is_choice(text) || (is_last && (is_readable(text) || find_words(text)));
-  return is_answer ? Finding{text, ""} : Finding{};
+bool is_word_of(const Piece& piece, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), lower_case(piece.text)) != words.end();
+}
+
+// The first answer is, another answer is, the wrong answer is.
+bool is_one_of_several(const std::vector<Piece>& pieces) {
+  return !pieces.empty() && (denies_answer(pieces.back().text) ||
+                             is_word_of(pieces.back(), {"first", "second", "third", "fourth", "one",
+                                                        "another", "other", "alternative", "previous"}));
 }
 
 // Is the announcement one of several, a condition or a denial: "or the answer is 8", "I do not think the
@@ -60,6 +65,7 @@ bool is_doubted(std::string_view before) {
   const std::vector<Sentence> sentences = read_sentences(before, 1);
   if (sentences.empty()) return false;
   const std::vector<Piece>& pieces = sentences[0].pieces;
+  if (is_one_of_several(pieces)) return true;
   for (size_t i = pieces.size(); i-- > 0;) {
     const WordRole role = word_role(pieces[i].text);
     const bool is_near = i + kNearWords >= pieces.size();
@@ -67,23 +73,12 @@ bool is_doubted(std::string_view before) {
     if (is_and || role == WordRole::kTurn) return false;
     const bool is_denial =
         role == WordRole::kNegation && !(i + 1 < pieces.size() && is_harmless_behind_not(pieces[i + 1].text));
-    if (is_denial || role == WordRole::kDoubt || (is_near && role == WordRole::kJoiner)) return true;
+    const bool is_refuted =
+        denies_answer(pieces[i].text) && i + 1 < pieces.size() && is_word_of(pieces[i + 1], {"that", "to"});
+    if (is_denial || is_refuted || role == WordRole::kDoubt || (is_near && role == WordRole::kJoiner))
+      return true;
   }
   return false;
-}
-
-// Where a text takes back what it said before; nothing where it does not.
-size_t find_retraction(std::string_view behind) {
-  const std::string lower = lower_case(behind);
-  size_t first = kNone;
-  for (const std::string_view words :
-       {"wait,", "wait.", "wait!", "wait -", "wait \u2014", "oops", "scratch that", "that is wrong",
-        "that's wrong", "this is wrong", "that is incorrect", "that's incorrect", "this is incorrect",
-        "that is not right", "that's not right", "i was wrong", "made a mistake", "made an error",
-        "let me correct"}) {
-    first = std::min(first, lower.find(words));
-  }
-  return first;
 }
 
 // The words before "because" and the like, where no value stands before it.
@@ -106,9 +101,19 @@ std::string without_stop(std::string_view text) {
   return core;
 }
 
+// The value in "five (5)".
+std::optional<std::string> value_in_brackets(const std::string& core) {
+  const size_t open = core.find('(');
+  if (open == 0 || open == std::string::npos || !core.ends_with(')')) return std::nullopt;
+  const std::string value = core.substr(open + 1, core.size() - open - 2);
+  const std::string words(trim(core.substr(0, open)));
+  return find_words(words) && judge(words, value).verdict.is_equal() ? std::optional(value) : std::nullopt;
+}
+
 Finding read_first_sentence(const Sentence& sentence) {
   const std::string core = without_stop(sentence.text);
   if (is_choice(core)) return {core, ""};
+  if (std::optional<std::string> value = value_in_brackets(core)) return {std::move(value), ""};
   const std::string words = without_stop(words_before_reason(sentence));
   const bool is_denied = core.find(" not ") != kNone;
   if (words != core && (is_choice(words) || (!is_denied && find_words(words)))) return {words, ""};
@@ -131,14 +136,29 @@ Finding read_behind(std::string_view rest) {
   if (sentences.empty()) return {};
   const Sentence& first = sentences[0];
   const std::string_view behind = rest.substr(first.text.data() + first.text.size() - rest.data());
-  if (const size_t retraction = find_retraction(behind); retraction != kNone) {
+  if (const size_t retraction = find_retraction(behind, true); retraction != kNone) {
     Finding concluded = find_concluded(behind.substr(retraction));
     return concluded.is_nothing() ? refuse("the answer is taken back") : concluded;
   }
   if (first.is_question) return refuse("the answer is put as a question");
   const std::vector<Sentence> next = read_sentences(behind, 1);
-  if (!next.empty() && lower_case(next[0].pieces[0].text) == "or") return refuse("another answer follows");
+  if (!next.empty() && offers_another(next[0])) return refuse("another answer follows");
   return read_first_sentence(first);
+}
+
+// The answer in the line of the last ####, which may be a heading instead.
+Finding read_marker_line(std::string_view behind) {
+  const std::string_view line = behind.substr(0, behind.find('\n'));
+  const std::string text = tidy(line);
+  if (text.empty()) return {};
+  const bool is_last = trim(behind.substr(line.size())).empty();
+  if (is_formal(text) || is_choice(text) || (is_last && (is_readable(text) || find_words(text))))
+    return {text, ""};
+  const std::vector<Sentence> sentences = read_sentences(text, 1);
+  const bool begins_with_value = !sentences.empty() && sentences[0].pieces[0].is_math();
+  if (!is_last || !begins_with_value) return {};
+  Finding stated = read_behind(line);
+  return stated.is_nothing() ? refuse("the line of #### holds no answer") : stated;
 }
 
 }  // namespace

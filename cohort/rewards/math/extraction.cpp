@@ -8,6 +8,7 @@
 #include "cohort/rewards/math/announced_answer.h"
 #include "cohort/rewards/math/marked_answer.h"
 #include "cohort/rewards/math/tidy.h"
+#include "cohort/rewards/math/words.h"
 
 namespace cohort::math {
 namespace {
@@ -38,6 +39,32 @@ Finding find_in(std::string_view text, const std::vector<AnswerPlace>& places) {
   return {std::nullopt, is_cut ? "an open box, of a text that was cut" : ""};
 }
 
+// Without what a calculator was asked: 5 + 7 = <<5+7=12>>12.
+std::string without_calculations(std::string_view text) {
+  constexpr std::string_view kOpen = "<<", kClose = ">>", kSigns = "0123456789.,+-*/()=%$ ";
+  std::string plain;
+  while (!text.empty()) {
+    const size_t open = text.find(kOpen);
+    plain += text.substr(0, open);
+    if (open == std::string_view::npos) break;
+    text.remove_prefix(open + kOpen.size());
+    const size_t end = text.find_first_not_of(kSigns);
+    if (end != std::string_view::npos && text.substr(end).starts_with(kClose)) {
+      text.remove_prefix(end + kClose.size());
+    } else {
+      plain += kOpen;
+    }
+  }
+  return plain;
+}
+
+// Is it a sentence that holds a number, and no answer alone: "Adding gives 5."?
+bool is_sentence(std::string_view text) {
+  const std::optional<std::string> words = find_words(text);
+  return words && trim(text).ends_with('.') && words->find_first_of("0123456789") != std::string::npos &&
+         std::count(words->begin(), words->end(), ' ') >= 2;
+}
+
 }  // namespace
 
 const std::vector<AnswerPlace>& default_places() {
@@ -60,7 +87,9 @@ std::vector<AnswerPlace> read_places(const std::vector<std::string>& names) {
   return places.empty() ? default_places() : places;
 }
 
-Finding find_answer(std::string_view completion, const std::vector<AnswerPlace>& places) {
+Finding find_answer(std::string_view text, const std::vector<AnswerPlace>& places) {
+  const std::string plain = without_calculations(text);
+  const std::string_view completion = plain;
   constexpr std::string_view kOpen = "<think>", kClose = "</think>";
   const size_t close = completion.rfind(kClose);
   const bool is_thinking =
@@ -75,10 +104,14 @@ Finding find_answer(std::string_view completion, const std::vector<AnswerPlace>&
   return find_in(completion, marked);
 }
 
-std::string find_gold_answer(std::string_view text) {
+std::string find_gold_answer(std::string_view column) {
+  const std::string plain = without_calculations(column);
+  const std::string_view text = plain;
   const Finding marked = find_in(text, {AnswerPlace::kTag, AnswerPlace::kBoxed});
   if (marked.text) return *marked.text;
   const size_t marker = text.rfind("####");
+  if (marker == std::string_view::npos && is_sentence(text))
+    return find_in(text, {AnswerPlace::kPhrase, AnswerPlace::kExpression}).text.value_or("");
   return tidy(marker == std::string_view::npos ? text : text.substr(marker + 4));
 }
 

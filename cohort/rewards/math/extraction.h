@@ -12,7 +12,7 @@ namespace cohort::math {
 enum class AnswerPlace {
   kTag,         ///< the last <answer>...</answer>
   kBoxed,       ///< the last \boxed{...}, or several that "and", "or" or a comma joins
-  kPhrase,      ///< behind the last "answer is", "answer:" or ####
+  kPhrase,      ///< behind the last "answer is", "answer:", "ans:" or ####
   kExpression,  ///< the last formula, or else the last expression without delimiters
 };
 
@@ -24,9 +24,10 @@ std::vector<AnswerPlace> read_places(const std::vector<std::string>& names);
 
 /// The answer of a completion. What stands behind the last </think> decides; only where nothing stands there,
 /// a tag or a box before it counts, as in a completion that was cut while thinking. Takes linear time.
-Finding find_answer(std::string_view completion, const std::vector<AnswerPlace>& places);
+Finding find_answer(std::string_view text, const std::vector<AnswerPlace>& places);
 
-/// The answer of a gold column: the tag, box or #### of a worked solution, or else the whole text.
-std::string find_gold_answer(std::string_view text);
+/// The answer of a gold column: the tag, box or #### of a worked solution, or what a sentence with a number
+/// says, or else the whole text. Empty where such a sentence states no value.
+std::string find_gold_answer(std::string_view column);
 
 }  // namespace cohort::math

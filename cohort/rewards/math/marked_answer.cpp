@@ -2,11 +2,17 @@
 
 #include <algorithm>
 
+#include "cohort/core/ascii.h"
 #include "cohort/core/str.h"
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/announced_answer.h"
+#include "cohort/rewards/math/box_formula.h"
+#include "cohort/rewards/math/doubts.h"
 #include "cohort/rewards/math/equation_lines.h"
+#include "cohort/rewards/math/equivalence.h"
+#include "cohort/rewards/math/retraction.h"
 #include "cohort/rewards/math/tidy.h"
+#include "cohort/rewards/math/word_roles.h"
 
 namespace cohort::math {
 namespace {
@@ -22,13 +28,6 @@ bool take_suffix(std::string_view& text, std::string_view suffix) {
   if (!text.ends_with(suffix)) return false;
   text.remove_suffix(suffix.size());
   return true;
-}
-
-// Does a minus sign touch the box or the delimiter of its formula, with nothing in front to subtract from?
-bool is_negated(std::string_view before) {
-  take_suffix(before, "$") || take_suffix(before, "\\(") || take_suffix(before, "\\[");
-  if (!take_suffix(before, "-") && !take_suffix(before, "−")) return false;
-  return before.empty() || std::string_view(" \t\n$=({[:*").find(before.back()) != std::string_view::npos;
 }
 
 // The text in front without what joins this box to one before it, and the connector; empty without one.
@@ -69,9 +68,75 @@ bool is_alternative(std::string_view before) {
   return has(" or ") && !has("rather") && !has("but") && !has("not");
 }
 
-std::string signed_text(std::string_view before, std::string_view inside) {
-  const std::string text = tidy(inside);
-  return is_negated(before) ? str("-(", text, ")") : text;
+// The text behind a box and its formula, from the remark there on.
+std::string_view remark_behind(std::string_view behind) {
+  constexpr std::string_view kEnds[] = {"$$\n", "\\]\n", "$$", "$",   "\\)", "\\]",
+                                        "}",    "**",    " ",  "\\,", "\\ "};
+  for (size_t size = 0; size != behind.size();) {
+    size = behind.size();
+    for (const std::string_view end : kEnds) {
+      if (behind.starts_with(end)) behind.remove_prefix(end.size());
+    }
+  }
+  return behind;
+}
+
+// Why what is said behind a box makes it no answer.
+std::string find_fault_behind(std::string_view behind, std::string_view inside) {
+  const std::string_view remark = remark_behind(behind);
+  const bool is_sentence =
+      !remark.empty() && std::string_view(".!?\n").find(remark[0]) == std::string_view::npos;
+  const std::vector<Sentence> sentences = is_sentence ? read_sentences(remark, 1) : std::vector<Sentence>();
+  if (!sentences.empty()) {
+    const std::vector<Piece>& pieces = sentences[0].pieces;
+    if (std::string fault = find_change(pieces, 0); !fault.empty()) return fault;
+    if (std::string fault = find_denial(pieces, 0); !fault.empty()) return fault;
+    if (pieces[0].kind == Piece::Kind::kWord && word_role(pieces[0].text) == WordRole::kDoubt)
+      return str("\"", pieces[0].text, "\" stands behind it");
+    const bool is_or = pieces.size() > 1 && lower_case(pieces[0].text) == "or" && pieces[1].is_math();
+    if (is_or && !judge(tidy(inside), pieces[1].inside).verdict.is_equal()) return "another answer follows";
+  }
+  return find_retraction(remark, false) != std::string_view::npos ? "the answer is taken back" : "";
+}
+
+// Why what is said in front of a box denies it.
+std::string find_fault_before(std::string_view before) {
+  constexpr size_t kMaxBytes = 300;
+  if (before.size() > kMaxBytes) before.remove_prefix(before.size() - kMaxBytes);
+  for (const std::string_view open : {"$$", "$", "\\(", "\\["}) take_suffix(before, open);
+  const size_t stop = before.find_last_of(".!?\n;:");
+  if (stop != std::string_view::npos) before.remove_prefix(stop + 1);
+  const std::vector<Sentence> sentences = read_sentences(before, 1);
+  return sentences.empty() ? std::string() : find_denial_before(sentences[0].pieces);
+}
+
+// A box with the formula that it stands in.
+struct Place {
+  Span box;
+  std::optional<Span> formula;
+};
+
+Place find_place(std::string_view text, std::string_view inside, const std::vector<Span>& formulas) {
+  Place place = {{box_begin(text, inside), static_cast<size_t>(inside.data() - text.data()) + inside.size()},
+                 {}};
+  if (inside.data()[-1] == '{') ++place.box.end;
+  const auto formula = std::find_if(formulas.begin(), formulas.end(), [&](const Span& span) {
+    return span.begin <= place.box.begin && place.box.end <= span.end;
+  });
+  if (formula != formulas.end()) place.formula = *formula;
+  return place;
+}
+
+// Why what is said around the last box makes it no answer.
+std::string find_fault_around(std::string_view text, const Place& place, const BoxFormula& found,
+                              std::string_view inside) {
+  const size_t begin = place.formula ? place.formula->begin : found.begin;
+  const size_t end = place.formula ? place.formula->end : found.end;
+  if (std::string fault = find_fault_before(text.substr(0, begin)); !fault.empty()) return fault;
+  if (place.formula && !found.next_words.empty()) {
+    if (std::string fault = find_fault_behind(found.next_words, inside); !fault.empty()) return fault;
+  }
+  return find_fault_behind(text.substr(end), inside);
 }
 
 }  // namespace
@@ -80,16 +145,22 @@ Finding find_boxed(std::string_view text) {
   Box box = last_box(text);
   if (box.is_open) return {std::nullopt, "an open box, of a text that was cut"};
   if (!box.inside) return {};
-  std::string list;
+  const std::vector<Span> formulas = find_formulas(text);
+  const std::string_view whole = text;
+  std::string list, fault;
   for (size_t i = 0; i < kMaxBoxes; ++i) {
     const std::string_view inside = *box.inside;
-    std::string_view before = text.substr(0, box_begin(text, inside));
-    list.insert(0, signed_text(before, inside));
+    const Place place = find_place(whole, inside, formulas);
+    const BoxFormula found = read_box(whole, place.box, inside, place.formula);
+    if (!found.text) return {std::nullopt, "the expression around the box is cut"};
+    if (i == 0) fault = find_fault_around(whole, place, found, inside);
+    list.insert(0, *found.text);
+    std::string_view before = text.substr(0, place.box.begin);
     const std::string_view connector = take_connector(before);
     // Only a box that ends there is joined.
     if (connector.empty() || !before.ends_with('}')) {
-      if (i == 0 && is_alternative(text.substr(0, box_begin(text, inside))))
-        return {std::nullopt, "several boxes are offered"};
+      if (i == 0 && fault.empty() && is_alternative(whole.substr(0, place.box.begin)))
+        fault = "several boxes are offered";
       break;
     }
     box = last_box(before);
@@ -97,7 +168,7 @@ Finding find_boxed(std::string_view text) {
     list.insert(0, connector);
     text = before;
   }
-  return {list, ""};
+  return fault.empty() ? Finding{list, ""} : Finding{std::nullopt, fault};
 }
 
 Finding find_tagged(std::string_view text) {

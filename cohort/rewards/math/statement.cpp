@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "cohort/core/str.h"
+#include "cohort/rewards/math/doubts.h"
+#include "cohort/rewards/math/equivalence.h"
 #include "cohort/rewards/math/value_group.h"
 #include "cohort/rewards/math/word_roles.h"
 
@@ -27,6 +29,16 @@ bool is_relation(std::string_view text) {
   return false;
 }
 
+// Signs that join values, of which one side is missing.
+bool is_cutting(const Piece& piece) {
+  return std::string_view("/^<>+=").find(piece.text[0]) != std::string_view::npos;
+}
+
+// The comma or bracket before a remark.
+bool is_aside(const Pieces& pieces, size_t position) {
+  return pieces[position].is_mark(',') || pieces[position].is_mark('(');
+}
+
 const char* behind(const Piece& piece) { return piece.text.data() + piece.text.size(); }
 
 // What was read so far of the words before a value.
@@ -34,12 +46,19 @@ struct Lead {
   bool is_known = true;  // all words change nothing
   bool is_negated = false, is_hedged = false, combines = false;
 
-  void read(const Piece& piece) {
+  void read(const Pieces& pieces, size_t position) {
+    const Piece& piece = pieces[position];
     switch (role_of(piece)) {
       case WordRole::kCopula:
         if (!is_negated) *this = {};
         return;
       case WordRole::kTurn:
+        if (is_exclusion(pieces, position)) {
+          is_hedged = true;
+          return;
+        }
+        *this = {};
+        return;
       case WordRole::kRestates:
         *this = {};
         return;
@@ -81,7 +100,7 @@ std::optional<Start> find_start(const Pieces& pieces) {
   std::optional<Start> denied;
   for (size_t i = 0; i < pieces.size(); ++i) {
     if (!pieces[i].is_math()) {
-      start.lead.read(pieces[i]);
+      start.lead.read(pieces, i);
       continue;
     }
     start.position = i;
@@ -102,21 +121,45 @@ std::string find_fault_next(const Pieces& pieces, size_t end) {
   if (touches && (next.is_math() || (next.kind == Piece::Kind::kWord && next.text.size() == 1))) {
     return "the expression is cut";
   }
+  if (touches && next.kind == Piece::Kind::kMark && is_cutting(next)) return "the expression is cut";
   const WordRole role = role_of(next);
   const bool is_denial = role == WordRole::kNegation && next.text.find("n") != 0;  // isn't, and not "not 13"
   if (role == WordRole::kHedge || role == WordRole::kDoubt || is_denial ||
       (role == WordRole::kJoiner && next.text != "and")) {
     return str("\"", next.text, "\" stands behind it");
   }
-  if (role != WordRole::kCopula || end + 1 == pieces.size()) return {};
-  const Piece& said = pieces[end + 1];
-  const bool is_denied = said.kind == Piece::Kind::kWord &&
-                         (word_role(said.text) == WordRole::kNegation || denies_answer(said.text));
-  return is_denied ? str("\"", said.text, "\" is said of it") : std::string();
+  if (std::string fault = find_change(pieces, end); !fault.empty()) return fault;
+  return find_denial(pieces, end);
+}
+
+bool is_word_of(const Piece& piece, std::initializer_list<std::string_view> words) {
+  return piece.kind == Piece::Kind::kWord && std::find(words.begin(), words.end(), piece.text) != words.end();
+}
+
+// "could also be" and "might be" before another value, or "also" and a final "too": which might be 13.
+bool offers_in_remark(const Pieces& pieces, size_t begin, const std::string& value) {
+  constexpr size_t kMaxPieces = 40;
+  const size_t end = std::min(pieces.size(), begin + kMaxPieces);
+  const bool is_reason = is_word_of(pieces[begin], {"because", "since"});
+  bool has_other = false, may = false, is_addition = false;
+  for (size_t i = begin; i < end && !is_reason; ++i) {
+    if (pieces[i].is_math()) {
+      const bool is_said = is_word_of(pieces[i - 1], {"be"}) && may;
+      const bool is_other = !judge(value, pieces[i].inside).verdict.is_equal();
+      if (is_said && is_other) return true;
+      has_other = has_other || is_other;
+    }
+    may = may || is_word_of(pieces[i], {"could", "might", "may"});
+    const bool is_last = i + 1 == pieces.size() || pieces[i + 1].kind == Piece::Kind::kMark;
+    is_addition = is_addition || (is_last && is_word_of(pieces[i], {"too", "also"})) ||
+                  is_word_of(pieces[i], {"works", "possible"});
+  }
+  return has_other && is_addition;
 }
 
 // Why what follows a value makes it no answer; empty where it does not.
-std::string find_fault_behind(const Pieces& pieces, size_t begin) {
+std::string find_fault_behind(const Pieces& pieces, const ValueGroup& group) {
+  const size_t begin = group.end;
   if (std::string fault = find_fault_next(pieces, begin); !fault.empty()) return fault;
   bool is_remark = false, is_condition = false;
   for (size_t i = begin; i < pieces.size(); ++i) {
@@ -124,18 +167,19 @@ std::string find_fault_behind(const Pieces& pieces, size_t begin) {
     if (piece.is_math() && !is_remark && !(is_condition && is_relation(piece.inside))) {
       return str("another value, ", piece.text, ", stands beside it");
     }
-    if (piece.kind == Piece::Kind::kMark &&
-        std::string_view("/^<>+=").find(piece.text[0]) != std::string_view::npos) {
-      return "the expression is cut";
-    }
+    if (piece.kind == Piece::Kind::kMark && is_cutting(piece)) return "the expression is cut";
+    if (std::string fault = is_aside(pieces, i) ? find_denial(pieces, i) : ""; !fault.empty()) return fault;
     if (piece.kind != Piece::Kind::kWord) continue;
     const WordRole role = word_role(piece.text);
+    if (std::string fault = is_remark ? "" : find_change(pieces, i); !fault.empty()) return fault;
     if (!is_remark && (role == WordRole::kDoubt || (role == WordRole::kJoiner && piece.text == "or"))) {
       return str("\"", piece.text, "\" stands behind it");
     }
     is_condition = is_condition || role == WordRole::kCondition;
-    is_remark = is_remark || starts_remark(piece.text) || role == WordRole::kNegation ||
-                role == WordRole::kRestates || (role == WordRole::kTurn && piece.text != "but");
+    const bool is_start = starts_remark(piece.text) || (role == WordRole::kNegation && piece.text != "no") ||
+                          role == WordRole::kRestates || (role == WordRole::kTurn && piece.text != "but");
+    if (is_start && !is_remark && offers_in_remark(pieces, i, group.text)) return "another value is offered";
+    is_remark = is_remark || is_start;
   }
   return {};
 }
@@ -148,11 +192,11 @@ std::string find_fault_before(const Pieces& pieces, const ValueGroup& group) {
     const Piece& piece = pieces[i];
     if (piece.is_math()) return is_alternative ? several : "";
     if (i + 1 == group.begin && piece.kind == Piece::Kind::kMark &&
-        behind(piece) == pieces[group.begin].text.data() &&
-        std::string_view("/^<>+").find(piece.text[0]) != std::string_view::npos) {
+        behind(piece) == pieces[group.begin].text.data() && piece.text[0] != '=' && is_cutting(piece)) {
       return "the expression is cut";
     }
     const WordRole role = role_of(piece);
+    if (is_exclusion(pieces, i)) return str("\"", piece.text, "\" stands before it");
     if (piece.is_mark(';') || piece.is_mark(':') || role == WordRole::kTurn) return {};
     is_alternative = is_alternative || (role == WordRole::kJoiner && piece.text != "and");
     if (i == 0 && (piece.text == "or" || piece.text == "Or")) return several;
@@ -200,7 +244,7 @@ Finding read_stated(const Sentence& sentence) {
   if (lead.is_hedged || !lead.is_known) return refuse("the words before a value may change it");
   const ValueGroup group = take_group(pieces, start->position, true);
   if (lead.combines && group.num_values > 1) return refuse("several values are combined");
-  const std::string fault = find_fault_behind(pieces, group.end);
+  const std::string fault = find_fault_behind(pieces, group);
   return fault.empty() ? accept(group) : refuse(fault);
 }
 

@@ -30,11 +30,11 @@ constexpr Words kWords[] = {
      "contains"},
     {WordRole::kJoiner, "and or and/or"},
     {WordRole::kTurn, "but rather instead"},
-    {WordRole::kNegation, "not never neither nor cannot no none without"},
+    {WordRole::kNegation, "not never neither nor cannot no none without nobody"},
     {WordRole::kHedge,
      "between than less more fewer greater least most half twice double triple thrice square root cube "
      "inverse "
-     "reciprocal opposite from over under above below times multiple power logarithm"},
+     "reciprocal opposite from over under above below times multiple multiplied plus minus power logarithm"},
     {WordRole::kCombines, "sum product difference quotient ratio remainder"},
     {WordRole::kCondition, "for when with at on in"},
     {WordRole::kRestates, "i.e. namely meaning"},

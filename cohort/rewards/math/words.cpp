@@ -4,7 +4,9 @@
 #include <cctype>
 
 #include "cohort/rewards/answer_text.h"
+#include "cohort/rewards/math/doubts.h"
 #include "cohort/rewards/math/parser.h"
+#include "cohort/rewards/math/prose.h"
 #include "cohort/rewards/math/symbols.h"
 
 namespace cohort::math {
@@ -163,6 +165,16 @@ bool has_label(std::string_view text) {
   return false;
 }
 
+// Does the text deny its label or name another one: "is wrong", "no, C"?
+bool takes_label_back(std::string_view text) {
+  const std::vector<Sentence> sentences = read_sentences(text, 1);
+  if (sentences.empty()) return false;
+  const size_t comma = text.find(',');
+  const bool is_other = comma != std::string_view::npos && text.substr(0, 2) == "no" &&
+                        find_choice(text.substr(comma + 1)).has_value();
+  return is_other || !find_denial(sentences[0].pieces, 0).empty();
+}
+
 }  // namespace
 
 std::optional<std::string> find_words(std::string_view text) {
@@ -200,8 +212,9 @@ std::optional<char> find_choice(std::string_view text) {
 
 std::optional<LabelledChoice> find_labelled_choice(std::string_view text) {
   if (text.size() > kMaxBytes) return std::nullopt;
-  const std::optional<LabelledChoice> choice = LabelReader(text).read();
+  std::optional<LabelledChoice> choice = LabelReader(text).read();
   if (!choice || continues_expression(choice->text) || has_label(choice->text)) return std::nullopt;
+  choice->is_denied = takes_label_back(choice->text);
   ParseFailure failure;
   const bool is_answer = find_words(choice->text) || parse(choice->text, failure) ||
                          failure.kind == ParseFailure::Kind::kUnsupported;

@@ -17,6 +17,7 @@ std::optional<char> find_choice(std::string_view text);
 struct LabelledChoice {
   char letter;
   std::string_view text;
+  bool is_denied = false;  ///< by the text: (B) is wrong
 };
 
 /// A choice's letter with its text: (B) 12, B. 12, \textbf{(B)}\ 12. Nothing for values that merely begin

@@ -1,0 +1,25 @@
+// What words behind an answer do to it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cohort/rewards/math/prose.h"
+
+namespace cohort::math {
+
+/// Why the words right behind a value, from the piece at `begin` on, make another value of it: "at least",
+/// "and a half", "or more"; empty where they do not.
+std::string find_change(const std::vector<Piece>& pieces, size_t begin);
+
+/// Why they deny it: "is wrong", "(wrong)", ", which is not correct"; empty where they do not.
+std::string find_denial(const std::vector<Piece>& pieces, size_t begin);
+
+/// Why the words at the end of the pieces deny a value behind them: "is not", "rather than", "I do not think
+/// it is"; empty where they do not.
+std::string find_denial_before(const std::vector<Piece>& pieces);
+
+/// Is this "but" part of "anything but", which takes nothing back?
+bool is_exclusion(const std::vector<Piece>& pieces, size_t position);
+
+}  // namespace cohort::math
