@@ -216,6 +216,12 @@ TEST(MathExtraction, IsLinearInHostileTexts) {
                            "is 1, ",
                            "\\boxed{1} and ",
                            "not ",
+                           "2\\boxed{1}, ",
+                           "{(\\boxed{1}, ",
+                           "$\\frac{1}{\\boxed{1}}$ and ",
+                           "<<1",
+                           "so 1 ",
+                           "no, 1. ",
                            "\u2212",
                            "–"}) {
     std::string text;

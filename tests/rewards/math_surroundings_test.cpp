@@ -199,6 +199,15 @@ TEST(MathSurroundings, WordsBehindAnAnnouncedAnswerThatChangeIt) {
        "The answer is 12. It may help to draw this."});
 }
 
+TEST(MathSurroundings, WordsBehindAMarkedValueThatChangeIt) {
+  expect_all(
+      "12", "0 ok",
+      {"<answer>12 is wrong</answer>", "<answer>12 minimum</answer>", "<answer>12 at least</answer>",
+       "<answer>12 (wrong)</answer>", "#### 12 is wrong", "#### 12 minimum", "<answer>12 plus tax</answer>"});
+  expect_all("12", "1 ok", {"<answer>12 apples</answer>", "<answer>12</answer>", "#### 12 apples"});
+  EXPECT_EQ(accuracy("7, 8", "<answer>7 and 8</answer>"), "1 ok");
+}
+
 TEST(MathSurroundings, WordsBeforeAnAnnouncedAnswerThatDenyIt) {
   expect_all(
       "12", "0 ok",

@@ -4,6 +4,7 @@
 
 #include "cohort/core/ascii.h"
 #include "cohort/rewards/answer_text.h"
+#include "cohort/rewards/math/doubts.h"
 #include "cohort/rewards/math/equation_lines.h"
 #include "cohort/rewards/math/equivalence.h"
 #include "cohort/rewards/math/parser.h"
@@ -152,6 +153,7 @@ Finding read_marker_line(std::string_view behind) {
   const std::string text = tidy(line);
   if (text.empty()) return {};
   const bool is_last = trim(behind.substr(line.size())).empty();
+  if (std::string fault = find_fault_of(text); is_last && !fault.empty()) return refuse(std::move(fault));
   if (is_formal(text) || is_choice(text) || (is_last && (is_readable(text) || find_words(text))))
     return {text, ""};
   const std::vector<Sentence> sentences = read_sentences(text, 1);

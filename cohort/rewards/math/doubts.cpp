@@ -94,6 +94,13 @@ std::string find_denial(const Pieces& pieces, size_t begin) {
   return is_not && (!is_clause || is_right_at(pieces, said + 1)) ? denied(said) : std::string();
 }
 
+std::string find_fault_of(std::string_view text) {
+  const std::vector<Sentence> sentences = read_sentences(text, 1);
+  if (sentences.empty() || !sentences[0].pieces[0].is_math()) return {};
+  std::string change = find_change(sentences[0].pieces, 1);
+  return change.empty() ? find_denial(sentences[0].pieces, 1) : change;
+}
+
 std::string find_denial_before(const Pieces& pieces) {
   const size_t size = pieces.size();
   const std::string last = word_at(pieces, size - 1), second = size > 1 ? word_at(pieces, size - 2) : "";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cohort/rewards/math/prose.h"
@@ -14,6 +15,9 @@ std::string find_change(const std::vector<Piece>& pieces, size_t begin);
 
 /// Why they deny it: "is wrong", "(wrong)", ", which is not correct"; empty where they do not.
 std::string find_denial(const std::vector<Piece>& pieces, size_t begin);
+
+/// Both, of a text that begins with a value: "12 is wrong".
+std::string find_fault_of(std::string_view text);
 
 /// Why the words at the end of the pieces deny a value behind them: "is not", "rather than", "I do not think
 /// it is"; empty where they do not.

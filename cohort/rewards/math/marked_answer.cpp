@@ -177,7 +177,8 @@ Finding find_tagged(std::string_view text) {
   if (const Finding boxed = find_boxed(*tag); !boxed.is_nothing()) return boxed;
   if (Finding announced = find_announced(*tag); !announced.is_nothing()) return announced;
   if (std::optional<std::string> equations = leading_equations(*tag)) return {std::move(equations), ""};
-  return {tidy(*tag), ""};
+  std::string fault = find_fault_of(*tag);
+  return fault.empty() ? Finding{tidy(*tag), ""} : Finding{std::nullopt, std::move(fault)};
 }
 
 }  // namespace cohort::math
