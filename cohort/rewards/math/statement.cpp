@@ -171,7 +171,8 @@ std::string find_fault_behind(const Pieces& pieces, const ValueGroup& group) {
     if (std::string fault = is_aside(pieces, i) ? find_denial(pieces, i) : ""; !fault.empty()) return fault;
     if (piece.kind != Piece::Kind::kWord) continue;
     const WordRole role = word_role(piece.text);
-    if (std::string fault = is_remark ? "" : find_change(pieces, i); !fault.empty()) return fault;
+    const bool may_bound = !is_remark && is_word_of(piece, {"at", "or", "as"});
+    if (std::string fault = may_bound ? find_change(pieces, i) : ""; !fault.empty()) return fault;
     if (!is_remark && (role == WordRole::kDoubt || (role == WordRole::kJoiner && piece.text == "or"))) {
       return str("\"", piece.text, "\" stands behind it");
     }
