@@ -80,6 +80,8 @@ TEST(MathMeasures, WordsThatCountNothingAreNoUnits) {
                             "doubled",
                             "less",
                             "more",
+                            "more than six",
+                            "more or less",
                             "plus tax",
                             "or so",
                             "probably",
@@ -120,6 +122,8 @@ TEST(MathMeasures, WordsThatCountNothingAreNoUnits) {
                             "cu. in.",
                             "beats/minute",
                             "cans",
+                            "more apples",
+                            "fewer red balls",
                             "buildings",
                             "seeds"}) {
     const std::string answer = std::string("12\\text{ ") + words + "}";
@@ -240,10 +244,13 @@ TEST(MathMeasures, MoreUnits) {
                 {"18", "18 μm"},
                 {"18", "18\\mu\\mathrm{ m}"},
                 {"18", "\\text{Rs. }18"},
-                {"18\\text{ rupees}", "\\text{Rs }18"}});
+                {"18\\text{ rupees}", "\\text{Rs }18"},
+                {"12\\text{ cm}^2", "12\\text{ cm squared}"},
+                {"12\\text{ cubic meters}", "12\\text{ meters cubed}"}});
   expect_different({{"18", "18\\mu m"},
                     {"18\\text{ ohms}", "18\\text{ volts}"},
                     {"18", "\\Omega+18"},
+                    {"12\\text{ cm}", "12\\text{ cm squared}"},
                     {"1\\text{ acre}", "1\\text{ hectare}"}});
 }
 

@@ -97,7 +97,9 @@ bool may_be_counted(std::string_view words) {
   for (size_t i = 0; i < parts.size(); ++i) {
     const bool is_article = is_among(kArticles, parts[i]) || parts[i] == "of" || (parts[i] == "to" && i > 0);
     const bool is_joiner = parts[i] == "and" && i > 0 && i + 1 < parts.size();  // red and blue balls
-    if (is_article || is_joiner) continue;
+    // 18 more apples are 18 apples, whatever they are compared with; 18 more is no number of anything.
+    const bool is_comparison = i == 0 && parts.size() > 1 && (parts[i] == "more" || parts[i] == "fewer");
+    if (is_article || is_joiner || is_comparison) continue;
     const bool is_preposition = is_among(kPrepositions, parts[i]) && i + 1 < parts.size() &&
                                 (parts[i] == "per" || (i > 0 && is_among(kArticles, parts[i + 1])));
     if (is_preposition) continue;

@@ -193,10 +193,16 @@ bool consume(std::string_view& text, std::string_view prefix) {
   return true;
 }
 
-// The power that "square" or "cubic" before a name means.
+bool consume_behind_unit(std::string_view& name, std::string_view suffix) {
+  if (!name.ends_with(suffix) || !find_entry(name.substr(0, name.size() - suffix.size()))) return false;
+  name.remove_suffix(suffix.size());
+  return true;
+}
+
+// The power that "square" or "cubic" before a name, or "squared" or "cubed" behind that of a unit, means.
 int take_power(std::string_view& name) {
-  if (consume(name, "square ") || consume(name, "sq ")) return 2;
-  return consume(name, "cubic ") || consume(name, "cu ") ? 3 : 1;
+  if (consume(name, "square ") || consume(name, "sq ") || consume_behind_unit(name, " squared")) return 2;
+  return consume(name, "cubic ") || consume(name, "cu ") || consume_behind_unit(name, " cubed") ? 3 : 1;
 }
 
 void multiply(Unit& unit, const Entry& entry, int power) {
