@@ -115,6 +115,7 @@ Decoder::Decoder(DecoderConfig config, at::ScalarType compute, at::Device device
   named_weights_.emplace_back("model.norm.weight", final_norm_.weight.detach());
   make_head(make);
   ropes_.resize(config_.ropes.size());
+  if (seed) refresh();
 }
 
 Decoder::~Decoder() = default;
@@ -132,7 +133,7 @@ void Decoder::make_head(const MakeParameter& make) {
     weight = make({config_.vocab_size, config_.hidden_size}, 0.0, config_.initializer_range);
     named_weights_.emplace_back("lm_head.weight", weight.detach());
   }
-  head_ = Linear(weight, bias, compute_);
+  head_ = Linear::without_values(weight, bias, compute_);
 }
 
 void Decoder::plan_length(int64_t longest_sequence) {

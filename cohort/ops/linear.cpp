@@ -144,8 +144,16 @@ int64_t packed_bytes_per_weight(at::ScalarType compute) {
 }
 
 Linear::Linear(at::Tensor weight, at::Tensor bias, at::ScalarType compute)
-    : weight_(std::move(weight)), bias_(std::move(bias)), compute_(compute) {
+    : Linear(without_values(std::move(weight), std::move(bias), compute)) {
   repack();
+}
+
+Linear Linear::without_values(at::Tensor weight, at::Tensor bias, at::ScalarType compute) {
+  Linear linear;
+  linear.weight_ = std::move(weight);
+  linear.bias_ = std::move(bias);
+  linear.compute_ = compute;
+  return linear;
 }
 
 void Linear::repack() {
@@ -176,6 +184,7 @@ const at::Tensor& Linear::trained_leaf() const { return is_adapted() ? lora_->pa
 bool Linear::is_adapted() const { return lora_ != nullptr && lora_->is_enabled(); }
 
 at::Tensor Linear::product(const at::Tensor& x) const {
+  COHORT_CHECK(packed_version_ >= 0, "linear: the weight has not been packed: repack() first");
   check_shape(x, {-1, weight_.size(1)}, "linear: x");
   check_dtype(x, compute_, "linear: x");
   if (!is_adapted()) return base_product(x, rounded_bias_);

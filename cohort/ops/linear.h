@@ -39,6 +39,9 @@ class Linear {
   /// undefined. `compute` is the dtype of inputs and outputs.
   Linear(at::Tensor weight, at::Tensor bias, at::ScalarType compute);
 
+  /// The same for a weight that gets its values later; repack() is due before the first product.
+  static Linear without_values(at::Tensor weight, at::Tensor bias, at::ScalarType compute);
+
   /// `x` [N, in] in the compute dtype -> [N, out] in the compute dtype. Carries gradient to x, weight and
   /// bias.
   at::Tensor forward(const at::Tensor& x) const;
