@@ -96,6 +96,15 @@ TEST_P(OpsTest, LinearOfAnOpKeepsTheSourceAndHasTheSameBits) {
   for (size_t i = 0; i < kept.size(); ++i) EXPECT_TRUE(at::equal(kept[i], made_again[i])) << i;
 }
 
+TEST_P(OpsTest, AWeightGetsItsValuesBeforeTheFirstProduct) {
+  const at::Tensor weight = at::empty({6, 5}), x = randn({3, 5}, dtype());
+  Linear linear = Linear::without_values(weight, {}, dtype());
+  EXPECT_ANY_THROW(linear.product(x));
+  weight.copy_(randn({6, 5}));
+  linear.repack();
+  EXPECT_TRUE(at::equal(linear.product(x), Linear(weight, {}, dtype()).product(x)));
+}
+
 TEST_P(OpsTest, RmsNorm) {
   for (const double offset : {0.0, 1.0}) {
     compare({randn({300, 53}), randn({53})}, {false, true}, [&](const auto& in, at::ScalarType) {
