@@ -166,6 +166,7 @@ class Evaluator {
   Ball call(const Node& node) {
     const bool was_in_function = std::exchange(is_in_function_, true);
     std::vector<Ball> arguments;
+    arguments.reserve(node.children.size());
     for (NodeId child : node.children) arguments.push_back(evaluate(child));
     is_in_function_ = was_in_function;
     bool is_real = true;

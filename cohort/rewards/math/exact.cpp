@@ -41,7 +41,7 @@ ExactValue raise(const Fraction& base, const Fraction& exponent) {
   const std::optional<int64_t> integer = exponent.small_integer();
   if (!integer) {
     if (exponent.is_integer() || fmpz_bits(fmpq_denref(exponent.get())) > 14) return {};
-    const ExactValue rooted = root(base, fmpz_get_si(fmpq_denref(exponent.get())));
+    ExactValue rooted = root(base, fmpz_get_si(fmpq_denref(exponent.get())));
     if (!rooted.is_ok()) return rooted;
     Fraction numerator;
     fmpz_set(fmpq_numref(numerator.get()), fmpq_numref(exponent.get()));

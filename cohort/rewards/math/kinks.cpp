@@ -23,6 +23,7 @@ NodeId copy_along(const Item& item, const std::string& variable, const Values& o
     return target.add(Kind::kNumber, std::to_string(*others.at(item.node().text).small_integer()));
   }
   std::vector<NodeId> children;
+  children.reserve(item.size());
   for (size_t i = 0; i < item.size(); ++i)
     children.push_back(copy_along(item.child(i), variable, others, target));
   return target.add(item.node().kind, item.node().text, std::move(children));
@@ -77,6 +78,7 @@ void sort_unique(std::vector<Fraction>& values) {
 void thin_out(std::vector<Fraction>& values) {
   if (values.size() <= kMaxKinks) return;
   std::vector<Fraction> kept;
+  kept.reserve(kMaxKinks);
   for (size_t i = 0; i < kMaxKinks; ++i) kept.push_back(values[i * (values.size() - 1) / (kMaxKinks - 1)]);
   values = std::move(kept);
 }

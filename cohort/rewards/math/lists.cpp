@@ -66,6 +66,7 @@ NodeId Grammar::joined(std::vector<NodeId> items, const std::vector<std::string>
   if (!groups.empty()) {
     const bool is_logic = has(connectors, "and") && !are_assignments(groups[0]);
     std::vector<NodeId> lists;
+    lists.reserve(groups.size());
     for (const std::vector<NodeId>& group : groups)
       lists.push_back(group.size() == 1 ? group[0] : add(Kind::kList, is_logic ? "and" : ",", group));
     return add(Kind::kList, "or", std::move(lists));

@@ -55,6 +55,7 @@ Measure power_of(const Item& base, const ExactValue& exponent) {
 // The tree as a text, to tell sums apart that only differ in the order of their terms.
 std::string written(const Item& item) {
   std::vector<std::string> parts;
+  parts.reserve(item.size());
   for (size_t i = 0; i < item.size(); ++i) parts.push_back(written(item.child(i)));
   if (item.is(Kind::kAdd)) std::sort(parts.begin(), parts.end());
   std::string text = std::to_string(static_cast<int>(item.node().kind)) + item.node().text + "(";

@@ -20,6 +20,7 @@ std::vector<uint64_t> draw_primes() {
   constexpr uint64_t kNumPrimes = 256;
   constexpr uint64_t kSmallest = uint64_t{1} << 60;
   std::vector<uint64_t> primes;
+  primes.reserve(kNumPrimes);
   for (uint64_t i = 0; i < kNumPrimes; ++i)
     primes.push_back(n_nextprime(kSmallest + random_bits(kSeed, {i}) % (kSmallest - (1 << 20)), 1));
   return primes;

@@ -215,6 +215,7 @@ NodeId Grammar::summed(std::vector<NodeId> terms) {
     std::vector<NodeId> cells;
     for (size_t column = 0; column < widths[row]; ++column) {
       std::vector<NodeId> parts;
+      parts.reserve(terms.size());
       for (NodeId term : terms) parts.push_back(tree_.child(tree_.child(term, row), column));
       cells.push_back(add(Kind::kAdd, "", std::move(parts)));
     }

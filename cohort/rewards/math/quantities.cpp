@@ -33,7 +33,7 @@ std::string full_unit_name(const std::string& text) {
 // The half of the day that a word behind `hour` names: am, pm, or nothing for "o'clock".
 std::optional<std::string> half_of_day(int hour, const Token& token) {
   if (token.kind != TokenKind::kText) return std::nullopt;
-  const std::string word = lower_case(token.text);
+  std::string word = lower_case(token.text);
   if (word == "am" || word == "pm") return word;
   if (hour == 12 && (word == "noon" || word == "midnight")) return word == "noon" ? "pm" : "am";
   return word == "o'clock" ? std::optional<std::string>("") : std::nullopt;
