@@ -59,7 +59,7 @@ class Peers:
         return self.folders[name]
 
     def against_trl(self, name):
-        """(Cohort's summary, TRL's, all labels' summaries) of one workload's whole steps."""
+        """[Cohort's summary, TRL's] of one workload's whole steps; prints those of all labels."""
         chosen = self.micro_batches.get(name)
         sides = compare_trl.compare(
             name,
@@ -72,10 +72,9 @@ class Peers:
         compare_trl.print_table(sides)
         return list(sides.values())[:2]
 
-    def cohort_alone(self, name, options=(), folder=None):
-        run = compare_trl.run_cohort(
-            name, folder or self.folder(name), WORKLOADS[name].dtype, self.arguments.steps, options
-        )
+    def cohort_alone(self, name, options=()):
+        dtype = WORKLOADS[name].dtype
+        run = compare_trl.run_cohort(name, self.folder(name), dtype, self.arguments.steps, options)
         return compare_trl.summary([run])
 
     def bench(self, measure):

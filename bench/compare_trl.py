@@ -197,7 +197,7 @@ def parse_arguments():
 
 
 def prepare(name, work_dir):
-    """A folder with the workload's model and prompts; (the folder)."""
+    """Makes a folder with the workload's model and prompts, and TRL's environment where it is missing."""
     make_venv()
     folder = work_dir / name
     shutil.rmtree(folder, ignore_errors=True)
