@@ -1,8 +1,5 @@
 #include "cohort/rewards/math/doubts.h"
 
-#include <algorithm>
-
-#include "cohort/core/ascii.h"
 #include "cohort/core/str.h"
 #include "cohort/rewards/math/word_roles.h"
 
@@ -10,15 +7,6 @@ namespace cohort::math {
 namespace {
 
 using Pieces = std::vector<Piece>;
-
-std::string word_at(const Pieces& pieces, size_t position) {
-  const bool is_word = position < pieces.size() && pieces[position].kind == Piece::Kind::kWord;
-  return is_word ? lower_case(pieces[position].text) : std::string();
-}
-
-bool is_one_of(std::string_view word, std::initializer_list<std::string_view> set) {
-  return std::find(set.begin(), set.end(), word) != set.end();
-}
 
 bool is_end(const Pieces& pieces, size_t position) {
   return position >= pieces.size() || pieces[position].kind == Piece::Kind::kMark;

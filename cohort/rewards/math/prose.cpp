@@ -4,6 +4,7 @@
 #include <cctype>
 #include <utility>
 
+#include "cohort/core/ascii.h"
 #include "cohort/rewards/math/bare_expression.h"
 #include "cohort/rewards/math/formulas.h"
 #include "cohort/rewards/math/symbols.h"
@@ -160,6 +161,15 @@ bool Sentence::has(Piece::Kind kind) const {
 
 std::vector<Sentence> read_sentences(std::string_view text, size_t max_sentences) {
   return Reader(text, max_sentences).read();
+}
+
+std::string word_at(const std::vector<Piece>& pieces, size_t position) {
+  const bool is_word = position < pieces.size() && pieces[position].kind == Piece::Kind::kWord;
+  return is_word ? lower_case(pieces[position].text) : std::string();
+}
+
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 }  // namespace cohort::math

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -34,5 +36,10 @@ struct Sentence {
 /// The sentences of `text`, which a full stop, ! or ? ends, or a line break that nothing bridges. Emphasis,
 /// quotes and backticks are passed over. At most `max_sentences`; takes linear time.
 std::vector<Sentence> read_sentences(std::string_view text, size_t max_sentences = SIZE_MAX);
+
+/// The word at a position in lower case; empty where there is none.
+std::string word_at(const std::vector<Piece>& pieces, size_t position);
+
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words);
 
 }  // namespace cohort::math

@@ -37,16 +37,6 @@ size_t find_first(const std::string& text, const std::string_view (&phrases)[kSi
   return first;
 }
 
-bool is_one_of(std::string_view word, std::initializer_list<std::string_view> set) {
-  return std::find(set.begin(), set.end(), word) != set.end();
-}
-
-std::string word_at(const Sentence& sentence, size_t position) {
-  const bool is_word =
-      position < sentence.pieces.size() && sentence.pieces[position].kind == Piece::Kind::kWord;
-  return is_word ? lower_case(sentence.pieces[position].text) : std::string();
-}
-
 bool is_math(const Sentence& sentence, size_t position) {
   return position < sentence.pieces.size() && sentence.pieces[position].is_math();
 }
@@ -63,7 +53,7 @@ bool states_value(const Sentence& sentence, size_t position) {
   constexpr size_t kMaxWords = 6;
   for (size_t end = position + kMaxWords; position < end; ++position) {
     if (is_math(sentence, position)) return true;
-    const std::string word = word_at(sentence, position);
+    const std::string word = word_at(sentence.pieces, position);
     const WordRole role = word_role(word);
     if (word.empty() || (role != WordRole::kFiller && role != WordRole::kCopula &&
                          !is_one_of(word, {"should", "must", "would", "i", "get", "result"})))
@@ -76,8 +66,9 @@ bool states_value(const Sentence& sentence, size_t position) {
 bool corrects(const Sentence& sentence) {
   size_t position = skip_marks(sentence, 0);
   bool is_correction = false;
-  while (is_one_of(word_at(sentence, position), {"hmm", "hm", "actually", "no", "sorry", "oh", "rather"})) {
-    const bool is_no_number = word_at(sentence, position) == "no" && is_math(sentence, position + 1);
+  while (is_one_of(word_at(sentence.pieces, position),
+                   {"hmm", "hm", "actually", "no", "sorry", "oh", "rather"})) {
+    const bool is_no_number = word_at(sentence.pieces, position) == "no" && is_math(sentence, position + 1);
     if (is_no_number) return false;
     is_correction = true;
     position = skip_marks(sentence, position + 1);
@@ -100,16 +91,16 @@ size_t find_retraction(std::string_view behind, bool counts_pauses) {
 }
 
 bool offers_another(const Sentence& sentence) {
-  const std::string first = word_at(sentence, 0);
+  const std::string first = word_at(sentence.pieces, 0);
   if (first == "or") return true;
   if (is_one_of(first, {"alternatively", "maybe", "perhaps", "possibly"}))
     return states_value(sentence, skip_marks(sentence, 1));
   size_t position = 0;
-  while (is_one_of(word_at(sentence, position), {"it", "this", "that", "the", "answer"})) ++position;
-  if (!is_one_of(word_at(sentence, position), {"could", "might", "may"})) return false;
+  while (is_one_of(word_at(sentence.pieces, position), {"it", "this", "that", "the", "answer"})) ++position;
+  if (!is_one_of(word_at(sentence.pieces, position), {"could", "might", "may"})) return false;
   ++position;
-  while (is_one_of(word_at(sentence, position), {"also", "well", "equally", "just", "as"})) ++position;
-  return word_at(sentence, position) == "be" && is_math(sentence, position + 1);
+  while (is_one_of(word_at(sentence.pieces, position), {"also", "well", "equally", "just", "as"})) ++position;
+  return word_at(sentence.pieces, position) == "be" && is_math(sentence, position + 1);
 }
 
 }  // namespace cohort::math
