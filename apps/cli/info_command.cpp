@@ -131,7 +131,7 @@ void print_memory(const DecoderConfig& config) {
                          .cache_pages = default_cache_pages(
                              config, dtype, std::vector(rollout.prompts_per_step, prompt_tokens),
                              rollout.num_generations, longest)};
-    const int64_t packed = packed_bytes_per_weight(dtype);
+    const auto packed = static_cast<int64_t>(c10::elementSize(dtype));
     print_line(dtype == at::kFloat ? "float32" : "bfloat16", 16 + packed,
                " bytes a parameter to train (master 4, gradient 4, Adam 8, packed copy ", packed,
                "); KV cache ", KvCache::bytes_per_row(config, dtype), " bytes a token");

@@ -8,6 +8,7 @@
 #include "cohort/ops/dispatch.h"
 #include "cohort/ops/gradient.h"
 #include "cohort/ops/lora.h"
+#include "cohort/ops/panel_product_kernel.h"
 #include "cohort/tensor/check.h"
 
 namespace cohort {
@@ -22,13 +23,13 @@ c10::TypedOperatorHandle<Signature> find_operator(const char* name) {
   return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
 }
 
-at::Tensor pack(const at::Tensor& weight) {
+at::Tensor pack_for_onednn(const at::Tensor& weight) {
   static const auto reorder =
       find_operator<at::Tensor(const at::Tensor&, std::optional<int64_t>)>("mkldnn::_reorder_linear_weight");
   return reorder.call(weight.contiguous(), kPackRows);
 }
 
-at::Tensor packed_product(const at::Tensor& x, const at::Tensor& packed, const at::Tensor& bias) {
+at::Tensor onednn_product(const at::Tensor& x, const at::Tensor& packed, const at::Tensor& bias) {
   static const auto linear = find_operator<at::Tensor(
       const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&, std::string_view,
       c10::List<std::optional<at::Scalar>>, std::optional<std::string_view>)>("mkldnn::_linear_pointwise");
@@ -56,7 +57,7 @@ bool uses_onednn_float(const at::Tensor& grad) {
 /// grad W.
 at::Tensor input_gradient(const at::Tensor& grad, const at::Tensor& weight) {
   if (!uses_onednn_float(grad)) return at::matmul(grad, weight);
-  return packed_product(grad.contiguous(), pack(weight.t()), {});
+  return onednn_product(grad.contiguous(), pack_for_onednn(weight.t()), {});
 }
 
 /// total += grad^T x.
@@ -83,7 +84,7 @@ bool cpu_multiplies_bfloat16() {
 #endif
   static const bool result = [] {
     try {
-      pack(at::zeros({16, 16}, at::kBFloat16));
+      pack_for_onednn(at::zeros({16, 16}, at::kBFloat16));
       return true;
     } catch (const c10::Error&) {
       return false;
@@ -92,9 +93,43 @@ bool cpu_multiplies_bfloat16() {
   return result;
 }
 
-/// Zeros behind the last row, up to padded_rows.
+/// The weight in the layout of panel_product.
+at::Tensor pack_for_panels(const at::Tensor& weight) {
+  const int64_t out = weight.size(0), in = weight.size(1);
+  const at::Tensor rows = weight.contiguous();
+  const at::Tensor panels = at::empty({COHORT_CALL_KERNEL(panel_elements(out, in))}, weight.options());
+  dispatch_float(weight, [&]<typename T>() {
+    COHORT_CALL_KERNEL(pack_panels(rows.const_data_ptr<T>(), panels.mutable_data_ptr<T>(), out, in));
+  });
+  return panels;
+}
+
+/// `bias` [out] float32 or undefined.
+at::Tensor product_with_panels(const at::Tensor& x, const at::Tensor& panels, const at::Tensor& bias,
+                               int64_t out) {
+  const at::Tensor rows = x.contiguous();
+  at::Tensor y = at::empty({x.size(0), out}, x.options());
+  const float* bias_data = bias.defined() ? bias.const_data_ptr<float>() : nullptr;
+  dispatch_float(x, [&]<typename T>() {
+    COHORT_CALL_KERNEL(panel_product(rows.const_data_ptr<T>(), panels.const_data_ptr<T>(), bias_data,
+                                     y.mutable_data_ptr<T>(), x.size(0), out, x.size(1)));
+  });
+  return y;
+}
+
+/// The next number of rows that oneDNN is given.
+int64_t next_step(int64_t rows) {
+  // One row alone may take another kernel than two, with other bits.
+  for (const int64_t few : {2, 4, 8}) {
+    if (rows <= few) return few;
+  }
+  const int64_t step = rows <= 256 ? 16 : rows <= 2048 ? 64 : 256;
+  return (rows + step - 1) / step * step;
+}
+
+/// Zeros behind the last row, up to the next step.
 at::Tensor pad_rows(const at::Tensor& x) {
-  const int64_t missing = padded_rows(x.size(0)) - x.size(0);
+  const int64_t missing = next_step(x.size(0)) - x.size(0);
   return missing == 0 ? x.contiguous() : at::constant_pad_nd(x, {0, 0, 0, missing});
 }
 
@@ -129,19 +164,7 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
 
 }  // namespace
 
-int64_t padded_rows(int64_t rows) {
-  // One row alone may take another kernel than two, with other bits.
-  for (const int64_t few : {2, 4, 8}) {
-    if (rows <= few) return few;
-  }
-  const int64_t step = rows <= 256 ? 16 : rows <= 2048 ? 64 : 256;
-  return (rows + step - 1) / step * step;
-}
-
-int64_t packed_bytes_per_weight(at::ScalarType compute) {
-  const bool is_widened = compute == at::kBFloat16 && !cpu_multiplies_bfloat16();
-  return static_cast<int64_t>(c10::elementSize(is_widened ? at::kFloat : compute));
-}
+int64_t padded_rows(int64_t rows) { return cpu_multiplies_bfloat16() ? next_step(rows) : rows; }
 
 Linear::Linear(at::Tensor weight, at::Tensor bias, at::ScalarType compute)
     : Linear(without_values(std::move(weight), std::move(bias), compute)) {
@@ -168,10 +191,10 @@ void Linear::pack_weight() {
   packed_version_ = weight_._version();
   if (bias_.defined()) rounded_bias_ = bias_.detach().to(compute_);
   if (!weight_.is_cpu() || compute_ == at::kDouble) return;
-  emulate_bfloat16_ = compute_ == at::kBFloat16 && !cpu_multiplies_bfloat16();
+  uses_panels_ = compute_ == at::kFloat || !cpu_multiplies_bfloat16();
   const at::Tensor rounded = weight_.detach().to(compute_);
-  packed_ = pack(emulate_bfloat16_ ? rounded.to(at::kFloat) : rounded);
-  if (emulate_bfloat16_ && bias_.defined()) rounded_bias_ = rounded_bias_.to(at::kFloat);
+  packed_ = uses_panels_ ? pack_for_panels(rounded) : pack_for_onednn(rounded);
+  if (uses_panels_ && bias_.defined()) rounded_bias_ = rounded_bias_.to(at::kFloat);
 }
 
 void Linear::adapt(std::shared_ptr<Lora> lora) {
@@ -194,11 +217,10 @@ at::Tensor Linear::product(const at::Tensor& x) const {
 
 at::Tensor Linear::base_product(const at::Tensor& x, const at::Tensor& bias) const {
   if (!packed_.defined()) return at::linear(x, weight_.to(compute_), bias);
+  if (uses_panels_) return product_with_panels(x, packed_, bias, out_features());
   const int64_t rows = x.size(0);
   if (rows == 0) return at::empty({0, out_features()}, x.options());
-  const at::Tensor input = pad_rows(emulate_bfloat16_ ? x.to(at::kFloat) : x);
-  const at::Tensor y = packed_product(input, packed_, bias).narrow(0, 0, rows);
-  return emulate_bfloat16_ ? y.to(at::kBFloat16) : y;
+  return onednn_product(pad_rows(x), packed_, bias).narrow(0, 0, rows);
 }
 
 at::Tensor Linear::forward(const at::Tensor& x) const {
@@ -220,7 +242,7 @@ at::Tensor Linear::backward(const at::Tensor& grad, const at::Tensor& x) const {
 }
 
 at::Tensor Linear::base_backward(const at::Tensor& grad, const at::Tensor& x) const {
-  const at::ScalarType work = emulate_bfloat16_ ? at::kFloat : compute_;
+  const at::ScalarType work = uses_panels_ ? at::kFloat : compute_;
   const bool is_padded = packed_.defined() && grad.size(0) > 0 && !(work == at::kFloat && is_mkl_fast());
   const auto prepare = [&](const at::Tensor& rows) {
     return is_padded ? pad_rows(rows.to(work)) : rows.to(work);

@@ -15,22 +15,18 @@ class Lora;
 /// the same bits each time.
 using InputOp = std::function<at::Tensor(const at::Tensor& source)>;
 
-/// The next number of rows for which products are prepared. oneDNN compiles and keeps a kernel for each
-/// number of rows, which would cost more time and memory than the rows added here: zeros that change no
-/// result.
+/// The next number of rows for which products are prepared. Where bfloat16 goes through oneDNN, it compiles
+/// and keeps a kernel for each number of rows, which would cost more time and memory than the rows added
+/// here: zeros that change no result. Elsewhere `rows` itself.
 int64_t padded_rows(int64_t rows);
-
-/// What one weight takes in the packed copy for a dtype of compute, in bytes: 4 for bfloat16 where the CPU
-/// has no instructions for its products.
-int64_t packed_bytes_per_weight(at::ScalarType compute);
 
 /// A weight, its gradient and the packed copy that the forward uses. The weight is a float32 master, or,
 /// without a gradient of its own, a frozen one in the compute dtype; then adapters may add to the product
 /// (lora.h).
 ///
-/// float32 goes through oneDNN's pre-packed product. So does bfloat16 where the CPU multiplies bfloat16;
-/// elsewhere its values are packed as float32 and the result is rounded to bfloat16, which is as exact and
-/// batch-invariant. float64 (tests) and other devices use at::linear.
+/// bfloat16 goes through oneDNN's pre-packed product where the CPU multiplies it. float32, and bfloat16 by
+/// float32 arithmetic elsewhere, go through an own kernel (panel_product_kernel.h). float64 (tests) and other
+/// devices use at::linear.
 class Linear {
  public:
   Linear() = default;
@@ -84,7 +80,7 @@ class Linear {
   int64_t packed_version_ = -1;
   at::Tensor packed_;        // undefined on the ATen path
   at::Tensor rounded_bias_;  // bias in the dtype that the product adds it in
-  bool emulate_bfloat16_ = false;
+  bool uses_panels_ = false;
 };
 
 }  // namespace cohort

@@ -31,6 +31,7 @@ typedef uint32_t UintVec __attribute__((vector_size(4 * kLanes)));
 typedef uint16_t HalfVec __attribute__((vector_size(2 * kLanes)));
 // As they lie in memory.
 typedef float StoredVec __attribute__((vector_size(4 * kLanes), aligned(4), may_alias));
+typedef uint32_t StoredUintVec __attribute__((vector_size(4 * kLanes), aligned(4), may_alias));
 typedef uint16_t StoredHalfVec __attribute__((vector_size(2 * kLanes), aligned(2), may_alias));
 
 COHORT_INLINE int64_t round_up(int64_t n) { return (n + kPadding - 1) / kPadding * kPadding; }

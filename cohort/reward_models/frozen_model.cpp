@@ -25,7 +25,7 @@ int64_t frozen_model_bytes(const Decoder& decoder, int64_t pass_rows) {
   const int64_t experts = c.num_experts > 0 ? c.num_experts_per_tok : 1;
   const int64_t inner = std::max(c.intermediate_size, experts * c.moe_intermediate_size);
   const int64_t row = (4 + 2 * experts) * c.hidden_size + 3 * q + 4 * kv + 3 * inner;
-  const int64_t weight = element + packed_bytes_per_weight(decoder.compute_dtype());
+  const int64_t weight = 2 * element;
   return weight * decoder.num_parameters() + element * pass_rows * row;
 }
 

@@ -75,8 +75,7 @@ int64_t logits_bytes(const Decoder& decoder, int64_t rows) {
 /// and packed, both float32.)
 int64_t weight_bytes(const Decoder& decoder) {
   const auto element = static_cast<int64_t>(c10::elementSize(decoder.compute_dtype()));
-  return decoder.num_parameters() * ((decoder.lora_state() != nullptr ? element : kFloatBytes) +
-                                     packed_bytes_per_weight(decoder.compute_dtype()));
+  return decoder.num_parameters() * ((decoder.lora_state() != nullptr ? element : kFloatBytes) + element);
 }
 
 int64_t cache_bytes(const Decoder& decoder, int64_t pages) {

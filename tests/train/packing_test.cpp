@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "cohort/core/random.h"
+#include "cohort/ops/linear.h"
 #include "cohort/sampler/sampler.h"
 #include "tests/core/test_files.h"
 #include "tests/models/tiny_decoder.h"
@@ -28,8 +29,11 @@ TEST(Packing, LaysOutThePromptOnce) {
   const std::vector<int32_t> first{10, 11, 12}, second{20};
   const Completion a = completion_of({1, 2, 3}), b = completion_of({4}), empty, c = completion_of({5, 6});
   const auto batch = pack({{&first, {&a, &b, &empty}}, {&second, {&c}}}, at::kCPU, true);
-  EXPECT_EQ(values(batch->input.token_ids), (std::vector<int64_t>{10, 11, 12, 1, 2, 20, 5, /*padding*/ 0}));
-  EXPECT_EQ(values(batch->input.positions), (std::vector<int64_t>{0, 1, 2, 3, 4, 0, 1, 0}));
+  std::vector<int64_t> token_ids{10, 11, 12, 1, 2, 20, 5}, positions{0, 1, 2, 3, 4, 0, 1};
+  token_ids.resize(padded_rows(7), 0);
+  positions.resize(padded_rows(7), 0);
+  EXPECT_EQ(values(batch->input.token_ids), token_ids);
+  EXPECT_EQ(values(batch->input.positions), positions);
   EXPECT_EQ(values(batch->logit_rows), (std::vector<int64_t>{2, 3, 4, 2, 5, 6}));
   EXPECT_EQ(batch->targets.token_ids, (std::vector<int32_t>{1, 2, 3, 4, 5, 6}));
   EXPECT_TRUE(batch->targets.kept_ids.empty());

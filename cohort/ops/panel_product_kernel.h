@@ -1,0 +1,26 @@
+// The CPU's product of rows with a weight, in float32 arithmetic: for float32, and for bfloat16 where the
+// processor has no instructions for it. A result is one chain of multiply-adds in the order of the inputs, so
+// it has the same bits for any number of rows and threads. T is float or c10::BFloat16.
+#pragma once
+
+#include <c10/util/BFloat16.h>
+
+#include <cstdint>
+
+#include "cohort/ops/cpu_arch.h"
+
+namespace cohort {
+
+COHORT_DECLARE_KERNELS(
+    // Elements of the panels that hold a weight [out, in]: `out` is filled up with zeros.
+    int64_t panel_elements(int64_t out, int64_t in);
+
+    // weight [out, in] -> panels [out / width, in, width], width as the registers want it. Few rows read half
+    // as many bytes of a bfloat16 weight.
+    template <typename T> void pack_panels(const T* weight, T* panels, int64_t out, int64_t in);
+
+    // x [rows, in], bias [out] or null -> y [rows, out] = x W^T + bias, rounded once.
+    template <typename T> void panel_product(const T* x, const T* panels, const float* bias, T* y,
+                                             int64_t rows, int64_t out, int64_t in);)
+
+}  // namespace cohort

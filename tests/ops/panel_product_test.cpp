@@ -1,0 +1,85 @@
+// The CPU's float32 product against float64 and against its own definition: one chain of multiply-adds.
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "cohort/ops/dispatch.h"
+#include "cohort/ops/panel_product_kernel.h"
+
+namespace cohort {
+namespace {
+
+struct Case {
+  int64_t rows, out, in;
+  bool has_bias;
+};
+
+// Partial tiles and panels, more rows than a block holds, one input, one output, no row.
+const Case kCases[] = {{0, 5, 3, true},    {1, 1, 1, false},      {1, 64, 48, true},
+                       {5, 33, 7, true},   {11, 96, 100, false},  {130, 40, 4000, true},
+                       {25, 31, 64, true}, {300, 130, 576, false}};
+
+at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+  const int64_t out = weight.size(0), in = weight.size(1);
+  const at::Tensor panels = at::empty({COHORT_CALL_KERNEL(panel_elements(out, in))}, weight.options());
+  at::Tensor y = at::empty({x.size(0), out}, x.options());
+  const float* bias_data = bias.defined() ? bias.const_data_ptr<float>() : nullptr;
+  dispatch_float(x, [&]<typename T>() {
+    COHORT_CALL_KERNEL(pack_panels(weight.const_data_ptr<T>(), panels.mutable_data_ptr<T>(), out, in));
+    COHORT_CALL_KERNEL(panel_product(x.const_data_ptr<T>(), panels.const_data_ptr<T>(), bias_data,
+                                     y.mutable_data_ptr<T>(), x.size(0), out, in));
+  });
+  return y;
+}
+
+TEST(PanelProduct, IsTheProductToTheRoundingOfItsTypes) {
+  for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
+    for (const Case& c : kCases) {
+      const at::Tensor x = at::randn({c.rows, c.in}).to(dtype);
+      const at::Tensor weight = at::randn({c.out, c.in}).to(dtype);
+      const at::Tensor bias = c.has_bias ? at::randn({c.out}) : at::Tensor();
+      const auto wide_bias = c.has_bias ? std::optional(bias.to(at::kDouble)) : std::nullopt;
+      const at::Tensor expected = at::linear(x.to(at::kDouble), weight.to(at::kDouble), wide_bias);
+      const at::Tensor error = (product(x, weight, bias).to(at::kDouble) - expected).abs();
+      // Half a unit of the result's last place, and the sum's own error, which grows as the root of its
+      // length.
+      const double half_unit = dtype == at::kBFloat16 ? std::ldexp(1.0, -8) : std::ldexp(1.0, -24);
+      const double of_sum = 4 * std::ldexp(1.0, -24) * static_cast<double>(c.in);
+      EXPECT_TRUE((error <= expected.abs() * half_unit * 1.01 + of_sum).all().item<bool>())
+          << c.rows << " x " << c.out << " x " << c.in << " " << dtype;
+    }
+  }
+}
+
+TEST(PanelProduct, ARowHasTheSameBitsInAnyCompanyAndOnAnyThreads) {
+  const int threads = at::get_num_threads();
+  for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
+    for (const Case& c : kCases) {
+      const at::Tensor x = at::randn({c.rows, c.in}).to(dtype);
+      const at::Tensor weight = at::randn({c.out, c.in}).to(dtype);
+      at::set_num_threads(1);
+      const at::Tensor all = product(x, weight, {});
+      for (const int count : {1, 2, 3, 5, 8}) {
+        at::set_num_threads(count);
+        ASSERT_TRUE(at::equal(product(x, weight, {}), all)) << c.rows << " on " << count;
+        for (int64_t row = 0; row < c.rows; row += 37) {
+          const at::Tensor alone = product(x.narrow(0, row, 1).contiguous(), weight, {});
+          ASSERT_TRUE(at::equal(alone[0], all[row])) << row;
+        }
+      }
+    }
+  }
+  at::set_num_threads(threads);
+}
+
+TEST(PanelProduct, SumsInTheOrderOfTheInputs) {
+  // 1e8 swallows the ones before it is taken away again, and leaves those behind it.
+  const at::Tensor weight = at::ones({3, 5});
+  const at::Tensor x = at::tensor({1.0F, 1e8F, -1e8F, 1.0F, 1.0F}).reshape({1, 5});
+  EXPECT_TRUE(at::equal(product(x, weight, {}), at::full({1, 3}, 2.0F)));
+}
+
+}  // namespace
+}  // namespace cohort
