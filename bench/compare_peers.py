@@ -177,11 +177,15 @@ def ceiling_rows(peers):
 
 
 def start_row(peers):
-    """Program start to the first token of a prompt: all of a program that draws one token."""
+    """Program start to the first token of a prompt: all of a program that draws one token, from bfloat16 files."""
     path, folder, workload = peers.gguf(), peers.folder("S"), WORKLOADS["S"]
+    model, shape = folder / "model_bfloat16", folder / "model"
+    if not model.exists():
+        init = [PROGRAM, "init", "--config", shape / "config.json", "--tokenizer", shape, "--output", model]
+        subprocess.run([*init, "--dtype", "bfloat16"], check=True, capture_output=True)
     prompt = folder / "one.jsonl"
     prompt.write_text((folder / "prompts.jsonl").read_text().splitlines()[0] + "\n")
-    command = [PROGRAM, "sample", "--model", folder / "model", "--input", prompt, "--dtype", "bfloat16"]
+    command = [PROGRAM, "sample", "--model", model, "--input", prompt, "--dtype", "bfloat16"]
     command += ["--max-completion-length", "1", "--num-generations", "1", "--output", folder / "one.out"]
     ours, theirs = [], []
     for _ in range(max(5, peers.arguments.repeats)):

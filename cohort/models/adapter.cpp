@@ -220,9 +220,8 @@ void load_adapter(const fs::path& adapter_dir, Decoder& decoder) {
 
 std::unique_ptr<Decoder> load_adapted(const fs::path& model_dir, const fs::path& adapter_dir,
                                       at::ScalarType compute, at::Device device) {
-  const bool is_frozen = !adapter_dir.empty();
-  auto decoder = load_pretrained(model_dir, compute, device, HeadKind::kCausalLm, is_frozen);
-  if (is_frozen) load_adapter(adapter_dir, *decoder);
+  auto decoder = load_pretrained(model_dir, compute, device, HeadKind::kCausalLm, /*is_frozen=*/true);
+  if (!adapter_dir.empty()) load_adapter(adapter_dir, *decoder);
   return decoder;
 }
 

@@ -17,7 +17,7 @@ LoraConfig read_lora_config(const std::filesystem::path& adapter_dir);
 /// adapter its tensors. Throws FormatError naming file, tensor or key.
 void load_adapter(const std::filesystem::path& adapter_dir, Decoder& decoder);
 
-/// A model directory with an adapter on it, or, where `adapter_dir` is empty, alone and trainable.
+/// A frozen model with an adapter on it, or alone where `adapter_dir` is empty.
 std::unique_ptr<Decoder> load_adapted(const std::filesystem::path& model_dir,
                                       const std::filesystem::path& adapter_dir, at::ScalarType compute,
                                       at::Device device);

@@ -94,13 +94,12 @@ Decoder::Decoder(DecoderConfig config, at::ScalarType compute, at::Device device
       planned_length_(config_.max_position_embeddings),
       is_frozen_(is_frozen) {
   const at::ScalarType master = compute == at::kDouble || is_frozen ? compute : at::kFloat;
+  const auto master_options = at::TensorOptions(device).dtype(master);
   at::Generator generator = at::detail::createCPUGenerator(seed.value_or(0));
   const MakeParameter make = [&](at::IntArrayRef sizes, double mean, double deviation) {
-    at::Tensor values = at::empty(sizes, at::TensorOptions(device.is_meta() ? device : at::kCPU));
-    if (seed && !device.is_meta()) {
-      values.fill_(mean);
-      if (deviation > 0.0) values.normal_(mean, deviation, generator);
-    }
+    const bool is_drawn = seed.has_value() && !device.is_meta();
+    at::Tensor values = is_drawn ? at::full(sizes, mean, at::kFloat) : at::empty(sizes, master_options);
+    if (is_drawn && deviation > 0.0) values.normal_(mean, deviation, generator);
     const at::Tensor leaf = values.to(device, master).set_requires_grad(!is_frozen);
     if (!is_frozen) parameters_.push_back(leaf);
     return leaf;

@@ -24,6 +24,9 @@ constexpr int64_t kRowFloats = 128 * 1024;
 constexpr int64_t kGrain = 1 << 17;
 constexpr int64_t kCopyGrain = 1 << 15;
 
+/// Inputs that are packed at a time, so that what is written stays in the first-level cache.
+constexpr int64_t kPackedInputs = 64;
+
 template <typename T>
 struct Job {
   const float* x;  // [rows, stride]
@@ -118,6 +121,17 @@ void widen(const T* from, float* to, int64_t count) {
   for (; i < count; ++i) to[i] = from[i];
 }
 
+/// Inputs [first, last) of one panel, whose columns begin at `column`.
+template <typename T>
+void pack_block(const T* weight, T* panel, int64_t column, int64_t first, int64_t last, int64_t out,
+                int64_t in) {
+  for (int64_t c = 0; c < kWidth; ++c) {
+    const T* row = column + c < out ? weight + (column + c) * in : nullptr;
+    T* to = panel + place_of<T>(c);
+    for (int64_t k = first; k < last; ++k) to[k * kWidth] = row != nullptr ? row[k] : T(0.0f);
+  }
+}
+
 }  // namespace
 
 int64_t panel_elements(int64_t out, int64_t in) { return (out + kWidth - 1) / kWidth * kWidth * in; }
@@ -127,13 +141,9 @@ void pack_panels(const T* weight, T* panels, int64_t out, int64_t in) {
   const int64_t count = (out + kWidth - 1) / kWidth;
   at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
     for (int64_t panel = begin; panel < end; ++panel) {
-      T* to = panels + panel * kWidth * in;
-      for (int64_t c = 0; c < kWidth; ++c) {
-        const int64_t row = panel * kWidth + c;
-        const int64_t place = place_of<T>(c);
-        for (int64_t k = 0; k < in; ++k) {
-          to[k * kWidth + place] = row < out ? weight[row * in + k] : T(0.0f);
-        }
+      for (int64_t first = 0; first < in; first += kPackedInputs) {
+        pack_block(weight, panels + panel * kWidth * in, panel * kWidth, first,
+                   std::min(in, first + kPackedInputs), out, in);
       }
     }
   });
