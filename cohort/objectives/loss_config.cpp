@@ -1,0 +1,289 @@
+#include "cohort/objectives/loss_config.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "cohort/core/error.h"
+
+namespace cohort {
+namespace {
+
+void describe_surrogate(LossConfig& c, FieldVisitor& f) {
+  f("loss_type", c.loss_type,
+    "TRL's name for a surrogate and an aggregation together; none: those two keys say it. It overrides them.",
+    one_of({"none", "grpo", "bnpo", "dr_grpo", "dapo", "luspo", "cispo", "sapo", "vespo"}));
+  f("surrogate", c.surrogate,
+    "A token's policy term: ppo (arXiv:1707.06347 eq. 7), cispo (arXiv:2506.13585), sapo (arXiv:2511.20347), "
+    "vespo (arXiv:2602.10693), gmpo (arXiv:2507.20673), dppo (arXiv:2602.04879), drpo, the smooth penalty "
+    "(arXiv:2606.09821), drpo_decoupled (arXiv:2510.04474), regression of the sequence's log-ratio on the "
+    "advantage (arXiv:2501.12599, arXiv:2507.20534).",
+    one_of({"ppo", "cispo", "sapo", "vespo", "gmpo", "dppo", "drpo", "drpo_decoupled", "regression"}));
+  f("importance_sampling_level", c.importance_sampling_level,
+    "What the ratio of policy to anchor is taken over: none (REINFORCE, -A log p), token, sequence "
+    "(geometric "
+    "mean, GSPO, arXiv:2507.18071 eq. 7), sequence_token (GSPO-token, eq. 14), sequence_product, turn "
+    "(geometric mean of each turn). A ratio of a whole sequence is the loss of each of its tokens: with "
+    "seq_mean_token_mean a sequence counts once.",
+    one_of({"none", "token", "sequence", "sequence_token", "sequence_product", "turn"}));
+  f("ratio_anchor", c.ratio_anchor,
+    "Log-probabilities in the ratio's denominator: old, those before the update (the policy's own where none "
+    "are given); sampler, the sampler's (old where none are given); ref, the reference's.",
+    one_of({"old", "sampler", "ref"}));
+}
+
+void describe_clip(LossConfig& c, FieldVisitor& f) {
+  f("epsilon", c.epsilon,
+    "Lower clip half-width: of the ratio (ppo), of the log-ratio (gmpo), of the divergence (dppo).",
+    above(0.0));
+  f("epsilon_high", c.epsilon_high,
+    "Upper clip half-width (arXiv:2503.14476 eq. 10), epsilon when not set; for cispo the cap of the weight "
+    "itself.",
+    above(0.0));
+  f("delta", c.delta,
+    "Cap of the ratio where the advantage is negative (two-sided clipping, arXiv:2505.07291; the same as "
+    "dual-clip's c); above 1 + epsilon_high.",
+    above(0.0));
+  f("clip_side", c.clip_side,
+    "Which bounds ppo and gmpo have: both, upper (arXiv:2508.02833), lower or none.",
+    one_of({"both", "upper", "lower", "none"}));
+  f("cispo_min", c.cispo_min, "Floor of CISPO's weight.", at_least(0.0));
+  f("sapo_temperature_pos", c.sapo_temperature_pos, "SAPO's temperature where the advantage is positive.",
+    above(0.0));
+  f("sapo_temperature_neg", c.sapo_temperature_neg, "SAPO's temperature elsewhere.", above(0.0));
+  f("vespo_k_pos", c.vespo_k_pos, "VESPO's exponent where the advantage is at least 0.", at_least(0.0));
+  f("vespo_lambda_pos", c.vespo_lambda_pos, "VESPO's decay where the advantage is at least 0.",
+    at_least(0.0));
+  f("vespo_k_neg", c.vespo_k_neg, "VESPO's exponent elsewhere.", at_least(0.0));
+  f("vespo_lambda_neg", c.vespo_lambda_neg, "VESPO's decay elsewhere.", at_least(0.0));
+}
+
+void describe_own_losses(LossConfig& c, FieldVisitor& f) {
+  f("divergence", c.divergence,
+    "What dppo bounds by epsilon and epsilon_high: tv, the difference of the token's probabilities; kl, the "
+    "divergence of the two-way choice token or not.",
+    one_of({"tv", "kl"}));
+  f("ratio_truncation", c.ratio_truncation, "Cap C of dppo's weight.", above(0.0));
+  f("drpo_delta", c.drpo_delta,
+    "Width of drpo's penalty; the published 12.5 hardly acts, since probabilities differ by at most 1.",
+    above(0.0));
+  f("kimi_tau", c.kimi_tau,
+    "regression: (advantage - kimi_tau * log-ratio of the sequence)^2; A*-PO's beta2 with ratio_anchor ref.",
+    above(0.0));
+  f("drpo_decoupled_tau", c.drpo_decoupled_tau, "drpo_decoupled: temperature over the wrong completions.",
+    above(0.0));
+  f("drpo_decoupled_lambda", c.drpo_decoupled_lambda,
+    "drpo_decoupled: right completions weigh exp((1 - length / max_completion_length) / this); inf: alike.",
+    above(0.0));
+  f("luffy_gamma", c.luffy_gamma,
+    "Tokens of an expert have the policy term -A p / (p + luffy_gamma) (arXiv:2504.14945), without ratio, "
+    "clip or mask.",
+    above(0.0));
+}
+
+void describe_mismatch(LossConfig& c, FieldVisitor& f) {
+  f("importance_sampling_mode", c.importance_sampling_mode,
+    "The weight old / sampler on the policy term, of a token or of a whole sequence (the product): truncated "
+    "to its bounds, or 0 outside them (mask).",
+    one_of({"none", "token_truncate", "token_mask", "sequence_truncate", "sequence_mask"}));
+  f("importance_sampling_clip_min", c.importance_sampling_clip_min,
+    "Lower bound of that weight; none when "
+    "not set.",
+    at_least(0.0));
+  f("importance_sampling_clip_max", c.importance_sampling_clip_max, "Upper bound of that weight.",
+    above(0.0));
+}
+
+void describe_kl(LossConfig& c, FieldVisitor& f) {
+  f("beta", c.beta, "Weight of the KL divergence to the reference; at 0 no reference is needed.",
+    at_least(0.0));
+  f("kl_estimator", c.kl_estimator,
+    "With x = log policy / reference: k1 = x, k2 = x^2 / 2, k3 = exp(-x) - 1 + x (arXiv:2402.03300 eq. 4), "
+    "k3_plus: the value of k3 with the gradient of k2.",
+    one_of({"k1", "k2", "k3", "k3_plus"}));
+  f("kl_place", c.kl_place,
+    "loss: beta * KL is added to the policy term of each token; reward: the advantages have it, the loss "
+    "adds nothing.",
+    one_of({"loss", "reward"}));
+  f("use_bias_correction_kl", c.use_bias_correction_kl,
+    "Multiply k3 by the token's ratio, gradient included: the gradient of the reverse KL "
+    "(arXiv:2512.02556).");
+}
+
+void describe_filters(LossConfig& c, FieldVisitor& f) {
+  f("off_policy_mask_threshold", c.off_policy_mask_threshold,
+    "Leave out sequences of negative advantage whose mean of log(sampler or old / policy) is above this "
+    "(arXiv:2512.02556 eq. 9).");
+  f("top_entropy_quantile", c.top_entropy_quantile,
+    "Share of the batch's tokens, those of highest entropy, that have a policy term (arXiv:2506.01939; the "
+    "paper uses 0.2).",
+    above_up_to(0.0, 1.0));
+  f("log_ratio_min", c.log_ratio_min, "Leave out tokens whose log-ratio is below this (arXiv:2602.02276).");
+  f("log_ratio_max", c.log_ratio_max, "Leave out tokens whose log-ratio is above this (arXiv:2602.02276).");
+  f("clip_cov_ratio", c.clip_cov_ratio,
+    "Clip-Cov: leave out this share of the batch's tokens, drawn from those whose covariance of advantage "
+    "and "
+    "log-probability lies within its bounds (arXiv:2505.22617; the paper uses 2e-4).",
+    between(0.0, 1.0));
+  f("clip_cov_min", c.clip_cov_min, "Clip-Cov's lower bound of the covariance.");
+  f("clip_cov_max", c.clip_cov_max, "Clip-Cov's upper bound of the covariance.");
+  f("second_moment_max", c.second_moment_max,
+    "M2PO: leave out the tokens of largest squared log-ratio until the mean over the rest is at most this "
+    "(arXiv:2510.01161).",
+    above(0.0));
+}
+
+void describe_aggregation(LossConfig& c, FieldVisitor& f) {
+  f("aggregation", c.aggregation,
+    "seq_mean_token_mean, mean over completions of the mean over their tokens (arXiv:2402.03300 eq. 3); "
+    "token_mean, mean over tokens (arXiv:2503.14476 eq. 8); seq_mean_token_sum, mean over completions of "
+    "the sum (arXiv:2602.05261); seq_mean_token_sum_norm, that divided by max_completion_length "
+    "(arXiv:2503.20783).",
+    one_of({"seq_mean_token_mean", "token_mean", "seq_mean_token_sum", "seq_mean_token_sum_norm"}));
+  f("token_mean_scope", c.token_mean_scope,
+    "What token_mean counts tokens over: batch; group, and the mean over groups; micro_batch, and the mean "
+    "over micro-batches, which depends on how the batch is cut.",
+    one_of({"batch", "group", "micro_batch"}));
+  f("max_completion_length", c.max_completion_length,
+    "Tokens that seq_mean_token_sum_norm divides by and drpo_decoupled measures lengths with.", at_least(0));
+  f("length_preference", c.length_preference,
+    "lambda-GRPO's lambda, the exponent in the weight of a completion by its length: below 0 short ones "
+    "weigh "
+    "more, at 0 all alike (arXiv:2510.06870).");
+}
+
+void describe_regularisers(LossConfig& c, FieldVisitor& f) {
+  f("entropy_coef", c.entropy_coef, "Weight of the mean entropy, which is subtracted from the loss.");
+  f("log_ratio_penalty", c.log_ratio_penalty,
+    "Weight of the squared log-ratio to the anchor, added to each token (arXiv:2602.02276).", at_least(0.0));
+  f("kl_budget", c.kl_budget, "KL to the old policy, mean -(log policy / old), that costs nothing.",
+    at_least(0.0));
+  f("kl_budget_coef", c.kl_budget_coef,
+    "Weight w of the penalty stop_gradient(max(w * (KL - kl_budget), 0)) * KL (arXiv:2510.04474).",
+    at_least(0.0));
+  f("kl_cov_ratio", c.kl_cov_ratio,
+    "KL-Cov: share of the batch's tokens, those of highest covariance of advantage and log-probability, that "
+    "pay kl_cov_coef * |log-ratio| (arXiv:2505.22617).",
+    between(0.0, 1.0));
+  f("kl_cov_coef", c.kl_cov_coef, "KL-Cov's weight.", at_least(0.0));
+  f("value_coef", c.value_coef, "Weight of the critic's loss.", at_least(0.0));
+  f("value_clip", c.value_clip, "How far a value may move from its old one within the critic's loss.",
+    above(0.0));
+}
+
+void describe_pairs(LossConfig& c, FieldVisitor& f) {
+  f("nll_coef", c.nll_coef, "Weight of the negative log-likelihood of some completions' tokens.",
+    at_least(0.0));
+  f("nll_on", c.nll_on,
+    "Whose: positive, completions whose reward is above positive_threshold (arXiv:2504.05118); expert, those "
+    "of an expert (arXiv:2508.11408).",
+    one_of({"positive", "expert"}));
+  f("positive_threshold", c.positive_threshold, "A completion with a reward above this is right.");
+  f("dpo_coef", c.dpo_coef,
+    "Weight of DPO's loss on pairs of a group (arXiv:2305.18290; in a group's loss arXiv:2601.03661).",
+    at_least(0.0));
+  f("dpo_beta", c.dpo_beta, "DPO's beta.", above(0.0));
+  f("dpo_margin", c.dpo_margin, "Rewards of a pair differ by more than this.", at_least(0.0));
+  f("dpo_pairs", c.dpo_pairs, "all pairs of a group, or its best and its worst.",
+    one_of({"all", "best_worst"}));
+  f("dpo_length_normalized", c.dpo_length_normalized,
+    "A completion's log-probability is the mean over its tokens, not the sum.");
+  f("dpo_reference_free", c.dpo_reference_free, "Leave the reference out of DPO's log-ratios.");
+}
+
+struct LossTypeMeaning {
+  std::string_view name, surrogate, aggregation, scope;
+};
+
+/// TRL 1.16's loss types (objective and normaliser of GRPOTrainer._compute_loss).
+constexpr std::array<LossTypeMeaning, 8> kLossTypes = {{
+    {"grpo", "ppo", "seq_mean_token_mean", "batch"},
+    {"bnpo", "ppo", "token_mean", "micro_batch"},
+    {"dr_grpo", "ppo", "seq_mean_token_sum_norm", "batch"},
+    {"dapo", "ppo", "token_mean", "batch"},
+    {"luspo", "ppo", "seq_mean_token_sum", "batch"},
+    {"cispo", "cispo", "token_mean", "batch"},
+    {"sapo", "sapo", "seq_mean_token_mean", "batch"},
+    {"vespo", "vespo", "token_mean", "batch"},
+}};
+
+bool is_one_of(const std::string& value, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), value) != names.end();
+}
+
+void check_level(const LossConfig& c) {
+  const std::string& level = c.importance_sampling_level;
+  if (c.surrogate == "vespo" && !is_one_of(level, {"token", "sequence"}))
+    throw ConfigError("surrogate vespo has a ratio of its own: set importance_sampling_level = \"token\"");
+  if (is_one_of(c.surrogate, {"gmpo", "dppo", "drpo", "regression", "drpo_decoupled"}) && level != "token")
+    throw ConfigError(
+        str("surrogate ", c.surrogate, " has a ratio of its own: set importance_sampling_level = \"token\""));
+  if (c.delta && (c.surrogate != "ppo" || level == "none"))
+    throw ConfigError("delta caps the ratio of surrogate ppo: unset it");
+}
+
+void check_kl(const LossConfig& c) {
+  if (c.beta == 0.0 || !c.use_bias_correction_kl || c.kl_place != "loss") return;
+  if (c.importance_sampling_level != "token")
+    throw ConfigError(str("use_bias_correction_kl with importance_sampling_level = \"",
+                          c.importance_sampling_level,
+                          "\": only the token's own ratio makes the KL gradient unbiased, so set one of them "
+                          "otherwise, or beta = 0"));
+  if (c.kl_estimator != "k3")
+    throw ConfigError("use_bias_correction_kl corrects k3: set kl_estimator = \"k3\"");
+}
+
+void check_mismatch(const LossConfig& c) {
+  if (c.importance_sampling_mode == "none") return;
+  if (c.ratio_anchor == "sampler")
+    throw ConfigError(
+        "ratio_anchor = \"sampler\" corrects the mismatch already: set importance_sampling_mode = \"none\", "
+        "or "
+        "ratio_anchor = \"old\"");
+  if (c.surrogate == "vespo" && is_one_of(c.importance_sampling_mode, {"sequence_truncate", "sequence_mask"}))
+    throw ConfigError(
+        "surrogate vespo needs the weights of tokens: set importance_sampling_mode to token_truncate or "
+        "token_mask");
+}
+
+}  // namespace
+
+void LossConfig::describe(FieldVisitor& f) {
+  describe_surrogate(*this, f);
+  describe_clip(*this, f);
+  describe_own_losses(*this, f);
+  describe_mismatch(*this, f);
+  describe_kl(*this, f);
+  describe_filters(*this, f);
+  describe_aggregation(*this, f);
+  describe_regularisers(*this, f);
+  describe_pairs(*this, f);
+}
+
+void expand_loss_type(LossConfig& config) {
+  if (config.loss_type == "none") return;
+  const auto* found = std::find_if(kLossTypes.begin(), kLossTypes.end(), [&](const LossTypeMeaning& type) {
+    return type.name == config.loss_type;
+  });
+  COHORT_CHECK(found != kLossTypes.end(), "loss_type is ", config.loss_type);
+  config.surrogate = found->surrogate;
+  config.aggregation = found->aggregation;
+  config.token_mean_scope = found->scope;
+  config.loss_type = "none";
+}
+
+void check_loss_config(const LossConfig& given) {
+  LossConfig config = given;
+  expand_loss_type(config);
+  check_level(config);
+  check_kl(config);
+  check_mismatch(config);
+  const bool needs_length =
+      config.aggregation == "seq_mean_token_sum_norm" || config.surrogate == "drpo_decoupled";
+  if (needs_length && config.max_completion_length == 0)
+    throw ConfigError(str("max_completion_length is not set: ",
+                          config.surrogate == "drpo_decoupled" ? config.surrogate : config.aggregation,
+                          " needs it"));
+}
+
+}  // namespace cohort

@@ -1,0 +1,103 @@
+// The settings of the loss, apart from its code so that reading a recipe needs no torch. Each orthogonal
+// choice is one key; `loss_type` is TRL's bundle of two of them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cohort/core/config.h"
+
+namespace cohort {
+
+/// The loss's part of a recipe's `[objective]`. Names and defaults are TRL 1.16's where it has the key (there
+/// the mismatch keys have the prefix `vllm_`); the defaults together are GRPO without a KL term. Strings hold
+/// one of the choices that `describe` lists.
+struct LossConfig {
+  std::string loss_type = "none";
+
+  // What a token's loss is made of.
+  std::string surrogate = "ppo";
+  std::string importance_sampling_level = "token";
+  std::string ratio_anchor = "old";
+  double epsilon = 0.2;
+  std::optional<double> epsilon_high;
+  std::optional<double> delta;
+  std::string clip_side = "both";
+  double cispo_min = 0.0;
+  double sapo_temperature_pos = 1.0;
+  double sapo_temperature_neg = 1.05;
+  double vespo_k_pos = 2.0;
+  double vespo_lambda_pos = 3.0;
+  double vespo_k_neg = 3.0;
+  double vespo_lambda_neg = 2.0;
+  std::string divergence = "tv";
+  double ratio_truncation = 20.0;
+  double drpo_delta = 12.5;
+  double kimi_tau = 0.1;
+  double drpo_decoupled_tau = 10.0;
+  double drpo_decoupled_lambda = 0.1;
+  double luffy_gamma = 0.1;
+
+  // Mismatch of sampler and trainer.
+  std::string importance_sampling_mode = "none";
+  std::optional<double> importance_sampling_clip_min;
+  std::optional<double> importance_sampling_clip_max = 3.0;
+
+  // The KL divergence to the reference.
+  double beta = 0.0;
+  std::string kl_estimator = "k3";
+  std::string kl_place = "loss";
+  bool use_bias_correction_kl = false;
+
+  // Tokens and sequences that the policy term leaves out.
+  std::optional<double> off_policy_mask_threshold;
+  double top_entropy_quantile = 1.0;
+  std::optional<double> log_ratio_min;
+  std::optional<double> log_ratio_max;
+  double clip_cov_ratio = 0.0;
+  double clip_cov_min = 1.0;
+  double clip_cov_max = 5.0;
+  std::optional<double> second_moment_max;
+
+  // How token losses become one number.
+  std::string aggregation = "seq_mean_token_mean";
+  std::string token_mean_scope = "batch";
+  int64_t max_completion_length = 0;
+  double length_preference = 0.0;
+
+  // Terms beside the policy's.
+  double entropy_coef = 0.0;
+  double log_ratio_penalty = 0.0;
+  double kl_budget = 0.0;
+  double kl_budget_coef = 0.0;
+  double kl_cov_ratio = 0.0;
+  double kl_cov_coef = 1.0;
+  double value_coef = 0.0;
+  double value_clip = 0.2;
+  double nll_coef = 0.0;
+  std::string nll_on = "positive";
+  double positive_threshold = 0.0;
+  double dpo_coef = 0.0;
+  double dpo_beta = 0.2;
+  double dpo_margin = 0.0;
+  std::string dpo_pairs = "all";
+  bool dpo_length_normalized = true;
+  bool dpo_reference_free = true;
+
+  /// The upper clip half-width (for CISPO the cap itself) that holds: `epsilon_high`, or `epsilon` when that
+  /// is unset.
+  double upper_epsilon() const { return epsilon_high.value_or(epsilon); }
+
+  void describe(FieldVisitor& f);
+};
+
+/// Writes what `loss_type` stands for into surrogate, aggregation and token_mean_scope and sets it to "none",
+/// so that whoever applies settings in order can let later keys override; "none" changes nothing.
+void expand_loss_type(LossConfig& config);
+
+/// Throws ConfigError, naming the keys, for a combination whose loss cannot be computed or is known to be
+/// wrong; policy_loss (loss.h) calls it.
+void check_loss_config(const LossConfig& config);
+
+}  // namespace cohort
