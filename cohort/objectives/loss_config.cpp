@@ -22,10 +22,11 @@ void describe_surrogate(LossConfig& c, FieldVisitor& f) {
   f("importance_sampling_level", c.importance_sampling_level,
     "What the ratio of policy to anchor is taken over: none (REINFORCE, -A log p), token, sequence "
     "(geometric "
-    "mean, GSPO, arXiv:2507.18071 eq. 7), sequence_token (GSPO-token, eq. 14), sequence_product, turn "
-    "(geometric mean of each turn). A ratio of a whole sequence is the loss of each of its tokens: with "
-    "seq_mean_token_mean a sequence counts once.",
-    one_of({"none", "token", "sequence", "sequence_token", "sequence_product", "turn"}));
+    "mean, arXiv:2507.18071 eq. 7), sequence_token (GSPO-token, eq. 14), sequence_mean (arithmetic mean, "
+    "arXiv:2508.04349), sequence_product, turn (geometric mean of each turn). A sequence's ratio is the loss "
+    "of "
+    "each of its tokens: with seq_mean_token_mean a sequence counts once.",
+    one_of({"none", "token", "sequence", "sequence_token", "sequence_mean", "sequence_product", "turn"}));
   f("ratio_anchor", c.ratio_anchor,
     "Log-probabilities in the ratio's denominator: old, those before the update (the policy's own where none "
     "are given); sampler, the sampler's (old where none are given); ref, the reference's.",
@@ -41,7 +42,8 @@ void describe_clip(LossConfig& c, FieldVisitor& f) {
     "itself.",
     above(0.0));
   f("delta", c.delta,
-    "Cap of the ratio where the advantage is negative (two-sided clipping, arXiv:2505.07291; the same as "
+    "ppo: cap of the ratio where the advantage is negative (two-sided clipping, arXiv:2505.07291; the same "
+    "as "
     "dual-clip's c); above 1 + epsilon_high.",
     above(0.0));
   f("clip_side", c.clip_side,
@@ -110,7 +112,7 @@ void describe_kl(LossConfig& c, FieldVisitor& f) {
     "(arXiv:2512.02556).");
 }
 
-void describe_filters(LossConfig& c, FieldVisitor& f) {
+void describe_loss_filters(LossConfig& c, FieldVisitor& f) {
   f("off_policy_mask_threshold", c.off_policy_mask_threshold,
     "Leave out sequences of negative advantage whose mean of log(sampler or old / policy) is above this "
     "(arXiv:2512.02556 eq. 9).");
@@ -184,7 +186,7 @@ void describe_pairs(LossConfig& c, FieldVisitor& f) {
     at_least(0.0));
   f("dpo_beta", c.dpo_beta, "DPO's beta.", above(0.0));
   f("dpo_margin", c.dpo_margin, "Rewards of a pair differ by more than this.", at_least(0.0));
-  f("dpo_pairs", c.dpo_pairs, "all pairs of a group, or its best and its worst.",
+  f("dpo_pairs", c.dpo_pairs, "all pairs of a group, or those of its best with its worst.",
     one_of({"all", "best_worst"}));
   f("dpo_length_normalized", c.dpo_length_normalized,
     "A completion's log-probability is the mean over its tokens, not the sum.");
@@ -218,8 +220,6 @@ void check_level(const LossConfig& c) {
   if (is_one_of(c.surrogate, {"gmpo", "dppo", "drpo", "regression", "drpo_decoupled"}) && level != "token")
     throw ConfigError(
         str("surrogate ", c.surrogate, " has a ratio of its own: set importance_sampling_level = \"token\""));
-  if (c.delta && (c.surrogate != "ppo" || level == "none"))
-    throw ConfigError("delta caps the ratio of surrogate ppo: unset it");
 }
 
 void check_kl(const LossConfig& c) {
@@ -254,7 +254,7 @@ void LossConfig::describe(FieldVisitor& f) {
   describe_own_losses(*this, f);
   describe_mismatch(*this, f);
   describe_kl(*this, f);
-  describe_filters(*this, f);
+  describe_loss_filters(*this, f);
   describe_aggregation(*this, f);
   describe_regularisers(*this, f);
   describe_pairs(*this, f);

@@ -1,0 +1,10 @@
+#include "cohort/objectives/expert.h"
+
+namespace cohort {
+
+at::Tensor shaped_expert_loss(const at::Tensor& policy_logprobs, const at::Tensor& advantages, double gamma) {
+  const at::Tensor p = policy_logprobs.exp();
+  return -advantages.detach() * p / (p + gamma);
+}
+
+}  // namespace cohort

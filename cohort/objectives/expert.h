@@ -1,0 +1,13 @@
+// Tokens that another policy wrote (LUFFY, arXiv:2504.14945). M = loss tokens of the micro-batch.
+#pragma once
+
+#include <ATen/ATen.h>
+
+namespace cohort {
+
+/// -A * p / (p + gamma) per token with p = exp(policy_logprobs), [M], through which the gradient flows:
+/// expert tokens are taken as sampled with certainty, and unlikely ones get the larger share
+/// (arXiv:2504.14945, gamma 0.1).
+at::Tensor shaped_expert_loss(const at::Tensor& policy_logprobs, const at::Tensor& advantages, double gamma);
+
+}  // namespace cohort
