@@ -98,7 +98,8 @@ at::Tensor nll_part(const LossScope& s) {
 }
 
 at::Tensor pair_part(const LossScope& s) {
-  const PreferencePairs pairs = preference_pairs(s.input.rewards, s.input.group_ends, s.config);
+  const PreferencePairs pairs =
+      preference_pairs(s.input.rewards, s.input.lengths, s.input.group_ends, s.config);
   const at::Tensor logprobs =
       pair_logprobs(s.view.policy, s.input.ref_logprobs, s.view.completions, s.config);
   return s.config.dpo_coef * pair_loss_sum(logprobs, pairs, s.config.dpo_beta).to(at::kDouble) /

@@ -46,10 +46,15 @@ at::Tensor selected(const at::Tensor& values, const std::vector<int64_t>& indice
 
 }  // namespace
 
-PreferencePairs preference_pairs(const at::Tensor& rewards, const std::vector<int64_t>& group_ends,
-                                 const LossConfig& config) {
+PreferencePairs preference_pairs(const at::Tensor& rewards, const std::vector<int64_t>& lengths,
+                                 const std::vector<int64_t>& group_ends, const LossConfig& config) {
   check_group_ends(group_ends, rewards.size(0));
-  const at::Tensor values = rewards.detach().cpu().to(at::kDouble).contiguous();
+  const at::Tensor has_tokens = at::tensor(lengths, at::kLong) > 0;
+  const at::Tensor values =
+      rewards.detach()
+          .cpu()
+          .to(at::kDouble)
+          .masked_fill(has_tokens.logical_not(), std::numeric_limits<double>::quiet_NaN());
   const double* data = values.const_data_ptr<double>();
   PreferencePairs pairs;
   for_each_group(group_ends, [&](int64_t begin, int64_t end) {

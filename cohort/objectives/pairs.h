@@ -18,9 +18,10 @@ struct PreferencePairs {
 };
 
 /// The pairs of each group whose rewards differ by more than `config.dpo_margin`: all, or the best with the
-/// worst, all that tie (`dpo_pairs`). `rewards` [N] float; one that is nan is in no pair.
-PreferencePairs preference_pairs(const at::Tensor& rewards, const std::vector<int64_t>& group_ends,
-                                 const LossConfig& config);
+/// worst, all that tie (`dpo_pairs`). `rewards` [N] float; a completion whose reward is nan or that has no
+/// tokens is in no pair.
+PreferencePairs preference_pairs(const at::Tensor& rewards, const std::vector<int64_t>& lengths,
+                                 const std::vector<int64_t>& group_ends, const LossConfig& config);
 
 /// A completion's log-probability, [N]: the sum over its tokens, or their mean under `dpo_length_normalized`;
 /// of log policy, or of log policy - log reference unless `dpo_reference_free`. Gradient through

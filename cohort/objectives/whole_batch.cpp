@@ -49,7 +49,8 @@ LossCounts counts_of(const LossInput& batch, const LossConfig& config, const Tok
   counts.num_entropy_tokens = masks.entropy.defined() ? masks.entropy.sum().item<int64_t>() : num_tokens;
   if (config.nll_coef != 0.0) counts.num_nll_tokens = nll_tokens(batch, config, view).sum().item<int64_t>();
   if (config.dpo_coef != 0.0)
-    counts.num_pairs = std::ssize(preference_pairs(batch.rewards, batch.group_ends, config).winners);
+    counts.num_pairs =
+        std::ssize(preference_pairs(batch.rewards, batch.lengths, batch.group_ends, config).winners);
   if (config.surrogate == "drpo_decoupled")
     counts.num_contrasts = num_contrasts(batch.rewards, view.completions, batch.group_ends, config);
   return counts;

@@ -105,19 +105,30 @@ TEST(Groups, EndsAreChecked) {
 TEST(Pairs, AllOrBestWithWorst) {
   LossConfig config;
   const at::Tensor rewards = doubles({1, 0, std::numeric_limits<double>::quiet_NaN(), 3, 5, 5});
-  PreferencePairs pairs = preference_pairs(rewards, {4, 6}, config);
+  const std::vector<int64_t> lengths = {1, 2, 1, 1, 1, 1};
+  PreferencePairs pairs = preference_pairs(rewards, lengths, {4, 6}, config);
   EXPECT_EQ(pairs.winners, (std::vector<int64_t>{0, 3, 3}));
   EXPECT_EQ(pairs.losers, (std::vector<int64_t>{1, 0, 1}));
   config.dpo_margin = 2.0;
-  EXPECT_EQ(preference_pairs(rewards, {4, 6}, config).winners, (std::vector<int64_t>{3}));
+  EXPECT_EQ(preference_pairs(rewards, lengths, {4, 6}, config).winners, (std::vector<int64_t>{3}));
   config.dpo_margin = 0.0;
   config.dpo_pairs = "best_worst";
-  pairs = preference_pairs(rewards, {4, 6}, config);
+  pairs = preference_pairs(rewards, lengths, {4, 6}, config);
   EXPECT_EQ(pairs.winners, (std::vector<int64_t>{3}));
   EXPECT_EQ(pairs.losers, (std::vector<int64_t>{1}));
-  pairs = preference_pairs(doubles({0, 2, 0, 1}), {4}, config);
+  pairs = preference_pairs(doubles({0, 2, 0, 1}), {1, 1, 1, 1}, {4}, config);
   EXPECT_EQ(pairs.winners, (std::vector<int64_t>{1, 1}));
   EXPECT_EQ(pairs.losers, (std::vector<int64_t>{0, 2}));
+}
+
+TEST(Pairs, CompletionsWithoutTokensAreInNone) {
+  LossConfig config;
+  for (const char* choice : {"all", "best_worst"}) {
+    config.dpo_pairs = choice;
+    const PreferencePairs pairs = preference_pairs(doubles({0, 2, 1}), {0, 3, 1}, {3}, config);
+    EXPECT_EQ(pairs.winners, (std::vector<int64_t>{1}));
+    EXPECT_EQ(pairs.losers, (std::vector<int64_t>{2}));
+  }
 }
 
 TEST(Pairs, LogprobsOfCompletions) {
