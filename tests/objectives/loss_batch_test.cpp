@@ -193,20 +193,25 @@ TEST(LossComposition, ExpertTokensNeedNoSampler) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   input.old_logprobs.slice(0, 0, 4).fill_(nan);
   input.sampler_logprobs.slice(0, 0, 4).fill_(nan);
-  LossConfig config;
-  config.importance_sampling_mode = "sequence_mask";
-  config.off_policy_mask_threshold = 0.1;
-  const at::Tensor gradient = gradient_of(
-      [&](const at::Tensor& policy) {
-        LossInput moved = input;
-        moved.policy_logprobs = policy;
-        return policy_loss(moved, config).loss;
-      },
-      input.policy_logprobs);
-  const at::Tensor p = input.policy_logprobs.slice(0, 0, 4).exp();
-  const at::Tensor expected = -1.2 / 24 * 0.1 * p / (p + 0.1).square();
-  EXPECT_LT((gradient.slice(0, 0, 4) - expected).abs().max().item<double>(), 1e-15);
-  EXPECT_TRUE(gradient.isfinite().all().item<bool>());
+  for (const char* surrogate : {"ppo", "sapo", "dppo", "drpo", "gmpo", "regression"}) {
+    SCOPED_TRACE(surrogate);
+    LossConfig config;
+    config.surrogate = surrogate;
+    config.importance_sampling_mode = "sequence_mask";
+    config.off_policy_mask_threshold = 0.1;
+    config.log_ratio_penalty = 0.1;
+    const at::Tensor gradient = gradient_of(
+        [&](const at::Tensor& policy) {
+          LossInput moved = input;
+          moved.policy_logprobs = policy;
+          return policy_loss(moved, config).loss;
+        },
+        input.policy_logprobs);
+    const at::Tensor p = input.policy_logprobs.slice(0, 0, 4).exp();
+    const at::Tensor expected = -1.2 / 24 * 0.1 * p / (p + 0.1).square();
+    EXPECT_LT((gradient.slice(0, 0, 4) - expected).abs().max().item<double>(), 1e-15);
+    EXPECT_TRUE(gradient.isfinite().all().item<bool>());
+  }
 }
 
 TEST(LossComposition, EmptyBatchesAreZero) {
