@@ -122,7 +122,7 @@ PolicyTerm policy_term(const TokenView& view, const LossConfig& config) {
   if (surrogate == "regression")
     return term(regression_loss(view.log_ratio, view.advantages, view.completions, config.kimi_tau));
   COHORT_CHECK(surrogate == "drpo_decoupled", "surrogate is ", surrogate);
-  return term(at::zeros_like(view.advantages));
+  return term(0.0 * view.policy);  // a loss that has a backward pass even where no group has both classes
 }
 
 }  // namespace cohort

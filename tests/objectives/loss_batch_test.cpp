@@ -139,52 +139,54 @@ TEST(LossComposition, EntropiesAndValuesCarryGradient) {
   }
 }
 
+/// Expects -c * W * A per token, for a surrogate whose weight is a constant.
+void expect_kernel(const ConfigChange& change, const at::Tensor& weights) {
+  const LossInput input = small_batch();
+  const Segments completions(input.lengths, at::Device(at::kCPU));
+  const at::Tensor c = 1.0 / (6 * completions.expand(completions.lengths(at::kDouble)));
+  const LossConfig config = config_of(change);
+  const at::Tensor gradient = gradient_of(
+      [&](const at::Tensor& policy) {
+        LossInput moved = input;
+        moved.policy_logprobs = policy;
+        return policy_loss(moved, config).loss;
+      },
+      input.policy_logprobs);
+  const at::Tensor expected = -c * weights * completions.expand(input.advantages);
+  EXPECT_LT((gradient - expected).abs().max().item<double>(), 1e-14);
+}
+
 TEST(LossComposition, HeldWeightsGiveTheKernelsGradient) {
-  // -c * W * A per token, for surrogates whose weight is a constant.
   const LossInput input = small_batch();
   const Segments completions(input.lengths, at::Device(at::kCPU));
   const at::Tensor advantages = completions.expand(input.advantages);
-  const at::Tensor c = 1.0 / (6 * completions.expand(completions.lengths(at::kDouble)));
   const at::Tensor log_ratio = input.policy_logprobs - input.old_logprobs;
-  const at::Tensor ratio = log_ratio.exp();
-  const auto expect = [&](const ConfigChange& change, const at::Tensor& weights) {
-    const LossConfig config = config_of(change);
-    const at::Tensor gradient = gradient_of(
-        [&](const at::Tensor& policy) {
-          LossInput moved = input;
-          moved.policy_logprobs = policy;
-          return policy_loss(moved, config).loss;
-        },
-        input.policy_logprobs);
-    EXPECT_LT((gradient + c * weights * advantages).abs().max().item<double>(), 1e-14);
-  };
-  expect(
+  expect_kernel(
       [](LossConfig& config) {
         config.surrogate = "cispo";
         config.epsilon_high = 1.1;
         config.cispo_min = 0.9;
       },
-      ratio.clamp(0.9, 1.1));
-  const at::Tensor geometric = completions.expand(completions.mean(log_ratio)).exp();
-  expect(
+      log_ratio.exp().clamp(0.9, 1.1));
+  expect_kernel(
       [](LossConfig& config) {
         config.importance_sampling_level = "sequence_token";
         config.clip_side = "none";
       },
-      geometric);
+      completions.expand(completions.mean(log_ratio)).exp());
   const at::Tensor w = completions.expand(completions.sum(log_ratio)).exp();
-  expect([](LossConfig& config) { config.surrogate = "vespo"; },
-         at::where(advantages >= 0, (3 - 3 * w).exp() * w.square(), (2 - 2 * w).exp() * w.pow(3)));
+  expect_kernel([](LossConfig& config) { config.surrogate = "vespo"; },
+                at::where(advantages >= 0, (3 - 3 * w).exp() * w.square(), (2 - 2 * w).exp() * w.pow(3)));
   const at::Tensor moved = input.policy_logprobs.exp() - input.old_logprobs.exp();
   const at::Tensor is_kept = (moved * advantages.sign() <= 0.05);
   EXPECT_GT(is_kept.logical_not().sum().item<int64_t>(), 0);
-  expect(
+  expect_kernel(
       [](LossConfig& config) {
         config.surrogate = "dppo";
         config.epsilon = 0.05;
         config.ratio_truncation = 1.2;
       },
-      ratio.clamp_max(1.2) * is_kept);
+      log_ratio.exp().clamp_max(1.2) * is_kept);
 }
 
 TEST(LossComposition, ExpertTokensNeedNoSampler) {
@@ -211,6 +213,22 @@ TEST(LossComposition, ExpertTokensNeedNoSampler) {
     const at::Tensor expected = -1.2 / 24 * 0.1 * p / (p + 0.1).square();
     EXPECT_LT((gradient.slice(0, 0, 4) - expected).abs().max().item<double>(), 1e-15);
     EXPECT_TRUE(gradient.isfinite().all().item<bool>());
+  }
+}
+
+TEST(LossComposition, ACompletionWithoutTokensAloneIsZero) {
+  for (const auto& [name, change] : compositions()) {
+    SCOPED_TRACE(name);
+    LossInput input = small_batch();
+    input.whole = whole_batch_of(input, config_of(change));
+    LossInput part = micro_batch(input, 4, 5);
+    for (const bool is_whole : {false, true}) {
+      if (is_whole) part.whole.reset();
+      part.policy_logprobs = at::zeros({0}, at::kDouble).requires_grad_();
+      const LossOutput output = policy_loss(part, config_of(change));
+      EXPECT_EQ(output.loss.item<double>(), 0.0);
+      EXPECT_NO_THROW(output.loss.backward());
+    }
   }
 }
 

@@ -11,9 +11,10 @@ namespace cohort {
 
 using ConfigChange = std::function<void(LossConfig&)>;
 
-/// Compositions by name; together they set every key that changes a loss.
-inline std::map<std::string, ConfigChange> compositions() {
-  std::map<std::string, ConfigChange> all;
+using Compositions = std::map<std::string, ConfigChange>;
+
+/// Every surrogate, and every ratio that it may have.
+inline void add_surrogates(Compositions& all) {
   for (const char* level :
        {"none", "token", "sequence", "sequence_token", "sequence_mean", "sequence_product", "turn"}) {
     for (const char* surrogate : {"ppo", "cispo", "sapo"}) {
@@ -25,6 +26,10 @@ inline std::map<std::string, ConfigChange> compositions() {
   }
   for (const char* surrogate : {"vespo", "gmpo", "dppo", "drpo", "drpo_decoupled", "regression"})
     all[surrogate] = [=](LossConfig& c) { c.surrogate = surrogate; };
+}
+
+/// KL, aggregation and mismatch.
+inline void add_choices(Compositions& all) {
   for (const char* estimator : {"k1", "k2", "k3", "k3_plus"}) {
     all[std::string("kl/") + estimator] = [=](LossConfig& c) {
       c.beta = 0.1;
@@ -39,6 +44,10 @@ inline std::map<std::string, ConfigChange> compositions() {
       c.importance_sampling_clip_max = 1.1;
     };
   }
+}
+
+/// Keys that act together.
+inline void add_combinations(Compositions& all) {
   all["kl/corrected"] = [](LossConfig& c) {
     c.beta = 0.1;
     c.use_bias_correction_kl = true;
@@ -59,6 +68,10 @@ inline std::map<std::string, ConfigChange> compositions() {
     c.entropy_coef = 0.1;
     c.top_entropy_quantile = 0.4;
   };
+}
+
+/// Tokens that are left out or penalised.
+inline void add_filters(Compositions& all) {
   all["off-policy mask"] = [](LossConfig& c) { c.off_policy_mask_threshold = 0.0; };
   all["band"] = [](LossConfig& c) {
     c.log_ratio_min = -0.3;
@@ -74,6 +87,10 @@ inline std::map<std::string, ConfigChange> compositions() {
     c.kl_cov_ratio = 0.3;
   };
   all["second moment"] = [](LossConfig& c) { c.second_moment_max = 0.05; };
+}
+
+/// Terms with normalisers of their own.
+inline void add_terms(Compositions& all) {
   all["budget"] = [](LossConfig& c) { c.kl_budget_coef = 100; };
   all["critic"] = [](LossConfig& c) { c.value_coef = 0.5; };
   all["likelihood"] = [](LossConfig& c) { c.nll_coef = 0.1; };
@@ -88,6 +105,16 @@ inline std::map<std::string, ConfigChange> compositions() {
     c.dpo_reference_free = false;
     c.dpo_length_normalized = false;
   };
+}
+
+/// Compositions by name; together they set every key that changes a loss.
+inline Compositions compositions() {
+  Compositions all;
+  add_surrogates(all);
+  add_choices(all);
+  add_combinations(all);
+  add_filters(all);
+  add_terms(all);
   return all;
 }
 

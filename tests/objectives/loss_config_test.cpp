@@ -83,8 +83,10 @@ TEST(LossConfig, WrongCombinationsAreRefused) {
   EXPECT_EQ(refusal(config), "");
   config.importance_sampling_mode = "sequence_mask";
   EXPECT_NE(refusal(config).find("vespo"), std::string::npos);
+}
 
-  config = {};
+TEST(LossConfig, KlAndLengthNeedTheirPartners) {
+  LossConfig config;
   config.beta = 0.1;
   config.use_bias_correction_kl = true;
   EXPECT_EQ(refusal(config), "");
