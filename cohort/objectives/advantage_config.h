@@ -1,0 +1,56 @@
+// How rewards become advantages: the settings of `advantages_of` (advantage_algebra.h), apart from its code
+// so that reading a recipe needs no torch.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cohort/core/config.h"
+
+namespace cohort {
+
+/// The keys of a recipe's `[objective]` and of Python's `cohort.objectives.advantages` that make advantages;
+/// what several rewards weigh stands with the rewards (`AdvantageInput::reward_weights`). Defaults are
+/// GRPO's with TRL 1.16's constants. `beta` and `kl_place` are keys of the loss too.
+struct AdvantageConfig {
+  std::string baseline = "group_mean";
+  std::string scale_rewards = "group";
+  int64_t scale_ddof = 1;
+  double scale_epsilon = 1e-4;
+  std::string multi_objective_aggregation = "sum_then_normalize";
+  bool batch_whiten = false;
+  bool token_whiten = false;
+  std::string credit = "sequence";
+  double gamma = 1.0;
+  double gae_lambda = 1.0;
+  std::optional<double> value_lambda;
+  double length_adaptive_alpha = 0.0;
+  double critic_share = 1.0;
+  std::string kl_place = "loss";
+  double beta = 0.0;
+  int64_t gfpo_k = 0;
+  std::string gfpo_metric = "length";
+  bool drop_pivot = false;
+  bool drop_truncated = false;
+  bool length_corrected_rewards = false;
+  bool rescale_informative = false;
+  double pairwise_temperature = 1.0;
+  double entropy_outcome_weight = 1.0;
+  double entropy_share_weight = 0.1;
+  std::string entropy_statistics = "shares";
+
+  /// Whether the rewards pay for the divergence to the reference.
+  bool puts_kl_in_reward() const { return kl_place == "reward" && beta != 0.0; }
+
+  /// Whether the rewards are those of steps.
+  bool is_stepwise() const { return credit == "steps" || credit == "segments" || credit == "turns"; }
+
+  void describe(FieldVisitor& f);
+};
+
+/// Throws ConfigError naming the keys for combinations that mean nothing, such as generalised advantage
+/// estimation without a critic; a value outside its limits is refused when it is read.
+void check_advantage_config(const AdvantageConfig& config);
+
+}  // namespace cohort

@@ -1,0 +1,191 @@
+#include "cohort/objectives/objective_advice.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <string_view>
+
+#include "cohort/core/error.h"
+
+namespace cohort {
+namespace {
+
+using Advice = std::vector<std::string>;
+
+bool is_any(const std::string& value, std::initializer_list<std::string_view> names) {
+  return std::ranges::find(names, value) != names.end();
+}
+
+/// Whether tokens of one completion may have different advantages.
+bool has_token_advantages(const AdvantageConfig& c) {
+  if (c.credit == "token_returns") return c.gamma != 1.0 || c.puts_kl_in_reward();
+  return is_any(c.credit, {"steps", "segments", "gae", "gtpo"});
+}
+
+/// One ratio for all tokens of a completion.
+bool has_sequence_ratio(const LossConfig& c) {
+  return c.surrogate == "vespo" || c.surrogate == "gmpo" ||
+         is_any(c.importance_sampling_level, {"sequence", "sequence_mean", "sequence_product"});
+}
+
+void refuse_wrong(const LossConfig& loss, const AdvantageConfig& advantages) {
+  if (loss.surrogate == "regression" && has_token_advantages(advantages)) {
+    throw ConfigError(str("surrogate regression fits one number a completion, and credit ", advantages.credit,
+                          " gives each token its own: set credit = \"sequence\""));
+  }
+  if (advantages.credit == "gae" && loss.kl_place == "loss" && loss.beta != 0.0 &&
+      loss.kl_estimator == "k1") {
+    throw ConfigError(
+        "kl_estimator k1 in the loss has a gradient of mean 0: set kl_place = \"reward\", where the critic "
+        "sees it");
+  }
+  if (loss.surrogate == "drpo_decoupled" && loss.importance_sampling_mode != "none") {
+    throw ConfigError(
+        "surrogate drpo_decoupled is made of the policy's own log-probabilities: set "
+        "importance_sampling_mode = "
+        "\"none\"");
+  }
+}
+
+void advise_on_ratio(const LossConfig& c, const AdvantageConfig& a, Advice& advice) {
+  const std::string& level = c.importance_sampling_level;
+  if (has_sequence_ratio(c) && has_token_advantages(a)) {
+    advice.push_back(
+        str("tokens have advantages of their own under one ratio of the sequence: set "
+            "importance_sampling_level = \"sequence_token\" (arXiv:2507.18071 eq. 14)"));
+  }
+  if (level == "sequence" && c.surrogate == "ppo" && c.epsilon >= 0.05) {
+    advice.push_back(str("epsilon is ", c.epsilon,
+                         " for the geometric mean of a sequence's ratios, which hardly "
+                         "moves that far: GSPO clips at 3e-4 and 4e-4"));
+  }
+  if (level == "token" && c.surrogate == "ppo" && c.epsilon < 0.01) {
+    advice.push_back(str("epsilon is ", c.epsilon, " for ratios of single tokens: nearly all are clipped"));
+  }
+  if (level == "sequence_product") {
+    advice.push_back(
+        "the product of a sequence's ratios grows or vanishes with its length: for long completions "
+        "set importance_sampling_level = \"sequence\"");
+  }
+  if (is_any(level, {"sequence", "sequence_mean", "sequence_product"}) && c.surrogate == "ppo" &&
+      is_any(c.aggregation, {"token_mean", "seq_mean_token_sum_norm"})) {
+    advice.push_back(str("aggregation ", c.aggregation,
+                         " weighs a sequence's ratio by its length: "
+                         "seq_mean_token_mean counts each sequence once"));
+  }
+  if (c.surrogate == "cispo" && c.upper_epsilon() < 1.0) {
+    advice.push_back(str("epsilon_high is CISPO's cap itself, and ", c.upper_epsilon(),
+                         " is below 1: all weights "
+                         "are cut to it; ScaleRL uses 5"));
+  }
+  if (c.surrogate == "drpo" && c.drpo_delta >= 1.0) {
+    advice.push_back(str("drpo_delta is ", c.drpo_delta,
+                         ": probabilities differ by at most 1, so that the weight "
+                         "stays within ",
+                         1.0 - 1.0 / c.drpo_delta, " and ", 1.0 + 1.0 / c.drpo_delta,
+                         "; 0.1 to 1 makes it act"));
+  }
+  if (is_any(c.importance_sampling_mode, {"sequence_truncate", "sequence_mask"})) {
+    advice.push_back(
+        "importance_sampling_mode multiplies the weights of a whole sequence: the longer, the more are "
+        "cut or dropped");
+  }
+}
+
+void advise_on_kl(const LossConfig& c, Advice& advice) {
+  if (c.beta == 0.0) return;
+  if (c.kl_place == "loss" && c.kl_estimator == "k1") {
+    advice.push_back(
+        "kl_estimator k1 in the loss has a gradient of mean 0: it restrains nothing; set kl_place = "
+        "\"reward\", or k2 or k3");
+  }
+  if (c.kl_place == "reward" && c.use_bias_correction_kl) {
+    advice.push_back(
+        "use_bias_correction_kl corrects a KL in the loss, and kl_place is reward: it does nothing");
+  }
+}
+
+void advise_on_advantages(const LossConfig& c, const AdvantageConfig& a, Advice& advice) {
+  if (a.scale_rewards == "mad") {
+    advice.push_back(
+        str("scale_rewards mad: where more than half of a group has one reward, as with rewards of 0 "
+            "and 1, the deviation is 0 and the others' advantages are their distance / ",
+            a.scale_epsilon));
+  }
+  if (is_any(a.credit, {"gtpo", "grpo_s"}) && a.entropy_statistics == "signs") {
+    advice.push_back(
+        "entropy_statistics signs makes the mean advantage of right completions 0, as of wrong ones: "
+        "which of them are right is lost");
+  }
+  if (a.baseline == "critic" && c.value_coef == 0.0) {
+    advice.push_back("value_coef is 0: the loss does not teach the critic");
+  }
+  if (c.surrogate == "regression" && a.scale_rewards != "none") {
+    advice.push_back(
+        "surrogate regression fits rewards minus their mean (arXiv:2507.20534): set scale_rewards = "
+        "\"none\"");
+  }
+  if (c.length_preference != 0.0 && c.aggregation != "token_mean") {
+    advice.push_back(
+        "length_preference is defined on the mean over tokens (arXiv:2510.06870): set aggregation = "
+        "\"token_mean\"");
+  }
+  if (c.dpo_coef != 0.0 && c.dpo_margin >= 1.0) {
+    advice.push_back(
+        str("dpo_margin is ", c.dpo_margin,
+            ": rewards of 0 and 1 never differ by more, so that no pair is left; 0 takes all that differ"));
+  }
+  if (a.baseline == "greedy" && a.scale_rewards == "group") {
+    advice.push_back(
+        "baseline greedy is for rewards as they are (arXiv:2310.10505): set scale_rewards = \"none\"");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> check_objective(const ObjectiveSettings& settings) {
+  LossConfig loss = settings.loss;
+  const AdvantageConfig& advantages = settings.advantages;
+  expand_loss_type(loss);
+  check_loss_config(loss);
+  check_advantage_config(advantages);
+  COHORT_CHECK(loss.beta == advantages.beta && loss.kl_place == advantages.kl_place,
+               "loss and advantages disagree on the KL");
+  refuse_wrong(loss, advantages);
+  Advice advice;
+  advise_on_ratio(loss, advantages, advice);
+  advise_on_kl(loss, advice);
+  advise_on_advantages(loss, advantages, advice);
+  return advice;
+}
+
+std::vector<std::string> objective_costs(const ObjectiveSettings& settings) {
+  LossConfig c = settings.loss;
+  expand_loss_type(c);
+  const AdvantageConfig& a = settings.advantages;
+  std::vector<std::string> costs;
+  if (c.beta != 0.0 || c.ratio_anchor == "ref" || (c.dpo_coef != 0.0 && !c.dpo_reference_free)) {
+    costs.push_back("a forward pass with the reference weights, and their memory");
+  }
+  if (a.baseline == "critic") {
+    costs.push_back(
+        "a critic: its weights, gradients and moments, a forward pass before and a backward in the update");
+  }
+  if (a.baseline == "greedy") costs.push_back("a greedy completion and its reward for each prompt");
+  if (a.gfpo_k > 0) costs.push_back("completions that are sampled and scored and then not trained on");
+  if (a.drop_pivot)
+    costs.push_back("one completion of each group that is sampled and scored and not trained on");
+  const bool reads_entropies = is_any(a.credit, {"gtpo", "grpo_s", "edge"}) || c.top_entropy_quantile < 1.0;
+  if (reads_entropies || c.entropy_coef != 0.0) costs.push_back("the entropy of each token");
+  if (c.ratio_anchor == "sampler" || c.importance_sampling_mode != "none") {
+    costs.push_back("the sampler's log-probability of each token, kept with the rollout");
+  }
+  if (c.surrogate == "drpo_decoupled" || c.dpo_coef != 0.0) {
+    costs.push_back("log-probabilities of a whole group before its backward pass");
+  } else if (has_sequence_ratio(c) || c.surrogate == "regression" ||
+             c.importance_sampling_level == "sequence_token") {
+    costs.push_back("log-probabilities of a whole completion before its backward pass");
+  }
+  return costs;
+}
+
+}  // namespace cohort
