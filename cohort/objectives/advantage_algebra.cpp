@@ -1,0 +1,331 @@
+#include "cohort/objectives/advantage_algebra.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "cohort/core/error.h"
+#include "cohort/objectives/advantage_batch.h"
+#include "cohort/objectives/baseline.h"
+#include "cohort/objectives/entropy_credit.h"
+#include "cohort/objectives/group_filter.h"
+#include "cohort/objectives/sample_statistics.h"
+#include "cohort/objectives/scale.h"
+#include "cohort/objectives/state_credit.h"
+#include "cohort/objectives/token_credit.h"
+
+namespace cohort {
+namespace {
+
+constexpr double kLeftOut = std::numeric_limits<double>::quiet_NaN();
+
+/// What the choices work on: numbers of completions or of tokens, nan where a completion takes no part.
+struct Credit {
+  std::vector<double> values;
+  bool is_per_token = false;
+  std::vector<double> returns{};  ///< [M], with a critic
+};
+
+ScaleOptions scale_options(const AdvantageConfig& config) {
+  return {.kind = config.scale_rewards, .ddof = config.scale_ddof, .epsilon = config.scale_epsilon};
+}
+
+std::vector<double> normalised(const ScoredGroups& groups, const AdvantageConfig& config) {
+  return scaled_scores(centred_scores(groups, config.baseline), groups, scale_options(config));
+}
+
+/// Where a completion's credit is one number, its whole KL is paid by its score.
+void pay_for_kl(AdvantageBatch& batch, const AdvantageConfig& config) {
+  if (!config.puts_kl_in_reward() || config.credit == "token_returns" || config.credit == "gae") return;
+  for (int64_t i = 0; i < batch.num_completions; ++i) {
+    for (const double log_ratio : batch.own(batch.log_ratios, i)) batch.totals[i] -= config.beta * log_ratio;
+  }
+}
+
+void divide_by_lengths(AdvantageBatch& batch) {
+  for (int64_t i = 0; i < batch.num_completions; ++i) {
+    const double length = static_cast<double>(std::max<int64_t>(batch.lengths[i], 1));
+    batch.totals[i] /= length;
+    for (std::vector<double>& channel : batch.channels) channel[i] /= length;
+  }
+}
+
+/// Completions that are not kept leave the statistics; the pivot stays in them, since its score is the
+/// median.
+void filter_completions(AdvantageBatch& batch, const AdvantageConfig& config) {
+  const auto leave_out = [&] {
+    for (int64_t i = 0; i < batch.num_completions; ++i) {
+      if (batch.is_kept[i]) continue;
+      batch.totals[i] = kLeftOut;
+      for (std::vector<double>& channel : batch.channels) channel[i] = kLeftOut;
+    }
+  };
+  leave_out();
+  if (config.gfpo_k > 0) {
+    const auto best =
+        best_of_groups(batch.totals, batch.ends, batch.lengths, batch.group_k, config.gfpo_metric);
+    for (int64_t i = 0; i < batch.num_completions; ++i) {
+      // One without a reward has no place in the order, and nothing to be taken out of.
+      if (!best[i] && !std::isnan(batch.totals[i])) batch.is_kept[i] = 0;
+    }
+    leave_out();
+  }
+  if (config.drop_pivot) {
+    const auto others = without_pivots(batch.totals, batch.ends);
+    for (int64_t i = 0; i < batch.num_completions; ++i) batch.is_kept[i] = batch.is_kept[i] && others[i];
+  }
+}
+
+ScoredGroups groups_of(const AdvantageBatch& batch, const std::vector<double>& scores,
+                       const AdvantageConfig& config) {
+  return {.scores = scores,
+          .ends = batch.ends,
+          .lengths = batch.lengths,
+          .greedy_scores = batch.greedy_scores,
+          .mean_logprobs = batch.mean_logprobs,
+          .pairwise_temperature = config.pairwise_temperature};
+}
+
+/// [N] baseline and scale, of the sum or of each reward.
+std::vector<double> completion_scores(const AdvantageBatch& batch, const AdvantageConfig& config) {
+  if (config.multi_objective_aggregation == "sum_then_normalize") {
+    return normalised(groups_of(batch, batch.totals, config), config);
+  }
+  std::vector<double> sums(batch.num_completions, kLeftOut);
+  for (size_t c = 0; c < batch.channels.size(); ++c) {
+    if (batch.weights[c] == 0.0) continue;
+    const std::vector<double> own = normalised(groups_of(batch, batch.channels[c], config), config);
+    for (int64_t i = 0; i < batch.num_completions; ++i) {
+      if (std::isnan(own[i])) continue;
+      sums[i] = (std::isnan(sums[i]) ? 0.0 : sums[i]) + batch.weights[c] * own[i];
+    }
+  }
+  return sums;
+}
+
+/// [P] whether the scores of a group are all the same number, or there are none.
+std::vector<uint8_t> constant_groups(const std::vector<double>& scores, const std::vector<int64_t>& ends) {
+  std::vector<uint8_t> result;
+  for_each_group(std::span(scores), ends, [&](size_t, int64_t, std::span<const double> group) {
+    result.push_back(!spread_of(group, 0).differs());
+  });
+  return result;
+}
+
+/// The same for the sum of the rewards, or for every reward that counts where they are normalised first.
+std::vector<uint8_t> groups_without_difference(const AdvantageBatch& batch, const AdvantageConfig& config) {
+  if (config.multi_objective_aggregation == "sum_then_normalize")
+    return constant_groups(batch.totals, batch.ends);
+  std::vector<uint8_t> result(batch.ends.size(), 1);
+  for (size_t c = 0; c < batch.channels.size(); ++c) {
+    if (batch.weights[c] == 0.0) continue;
+    const std::vector<uint8_t> own = constant_groups(batch.channels[c], batch.ends);
+    for (size_t g = 0; g < own.size(); ++g) result[g] = result[g] && own[g];
+  }
+  return result;
+}
+
+std::vector<double> token_penalties(AdvantageBatch& batch, int64_t completion,
+                                    const AdvantageConfig& config) {
+  std::vector<double> penalties;
+  if (!config.puts_kl_in_reward()) return penalties;
+  for (const double log_ratio : batch.own(batch.log_ratios, completion)) {
+    penalties.push_back(config.beta * log_ratio);
+  }
+  return penalties;
+}
+
+Credit return_credit(AdvantageBatch& batch, const std::vector<double>& scores,
+                     const AdvantageConfig& config) {
+  Credit credit{.values = std::vector<double>(batch.num_tokens(), kLeftOut), .is_per_token = true};
+  for (int64_t i = 0; i < batch.num_completions; ++i) {
+    if (std::isnan(scores[i])) continue;
+    const auto penalties = token_penalties(batch, i, config);
+    const auto own = discounted_returns(scores[i], penalties, batch.lengths[i], config.gamma);
+    std::ranges::copy(own, batch.own(credit.values, i).begin());
+  }
+  return credit;
+}
+
+/// The returns are advantages plus values, before any whitening; those of a completion without a reward are
+/// its values, from which a critic learns nothing.
+Credit critic_credit(AdvantageBatch& batch, const std::vector<double>& scores,
+                     const AdvantageConfig& config) {
+  Credit credit{std::vector<double>(batch.num_tokens(), kLeftOut), true, batch.values};
+  for (int64_t i = 0; i < batch.num_completions; ++i) {
+    if (std::isnan(scores[i])) continue;
+    const int64_t length = batch.lengths[i];
+    const auto penalties = token_penalties(batch, i, config);
+    const auto rewards = discounted_returns(scores[i], penalties, length, 0.0);
+    const auto values = batch.own(batch.values, i);
+    const double lambda = config.length_adaptive_alpha > 0.0
+                              ? length_adaptive_lambda(config.length_adaptive_alpha, length)
+                              : config.gae_lambda;
+    const auto own = generalised_advantages(rewards, values, config.gamma, lambda);
+    const auto learnt =
+        generalised_advantages(rewards, values, config.gamma, config.value_lambda.value_or(lambda));
+    std::ranges::copy(own, batch.own(credit.values, i).begin());
+    std::ranges::transform(learnt, values, batch.own(credit.returns, i).begin(), std::plus{});
+  }
+  return credit;
+}
+
+Credit shaped_credit(const AdvantageBatch& batch, const AdvantageConfig& config) {
+  const TokenGroups groups{batch.totals, batch.ends, batch.lengths, batch.entropies};
+  const EntropyShaping shaping{.outcome_weight = config.entropy_outcome_weight,
+                               .share_weight = config.entropy_share_weight,
+                               .statistics = config.entropy_statistics,
+                               .ddof = config.scale_ddof,
+                               .epsilon = config.scale_epsilon};
+  if (config.credit == "gtpo") return {gtpo_advantages(groups, shaping), true};
+  return {grpo_s_advantages(groups, shaping), false};
+}
+
+/// Whitening would shift the groups without difference off 0, and lengths would tell equal rewards apart.
+void clear_groups(std::vector<double>& values, const AdvantageBatch& batch, const std::vector<uint8_t>& which,
+                  bool is_per_token) {
+  int64_t begin = 0;
+  for (size_t g = 0; g < which.size(); ++g) {
+    const int64_t end = batch.ends[g];
+    const int64_t first = is_per_token ? batch.offsets[begin] : begin;
+    const int64_t last = is_per_token ? batch.offsets[end] : end;
+    if (which[g]) std::fill(values.begin() + first, values.begin() + last, 0.0);
+    begin = end;
+  }
+}
+
+Credit assign_credit(AdvantageBatch& batch, const std::vector<uint8_t>& same, const AdvantageConfig& config) {
+  if (config.credit == "gtpo" || config.credit == "grpo_s") return shaped_credit(batch, config);
+  std::vector<double> scores = completion_scores(batch, config);
+  if (config.batch_whiten) {
+    scores = whitened(scores, {}, config.scale_ddof, config.scale_epsilon);
+    if (is_group_baseline(config.baseline)) clear_groups(scores, batch, same, false);
+  }
+  if (config.credit == "token_returns") return return_credit(batch, scores, config);
+  if (config.credit == "gae") return critic_credit(batch, scores, config);
+  if (config.credit == "edge") {
+    return {edge_advantages(scores, {batch.totals, batch.ends, batch.lengths, batch.entropies}), false};
+  }
+  return {std::move(scores), false};
+}
+
+/// [steps] what a step's reward amounts to within its group.
+std::vector<double> step_scores(const StepList& steps, const AdvantageConfig& config) {
+  if (config.credit != "turns") {
+    std::vector<double> scores = normalised({.scores = steps.scores, .ends = steps.ends}, config);
+    if (config.batch_whiten) scores = whitened(scores, {}, config.scale_ddof, config.scale_epsilon);
+    return scores;
+  }
+  std::vector<double> scores = state_group_advantages(
+      {.rewards = steps.scores, .completions = steps.completions, .states = steps.states, .ends = steps.ends},
+      config.gamma, config.gae_lambda);
+  if (config.scale_rewards == "none") return scores;
+  for_each_group(std::span(scores), steps.ends, [&](size_t, int64_t, std::span<double> group) {
+    std::ranges::copy(standard_scores(group, config.scale_ddof, config.scale_epsilon), group.begin());
+  });
+  return scores;
+}
+
+/// Process supervision: statistics over all steps of the group, then each token its steps' credit.
+Credit step_credit(const StepList& steps, const AdvantageBatch& batch, const AdvantageConfig& config) {
+  const std::vector<double> scores = step_scores(steps, config);
+  Credit credit{.values = std::vector<double>(batch.num_tokens(), 0.0), .is_per_token = true};
+  size_t s = 0;
+  for (int64_t i = 0; i < batch.num_completions; ++i) {
+    std::vector<StepScore> own;
+    for (; s < scores.size() && steps.completions[s] == i; ++s)
+      own.push_back({scores[s], steps.token_ends[s]});
+    const std::vector<double> tokens = config.credit == "steps"
+                                           ? suffix_credit(own, batch.lengths[i], config.gamma)
+                                           : segment_credit(own, batch.lengths[i]);
+    std::ranges::copy(tokens, batch.own(credit.values, i).begin());
+  }
+  return credit;
+}
+
+/// GPG: groups without difference teach nothing, so that the others count for them.
+double informative_factor(const AdvantageBatch& batch, const std::vector<uint8_t>& same) {
+  int64_t num_informative = 0, begin = 0;
+  for (size_t g = 0; g < same.size(); ++g) {
+    if (!same[g]) num_informative += batch.ends[g] - begin;
+    begin = batch.ends[g];
+  }
+  if (num_informative == 0) return 1.0;
+  return static_cast<double>(batch.num_completions) / static_cast<double>(num_informative);
+}
+
+/// critic_share * A + (1 - critic_share) * GRPO's advantage, for training with a critic that is still small.
+void mix_in_group_advantages(std::vector<double>& values, const AdvantageBatch& batch,
+                             const AdvantageConfig& config) {
+  const ScoredGroups groups{.scores = batch.totals, .ends = batch.ends};
+  const ScaleOptions scale{.kind = "group", .ddof = config.scale_ddof, .epsilon = config.scale_epsilon};
+  const std::vector<double> relative = scaled_scores(centred_scores(groups, "group_mean"), groups, scale);
+  for (int64_t i = 0; i < batch.num_completions; ++i) {
+    for (double& value : batch.own(values, i)) {
+      value = config.critic_share * value + (1.0 - config.critic_share) * relative[i];
+    }
+  }
+}
+
+void finish_credit(Credit& credit, const AdvantageBatch& batch, const std::vector<uint8_t>& same,
+                   const AdvantageConfig& config) {
+  if (config.token_whiten) {
+    const std::vector<int64_t> once;
+    credit.values = whitened(credit.values, credit.is_per_token ? once : batch.lengths, config.scale_ddof,
+                             config.scale_epsilon);
+  }
+  const bool tokens_pay = config.puts_kl_in_reward() && config.credit == "token_returns";
+  if (is_group_baseline(config.baseline) && !tokens_pay) {
+    clear_groups(credit.values, batch, same, credit.is_per_token);
+  }
+  if (config.critic_share < 1.0) mix_in_group_advantages(credit.values, batch, config);
+  const double factor = config.rescale_informative ? informative_factor(batch, same) : 1.0;
+  for (double& value : credit.values) value = std::isnan(value) ? 0.0 : value * factor;
+}
+
+at::Tensor like_rewards(const std::vector<double>& values, const at::Tensor& rewards) {
+  return at::tensor(values, at::kDouble).to(rewards.device(), rewards.scalar_type());
+}
+
+void add_figures(const std::vector<double>& scores, AdvantageOutput& output) {
+  const Spread spread = spread_of(scores, 1);
+  output.reward_mean = spread.mean;
+  output.reward_std = spread.std;
+  if (output.has_no_difference.empty()) return;
+  const auto num_constant = std::ranges::count(output.has_no_difference, 1);
+  output.frac_reward_zero_std =
+      static_cast<double>(num_constant) / static_cast<double>(output.has_no_difference.size());
+}
+
+}  // namespace
+
+AdvantageOutput advantages_of(const AdvantageInput& input, const AdvantageConfig& config) {
+  check_advantage_config(config);
+  AdvantageBatch batch = read_batch(input, config);
+  std::vector<double> raw_scores = batch.totals;
+  AdvantageOutput output;
+  Credit credit;
+  if (config.is_stepwise()) {
+    const StepList steps = read_steps(input, batch);
+    raw_scores = steps.scores;
+    output.has_no_difference = constant_groups(steps.scores, steps.ends);
+    credit = step_credit(steps, batch, config);
+  } else {
+    pay_for_kl(batch, config);
+    filter_completions(batch, config);
+    output.has_no_difference = groups_without_difference(batch, config);
+    if (config.length_corrected_rewards) divide_by_lengths(batch);
+    credit = assign_credit(batch, output.has_no_difference, config);
+  }
+  finish_credit(credit, batch, output.has_no_difference, config);
+  output.values = like_rewards(credit.values, input.rewards);
+  output.is_per_token = credit.is_per_token;
+  const at::TensorOptions bytes = at::TensorOptions().dtype(at::kByte);
+  output.is_kept =
+      at::tensor(at::ArrayRef<uint8_t>(batch.is_kept), bytes).to(input.rewards.device(), at::kBool);
+  if (!credit.returns.empty()) output.returns = like_rewards(credit.returns, input.rewards);
+  add_figures(raw_scores, output);
+  return output;
+}
+
+}  // namespace cohort

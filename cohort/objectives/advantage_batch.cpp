@@ -1,0 +1,192 @@
+#include "cohort/objectives/advantage_batch.h"
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "cohort/core/error.h"
+#include "cohort/tensor/check.h"
+
+namespace cohort {
+namespace {
+
+constexpr double kNoReward = std::numeric_limits<double>::quiet_NaN();
+
+bool reads_entropies(const AdvantageConfig& config) {
+  return config.credit == "gtpo" || config.credit == "grpo_s" || config.credit == "edge";
+}
+
+bool reads_lengths(const AdvantageConfig& config) {
+  return config.credit != "sequence" || config.token_whiten || config.gfpo_k > 0 ||
+         config.length_corrected_rewards || config.puts_kl_in_reward() || config.baseline == "pairwise" ||
+         config.baseline == "group_len_weighted";
+}
+
+/// The numbers of a tensor that a setting reads, which must be there.
+std::vector<double> wanted_numbers(const at::Tensor& tensor, int64_t size, const char* name,
+                                   const std::string& reader) {
+  if (!tensor.defined()) throw ConfigError(str(reader, " needs ", name, ": give them"));
+  check_shape(tensor, {size}, name);
+  std::vector<double> numbers = plain_numbers(tensor);
+  for (const double number : numbers) {
+    if (!std::isfinite(number))
+      throw ConfigError(str(name, " holds ", number, ", which ", reader, " cannot use"));
+  }
+  return numbers;
+}
+
+void check_groups(const AdvantageInput& input) {
+  COHORT_CHECK(input.rewards.defined() && (input.rewards.dim() == 1 || input.rewards.dim() == 2),
+               "rewards are [N], [N, C] or, with step_ends, [N, K]");
+  const int64_t num_completions = input.rewards.size(0);
+  int64_t begin = 0;
+  for (const int64_t end : input.group_ends) {
+    COHORT_CHECK(begin <= end);
+    begin = end;
+  }
+  COHORT_CHECK(begin == num_completions, "groups of ", begin, " completions, rewards of ", num_completions);
+  for (const int64_t length : input.lengths) COHORT_CHECK(length >= 0);
+}
+
+void read_lengths(const AdvantageInput& input, const AdvantageConfig& config, AdvantageBatch& batch) {
+  if (!reads_lengths(config)) return;
+  if (input.lengths.empty() && batch.num_completions > 0)
+    throw ConfigError("these settings read the completions' lengths: give a mask or lengths");
+  COHORT_CHECK(static_cast<int64_t>(input.lengths.size()) == batch.num_completions);
+  batch.lengths = input.lengths;
+  batch.offsets = {0};
+  for (const int64_t length : batch.lengths) batch.offsets.push_back(batch.offsets.back() + length);
+}
+
+void read_token_numbers(const AdvantageInput& input, const AdvantageConfig& config, AdvantageBatch& batch) {
+  const int64_t num_tokens = batch.num_tokens();
+  if (reads_entropies(config)) {
+    batch.entropies = wanted_numbers(input.entropies, num_tokens, "entropies", "credit " + config.credit);
+  }
+  if (config.baseline == "critic")
+    batch.values = wanted_numbers(input.values, num_tokens, "values", "baseline critic");
+  if (config.puts_kl_in_reward()) {
+    const std::string reader = "kl_place reward with beta";
+    batch.log_ratios = wanted_numbers(input.old_logprobs, num_tokens, "old_logprobs", reader);
+    const std::vector<double> ref = wanted_numbers(input.ref_logprobs, num_tokens, "ref_logprobs", reader);
+    for (int64_t t = 0; t < num_tokens; ++t) batch.log_ratios[t] -= ref[t];
+  }
+  if (config.baseline == "pairwise") {
+    std::vector<double> old =
+        wanted_numbers(input.old_logprobs, num_tokens, "old_logprobs", "baseline pairwise");
+    for (int64_t i = 0; i < batch.num_completions; ++i) {
+      const auto own = batch.own(old, i);
+      const double sum = std::accumulate(own.begin(), own.end(), 0.0);
+      batch.mean_logprobs.push_back(own.empty() ? 0.0 : sum / static_cast<double>(own.size()));
+    }
+  }
+}
+
+/// Rewards of weight 0 are as if they were not there.
+std::vector<double> weighted_sums(const AdvantageBatch& batch) {
+  std::vector<double> totals(batch.num_completions, kNoReward);
+  for (size_t c = 0; c < batch.channels.size(); ++c) {
+    if (batch.weights[c] == 0.0) continue;
+    for (int64_t i = 0; i < batch.num_completions; ++i) {
+      const double reward = batch.weights[c] * batch.channels[c][i];
+      if (!std::isnan(reward)) totals[i] = std::isnan(totals[i]) ? reward : totals[i] + reward;
+    }
+  }
+  return totals;
+}
+
+void read_rewards(const AdvantageInput& input, AdvantageBatch& batch) {
+  const int64_t num_channels = input.rewards.dim() == 1 ? 1 : input.rewards.size(1);
+  batch.weights = input.reward_weights;
+  if (batch.weights.empty()) batch.weights.assign(num_channels, 1.0);
+  COHORT_CHECK(static_cast<int64_t>(batch.weights.size()) == num_channels, batch.weights.size(),
+               " weights of ", num_channels, " rewards");
+  const std::vector<double> rewards = plain_numbers(input.rewards);
+  batch.channels.assign(num_channels, {});
+  for (int64_t i = 0; i < batch.num_completions; ++i) {
+    for (int64_t c = 0; c < num_channels; ++c) {
+      const double reward = rewards[i * num_channels + c];
+      if (std::isinf(reward))
+        throw ConfigError(str("completion ", i, " has the reward ", reward, ": give a number"));
+      batch.channels[c].push_back(reward);
+    }
+  }
+  batch.totals = weighted_sums(batch);
+}
+
+}  // namespace
+
+std::vector<double> plain_numbers(const at::Tensor& tensor) {
+  if (!tensor.defined()) return {};
+  const at::Tensor numbers = tensor.detach().to(at::kCPU, at::kDouble).contiguous();
+  const double* data = numbers.const_data_ptr<double>();
+  return {data, data + numbers.numel()};
+}
+
+AdvantageBatch read_batch(const AdvantageInput& input, const AdvantageConfig& config) {
+  check_groups(input);
+  AdvantageBatch batch;
+  batch.num_completions = input.rewards.size(0);
+  batch.ends = input.group_ends;
+  batch.is_kept.assign(batch.num_completions, 1);
+  read_lengths(input, config, batch);
+  read_token_numbers(input, config, batch);
+  if (config.baseline == "greedy") {
+    const auto num_groups = static_cast<int64_t>(batch.ends.size());
+    batch.greedy_scores =
+        wanted_numbers(input.greedy_rewards, num_groups, "greedy_rewards", "baseline greedy");
+  }
+  if (config.gfpo_k > 0) {
+    batch.group_k = input.group_k;
+    if (batch.group_k.empty()) batch.group_k.assign(batch.ends.size(), config.gfpo_k);
+  }
+  if (config.drop_truncated) {
+    if (input.is_truncated.empty() && batch.num_completions > 0)
+      throw ConfigError("drop_truncated needs to know which completions were cut: give is_truncated");
+    COHORT_CHECK(static_cast<int64_t>(input.is_truncated.size()) == batch.num_completions);
+    for (int64_t i = 0; i < batch.num_completions; ++i) batch.is_kept[i] = !input.is_truncated[i];
+  }
+  if (config.is_stepwise() != input.step_ends.defined()) {
+    throw ConfigError(config.is_stepwise()
+                          ? str("credit ", config.credit, " needs step_ends: give each step's last token")
+                          : "step_ends are for credit steps, segments or turns: set one, or leave them out");
+  }
+  if (config.credit == "turns" && !input.step_states.defined())
+    throw ConfigError("credit turns needs step_states: give a number for the state before each step");
+  if (!config.is_stepwise()) read_rewards(input, batch);
+  return batch;
+}
+
+StepList read_steps(const AdvantageInput& input, const AdvantageBatch& batch) {
+  COHORT_CHECK(input.rewards.dim() == 2);
+  const int64_t num_steps = input.rewards.size(1);
+  check_shape(input.step_ends, {batch.num_completions, num_steps}, "step_ends");
+  check_dtype(input.step_ends, at::kLong, "step_ends");
+  const std::vector<double> rewards = plain_numbers(input.rewards);
+  const at::Tensor token_ends = input.step_ends.cpu().contiguous();
+  const int64_t* ends = token_ends.const_data_ptr<int64_t>();
+  const bool has_states = input.step_states.defined();
+  if (has_states) {
+    check_shape(input.step_states, {batch.num_completions, num_steps}, "step_states");
+    check_dtype(input.step_states, at::kLong, "step_states");
+  }
+  const at::Tensor states = has_states ? input.step_states.cpu().contiguous() : token_ends;
+  StepList steps;
+  size_t group = 0;
+  for (int64_t i = 0; i < batch.num_completions; ++i) {
+    for (; batch.ends[group] <= i; ++group) steps.ends.push_back(static_cast<int64_t>(steps.scores.size()));
+    for (int64_t k = i * num_steps; k < (i + 1) * num_steps; ++k) {
+      if (std::isinf(rewards[k]))
+        throw ConfigError(str("a step of completion ", i, " has the reward ", rewards[k]));
+      if (!batch.is_kept[i] || ends[k] < 0 || std::isnan(rewards[k])) continue;
+      steps.scores.push_back(rewards[k]);
+      steps.completions.push_back(i);
+      steps.token_ends.push_back(ends[k]);
+      if (has_states) steps.states.push_back(states.const_data_ptr<int64_t>()[k]);
+    }
+  }
+  steps.ends.resize(batch.ends.size(), static_cast<int64_t>(steps.scores.size()));
+  return steps;
+}
+
+}  // namespace cohort
