@@ -16,7 +16,8 @@ void describe_statistics(FieldVisitor& f, AdvantageConfig& c) {
     "(RLOO, arXiv:2402.14740); group_median (MC-GRPO, arXiv:2601.22582); group_len_weighted, the mean "
     "weighted "
     "by length (OPO, arXiv:2505.23585); batch_mean; greedy, the reward of the greedy completion (ReMax, "
-    "arXiv:2310.10505); second_best, for the best of a group alone (pass@k, arXiv:2503.19595); pairwise, every "
+    "arXiv:2310.10505); second_best, for the best of a group alone (pass@k, arXiv:2503.19595); pairwise, "
+    "every "
     "other reward weighted by sequence likelihoods (LamPO, reconstructed); critic, token values (PPO); "
     "state_group, mean of what followed the same state in the group (GAGPO, arXiv:2605.13217, "
     "reconstructed).",
@@ -86,10 +87,9 @@ void describe_credit(FieldVisitor& f, AdvantageConfig& c) {
   f("entropy_statistics", c.entropy_statistics,
     "Over what gtpo and grpo_s normalise: shares, those of right and of wrong completions each over the "
     "whole "
-    "group, 0 where a completion is of the other kind; signs, right and wrong completions apart, which is "
-    "the "
-    "paper's formula read literally and loses which of them are right.",
-    one_of({"shares", "signs"}));
+    "group, 0 where a completion is of the other kind; group, all of the group together; signs, right and "
+    "wrong completions apart, the paper's formula read literally, which loses which of them are right.",
+    one_of({"shares", "group", "signs"}));
 }
 
 void describe_filters(FieldVisitor& f, AdvantageConfig& c) {

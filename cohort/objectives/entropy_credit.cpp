@@ -60,20 +60,27 @@ void share_out(std::span<const double> entropies, bool is_right, const EntropySh
 /// Whether a completion is on the side of `is_right`; neither without a score.
 bool is_of_kind(double score, bool is_right) { return !std::isnan(score) && (score > 0.0) == is_right; }
 
-/// Normalises signed rewards of one group's members, nan where a member takes no part.
+/// Normalises signed rewards of one group's members, nan where a member takes no part, which gives 0.
 std::vector<double> normalised_kinds(std::span<const double> rewards, const EntropyShaping& shaping) {
-  COHORT_CHECK(shaping.statistics == "shares" || shaping.statistics == "signs", shaping.statistics);
+  const std::string& statistics = shaping.statistics;
+  COHORT_CHECK(statistics == "shares" || statistics == "group" || statistics == "signs", statistics);
   std::vector<double> result(rewards.size(), 0.0);
-  for (const bool is_right : {true, false}) {
-    std::vector<double> own(rewards.begin(), rewards.end());
-    for (double& reward : own) {
-      if (!std::isnan(reward) && !is_of_kind(reward, is_right))
-        reward = shaping.statistics == "signs" ? kNone : 0.0;
-    }
-    const std::vector<double> scores = standard_scores(own, shaping.ddof, shaping.epsilon);
+  const auto add_scores_of = [&](std::span<const double> members) {
+    const std::vector<double> scores = standard_scores(members, shaping.ddof, shaping.epsilon);
     for (size_t m = 0; m < scores.size(); ++m) {
       if (!std::isnan(scores[m])) result[m] += scores[m];
     }
+  };
+  if (statistics == "group") {
+    add_scores_of(rewards);
+    return result;
+  }
+  for (const bool is_right : {true, false}) {
+    std::vector<double> own(rewards.begin(), rewards.end());
+    for (double& reward : own) {
+      if (!std::isnan(reward) && !is_of_kind(reward, is_right)) reward = statistics == "signs" ? kNone : 0.0;
+    }
+    add_scores_of(own);
   }
   return result;
 }

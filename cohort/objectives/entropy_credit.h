@@ -22,7 +22,7 @@ struct TokenGroups {
 struct EntropyShaping {
   double outcome_weight = 1.0;        ///< alpha_1 (GTPO), beta_1 (GRPO-S)
   double share_weight = 0.1;          ///< alpha_2, beta_2
-  std::string statistics = "shares";  ///< "shares" or "signs", see gtpo_advantages
+  std::string statistics = "shares";  ///< "shares", "group" or "signs", see gtpo_advantages
   int64_t ddof = 1;
   double epsilon = 1e-4;
 };
@@ -35,8 +35,8 @@ std::vector<double> gtpo_rewards(const TokenGroups& groups, const EntropyShaping
 
 /// [M] gtpo_rewards normalised over the tokens of the group: "shares", those of right completions (0
 /// elsewhere) plus those of wrong ones (0 elsewhere), each by mean and std over all tokens of the group;
-/// "signs", right and wrong tokens apart (eq. 6 read literally), whose means are both 0. A group whose scores
-/// are all the same number has exactly 0.
+/// "group", all together; "signs", right and wrong tokens apart (eq. 6 read literally), whose means are both
+/// 0. A group whose scores are all the same number has exactly 0.
 std::vector<double> gtpo_advantages(const TokenGroups& groups, const EntropyShaping& shaping);
 
 /// [N] rewards of completions, the same with the mean entropy of a completion's tokens and the counts of

@@ -21,7 +21,7 @@ std::vector<uint8_t> best_of_groups(std::span<const double> scores, std::span<co
 int64_t adaptive_group_k(double mean_reward, std::span<const double> seen_means);
 
 /// [N] 0 for the first completion of each group whose score is the group's median, 1 for the others: one a
-/// group of an odd number of scores, none where the median lies between two scores (MC-GRPO,
+/// group of an odd number of scores, none in one of an even number (MC-GRPO,
 /// arXiv:2601.22582).
 std::vector<uint8_t> without_pivots(std::span<const double> scores, std::span<const int64_t> ends);
 

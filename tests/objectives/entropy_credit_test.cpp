@@ -77,6 +77,16 @@ TEST(Gtpo, SignsLoseWhichAreRight) {
   expect_values(gtpo_advantages(kThree.groups(), shaping), {0.0, -root, root});
 }
 
+TEST(Gtpo, OrAllOfTheGroupTogether) {
+  const EntropyShaping shaping{.statistics = "group", .epsilon = 0.0};
+  // 1.1, -1.15 and -1.05: mean -1.1 / 3.
+  const double mean = -1.1 / 3.0;
+  const double squares = std::pow(1.1 - mean, 2) + std::pow(-1.15 - mean, 2) + std::pow(-1.05 - mean, 2);
+  const double std = std::sqrt(squares / 2.0);
+  expect_values(gtpo_advantages(kThree.groups(), shaping),
+                {(1.1 - mean) / std, (-1.15 - mean) / std, (-1.05 - mean) / std});
+}
+
 TEST(Gtpo, GroupsWithoutDifferenceHaveZero) {
   const EntropyExample example{
       {1, 1, 0, 0, 1, kNoScore}, {2, 4, 6}, {1, 2, 1, 1, 1, 1}, {1, 2, 3, 4, 5, 6, 7}};

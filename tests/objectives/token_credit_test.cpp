@@ -102,9 +102,9 @@ TEST(GroupFilter, EasyGroupsKeepFewer) {
 }
 
 TEST(GroupFilter, OneCompletionIsTheMedian) {
-  const std::vector<double> scores{1, 0, 0, /**/ 3, 1, 2, /**/ 1, 2, /**/ 5, kNoScore};
-  EXPECT_EQ(without_pivots(scores, std::vector<int64_t>{3, 6, 8, 10}),
-            (std::vector<uint8_t>{1, 0, 1, 1, 1, 0, 1, 1, 0, 1}));
+  const std::vector<double> scores{1, 0, 0, /**/ 3, 1, 2, /**/ 1, 2, /**/ kNoScore, 5, /**/ 4, 4};
+  EXPECT_EQ(without_pivots(scores, std::vector<int64_t>{3, 6, 8, 10, 12}),
+            (std::vector<uint8_t>{1, 0, 1, 1, 1, 0, 1, 1, 1, 0, 1, 1}));
 }
 
 }  // namespace
