@@ -87,32 +87,37 @@ WholeBatch narrowed(const WholeBatch& whole, std::pair<int64_t, int64_t> complet
 
 }  // namespace
 
-void check_loss_input(const LossInput& input, const LossConfig& config) {
+void check_batch_input(const LossInput& input, const LossConfig& config) {
   check_shapes(input);
-  const bool has_loss_kl = (config.beta != 0.0 || input.betas.defined()) && config.kl_place == "loss";
-  need(has_loss_kl, input.ref_logprobs.defined(), "beta", "ref_logprobs");
   need(config.ratio_anchor == "ref", input.ref_logprobs.defined(), "ratio_anchor = \"ref\"", "ref_logprobs");
   need(config.importance_sampling_mode != "none", input.sampler_logprobs.defined(),
        "importance_sampling_mode", "sampler_logprobs");
   need(config.importance_sampling_level == "turn",
-       !input.turn_lengths.empty() || input.policy_logprobs.size(0) == 0,
+       !input.turn_lengths.empty() || total_length(input.lengths) == 0,
        "importance_sampling_level = \"turn\"", "the lengths of the turns");
-  need(config.entropy_coef != 0.0, input.entropies.defined(), "entropy_coef", "entropies");
   need(config.top_entropy_quantile < 1.0, input.entropies.defined(), "top_entropy_quantile", "entropies");
-  need(config.value_coef != 0.0,
-       input.values.defined() && input.old_values.defined() && input.returns.defined(), "value_coef",
-       "values, old_values and returns");
   need(config.surrogate == "drpo_decoupled", input.rewards.defined(), "surrogate drpo_decoupled", "rewards");
   need(config.dpo_coef != 0.0, input.rewards.defined(), "dpo_coef", "rewards");
-  need(config.dpo_coef != 0.0 && !config.dpo_reference_free, input.ref_logprobs.defined(),
-       "dpo_reference_free = false", "ref_logprobs");
   need(config.nll_coef != 0.0 && config.nll_on == "positive", input.rewards.defined(),
        "nll_on = \"positive\"", "rewards");
   const bool has_lengths = config.length_preference != 0.0 || input.length_preference.defined();
-  const bool is_grouped = has_lengths || needs_whole_groups(config) || config.token_mean_scope == "group";
+  const bool has_group_scope = config.aggregation == "token_mean" && config.token_mean_scope == "group";
+  const bool is_grouped = has_lengths || needs_whole_groups(config) || has_group_scope;
   need(is_grouped, !input.group_ends.empty() || input.lengths.empty(),
        "a term over groups (length_preference, dpo_coef, drpo_decoupled or token_mean_scope)",
        "the ends of the groups");
+}
+
+void check_loss_input(const LossInput& input, const LossConfig& config) {
+  check_batch_input(input, config);
+  const bool has_loss_kl = (config.beta != 0.0 || input.betas.defined()) && config.kl_place == "loss";
+  need(has_loss_kl, input.ref_logprobs.defined(), "beta", "ref_logprobs");
+  need(config.entropy_coef != 0.0, input.entropies.defined(), "entropy_coef", "entropies");
+  need(config.value_coef != 0.0,
+       input.values.defined() && input.old_values.defined() && input.returns.defined(), "value_coef",
+       "values, old_values and returns");
+  need(config.dpo_coef != 0.0 && !config.dpo_reference_free, input.ref_logprobs.defined(),
+       "dpo_reference_free = false", "ref_logprobs");
 }
 
 LossInput micro_batch(const LossInput& batch, int64_t begin, int64_t end) {

@@ -60,6 +60,9 @@ struct LossInput {
 /// Throws InternalError for wrong shapes and ConfigError naming what `config` needs and the input lacks.
 void check_loss_input(const LossInput& input, const LossConfig& config);
 
+/// The same for what whole_batch_of reads.
+void check_batch_input(const LossInput& input, const LossConfig& config);
+
 /// Completions [begin, end) of the batch, with its `whole`, as a micro-batch. A group that is cut is two
 /// groups, so cut between groups where needs_whole_groups says so.
 LossInput micro_batch(const LossInput& batch, int64_t begin, int64_t end);

@@ -73,11 +73,18 @@ double budget_weight(const LossConfig& config, const TokenView& view) {
 
 }  // namespace
 
-WholeBatch whole_batch_of(const LossInput& batch, const LossConfig& given) {
+bool reads_policy_before_cut(const LossConfig& config) {
+  return needs_covariance(config) || config.second_moment_max || config.kl_budget_coef != 0.0;
+}
+
+WholeBatch whole_batch_of(const LossInput& given_batch, const LossConfig& given) {
   LossConfig config = given;
   expand_loss_type(config);
   check_loss_config(config);
-  check_loss_input(batch, config);
+  LossInput batch = given_batch;
+  if (!batch.policy_logprobs.defined() && !reads_policy_before_cut(config))
+    batch.policy_logprobs = batch.old_logprobs;
+  check_batch_input(batch, config);
   WholeBatch whole;
   {
     const at::NoGradGuard no_grad;

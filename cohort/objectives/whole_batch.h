@@ -6,10 +6,14 @@
 
 namespace cohort {
 
+/// Whether what is known of a batch depends on the policy's current log-probabilities (Clip-Cov, KL-Cov,
+/// M2PO, a KL budget): a batch that is cut then needs a forward pass before the first backward.
+bool reads_policy_before_cut(const LossConfig& config);
+
 /// The counts, masks and weights of a whole batch; constants, but for the gradient of `completion_weights` to
-/// `length_preference`. The policy's current log-probabilities matter only under clip_cov_ratio,
-/// kl_cov_ratio, second_moment_max and kl_budget_coef: with one of these a batch that is cut needs a forward
-/// pass before the first backward. `config` may be as the user gave it; throws as policy_loss does.
+/// `length_preference`. `policy_logprobs` may be absent where old_logprobs are given and
+/// reads_policy_before_cut is false; values, and entropies for their bonus alone, are not read. `config` may
+/// be as the user gave it; throws as policy_loss does.
 WholeBatch whole_batch_of(const LossInput& batch, const LossConfig& config);
 
 /// The tokens that the likelihood term acts on, [M] bool: those of completions whose reward is above

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "cohort/core/error.h"
 #include "tests/objectives/differences.h"
 #include "tests/objectives/loss_compositions.h"
 
@@ -214,6 +215,27 @@ TEST(LossComposition, ExpertTokensNeedNoSampler) {
     EXPECT_LT((gradient.slice(0, 0, 4) - expected).abs().max().item<double>(), 1e-15);
     EXPECT_TRUE(gradient.isfinite().all().item<bool>());
   }
+}
+
+TEST(LossComposition, TheBatchIsKnownBeforeTheForwardPass) {
+  int64_t num_known = 0;
+  for (const auto& [name, change] : compositions()) {
+    SCOPED_TRACE(name);
+    const LossConfig config = config_of(change);
+    const LossInput input = batch_for(name);
+    LossInput before = input;
+    before.policy_logprobs.reset();
+    before.values.reset();
+    if (reads_policy_before_cut(config)) {
+      EXPECT_THROW(whole_batch_of(before, config), InternalError);
+      continue;
+    }
+    ++num_known;
+    LossInput after = input;
+    after.whole = whole_batch_of(before, config);
+    EXPECT_EQ(policy_loss(after, config).loss.item<double>(), policy_loss(input, config).loss.item<double>());
+  }
+  EXPECT_EQ(num_known, std::ssize(compositions()) - 4);
 }
 
 TEST(LossComposition, ACompletionWithoutTokensAloneIsZero) {
