@@ -146,7 +146,7 @@ def reward_model():
 
 
 def process_reward_model():
-    options = ("--supervision", "process", "--temperature", 1.0)
+    options = ("--credit", "steps", "--temperature", 1.0)
     return iterate("process", warm_arithmetic(), labelled_steps, 4, 50, (1000, 300), *options)
 
 

@@ -211,12 +211,11 @@ class Bench {
       }
     }
     AdamW optimizer(decoder_.parameters(), OptimizerConfig());
-    const LossOptions options{.max_completion_length = config_.completion_length,
-                              .tokens_per_microbatch = config_.tokens_per_microbatch};
+    const LossOptions options{.tokens_per_microbatch = config_.tokens_per_microbatch};
     LossResult loss;
     const double seconds = median_seconds(config_.repeats, [&] {
       optimizer.zero_grad();
-      loss = accumulate_policy_gradient(decoder_, trained, ObjectiveConfig(), options);
+      loss = accumulate_policy_gradient(decoder_, trained, LossConfig(), options);
       optimizer.step(0.0, optimizer.grad_norm());
       decoder_.refresh();
     });

@@ -46,7 +46,9 @@ std::optional<Arguments> read_arguments(const Command& command, const Arguments&
     }
   }
   Arguments rest;
-  for (const std::string& argument : apply_flags(settings_of(ignored), arguments)) {
+  const Arguments positional = apply_flags(settings_of(ignored), arguments);
+  if constexpr (requires { config.prepare(ignored); }) config.prepare(ignored);
+  for (const std::string& argument : positional) {
     if (argument.ends_with(".toml")) {
       apply_toml_file(settings_of(config), argument);
     } else {
@@ -54,6 +56,7 @@ std::optional<Arguments> read_arguments(const Command& command, const Arguments&
     }
   }
   apply_flags(settings_of(config), arguments);
+  if constexpr (requires { config.settle(); }) config.settle();
   return rest;
 }
 

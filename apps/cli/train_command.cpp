@@ -25,6 +25,19 @@ struct RunArguments {
       at_least(0));
     recipe.describe(f);
   }
+
+  /// A preset comes before what is read, and so does what a loss_type stands for.
+  void prepare(const RunArguments& given)
+    requires std::is_same_v<Config, TrainConfig>
+  {
+    recipe.apply_preset(given.recipe);
+  }
+
+  void settle()
+    requires std::is_same_v<Config, TrainConfig>
+  {
+    recipe.objective.loss.loss_type = "none";
+  }
 };
 
 template <typename Config>

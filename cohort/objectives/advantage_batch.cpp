@@ -12,10 +12,6 @@ namespace {
 
 constexpr double kNoReward = std::numeric_limits<double>::quiet_NaN();
 
-bool reads_entropies(const AdvantageConfig& config) {
-  return config.credit == "gtpo" || config.credit == "grpo_s" || config.credit == "edge";
-}
-
 bool reads_lengths(const AdvantageConfig& config) {
   return config.credit != "sequence" || config.token_whiten || config.gfpo_k > 0 ||
          config.length_corrected_rewards || config.puts_kl_in_reward() || config.baseline == "pairwise" ||

@@ -121,6 +121,10 @@ void AdvantageConfig::describe(FieldVisitor& f) {
   describe_filters(f, *this);
 }
 
+bool reads_entropies(const AdvantageConfig& config) {
+  return config.credit == "gtpo" || config.credit == "grpo_s" || config.credit == "edge";
+}
+
 void check_advantage_config(const AdvantageConfig& config) {
   const bool is_gae = config.credit == "gae";
   advantages_need((config.baseline == "critic") == is_gae,

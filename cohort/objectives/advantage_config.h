@@ -49,6 +49,9 @@ struct AdvantageConfig {
   void describe(FieldVisitor& f);
 };
 
+/// Whether the credit goes by the entropies of tokens.
+bool reads_entropies(const AdvantageConfig& config);
+
 /// Throws ConfigError naming the keys for combinations that mean nothing, such as generalised advantage
 /// estimation without a critic; a value outside its limits is refused when it is read.
 void check_advantage_config(const AdvantageConfig& config);

@@ -7,13 +7,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "cohort/objectives/aggregate.h"
 #include "cohort/objectives/loss_config.h"
 
 namespace cohort {
 
 /// What the normalisers of all terms are counted from: the whole batch of one optimizer step.
-struct LossCounts : BatchCounts {
+struct LossCounts {
+  int64_t num_completions = 0;  ///< every completion: empty, masked, unscorable and zero-std ones too
+  int64_t num_loss_tokens = 0;  ///< none of a masked completion, all of an unscorable one
   int64_t num_groups = 0;
   int64_t num_micro_batches = 1;   ///< token_mean_scope "micro_batch" averages over these
   int64_t num_entropy_tokens = 0;  ///< tokens that the entropy bonus acts on

@@ -139,6 +139,42 @@ LossInput micro_batch(const LossInput& batch, int64_t begin, int64_t end) {
   return part;
 }
 
+LossInput select_completions(const LossInput& batch, const std::vector<int64_t>& completions) {
+  COHORT_CHECK(batch.whole.has_value() && batch.turn_lengths.empty());
+  std::vector<int64_t> begins = {0}, tokens, group_of;
+  for (const int64_t length : batch.lengths) begins.push_back(begins.back() + length);
+  for_each_group(batch.group_ends, [&](int64_t first, int64_t last) {
+    group_of.insert(group_of.end(), last - first, std::ssize(group_of));
+  });
+  LossInput part = batch;
+  part.lengths.clear();
+  part.group_ends.clear();
+  part.is_expert.clear();
+  int64_t last_group = -1;
+  for (const int64_t i : completions) {
+    for (int64_t t = begins[i]; t < begins[i + 1]; ++t) tokens.push_back(t);
+    part.lengths.push_back(batch.lengths[i]);
+    if (!batch.is_expert.empty()) part.is_expert.push_back(batch.is_expert[i]);
+    if (part.group_ends.empty() || group_of[i] != last_group) part.group_ends.push_back(0);
+    part.group_ends.back() = std::ssize(part.lengths);
+    last_group = group_of[i];
+  }
+  const at::Device device = batch.advantages.device();
+  const at::Tensor of_tokens = at::tensor(tokens, at::kLong).to(device);
+  const at::Tensor of_completions = at::tensor(completions, at::kLong).to(device);
+  const auto select = [](at::Tensor& values, const at::Tensor& indices) {
+    if (values.defined()) values = values.index_select(0, indices);
+  };
+  part.policy_logprobs = at::Tensor();
+  select(part.advantages, batch.advantages_are_per_token ? of_tokens : of_completions);
+  for (const auto& [field, name] : kTokenFields) select(part.*field, of_tokens);
+  for (const auto& [field, name] : kCompletionFields) select(part.*field, of_completions);
+  for (at::Tensor* mask : {&part.whole->masks.policy, &part.whole->masks.entropy, &part.whole->masks.kl_cov})
+    select(*mask, of_tokens);
+  select(part.whole->completion_weights, of_completions);
+  return part;
+}
+
 bool needs_whole_groups(const LossConfig& config) {
   return config.surrogate == "drpo_decoupled" || config.dpo_coef != 0.0;
 }

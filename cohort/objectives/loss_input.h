@@ -67,6 +67,10 @@ void check_batch_input(const LossInput& input, const LossConfig& config);
 /// groups, so cut between groups where needs_whole_groups says so.
 LossInput micro_batch(const LossInput& batch, int64_t begin, int64_t end);
 
+/// The given completions of the batch, ascending, with its `whole`; `policy_logprobs` are left for the caller
+/// to set. Completions of one group that stand side by side are one group.
+LossInput select_completions(const LossInput& batch, const std::vector<int64_t>& completions);
+
 /// Whether a term couples the completions of a group: micro-batches must then hold whole groups.
 bool needs_whole_groups(const LossConfig& config);
 

@@ -1,6 +1,7 @@
 #include "cohort/objectives/loss_metrics.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace cohort {
 
@@ -29,8 +30,9 @@ void LossMetrics::add(const LossMetrics& other) {
 std::map<std::string, double> LossMetrics::values() const {
   std::map<std::string, double> values = totals_;
   for (const auto& [name, mean] : means_) values[name] = mean.count > 0.0 ? mean.sum / mean.count : 0.0;
-  values.insert(smallest_.begin(), smallest_.end());
-  values.insert(largest_.begin(), largest_.end());
+  for (const auto* extremes : {&smallest_, &largest_}) {
+    for (const auto& [name, value] : *extremes) values[name] = std::isinf(value) ? 0.0 : value;
+  }
   return values;
 }
 

@@ -14,9 +14,12 @@ class LossMetrics {
   /// The mean of values whose sum is `sum` over `count` of them; 0 for none.
   void add_mean(const std::string& name, double sum, double count);
 
-  /// The smallest or the largest value.
+  /// The smallest or the largest value; infinite: of none, which is 0 in `values`.
   void add_smallest(const std::string& name, double value);
   void add_largest(const std::string& name, double value);
+
+  /// Whether a mean of this name has been added.
+  bool has(const std::string& mean) const { return means_.contains(mean); }
 
   /// Adds another micro-batch.
   void add(const LossMetrics& other);

@@ -1,28 +1,30 @@
 // The settings of the objective, apart from its code so that reading a recipe needs no torch.
 #pragma once
 
-#include <optional>
+#include <cstdint>
 #include <string>
 
 #include "cohort/core/config.h"
+#include "cohort/objectives/presets.h"
 
 namespace cohort {
 
-/// The section `[objective]` of a recipe; names and defaults are TRL 1.16's.
-struct ObjectiveConfig {
-  std::string loss_type = "dapo";
-  double beta = 0.0;
-  double epsilon = 0.2;
-  std::optional<double> epsilon_high;
-  std::string scale_rewards = "group";
-  std::string supervision = "outcome";
+/// The section `[objective]` of a recipe: an algorithm by name, and the keys of loss and advantages, which
+/// override what it sets.
+struct ObjectiveConfig : ObjectiveSettings {
+  std::string preset = "grpo";
   int64_t num_iterations = 1;
   bool mask_truncated_completions = false;
 
-  /// The upper clip half-width that holds: `epsilon_high`, or `epsilon` when that is unset.
-  double upper_epsilon() const { return epsilon_high.value_or(epsilon); }
-
   void describe(FieldVisitor& f);
 };
+
+/// The settings that hold: `loss_type` is spelled out in the keys it stands for, keys that loss and
+/// advantages share are the loss's, and `max_completion_length` (tokens) is the rollout's where no preset set
+/// one.
+ObjectiveSettings resolved(const ObjectiveConfig& config, int64_t max_completion_length);
+
+/// Whether the objective reads log-probabilities of a reference model.
+bool needs_reference(const ObjectiveSettings& settings);
 
 }  // namespace cohort

@@ -61,6 +61,8 @@ void set_objective_key(ObjectiveSettings& settings, const std::string& key, cons
     apply_flags(section, {str("--", key, "=", value)});
     is_known = true;
   }
+  settings.advantages.beta = settings.loss.beta;
+  settings.advantages.kl_place = settings.loss.kl_place;
   if (is_known) return;
   throw ConfigError(str(key, " is no setting of the objective: did you mean ", nearest_name(key, keys), "?"));
 }

@@ -5,6 +5,8 @@
 
 #include "cohort/core/config_io.h"
 #include "cohort/core/error.h"
+#include "cohort/core/log.h"
+#include "cohort/objectives/objective_advice.h"
 #include "cohort/reward_models/all_rewards.h"
 #include "cohort/rewards/reward_weight.h"
 #include "cohort/train/config_parts.h"
@@ -27,6 +29,34 @@ void check_rewards(const std::vector<RewardConfig>& rewards) {
   if (std::none_of(rewards.begin(), rewards.end(), ever_counts)) {
     throw ConfigError("every reward.weight is 0: nothing would be learnt; give one reward a weight");
   }
+}
+
+void refuse(bool is_asked, const char* what) {
+  if (is_asked) throw ConfigError(str(what, ", which `cohort train` does not do yet"));
+}
+
+/// What the pieces of the objective can do and this trainer lacks the means for.
+void check_trainable(const TrainConfig& config) {
+  const ObjectiveConfig& objective = config.objective;
+  const ObjectiveSettings settings = resolved(objective, config.rollout.max_completion_length);
+  const AdvantageConfig& a = settings.advantages;
+  const LossConfig& c = settings.loss;
+  refuse(a.baseline == "critic" || a.credit == "gae" || c.value_coef != 0.0,
+         "objective.baseline = \"critic\", credit = \"gae\" and value_coef need a critic");
+  refuse(a.baseline == "greedy", "objective.baseline = \"greedy\" needs a greedy completion of each prompt");
+  refuse(a.baseline == "state_group" || a.credit == "turns" || a.credit == "segments" ||
+             c.importance_sampling_level == "turn",
+         "objective.credit and importance_sampling_level by turns or segments need their ends");
+  refuse(c.entropy_coef != 0.0, "objective.entropy_coef needs the gradient of the entropy");
+  refuse(objective.preset == "lambda_grpo" && c.length_preference == 0.0,
+         "objective.preset = \"lambda_grpo\" learns length_preference");
+  refuse(objective.preset == "luffy", "objective.preset = \"luffy\" needs completions of an expert");
+  const bool is_plain =
+      a.baseline == "group_mean" && a.scale_ddof == 1 && a.scale_epsilon == 1e-4 &&
+      (a.scale_rewards == "group" || a.scale_rewards == "batch" || a.scale_rewards == "none");
+  refuse(a.credit == "steps" && !is_plain,
+         "objective.credit = \"steps\" with another baseline than group_mean or another scale than TRL's");
+  for (const std::string& doubt : check_objective(settings)) log_warn("objective: ", doubt);
 }
 
 void check_lora(const LoraConfig& lora) {
@@ -168,6 +198,16 @@ void TrainConfig::describe(FieldVisitor& f) {
   f("run", run, kRunMeaning);
 }
 
+void TrainConfig::apply_preset(const TrainConfig& given) {
+  const Preset& preset = find_preset(given.objective.preset);
+  static_cast<ObjectiveSettings&>(objective) = settings_of_preset(preset.name);
+  objective.loss.loss_type = given.objective.loss.loss_type;
+  expand_loss_type(objective.loss);
+  std::vector<std::string> flags;
+  for (const auto& [key, value] : settings_in(preset.run)) flags.push_back(str("--", key, "=", value));
+  apply_flags(settings_of(*this), flags);
+}
+
 void SftDataConfig::describe(FieldVisitor& f) {
   f("path", path,
     "JSONL files, plain, gzip or zstd, or patterns: `prompt` and `completion`, or `messages`, per line; "
@@ -208,6 +248,7 @@ void validate(const TrainConfig& config) {
         "lora.dropout must be 0 in `cohort train`: sampler and trainer share one forward without noise");
   }
   check_rewards(config.reward);
+  check_trainable(config);
   check_monitors(config.monitor);
   check_evaluation(config);
   if (config.rollout.prompts_per_step % config.train.steps_per_generation != 0) {

@@ -116,6 +116,10 @@ struct TrainConfig {
   RunConfig run;
 
   void describe(FieldVisitor& f);
+
+  /// Takes the defaults of the preset that `given`, a first reading of the same sources, names, and what its
+  /// `loss_type` stands for: what is read now overrides them.
+  void apply_preset(const TrainConfig& given);
 };
 
 struct SftDataConfig {

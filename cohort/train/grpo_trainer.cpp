@@ -4,10 +4,10 @@
 #include <cmath>
 #include <limits>
 
-#include "cohort/objectives/process_advantage.h"
 #include "cohort/rewards/reward_weight.h"
 #include "cohort/sampler/stop_ids.h"
 #include "cohort/train/reward_timings.h"
+#include "cohort/train/step_advantages.h"
 #include "cohort/train/step_metrics.h"
 
 namespace cohort {
@@ -32,6 +32,7 @@ GrpoTrainer::GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder
                          const Decoder* reference, const Tokenizer* tokenizer, PromptSource& prompts,
                          RewardScorer& scorer, AdamW& optimizer)
     : config_(config),
+      objective_(resolved(config.objective, config.rollout.max_completion_length)),
       num_updates_(num_updates),
       policy_(policy),
       reference_(reference),
@@ -44,7 +45,6 @@ GrpoTrainer::GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder
       monitors_(config.monitor),
       sampling_(sampling_params(config.rollout, stop_token_ids(policy.config(), tokenizer))),
       loss_options_{.temperature = config.rollout.temperature,
-                    .max_completion_length = config.rollout.max_completion_length,
                     .tokens_per_microbatch = config.train.tokens_per_microbatch,
                     .recompute = config.train.recompute,
                     .router_aux_loss_coef = config.train.router_aux_loss_coef} {
@@ -61,13 +61,18 @@ StepRecord GrpoTrainer::step(int64_t index) {
   const Metrics reward_timings = take_rewards(index, step);  // rollout -> reward
   timer.lap("timing_s/reward");
   append(record.timings, reward_timings);
-  assign_advantages(step);  // reward -> advantage
-  timer.lap("timing_s/adv");
+  prepare(step);
   if (reference_ != nullptr) {
     const AdaptersOff base(*reference_);  // where the reference is the policy itself
     fill_ref_logprobs(*reference_, step.trained, loss_options_);
     timer.lap("timing_s/ref");
   }
+  if (needs_entropies(objective_)) {
+    fill_entropies(policy_, step.trained, loss_options_);
+    timer.lap("timing_s/old_log_prob");
+  }
+  assign_advantages(step);  // reward -> advantage
+  timer.lap("timing_s/adv");
   const std::span<const TrainedGroup> groups(step.trained);
   const size_t mini_batch = groups.size() / config_.train.steps_per_generation;
   for (int64_t iteration = 0; iteration < config_.objective.num_iterations; ++iteration) {
@@ -101,25 +106,35 @@ Metrics GrpoTrainer::take_rewards(int64_t index, GrpoStep& step) {
   return reward_timings(scorer_.names(), calls, generation_end);
 }
 
-void GrpoTrainer::assign_advantages(GrpoStep& step) {
-  const int64_t group_size = config_.rollout.num_generations;
+// What the update and the passes before it know of the completions; advantages follow.
+void GrpoTrainer::prepare(GrpoStep& step) {
   for (const RewardMatrix& rewards : step.rewards) append_total_rewards(rewards, step.weights, step.totals);
+  size_t index = 0;
+  for (const RolloutGroup& group : step.groups) {
+    TrainedGroup trained{&group, {}};
+    for (const Completion& completion : group.completions) {
+      const bool is_truncated =
+          config_.objective.mask_truncated_completions && completion.finish_reason == FinishReason::kLength;
+      trained.completions.push_back({.is_masked = is_truncated});
+      if (step.totals.valid[index]) trained.completions.back().reward = step.totals.values[index];
+      ++index;
+    }
+    step.trained.push_back(std::move(trained));
+  }
+}
+
+void GrpoTrainer::assign_advantages(GrpoStep& step) {
   step.advantages = advantages(step, step.totals);
   step.scored_metrics = scored_metrics(step);
   mask(step);
-  for (size_t g = 0; g < step.groups.size(); ++g) {
-    TrainedGroup trained{&step.groups[g], {}};
-    for (int64_t i = 0; i < group_size; ++i) {
-      const Completion& completion = step.groups[g].completions[i];
-      const bool is_truncated =
-          config_.objective.mask_truncated_completions && completion.finish_reason == FinishReason::kLength;
-      const size_t index = g * group_size + i;
-      const bool is_masked = is_truncated || step.masked[index] != 0;
-      trained.completions.push_back({.advantage = step.advantages.values[index], .is_masked = is_masked});
-      if (!step.advantages.tokens.empty())
-        trained.completions.back().token_advantages = step.advantages.tokens[index];
+  size_t index = 0;
+  for (TrainedGroup& group : step.trained) {
+    for (TrainedCompletion& trained : group.completions) {
+      trained.advantage = step.advantages.values[index];
+      if (!step.advantages.tokens.empty()) trained.token_advantages = step.advantages.tokens[index];
+      if (step.masked[index] != 0) trained.is_masked = true;
+      ++index;
     }
-    step.trained.push_back(std::move(trained));
   }
 }
 
@@ -139,20 +154,13 @@ void GrpoTrainer::mask(GrpoStep& step) {
 }
 
 Advantages GrpoTrainer::advantages(const GrpoStep& step, const TotalRewards& totals) const {
-  const ScaleRewards scale = parse_scale_rewards(config_.objective.scale_rewards);
-  if (config_.objective.supervision == "outcome")
-    return group_advantages(totals, config_.rollout.num_generations, scale);
-  std::vector<int64_t> lengths;
-  for (const RolloutGroup& group : step.groups) {
-    for (const Completion& completion : group.completions)
-      lengths.push_back(static_cast<int64_t>(completion.token_ids.size()));
-  }
-  return process_advantages(step.rewards, {step.weights, scorer_.gives_steps()}, totals, lengths, scale);
+  return step_advantages({step.trained, step.rewards, step.weights, scorer_.gives_steps(), totals},
+                         objective_.advantages);
 }
 
 void GrpoTrainer::update(std::span<const TrainedGroup> mini_batch, GrpoStep& step) {
   optimizer_.zero_grad();
-  LossResult loss = accumulate_policy_gradient(policy_, mini_batch, config_.objective, loss_options_);
+  LossResult loss = accumulate_policy_gradient(policy_, mini_batch, objective_.loss, loss_options_);
   // Of a loss that is not finite some micro-batches have added their gradients and some have not.
   step.grad_norm = loss.is_finite ? optimizer_.grad_norm() : std::numeric_limits<double>::quiet_NaN();
   step.learning_rate = learning_rate(config_.optimizer, optimizer_.num_updates(), num_updates_);
@@ -180,8 +188,7 @@ Metrics GrpoTrainer::scored_metrics(const GrpoStep& step) const {
 }
 
 Metrics GrpoTrainer::update_metrics(const GrpoStep& step) const {
-  Metrics metrics =
-      loss_metrics(step.loss, step.first_loss, config_.objective.beta != 0.0, config_.train.recompute);
+  Metrics metrics = loss_metrics(step.loss, step.first_loss, config_.train.recompute);
   append(metrics, {{"grad_norm", step.grad_norm},
                    {"learning_rate", step.learning_rate},
                    {"epoch", prompts_.epoch()},
@@ -219,6 +226,7 @@ void GrpoTrainer::check_monitored_metrics() const {
   GrpoStep nothing;
   nothing.rewards.emplace_back(0, scorer_.names());
   nothing.weights = scorer_.weights(1);
+  nothing.loss.objective = empty_loss_metrics(objective_.loss);
   if (config_.train.router_aux_loss_coef != 0.0) nothing.loss.aux_loss = 0.0;
   Metrics metrics = scored_metrics(nothing);
   append(metrics, update_metrics(nothing));

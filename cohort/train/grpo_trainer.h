@@ -40,7 +40,8 @@ struct GrpoStep {
 
 class GrpoTrainer : public Trainer {
  public:
-  /// `reference` is null when beta is 0. All arguments but the config must outlive this.
+  /// `reference` is null where nothing reads one (needs_reference). All arguments but the config must outlive
+  /// this.
   GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder& policy, const Decoder* reference,
               const Tokenizer* tokenizer, PromptSource& prompts, RewardScorer& scorer, AdamW& optimizer);
 
@@ -57,6 +58,7 @@ class GrpoTrainer : public Trainer {
  private:
   void rollout(int64_t index, GrpoStep& step);
   Metrics take_rewards(int64_t index, GrpoStep& step);
+  void prepare(GrpoStep& step);
   void assign_advantages(GrpoStep& step);
   void mask(GrpoStep& step);
   Advantages advantages(const GrpoStep& step, const TotalRewards& totals) const;
@@ -68,6 +70,7 @@ class GrpoTrainer : public Trainer {
   void check_monitored_metrics() const;
 
   TrainConfig config_;
+  ObjectiveSettings objective_;
   int64_t num_updates_;
   Decoder& policy_;
   const Decoder* reference_;

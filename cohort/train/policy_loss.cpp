@@ -6,19 +6,12 @@
 #include <map>
 
 #include "cohort/core/error.h"
-#include "cohort/objectives/aggregate.h"
+#include "cohort/objectives/loss.h"
+#include "cohort/objectives/whole_batch.h"
 #include "cohort/train/microbatches.h"
 
 namespace cohort {
 namespace {
-
-/// What a completion brings into the loss, found by its address.
-struct LossTerm {
-  const TrainedCompletion* trained;
-  double token_weight;
-};
-
-using LossTerms = std::map<const Completion*, LossTerm>;
 
 /// Whether the policy-gradient term is exactly zero.
 bool has_no_advantage(const TrainedCompletion& trained) {
@@ -40,21 +33,22 @@ void for_each_completion(std::span<const TrainedGroup> groups, F f) {
   }
 }
 
-/// The weights of all completions, counted over the whole mini-batch.
-LossTerms loss_terms(std::span<const TrainedGroup> groups, const ObjectiveConfig& objective,
-                     int64_t max_completion_length) {
-  std::vector<int64_t> lengths;
-  for_each_completion(groups, [&](const Completion& completion, const TrainedCompletion& trained) {
-    lengths.push_back(loss_length(completion, trained));
+/// Places of completions in the batch, by their address.
+using Places = std::map<const Completion*, int64_t>;
+
+Places places_of(std::span<const TrainedGroup> groups) {
+  Places places;
+  for_each_completion(groups, [&](const Completion& completion, const TrainedCompletion&) {
+    places.emplace(&completion, std::ssize(places));
   });
-  const BatchCounts counts = count_batch(lengths);
-  const LossType type = parse_loss_type(objective.loss_type);
-  LossTerms terms;
-  size_t next = 0;
-  for_each_completion(groups, [&](const Completion& completion, const TrainedCompletion& trained) {
-    terms[&completion] = {&trained, token_weight(type, lengths[next++], counts, max_completion_length)};
-  });
-  return terms;
+  return places;
+}
+
+/// Whether terms beside the advantages' have a gradient for completions whose advantage is 0.
+bool trains_without_advantage(const LossConfig& c) {
+  return (c.beta != 0.0 && c.kl_place == "loss") || c.surrogate == "regression" ||
+         c.surrogate == "drpo_decoupled" || c.nll_coef != 0.0 || c.dpo_coef != 0.0 ||
+         c.log_ratio_penalty != 0.0 || c.kl_cov_ratio != 0.0 || c.kl_budget_coef != 0.0;
 }
 
 /// The completions that must be forwarded, by prompt.
@@ -87,39 +81,122 @@ void for_each_batch(const std::vector<std::vector<PackGroup>>& pieces, double ba
   });
 }
 
-/// Lays the per-token constants of a micro-batch beside its log-probabilities.
-ObjectiveInput objective_input(const PackedBatch& batch, const LossTerms& terms,
-                               const at::Tensor& policy_logprobs) {
-  std::vector<float> old_logprobs, ref_logprobs, advantages;
-  std::vector<double> weights;
-  ObjectiveInput input;
-  for (const Completion* completion : batch.completions) {
-    const LossTerm& term = terms.at(completion);
-    const size_t length = completion->token_ids.size();
-    old_logprobs.insert(old_logprobs.end(), completion->sampler_logprobs.begin(),
-                        completion->sampler_logprobs.end());
-    ref_logprobs.insert(ref_logprobs.end(), term.trained->ref_logprobs.begin(),
-                        term.trained->ref_logprobs.end());
-    const std::vector<float>& own = term.trained->token_advantages;
-    if (own.empty()) {
-      advantages.insert(advantages.end(), length, static_cast<float>(term.trained->advantage));
-    } else {
-      advantages.insert(advantages.end(), own.begin(), own.end());
+/// Per-token values of all completions with loss, one behind the other; undefined where there are none.
+template <typename F>
+at::Tensor joined(std::span<const TrainedGroup> groups, const at::TensorOptions& options, F values_of) {
+  std::vector<float> all;
+  for_each_completion(groups, [&](const Completion& completion, const TrainedCompletion& trained) {
+    if (loss_length(completion, trained) == 0) return;
+    const std::vector<float>& values = values_of(completion, trained);
+    all.insert(all.end(), values.begin(), values.end());
+  });
+  return all.empty() ? at::Tensor() : at::tensor(all).to(options);
+}
+
+/// Of completions, or of their tokens where one has advantages by token.
+at::Tensor joined_advantages(std::span<const TrainedGroup> groups, bool is_per_token,
+                             const at::TensorOptions& options) {
+  std::vector<float> all;
+  for_each_completion(groups, [&](const Completion& completion, const TrainedCompletion& trained) {
+    const int64_t length = loss_length(completion, trained);
+    const auto whole = static_cast<float>(trained.advantage);
+    if (!is_per_token) {
+      all.push_back(whole);
+    } else if (trained.token_advantages.empty()) {
+      all.insert(all.end(), length, whole);
+    } else if (length > 0) {
+      all.insert(all.end(), trained.token_advantages.begin(), trained.token_advantages.end());
     }
-    weights.insert(weights.end(), length, term.token_weight);
-    input.completion_lengths.push_back(static_cast<int64_t>(length));
+  });
+  return at::tensor(all, at::kFloat).to(options);
+}
+
+/// What the loss reads of the batch, all but the policy's log-probabilities.
+LossInput batch_input(std::span<const TrainedGroup> groups, const at::TensorOptions& options) {
+  LossInput input;
+  std::vector<float> rewards;
+  for_each_completion(groups, [&](const Completion& completion, const TrainedCompletion& trained) {
+    input.lengths.push_back(loss_length(completion, trained));
+    rewards.push_back(static_cast<float>(trained.reward));
+    if (!trained.token_advantages.empty()) input.advantages_are_per_token = true;
+  });
+  for (const TrainedGroup& group : groups) {
+    const int64_t before = input.group_ends.empty() ? 0 : input.group_ends.back();
+    input.group_ends.push_back(before + std::ssize(group.completions));
   }
-  const auto options = policy_logprobs.options().requires_grad(false);
-  input.policy_logprobs = policy_logprobs;
-  input.old_logprobs = at::tensor(old_logprobs).to(options);
-  if (!ref_logprobs.empty()) input.ref_logprobs = at::tensor(ref_logprobs).to(options);
-  input.advantages = at::tensor(advantages).to(options);
-  input.token_weights = at::tensor(weights, at::kDouble).to(policy_logprobs.device());
+  input.advantages = joined_advantages(groups, input.advantages_are_per_token, options);
+  input.rewards = at::tensor(rewards, at::kFloat).to(options);
+  using Trained = const TrainedCompletion&;
+  // The sampler is exact: its log-probabilities are the policy's before the update.
+  input.old_logprobs = joined(groups, options, [](const Completion& completion, Trained) -> auto& {
+    return completion.sampler_logprobs;
+  });
+  if (!input.old_logprobs.defined()) input.old_logprobs = at::empty({0}, options);
+  input.sampler_logprobs = input.old_logprobs;
+  input.ref_logprobs = joined(
+      groups, options, [](const Completion&, Trained trained) -> auto& { return trained.ref_logprobs; });
+  input.entropies =
+      joined(groups, options, [](const Completion&, Trained trained) -> auto& { return trained.entropies; });
   return input;
 }
 
+/// The policy's values of each forwarded completion, without gradient: f(completion, log-probabilities,
+/// entropies), one float a token each.
+template <typename F>
+void forward_completions(const Decoder& decoder, std::span<const TrainedGroup> groups,
+                         const LossOptions& options, F f) {
+  const at::NoGradGuard no_grad;
+  const std::vector<PackGroup> forwarded = forwarded_groups(groups, true);
+  const auto pieces = cut_into_microbatches(forwarded, options.tokens_per_microbatch);
+  for_each_batch(pieces, 0.0, options, decoder, [&](int64_t, const PackedBatch& batch) {
+    const TokenLogprobs values = packed_logprobs(decoder, batch, options.temperature);
+    const at::Tensor logprobs = values.logprobs.cpu().to(at::kFloat);
+    const at::Tensor entropies = values.entropies.cpu().to(at::kFloat);
+    int64_t first = 0;
+    for (const Completion* completion : batch.completions) {
+      f(completion, logprobs.const_data_ptr<float>() + first, entropies.const_data_ptr<float>() + first);
+      first += std::ssize(completion->token_ids);
+    }
+  });
+}
+
+/// The policy's log-probabilities of the batch's loss tokens as they are now.
+at::Tensor current_logprobs(const Decoder& policy, std::span<const TrainedGroup> groups,
+                            const LossInput& input, const LossOptions& options) {
+  const Places places = places_of(groups);
+  std::vector<int64_t> begins = {0};
+  for (const int64_t length : input.lengths) begins.push_back(begins.back() + length);
+  std::vector<float> values(begins.back());
+  forward_completions(
+      policy, groups, options, [&](const Completion* completion, const float* logprobs, const float*) {
+        std::copy_n(logprobs, completion->token_ids.size(), values.begin() + begins[places.at(completion)]);
+      });
+  return at::tensor(values).to(input.old_logprobs.options());
+}
+
+/// Rows that the largest group takes, where a term needs groups whole; else the setting.
+int64_t rows_at_once(const std::vector<PackGroup>& groups, const LossConfig& objective,
+                     const LossOptions& options) {
+  int64_t rows = options.tokens_per_microbatch;
+  if (!needs_whole_groups(objective)) return rows;
+  for (const PackGroup& group : groups) {
+    int64_t own = std::ssize(*group.prompt_ids);
+    for (const Completion* completion : group.completions) own += std::ssize(completion->token_ids);
+    rows = std::max(rows, own);
+  }
+  return rows;
+}
+
+/// Tokens whose forward pass was saved count as tokens that are not clipped.
+void add_skipped_tokens(int64_t length, LossMetrics& metrics) {
+  if (length == 0 || !metrics.has("clip_ratio/low_mean")) return;
+  for (const char* name : {"clip_ratio/low_mean", "clip_ratio/high_mean", "clip_ratio/region_mean"})
+    metrics.add_mean(name, 0.0, static_cast<double>(length));
+  metrics.add_smallest("clip_ratio/low_min", 0.0);
+}
+
 /// What a finite micro-batch says beside its loss.
-void record(const PackedBatch& batch, const TokenLogprobs& values, const ObjectiveInput& input,
+void record(const PackedBatch& batch, const TokenLogprobs& values, const LossInput& input,
             LossResult& result) {
   const at::Tensor difference = (input.policy_logprobs.detach() - input.old_logprobs).abs().to(at::kDouble);
   result.logprob_difference_sum += difference.sum().item<double>();
@@ -146,24 +223,38 @@ void add_loss(const LossResult& more, LossResult& total) {
   }
 }
 
+LossMetrics empty_loss_metrics(const LossConfig& objective) {
+  LossInput nothing;
+  nothing.policy_logprobs = nothing.advantages = nothing.old_logprobs = nothing.sampler_logprobs =
+      nothing.ref_logprobs = nothing.entropies = nothing.rewards = at::empty({0});
+  return policy_loss(nothing, objective).metrics;
+}
+
 LossResult accumulate_policy_gradient(const Decoder& policy, std::span<const TrainedGroup> groups,
-                                      const ObjectiveConfig& objective, const LossOptions& options) {
-  const LossTerms terms = loss_terms(groups, objective, options.max_completion_length);
-  const bool has_kl = objective.beta != 0.0;
-  const std::vector<PackGroup> forwarded = forwarded_groups(groups, has_kl);
-  const auto pieces = cut_into_microbatches(forwarded, options.tokens_per_microbatch);
+                                      const LossConfig& objective, const LossOptions& options) {
+  LossInput input = batch_input(groups, at::TensorOptions(policy.device()).dtype(at::kFloat));
+  if (reads_policy_before_cut(objective))
+    input.policy_logprobs = current_logprobs(policy, groups, input, options);
+  input.whole = whole_batch_of(input, objective);
+  const Places places = places_of(groups);
+  const bool all_are_forwarded = trains_without_advantage(objective);
+  const std::vector<PackGroup> forwarded = forwarded_groups(groups, all_are_forwarded);
+  const auto pieces = cut_into_microbatches(forwarded, rows_at_once(forwarded, objective, options));
   const double balance = balance_weight(policy.config(), forwarded, options.router_aux_loss_coef);
   std::vector<LossResult> results(pieces.size());
   std::atomic<int64_t> first_nonfinite = std::ssize(pieces);
   for_each_batch(pieces, balance, options, policy, [&](int64_t i, const PackedBatch& batch) {
     if (i > first_nonfinite) return;
     const TokenLogprobs values = packed_logprobs(policy, batch, options.temperature);
-    const ObjectiveInput input = objective_input(batch, terms, values.logprobs);
-    const ObjectiveOutput output = grpo_objective(input, objective);
+    std::vector<int64_t> chosen;
+    for (const Completion* completion : batch.completions) chosen.push_back(places.at(completion));
+    LossInput part = select_completions(input, chosen);
+    part.policy_logprobs = values.logprobs;
+    const LossOutput output = policy_loss(part, objective);
     LossResult& result = results[i];
-    record(batch, values, input, result);
+    record(batch, values, part, result);
     result.objective = output.metrics;
-    if (!std::isfinite(output.metrics.loss)) {
+    if (!std::isfinite(output.loss.item<double>())) {
       for (int64_t first = first_nonfinite; i < first && !first_nonfinite.compare_exchange_weak(first, i);) {
       }
       result.is_finite = false;
@@ -174,38 +265,48 @@ LossResult accumulate_policy_gradient(const Decoder& policy, std::span<const Tra
     if (options.router_aux_loss_coef != 0.0) result.aux_loss = batch.balance.loss;
   });
   LossResult total;
+  total.objective = empty_loss_metrics(objective);
   if (options.router_aux_loss_coef != 0.0) total.aux_loss = 0.0;
   for (const LossResult& result : results) {
     add_loss(result, total);
     if (!total.is_finite) break;
   }
-  if (!has_kl) {
+  if (!all_are_forwarded) {
     for_each_completion(groups, [&](const Completion& completion, const TrainedCompletion& trained) {
-      if (has_no_advantage(trained)) total.objective.add_skipped_completion(loss_length(completion, trained));
+      if (has_no_advantage(trained)) add_skipped_tokens(loss_length(completion, trained), total.objective);
     });
   }
   return total;
 }
 
-void fill_ref_logprobs(const Decoder& reference, std::span<TrainedGroup> groups, const LossOptions& options) {
-  const at::NoGradGuard no_grad;
+namespace {
+
+using TokenField = std::vector<float> TrainedCompletion::*;
+
+/// Fills a field of every completion that is forwarded.
+void fill_field(const Decoder& decoder, std::span<TrainedGroup> groups, const LossOptions& options,
+                TokenField field, bool is_entropy) {
   std::map<const Completion*, TrainedCompletion*> targets;
   for (TrainedGroup& group : groups) {
-    for (size_t i = 0; i < group.completions.size(); ++i) {
+    for (size_t i = 0; i < group.completions.size(); ++i)
       targets[&group.group->completions[i]] = &group.completions[i];
-    }
   }
-  const std::vector<PackGroup> forwarded = forwarded_groups(groups, true);
-  const auto pieces = cut_into_microbatches(forwarded, options.tokens_per_microbatch);
-  for_each_batch(pieces, 0.0, options, reference, [&](int64_t, const PackedBatch& batch) {
-    const at::Tensor values =
-        packed_logprobs(reference, batch, options.temperature).logprobs.cpu().to(at::kFloat);
-    const float* value = values.const_data_ptr<float>();
-    for (const Completion* completion : batch.completions) {
-      targets.at(completion)->ref_logprobs.assign(value, value + completion->token_ids.size());
-      value += completion->token_ids.size();
-    }
-  });
+  forward_completions(
+      decoder, groups, options,
+      [&](const Completion* completion, const float* logprobs, const float* entropies) {
+        const float* values = is_entropy ? entropies : logprobs;
+        (targets.at(completion)->*field).assign(values, values + completion->token_ids.size());
+      });
+}
+
+}  // namespace
+
+void fill_ref_logprobs(const Decoder& reference, std::span<TrainedGroup> groups, const LossOptions& options) {
+  fill_field(reference, groups, options, &TrainedCompletion::ref_logprobs, /*is_entropy=*/false);
+}
+
+void fill_entropies(const Decoder& policy, std::span<TrainedGroup> groups, const LossOptions& options) {
+  fill_field(policy, groups, options, &TrainedCompletion::entropies, /*is_entropy=*/true);
 }
 
 }  // namespace cohort

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "cohort/models/decoder.h"
-#include "cohort/objectives/objective.h"
+#include "cohort/objectives/loss_metrics.h"
+#include "cohort/objectives/presets.h"
 #include "cohort/rl/types.h"
 #include "cohort/train/packing.h"
 
@@ -18,7 +20,9 @@ struct TrainedCompletion {
   double advantage = 0.0;
   std::vector<float> token_advantages{};  ///< per token, in the place of `advantage`; empty: all have that
   bool is_masked = false;  ///< no loss at all: by a monitor, or truncated under mask_truncated_completions
-  std::vector<float> ref_logprobs{};  ///< per token; empty when beta is 0
+  std::vector<float> ref_logprobs{};  ///< per token; empty without a reference
+  std::vector<float> entropies{};  ///< per token, of the policy that sampled; empty where nothing reads them
+  double reward = std::numeric_limits<double>::quiet_NaN();  ///< nan: there is none
 };
 
 /// A group with the trainer's view of its completions, in the same order.
@@ -29,7 +33,6 @@ struct TrainedGroup {
 
 struct LossOptions {
   double temperature = 1.0;
-  int64_t max_completion_length = 0;
   int64_t tokens_per_microbatch = 0;
   bool recompute = false;
   double router_aux_loss_coef = 0.0;
@@ -37,7 +40,7 @@ struct LossOptions {
 
 /// Of one micro-batch, or sums over those of an update or a step.
 struct LossResult {
-  ObjectiveMetrics objective;
+  LossMetrics objective;
   RowCounts rows;
   std::optional<double>
       aux_loss;  ///< the weighted load-balancing loss where one is asked for; not in objective.loss
@@ -54,12 +57,18 @@ struct LossResult {
 void add_loss(const LossResult& more, LossResult& total);
 
 /// Adds the gradient of the objective over `groups` (one mini-batch) to the decoder's leaves. Completions
-/// that carry no gradient (masked, or advantage exactly 0 without a KL term) count in every normaliser and
-/// are not forwarded.
+/// that carry no gradient (masked, or advantage exactly 0 where the advantages alone make the loss) count in
+/// every normaliser and are not forwarded. `objective` is resolved (objective_config.h).
 LossResult accumulate_policy_gradient(const Decoder& policy, std::span<const TrainedGroup> groups,
-                                      const ObjectiveConfig& objective, const LossOptions& options);
+                                      const LossConfig& objective, const LossOptions& options);
+
+/// What the objective says of a batch without completions: every metric that it has, at 0.
+LossMetrics empty_loss_metrics(const LossConfig& objective);
 
 /// Fills `ref_logprobs` of all completions that are not masked.
 void fill_ref_logprobs(const Decoder& reference, std::span<TrainedGroup> groups, const LossOptions& options);
+
+/// Fills `entropies` of all completions that are not masked, before the policy is updated.
+void fill_entropies(const Decoder& policy, std::span<TrainedGroup> groups, const LossOptions& options);
 
 }  // namespace cohort

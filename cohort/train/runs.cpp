@@ -44,12 +44,12 @@ void check_router_loss(double router_aux_loss_coef, const DecoderConfig& model) 
 
 /// Steps that nobody judges would leave every advantage at 0.
 void check_supervision(const TrainConfig& config, const RewardScorer& scorer) {
-  if (config.objective.supervision == "outcome") return;
+  if (config.objective.advantages.credit != "steps") return;
   for (size_t i = 0; i < scorer.weights().size(); ++i) {
     if (scorer.gives_steps()[i] && scorer.weights()[i] != 0.0) return;
   }
   throw ConfigError(
-      "objective.supervision = \"process\" needs a [[reward]] that judges steps, such as type = \"process\", "
+      "objective.credit = \"steps\" needs a [[reward]] that judges steps, such as type = \"process\", "
       "with a weight");
 }
 
@@ -114,7 +114,7 @@ StepShape step_shape(const TrainConfig& config, const Decoder& policy, const Dat
           .tokens_per_microbatch = config.train.tokens_per_microbatch,
           .cache_pages = largest.cache_pages,
           .recompute = config.train.recompute,
-          .has_reference = config.objective.beta != 0.0};
+          .has_reference = needs_reference(config.objective)};
 }
 
 /// Pages that evaluation takes, which samples more completions at once.
@@ -192,7 +192,7 @@ int run_grpo(const TrainConfig& config, bool resume) {
   policy->plan_length(shape.longest_sequence);
   DatasetSource prompts(data, format, config.seed, config.data.shuffle_dataset);
   // The reference of adapters is the policy without them.
-  const bool has_reference = config.objective.beta != 0.0;
+  const bool has_reference = needs_reference(config.objective);
   const auto own_reference =
       has_reference && config.lora.r == 0 ? load_model(config.model, config.lora, config.seed) : nullptr;
   if (own_reference != nullptr) own_reference->plan_length(shape.longest_sequence);

@@ -110,19 +110,15 @@ Metrics length_metrics(const std::vector<RolloutGroup>& groups) {
   return metrics;
 }
 
-Metrics loss_metrics(const LossResult& loss, const LossResult& first_loss, bool has_kl, bool recompute) {
-  const ObjectiveMetrics& objective = loss.objective;
-  Metrics metrics{{"loss", objective.loss},
+Metrics loss_metrics(const LossResult& loss, const LossResult& first_loss, bool recompute) {
+  std::map<std::string, double> objective = loss.objective.values();
+  Metrics metrics{{"loss", objective["loss"]},
                   {"entropy", mean_of(loss.entropy_sum, loss.num_forwarded_tokens, kNothing)}};
-  if (has_kl) metrics.emplace_back("kl", objective.kl_mean());
+  for (const char* said : {"loss", "entropy"}) objective.erase(said);
+  metrics.insert(metrics.end(), objective.begin(), objective.end());
   if (loss.aux_loss) metrics.emplace_back("aux_loss", *loss.aux_loss);
   const auto rows = static_cast<double>(loss.rows.prompt + loss.rows.completion + loss.rows.repeated_prompt);
-  append(metrics, {{"clip_ratio/low_mean", objective.low_mean()},
-                   {"clip_ratio/low_min", objective.low_min()},
-                   {"clip_ratio/high_mean", objective.high_mean()},
-                   {"clip_ratio/high_max", objective.high_max()},
-                   {"clip_ratio/region_mean", objective.region_mean()},
-                   {"sampling/sampling_logp_difference/mean",
+  append(metrics, {{"sampling/sampling_logp_difference/mean",
                     mean_of(first_loss.logprob_difference_sum, first_loss.num_forwarded_tokens, kNothing)},
                    {"sampling/sampling_logp_difference/max",
                     first_loss.num_forwarded_tokens > 0 ? first_loss.logprob_difference_max : kNothing},

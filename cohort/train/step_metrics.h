@@ -25,8 +25,9 @@ Metrics reward_metrics(const std::vector<RewardMatrix>& rewards, const TotalRewa
 /// `completions/*`.
 Metrics length_metrics(const std::vector<RolloutGroup>& groups);
 
-/// `loss`, `entropy`, `kl`, `clip_ratio/*`, `sampling/*`, `rows/*`.
-Metrics loss_metrics(const LossResult& loss, const LossResult& first_loss, bool has_kl, bool recompute);
+/// `loss`, `entropy`, what the objective says of itself (`kl`, `ratio/*`, `clip_ratio/*`...), `sampling/*`,
+/// `rows/*`.
+Metrics loss_metrics(const LossResult& loss, const LossResult& first_loss, bool recompute);
 
 /// Prompt and completion tokens, a prompt once per completion.
 int64_t total_tokens(const std::vector<RolloutGroup>& groups);

@@ -1515,18 +1515,18 @@ class RewardModelTest(CliTest):
     def test_runs_judged_by_models(self):
         self.train("judge", self.PAIRS)
         self.train("judge-steps", self.STEPS, "--head.type", "process")
-        for supervision in ("outcome", "process"):
-            with self.subTest(supervision=supervision):
-                options = ("--supervision", supervision)
-                run_dir = self.grpo(f"run-{supervision}", *options)
+        for credit in ("sequence", "steps"):
+            with self.subTest(credit=credit):
+                options = ("--credit", credit)
+                run_dir = self.grpo(f"run-{credit}", *options)
                 rows = read_lines(run_dir / "completions.jsonl")
                 for row in rows:
-                    self.check_steps(row, supervision == "process")
+                    self.check_steps(row, credit == "steps")
                 metrics = read_lines(run_dir / "metrics.jsonl")
                 self.assertEqual(metrics[0]["frac_reward_zero_std"], 0)
                 self.assertEqual(metrics[0]["rewards/steps/error"], 0)
                 records = (*self.RECORDS, "completions.jsonl")
-                again = functools.partial(self.grpo, f"run-{supervision}", *options)
+                again = functools.partial(self.grpo, f"run-{credit}", *options)
                 self.resume(run_dir, records, again)
 
     def check_steps(self, row, is_process):
@@ -1986,7 +1986,7 @@ class WrongInputTest(CliTest):
             ('name = "model"', [], ["reward model", "`path`"]),
             (f'name = "model"\npath = "{self.model}"', [], ["Qwen3ForCausalLM", "classification"]),
             ('name = "modl"', [], ['"model"']),
-            ('name = "format"', ["--supervision", "process"], ["objective.supervision", "process"]),
+            ('name = "format"', ["--credit", "steps"], ["objective.credit", "steps"]),
         ]:
             recipe.write_text(f"[[reward]]\n{reward}\n[train]\nmax_steps = 1\n")
             with self.subTest(reward=reward):

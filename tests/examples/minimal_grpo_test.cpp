@@ -175,7 +175,8 @@ TEST_P(MinimalGrpo, AgreesWithTheEngine) {
       }
     }
   }
-  ObjectiveConfig objective;
+  LossConfig objective;
+  objective.max_completion_length = job["max_completion_length"].get<int64_t>();
   objective.loss_type = job["loss_type"].get<std::string>();
   objective.beta = job["beta"].get<double>();
   objective.epsilon = job["epsilon"].get<double>();
@@ -185,10 +186,9 @@ TEST_P(MinimalGrpo, AgreesWithTheEngine) {
       const auto decoder = load_pretrained(dir_ / "model", at::kFloat, at::kCPU);
       AdamW optimizer(decoder->parameters(), {});
       optimizer.zero_grad();
-      const LossOptions options{job["temperature"].get<double>(), job["max_completion_length"].get<int64_t>(),
-                                tokens_per_microbatch, recompute};
+      const LossOptions options{job["temperature"].get<double>(), tokens_per_microbatch, recompute};
       const LossResult loss = accumulate_policy_gradient(*decoder, trained, objective, options);
-      EXPECT_NEAR(loss.objective.loss, result["loss"].get<double>(), 1e-6);
+      EXPECT_NEAR(loss.objective.values().at("loss"), result["loss"].get<double>(), 1e-6);
       const double grad_norm = result["grad_norm"].get<double>();
       EXPECT_NEAR(optimizer.grad_norm(), grad_norm, 1e-5 * grad_norm);
       for (const auto& [name, weight] : decoder->named_weights()) {

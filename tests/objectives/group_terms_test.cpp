@@ -55,17 +55,6 @@ TEST(CompletionWeights, ScopesDiffer) {
   expect_all_near(completion_weights({3, 1, 2}, {2, 3}, config, counts), {1.0 / 30, 1.0 / 30, 1.0 / 30});
 }
 
-TEST(CompletionWeights, AreThoseOfTheTrainer) {
-  for (const auto& [type, aggregation] : {std::pair{LossType::kGrpo, "seq_mean_token_mean"},
-                                          {LossType::kDapo, "token_mean"},
-                                          {LossType::kDrGrpo, "seq_mean_token_sum_norm"}}) {
-    const at::Tensor weights = weights_for(aggregation);
-    for (size_t i = 0; i < kLengths.size(); ++i)
-      EXPECT_DOUBLE_EQ(weights[static_cast<int64_t>(i)].item<double>(),
-                       token_weight(type, kLengths[i], counts_by_hand(), 10));
-  }
-}
-
 TEST(CompletionWeights, NothingToTrainIsFinite) {
   LossConfig config;
   config.aggregation = "token_mean";

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "cohort/core/error.h"
-#include "cohort/objectives/objective.h"
 #include "tests/objectives/differences.h"
 #include "tests/objectives/loss_batch.h"
 
@@ -124,34 +123,6 @@ TEST(Loss, RatioBandWhateverTheAdvantage) {
   const double two = std::log(2.0), more = std::log(1.5);
   EXPECT_NEAR(policy_loss(input, config).loss.item<double>(),
               0.1 * (two * two + two * two) / 4 + (1.5 + 0.1 * more * more) / 2, 1e-12);
-}
-
-TEST(Loss, AgreesWithTheTrainersObjective) {
-  const LossInput input = small_batch();
-  LossConfig config;
-  config.beta = 0.04;
-  config.epsilon_high = 0.28;
-  ObjectiveConfig trainer;
-  trainer.beta = config.beta;
-  trainer.epsilon_high = config.epsilon_high;
-  ObjectiveInput packed;
-  const Segments completions(input.lengths, at::Device(at::kCPU));
-  packed.policy_logprobs = input.policy_logprobs;
-  packed.old_logprobs = input.old_logprobs;
-  packed.ref_logprobs = input.ref_logprobs;
-  packed.advantages = completions.expand(input.advantages);
-  packed.token_weights = completions.expand(
-      completion_weights(input.lengths, input.group_ends, config, whole_batch_of(input, config).counts));
-  packed.completion_lengths = input.lengths;
-  const ObjectiveOutput expected = grpo_objective(packed, trainer);
-  const LossOutput output = policy_loss(input, config);
-  EXPECT_NEAR(output.loss.item<double>(), expected.loss.item<double>(), 1e-14);
-  const auto metrics = output.metrics.values();
-  EXPECT_NEAR(metrics.at("kl"), expected.metrics.kl_mean(), 1e-14);
-  EXPECT_DOUBLE_EQ(metrics.at("clip_ratio/low_mean"), expected.metrics.low_mean());
-  EXPECT_DOUBLE_EQ(metrics.at("clip_ratio/high_mean"), expected.metrics.high_mean());
-  EXPECT_DOUBLE_EQ(metrics.at("clip_ratio/low_min"), expected.metrics.low_min());
-  EXPECT_DOUBLE_EQ(metrics.at("clip_ratio/high_max"), expected.metrics.high_max());
 }
 
 TEST(Loss, OnPolicyAllRatiosGiveReinforce) {

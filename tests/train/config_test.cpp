@@ -52,7 +52,8 @@ TEST(TrainConfig, DescribesEveryMember) {
   expect_complete<RolloutConfig>("RolloutConfig");
   expect_complete<RewardConfig>("RewardConfig");
   expect_complete<MonitorConfig>("MonitorConfig");
-  expect_complete<ObjectiveConfig>("ObjectiveConfig");
+  expect_complete<LossConfig>("LossConfig");
+  expect_complete<AdvantageConfig>("AdvantageConfig");
   expect_complete<OptimizerConfig>("OptimizerConfig");
   expect_complete<GrpoLoopConfig>("GrpoLoopConfig");
   expect_complete<RunConfig>("RunConfig");
@@ -73,11 +74,12 @@ TEST(TrainConfig, HasTrlsDefaults) {
   EXPECT_EQ(config.rollout.temperature, 1.0);
   EXPECT_EQ(config.rollout.top_k, 0);
   EXPECT_EQ(config.rollout.top_p, 1.0);
-  EXPECT_EQ(config.objective.loss_type, "dapo");
-  EXPECT_EQ(config.objective.scale_rewards, "group");
-  EXPECT_EQ(config.objective.beta, 0.0);
-  EXPECT_EQ(config.objective.epsilon, 0.2);
-  EXPECT_FALSE(config.objective.epsilon_high.has_value());
+  EXPECT_EQ(config.objective.preset, "grpo");
+  EXPECT_EQ(config.objective.loss.aggregation, "seq_mean_token_mean");
+  EXPECT_EQ(config.objective.advantages.scale_rewards, "group");
+  EXPECT_EQ(config.objective.loss.beta, 0.0);
+  EXPECT_EQ(config.objective.loss.epsilon, 0.2);
+  EXPECT_FALSE(config.objective.loss.epsilon_high.has_value());
   EXPECT_EQ(config.objective.num_iterations, 1);
   EXPECT_FALSE(config.objective.mask_truncated_completions);
   EXPECT_EQ(config.optimizer.learning_rate, 1e-6);
@@ -143,7 +145,7 @@ TEST(Recipe, SurvivesItsDump) {
   TrainConfig read;
   apply_toml_text(settings_of(read), text, "config.toml");
   EXPECT_EQ(to_toml(settings_of(read)), text);
-  EXPECT_EQ(read.objective.epsilon_high, 0.28);
+  EXPECT_EQ(read.objective.loss.epsilon_high, 0.28);
 }
 
 TEST(Recipe, RefusesWhatContradictsItself) {

@@ -9,7 +9,7 @@ namespace cohort {
 namespace {
 
 std::map<std::string, double> metrics_of(const LossResult& loss) {
-  const Metrics metrics = loss_metrics(loss, loss, /*has_kl=*/false, /*recompute=*/false);
+  const Metrics metrics = loss_metrics(loss, loss, /*recompute=*/false);
   return {metrics.begin(), metrics.end()};
 }
 

@@ -1,0 +1,30 @@
+// A step's rewards as advantages, by the settings of the objective.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cohort/objectives/advantage.h"
+#include "cohort/objectives/presets.h"
+#include "cohort/rl/types.h"
+#include "cohort/train/policy_loss.h"
+
+namespace cohort {
+
+/// What advantages are made of; borrows all of it.
+struct ScoredGroups {
+  std::span<const TrainedGroup> groups;   ///< with ref_logprobs and entropies where settings read them
+  std::span<const RewardMatrix> rewards;  ///< per group
+  std::span<const double> weights;        ///< per reward
+  std::span<const uint8_t> gives_steps;   ///< per reward
+  const TotalRewards& totals;             ///< of all completions, groups side by side
+};
+
+/// The advantages of a step's completions. Throws ConfigError where the settings contradict each other.
+Advantages step_advantages(const ScoredGroups& scored, const AdvantageConfig& config);
+
+/// Whether the settings read the entropies of the policy that sampled.
+bool needs_entropies(const ObjectiveSettings& settings);
+
+}  // namespace cohort
