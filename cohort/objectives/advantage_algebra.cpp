@@ -194,13 +194,10 @@ void clear_groups(std::vector<double>& values, const AdvantageBatch& batch, cons
   }
 }
 
-Credit assign_credit(AdvantageBatch& batch, const std::vector<uint8_t>& same, const AdvantageConfig& config) {
+Credit assign_credit(AdvantageBatch& batch, const AdvantageConfig& config) {
   if (config.credit == "gtpo" || config.credit == "grpo_s") return shaped_credit(batch, config);
   std::vector<double> scores = completion_scores(batch, config);
-  if (config.batch_whiten) {
-    scores = whitened(scores, {}, config.scale_ddof, config.scale_epsilon);
-    if (is_group_baseline(config.baseline)) clear_groups(scores, batch, same, false);
-  }
+  if (config.batch_whiten) scores = whitened(scores, {}, config.scale_ddof, config.scale_epsilon);
   if (config.credit == "token_returns") return return_credit(batch, scores, config);
   if (config.credit == "gae") return critic_credit(batch, scores, config);
   if (config.credit == "edge") {
@@ -315,7 +312,7 @@ AdvantageOutput advantages_of(const AdvantageInput& input, const AdvantageConfig
     filter_completions(batch, config);
     output.has_no_difference = groups_without_difference(batch, config);
     if (config.length_corrected_rewards) divide_by_lengths(batch);
-    credit = assign_credit(batch, output.has_no_difference, config);
+    credit = assign_credit(batch, config);
   }
   finish_credit(credit, batch, output.has_no_difference, config);
   output.values = like_rewards(credit.values, input.rewards);

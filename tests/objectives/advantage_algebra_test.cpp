@@ -25,6 +25,15 @@ TEST(AdvantageAlgebra, SegmentsAndStepsReadTheSameRewards) {
   expect_advantages(advantages_of(input, config).values, {a + 0.5 * b, b, b, c, c});
 }
 
+TEST(AdvantageAlgebra, StepsWithoutRewardOrEndTakeNoPart) {
+  AdvantageInput input{
+      .rewards = doubles({1, kNoScore, 9, 0}).view({2, 2}), .group_ends = {2}, .lengths = {2, 2}};
+  input.step_ends = at::tensor({0, 1, -1, 1}, at::kLong).view({2, 2});
+  AdvantageConfig config = config_of("grpo_process");
+  config.scale_rewards = "none";  // 1 and 0
+  expect_advantages(advantages_of(input, config).values, {0.5, 0, -0.5, -0.5});
+}
+
 TEST(AdvantageAlgebra, TurnsWithSharedStates) {
   AdvantageInput input{.rewards = doubles({0, 1, 0, 0}).view({2, 2}), .group_ends = {2}, .lengths = {3, 2}};
   input.step_ends = at::tensor({0, 2, 0, 1}, at::kLong).view({2, 2});
@@ -99,6 +108,17 @@ TEST(AdvantageAlgebra, ReinforcePlusPlus) {
   const double std = std::sqrt(squares / 2.0);
   expect_advantages(advantages_of(input, config).values,
                     {(0.5 - mean) / std, (1.1 - mean) / std, (-0.2 - mean) / std, 0, 0});
+}
+
+TEST(AdvantageAlgebra, GroupsWithoutDifferencePayTheirKl) {
+  AdvantageInput input{.rewards = doubles({1, 1}), .group_ends = {2}, .lengths = {2, 1}};
+  input.old_logprobs = doubles({-1, -2, -1});
+  input.ref_logprobs = doubles({-1.5, -1, -3});
+  AdvantageConfig config = config_of("rloo");
+  config.credit = "token_returns";
+  expect_advantages(advantages_of(input, config).values, {0, 0, 0});
+  config.beta = 0.1;
+  expect_advantages(advantages_of(input, config).values, {0.05, 0.1, -0.2});
 }
 
 TEST(AdvantageAlgebra, ACriticsAdvantagesAndReturns) {

@@ -80,17 +80,20 @@ TEST(StateCredit, ComparesWhatFollowedTheSameState) {
 }
 
 TEST(GroupFilter, KeepsTheShortestOrTheMostEfficient) {
-  const std::vector<double> scores{1, 2, 9, kNoScore, 1, 1};
-  const std::vector<int64_t> ends{4, 6}, lengths{4, 2, 4, 1, 0, 1}, two{2, 2}, one_and_two{1, 2};
-  // Per token: 0.25, 1, 2.25; an empty completion counts one token, so that 1 ties with 1.
+  const std::vector<double> scores{3, 2, 9, kNoScore, 1, 1};
+  const std::vector<int64_t> ends{4, 6}, lengths{1, 2, 18, 1, 0, 1}, two{2, 2}, one_and_two{1, 2}, one{1, 1};
   EXPECT_EQ(best_of_groups(scores, ends, lengths, two, "length"), (std::vector<uint8_t>{1, 1, 0, 0, 1, 1}));
+  // Per token 3, 1 and 0.5; an empty completion counts one token, so that 1 ties with 1.
   EXPECT_EQ(best_of_groups(scores, ends, lengths, two, "reward_per_token"),
-            (std::vector<uint8_t>{0, 1, 1, 0, 1, 1}));
+            (std::vector<uint8_t>{1, 1, 0, 0, 1, 1}));
   EXPECT_EQ(best_of_groups(scores, ends, lengths, one_and_two, "reward_per_token"),
-            (std::vector<uint8_t>{0, 0, 1, 0, 1, 1}));
-  const std::vector<int64_t> one{1, 1};
+            (std::vector<uint8_t>{1, 0, 0, 0, 1, 1}));
   EXPECT_EQ(best_of_groups(scores, ends, lengths, one, "reward_per_token"),
-            (std::vector<uint8_t>{0, 0, 1, 0, 1, 0}));
+            (std::vector<uint8_t>{1, 0, 0, 0, 1, 0}));
+  // By length it would be the other one.
+  EXPECT_EQ(best_of_groups(std::vector<double>{0, 9}, std::vector<int64_t>{2}, std::vector<int64_t>{1, 2},
+                           std::vector<int64_t>{1}, "reward_per_token"),
+            (std::vector<uint8_t>{0, 1}));
 }
 
 TEST(GroupFilter, EasyGroupsKeepFewer) {
