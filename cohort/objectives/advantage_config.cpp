@@ -73,6 +73,9 @@ void describe_credit(FieldVisitor& f, AdvantageConfig& c) {
     "1 to 0, "
     "while a small critic still helps).",
     between(0.0, 1.0));
+}
+
+void describe_kl_and_entropy(FieldVisitor& f, AdvantageConfig& c) {
   f("kl_place", c.kl_place,
     "reward: beta * log(old / reference) is subtracted from the rewards, token by token where the credit is; "
     "loss: the advantages have no KL term.",
@@ -113,11 +116,67 @@ void describe_filters(FieldVisitor& f, AdvantageConfig& c) {
     "Temperature of the pairwise baseline's weights; a high one gives leave-one-out.", above(0.0));
 }
 
+void check_critic_and_turns(const AdvantageConfig& config) {
+  const bool is_gae = config.credit == "gae";
+  advantages_need((config.baseline == "critic") == is_gae,
+                  "credit gae and baseline critic go together: set both, or neither");
+  advantages_need(
+      is_gae || (config.length_adaptive_alpha == 0.0 && !config.value_lambda && config.critic_share == 1.0),
+      "length_adaptive_alpha, value_lambda and critic_share are for credit gae");
+  advantages_need(
+      !is_gae || (config.scale_rewards == "none" && !config.batch_whiten),
+      "a critic learns the rewards as they are: set scale_rewards to none and batch_whiten to false");
+  const bool has_turns = config.credit == "turns";
+  advantages_need((config.baseline == "state_group") == has_turns,
+                  "credit turns and baseline state_group go together: set both, or neither");
+  advantages_need(!has_turns || config.scale_rewards == "group" || config.scale_rewards == "none",
+                  "credit turns normalises over the steps of a group: set scale_rewards to group or none");
+  advantages_need(!has_turns || !config.batch_whiten,
+                  "credit turns normalises over the steps of a group: set batch_whiten to false");
+}
+
+void check_step_rewards(const AdvantageConfig& config) {
+  if (!config.is_stepwise()) return;
+  const bool reads_completions = config.baseline == "greedy" || config.baseline == "group_len_weighted" ||
+                                 config.baseline == "pairwise" || config.baseline == "second_best";
+  advantages_need(!reads_completions,
+                  "rewards of steps have baseline none, group_mean, group_loo, group_median or batch_mean");
+  advantages_need(
+      !(config.puts_kl_in_reward() || config.gfpo_k > 0 || config.drop_pivot ||
+        config.length_corrected_rewards),
+      "kl_place reward, gfpo_k, drop_pivot and length_corrected_rewards are for rewards of completions");
+}
+
+void check_shaping(const AdvantageConfig& config) {
+  if (config.credit != "gtpo" && config.credit != "grpo_s") return;
+  advantages_need(
+      config.baseline == "group_mean" && config.scale_rewards == "group" && !config.batch_whiten,
+      "credit gtpo and grpo_s have statistics of their own: leave baseline at group_mean, scale_rewards at "
+      "group and batch_whiten at false");
+  advantages_need(!config.puts_kl_in_reward(),
+                  "credit gtpo and grpo_s read right and wrong off the rewards: set kl_place to loss");
+}
+
+void check_several_rewards(const AdvantageConfig& config) {
+  if (config.multi_objective_aggregation != "normalize_then_sum") return;
+  const bool has_own_statistics = config.is_stepwise() || config.credit == "gtpo" ||
+                                  config.credit == "grpo_s" || config.credit == "gae" ||
+                                  config.baseline == "greedy";
+  advantages_need(!has_own_statistics,
+                  "normalize_then_sum is for rewards of completions with a baseline of their own: set "
+                  "multi_objective_aggregation to sum_then_normalize");
+  advantages_need(
+      !config.puts_kl_in_reward() || config.credit == "token_returns",
+      "the KL term is no reward to normalise: set kl_place to loss, or multi_objective_aggregation to "
+      "sum_then_normalize");
+}
+
 }  // namespace
 
 void AdvantageConfig::describe(FieldVisitor& f) {
   describe_statistics(f, *this);
   describe_credit(f, *this);
+  describe_kl_and_entropy(f, *this);
   describe_filters(f, *this);
 }
 
@@ -126,47 +185,15 @@ bool reads_entropies(const AdvantageConfig& config) {
 }
 
 void check_advantage_config(const AdvantageConfig& config) {
-  const bool is_gae = config.credit == "gae";
-  advantages_need((config.baseline == "critic") == is_gae,
-                  "credit gae and baseline critic go together: set both, or neither");
-  advantages_need(
-      is_gae || (config.length_adaptive_alpha == 0.0 && !config.value_lambda && config.critic_share == 1.0),
-      "length_adaptive_alpha, value_lambda and critic_share are for credit gae");
-  const bool has_turns = config.credit == "turns";
-  advantages_need((config.baseline == "state_group") == has_turns,
-                  "credit turns and baseline state_group go together: set both, or neither");
-  advantages_need(!has_turns || config.scale_rewards == "group" || config.scale_rewards == "none",
-                  "credit turns normalises over the steps of a group: set scale_rewards to group or none");
+  check_critic_and_turns(config);
+  check_step_rewards(config);
+  check_shaping(config);
+  check_several_rewards(config);
   advantages_need(!config.drop_pivot || config.baseline == "group_median",
                   "drop_pivot is for baseline group_median: no other has a completion as its pivot");
   advantages_need(config.scale_rewards != "mad" || config.scale_epsilon > 0.0,
                   "scale_rewards mad needs a scale_epsilon above 0: where most rewards of a group are equal, "
                   "their median absolute deviation is 0");
-  const bool is_stepwise = config.is_stepwise();
-  const bool reads_completions = config.baseline == "greedy" || config.baseline == "group_len_weighted" ||
-                                 config.baseline == "pairwise" || config.baseline == "second_best";
-  advantages_need(!is_stepwise || !reads_completions,
-                  "rewards of steps have baseline none, group_mean, group_loo, group_median or batch_mean");
-  advantages_need(
-      !is_stepwise || !(config.puts_kl_in_reward() || config.gfpo_k > 0 || config.drop_pivot ||
-                        config.length_corrected_rewards),
-      "kl_place reward, gfpo_k, drop_pivot and length_corrected_rewards are for rewards of completions");
-  const bool is_shaped = config.credit == "gtpo" || config.credit == "grpo_s";
-  advantages_need(!is_shaped || (config.baseline == "group_mean" && config.scale_rewards == "group"),
-                  "credit gtpo and grpo_s have statistics of their own: leave baseline at group_mean and "
-                  "scale_rewards at group");
-  advantages_need(!is_shaped || !config.puts_kl_in_reward(),
-                  "credit gtpo and grpo_s read right and wrong off the rewards: set kl_place to loss");
-  const bool sums_last = config.multi_objective_aggregation == "normalize_then_sum";
-  advantages_need(!sums_last || !(is_stepwise || is_shaped || is_gae || config.baseline == "greedy"),
-                  "normalize_then_sum is for rewards of completions with a baseline of their own: set "
-                  "multi_objective_aggregation to sum_then_normalize");
-  advantages_need(
-      !sums_last || !config.puts_kl_in_reward() || config.credit == "token_returns",
-      "the KL term is no reward to normalise: set kl_place to loss, or multi_objective_aggregation to "
-      "sum_then_normalize");
-  advantages_need(!is_gae || config.scale_rewards == "none",
-                  "a critic learns the rewards as they are: set scale_rewards to none");
   advantages_need(!(config.batch_whiten && config.token_whiten),
                   "batch_whiten and token_whiten both whiten the batch: set one of them");
 }

@@ -72,6 +72,9 @@ void advise_on_ratio(const LossConfig& c, const AdvantageConfig& a, Advice& advi
                          " weighs a sequence's ratio by its length: "
                          "seq_mean_token_mean counts each sequence once"));
   }
+}
+
+void advise_on_surrogate(const LossConfig& c, Advice& advice) {
   if (c.surrogate == "cispo" && c.upper_epsilon() < 1.0) {
     advice.push_back(str("epsilon_high is CISPO's cap itself, and ", c.upper_epsilon(),
                          " is below 1: all weights "
@@ -88,6 +91,16 @@ void advise_on_ratio(const LossConfig& c, const AdvantageConfig& a, Advice& advi
     advice.push_back(
         "importance_sampling_mode multiplies the weights of a whole sequence: the longer, the more are "
         "cut or dropped");
+  }
+  if (c.length_preference != 0.0 && c.aggregation != "token_mean") {
+    advice.push_back(
+        "length_preference is defined on the mean over tokens (arXiv:2510.06870): set aggregation = "
+        "\"token_mean\"");
+  }
+  if (c.dpo_coef != 0.0 && c.dpo_margin >= 1.0) {
+    advice.push_back(
+        str("dpo_margin is ", c.dpo_margin,
+            ": rewards of 0 and 1 never differ by more, so that no pair is left; 0 takes all that differ"));
   }
 }
 
@@ -116,6 +129,10 @@ void advise_on_advantages(const LossConfig& c, const AdvantageConfig& a, Advice&
         "entropy_statistics signs makes the mean advantage of right completions 0, as of wrong ones: "
         "which of them are right is lost");
   }
+  if (a.gamma != 1.0 && !is_any(a.credit, {"steps", "turns", "token_returns", "gae"})) {
+    advice.push_back(
+        str("gamma is ", a.gamma, ", and credit ", a.credit, " discounts nothing: it does nothing"));
+  }
   if (a.baseline == "critic" && c.value_coef == 0.0) {
     advice.push_back("value_coef is 0: the loss does not teach the critic");
   }
@@ -123,16 +140,6 @@ void advise_on_advantages(const LossConfig& c, const AdvantageConfig& a, Advice&
     advice.push_back(
         "surrogate regression fits rewards minus their mean (arXiv:2507.20534): set scale_rewards = "
         "\"none\"");
-  }
-  if (c.length_preference != 0.0 && c.aggregation != "token_mean") {
-    advice.push_back(
-        "length_preference is defined on the mean over tokens (arXiv:2510.06870): set aggregation = "
-        "\"token_mean\"");
-  }
-  if (c.dpo_coef != 0.0 && c.dpo_margin >= 1.0) {
-    advice.push_back(
-        str("dpo_margin is ", c.dpo_margin,
-            ": rewards of 0 and 1 never differ by more, so that no pair is left; 0 takes all that differ"));
   }
   if (a.baseline == "greedy" && a.scale_rewards == "group") {
     advice.push_back(
@@ -153,6 +160,7 @@ std::vector<std::string> check_objective(const ObjectiveSettings& settings) {
   refuse_wrong(loss, advantages);
   Advice advice;
   advise_on_ratio(loss, advantages, advice);
+  advise_on_surrogate(loss, advice);
   advise_on_kl(loss, advice);
   advise_on_advantages(loss, advantages, advice);
   return advice;

@@ -223,6 +223,9 @@ TEST(AdvantageIdentity, ContradictionsAreRefused) {
   refused({{"baseline", "critic"}, {"credit", "gae"}});  // the scale is still the group's
   refused({{"value_lambda", "1"}});
   refused({{"length_adaptive_alpha", "0.05"}});
+  refused({{"baseline", "critic"}, {"credit", "gae"}, {"scale_rewards", "none"}, {"batch_whiten", "true"}});
+  refused({{"baseline", "state_group"}, {"credit", "turns"}, {"batch_whiten", "true"}});
+  refused({{"credit", "gtpo"}, {"batch_whiten", "true"}});
   refused({{"critic_share", "0.5"}});
   refused({{"baseline", "state_group"}});
   refused({{"credit", "turns"}});

@@ -187,6 +187,8 @@ TEST(Presets, DoubtfulCompositionsAreWarnedOf) {
   EXPECT_FALSE(warns("ppo", {{"value_coef", "0.1"}}, "value_coef"));
   EXPECT_TRUE(warns("kimi_k2", {{"scale_rewards", "group"}}, "minus their mean"));
   EXPECT_TRUE(warns("grpo", {{"length_preference", "-0.5"}}, "mean over tokens"));
+  EXPECT_TRUE(warns("grpo", {{"gamma", "0.9"}}, "discounts nothing"));
+  EXPECT_FALSE(warns("reinforce_pp", {{"gamma", "0.9"}}, "discounts nothing"));
   EXPECT_TRUE(warns("hybrid_dpo", {}, "no pair is left"));
   EXPECT_FALSE(warns("hybrid_dpo", {{"dpo_margin", "0"}}, "no pair is left"));
   EXPECT_TRUE(warns("remax", {{"scale_rewards", "group"}}, "baseline greedy"));
