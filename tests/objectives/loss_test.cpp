@@ -125,6 +125,40 @@ TEST(Loss, RatioBandWhateverTheAdvantage) {
               0.1 * (two * two + two * two) / 4 + (1.5 + 0.1 * more * more) / 2, 1e-12);
 }
 
+// The example of docs/objectives.md.
+TEST(Loss, TheDocumentedExample) {
+  const double advantage = 0.5 / (std::sqrt(0.5) + 1e-4);
+  const auto loss_of = [&](const LossConfig& config, double of_right) {
+    LossInput input;
+    input.policy_logprobs = doubles({1.5, 0.9, 0.7}).log().requires_grad_();
+    input.old_logprobs = doubles({0, 0, 0});
+    input.advantages = doubles({of_right, -of_right});
+    input.lengths = {2, 1};
+    input.group_ends = {2};
+    const LossOutput output = policy_loss(input, config);
+    output.loss.backward();
+    return std::pair{output.loss.item<double>(), input.policy_logprobs.grad()};
+  };
+  const auto [loss, gradient] = loss_of({}, advantage);
+  EXPECT_NEAR(loss, -0.08838, 5e-6);
+  EXPECT_NEAR(gradient[1].item<double>(), -0.15908, 5e-6);
+  EXPECT_EQ(gradient[0].item<double>(), 0.0);
+  EXPECT_EQ(gradient[2].item<double>(), 0.0);
+  LossConfig config;
+  config.aggregation = "token_mean";
+  EXPECT_NEAR(loss_of(config, advantage).first, -0.30637, 5e-6);
+  config.aggregation = "seq_mean_token_sum_norm";
+  config.max_completion_length = 4;
+  EXPECT_NEAR(loss_of(config, 0.5).first, -0.08125, 1e-12);
+  config = {};
+  config.importance_sampling_level = "sequence";
+  config.epsilon = 3e-4;
+  config.epsilon_high = 4e-4;
+  const auto [of_sequences, none] = loss_of(config, advantage);
+  EXPECT_NEAR(of_sequences, -0.00025, 5e-6);
+  EXPECT_EQ(none.abs().max().item<double>(), 0.0);
+}
+
 TEST(Loss, OnPolicyAllRatiosGiveReinforce) {
   LossInput input = small_batch();
   input.old_logprobs = input.policy_logprobs;
