@@ -2,11 +2,15 @@
 # find_package(Torch) of a CUDA build aborts on machines without a CUDA toolkit.
 #
 # COHORT_PYTHON  the interpreter whose torch is used (tools/setup.sh chooses it)
-set(default_python python3)
-if(EXISTS ${CMAKE_SOURCE_DIR}/build/torch-python)  # what `make build` chose
-  file(STRINGS ${CMAKE_SOURCE_DIR}/build/torch-python default_python LIMIT_COUNT 1)
+if(SKBUILD)  # the interpreter that runs pip, whichever it was the last time
+  set(COHORT_PYTHON ${Python_EXECUTABLE})
+else()
+  set(default_python python3)
+  if(EXISTS ${CMAKE_SOURCE_DIR}/build/torch-python)  # what `make build` chose
+    file(STRINGS ${CMAKE_SOURCE_DIR}/build/torch-python default_python LIMIT_COUNT 1)
+  endif()
+  set(COHORT_PYTHON "${default_python}" CACHE STRING "Python interpreter whose torch package is built against")
 endif()
-set(COHORT_PYTHON "${default_python}" CACHE STRING "Python interpreter whose torch package is built against")
 execute_process(
   COMMAND ${COHORT_PYTHON} ${CMAKE_SOURCE_DIR}/tools/find_torch.py
   OUTPUT_VARIABLE torch_lines RESULT_VARIABLE torch_result ERROR_VARIABLE torch_error

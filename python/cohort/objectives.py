@@ -1,0 +1,138 @@
+"""The objectives of the GRPO family as functions of torch tensors, computed by the engine's own C++ code.
+
+    advantages = objectives.advantages(rewards, group_size=8, preset="dapo")
+    loss, metrics = objectives.loss(policy_logprobs, mask, advantages, old_logprobs=old_logprobs, preset="dapo")
+    loss.backward()
+
+A preset is a set of keys; every key can be given by name and then overrides the preset's. Both functions take the keys
+of a recipe's `[objective]` and read those that concern them. `presets()` lists the presets, `settings()` the keys, and
+`advice()` says what is doubtful about a composition.
+
+Rows are completions, [N, T], padded; the completions of a group are adjacent. Gradient flows through `policy_logprobs`
+and, with `entropy_coef`, through `entropies`; everything else is constant. Wrong shapes, keys and values raise
+ValueError or TypeError.
+"""
+
+from typing import Any
+
+from torch import Tensor
+
+from cohort import _objectives
+
+__all__ = ["advantages", "advice", "loss", "presets", "settings"]
+
+
+def loss(
+    policy_logprobs: Tensor,
+    mask: Tensor,
+    advantages: Tensor,
+    *,
+    old_logprobs: Tensor | None = None,
+    ref_logprobs: Tensor | None = None,
+    sampler_logprobs: Tensor | None = None,
+    entropies: Tensor | None = None,
+    rewards: Tensor | None = None,
+    expert_mask: Tensor | None = None,
+    group_size: int | None = None,
+    num_items_in_batch: int | Tensor | None = None,
+    preset: str = "grpo",
+    **config: Any,
+) -> tuple[Tensor, dict[str, float]]:
+    """The loss of a batch, a scalar in the dtype of `policy_logprobs`, and its metrics.
+
+    Args:
+        policy_logprobs: [N, T] float32 or float64, log-probabilities of the tokens under the policy; carries gradient.
+        mask: [N, T], 1 where a token has loss, 0 elsewhere (padding, tool results), of any dtype. What stands in the
+            other tensors at a 0 is never read. A row of zeros counts in means over completions. Runs of ones are the
+            turns of `importance_sampling_level="turn"`.
+        advantages: [N], or [N, T] for one of each token.
+        old_logprobs: [N, T] before the update; without it the policy's own, so that every ratio is 1.
+        ref_logprobs: [N, T] of the reference model; needed where `beta` is not 0.
+        sampler_logprobs: [N, T] as the sampler returned them; nan where it has none.
+        entropies: [N, T], for `entropy_coef` (with gradient) and `top_entropy_quantile`.
+        rewards: [N] or [N, C], for the objectives that read them beside the advantages; nan: no reward.
+        expert_mask: [N], 1 where an expert wrote the completion (luffy).
+        group_size: completions of a group, for objectives over groups; divides N.
+        num_items_in_batch: what the token mean divides by; without it the tokens with loss here. Give the count of the
+            whole batch where this is one of its micro-batches, and add their losses up.
+        preset: one of `presets()`.
+        **config: keys of `settings()`, overriding the preset's; None unsets those that may be unset.
+    """
+    return _objectives.loss(
+        policy_logprobs,
+        mask,
+        advantages,
+        old_logprobs,
+        ref_logprobs,
+        sampler_logprobs,
+        entropies,
+        rewards,
+        expert_mask,
+        group_size,
+        num_items_in_batch,
+        preset,
+        config,
+    )
+
+
+def advantages(
+    rewards: Tensor,
+    group_size: int,
+    *,
+    mask: Tensor | None = None,
+    lengths: Tensor | None = None,
+    entropies: Tensor | None = None,
+    old_logprobs: Tensor | None = None,
+    ref_logprobs: Tensor | None = None,
+    greedy_rewards: Tensor | None = None,
+    values: Tensor | None = None,
+    step_ends: Tensor | None = None,
+    preset: str = "grpo",
+    **config: Any,
+) -> Tensor:
+    """The advantages of a batch: [N], or [N, T] where a preset or `credit` tells tokens apart; without gradient.
+
+    Args:
+        rewards: [N], or [N, C] from C reward functions; nan: no reward, outside every statistic, advantage 0. With
+            `step_ends` [N, K], the rewards of steps.
+        group_size: completions of a group; divides N.
+        mask: [N, T], 1 where a token has loss. Without it rows have loss on their first `lengths` places.
+        lengths: [N], tokens with loss; may stand for `mask`, with which it must agree.
+        entropies: [N, T] of the sampling policy (gtpo, grpo_s, edge_grpo).
+        old_logprobs: [N, T], for a KL term in the reward and for lam_po.
+        ref_logprobs: [N, T], for a KL term in the reward.
+        greedy_rewards: [N / group_size], of each group's greedy completion (remax).
+        values: [N, T], the critic's, of the state before each token (ppo, vapo).
+        step_ends: [N, K], the place in the row of each step's last token, -1: no step.
+        preset: one of `presets()`.
+        **config: keys of `settings()`, and `reward_weights`, one number a reward function.
+    """
+    return _objectives.advantages(
+        rewards,
+        group_size,
+        mask,
+        lengths,
+        entropies,
+        old_logprobs,
+        ref_logprobs,
+        greedy_rewards,
+        values,
+        step_ends,
+        preset,
+        config,
+    )
+
+
+def advice(preset: str = "grpo", **config: Any) -> list[str]:
+    """What is doubtful about a composition of advantages and loss, a line each; ValueError for one that is wrong."""
+    return _objectives.advice(preset, config)
+
+
+def presets() -> dict[str, str]:
+    """Each preset with its paper and what it is composed of."""
+    return _objectives.presets()
+
+
+def settings() -> str:
+    """Every key with its default and its meaning, a line each."""
+    return _objectives.settings()

@@ -1,0 +1,25 @@
+// Keyword arguments of Python as settings of the objective: a preset first, then what the caller names.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <string>
+#include <vector>
+
+#include "cohort/objectives/presets.h"
+
+namespace cohort::python {
+
+/// One flat set of keys, as in a recipe's `[objective]`, whoever reads them.
+struct Settings : ObjectiveSettings {
+  std::vector<double> reward_weights;  ///< empty: all 1
+};
+
+/// Throws UserError for an unknown preset, key or value and pybind11's type_error for a value of a type that
+/// no setting has. None unsets a key that may be unset.
+Settings read_settings(const std::string& preset, const pybind11::dict& keywords);
+
+/// All keys with their meanings, of both configs, in the order of the documentation.
+std::string describe_settings();
+
+}  // namespace cohort::python
