@@ -1,6 +1,7 @@
 #include "apps/cli/generation.h"
 
 #include <algorithm>
+#include <future>
 
 #include "apps/cli/command.h"
 #include "apps/cli/rows.h"
@@ -38,9 +39,13 @@ void GenerationConfig::describe(FieldVisitor& f) {
 LoadedModel load_model(const GenerationConfig& config) {
   set_threads(config.threads);
   LoadedModel model;
+  // The tokenizer's file is parsed while the weights are read.
+  auto tokenizer = std::async(std::launch::async, [&config] {
+    return read_tokenizer(config.model, read_decoder_config(config.model));
+  });
   model.decoder =
       load_adapted(config.model, config.adapter, parse_dtype(config.dtype), parse_device(config.device));
-  model.tokenizer = read_tokenizer(config.model, model.decoder->config());
+  model.tokenizer = tokenizer.get();
   return model;
 }
 

@@ -35,6 +35,19 @@ void refuse(bool is_asked, const char* what) {
   if (is_asked) throw ConfigError(str(what, ", which `cohort train` does not do yet"));
 }
 
+/// Rewards of steps stand beside those of whole completions here, which the algebra's steps do not: of the
+/// other settings they know the scale alone.
+bool suits_steps(const AdvantageConfig& a) {
+  const bool is_grpo =
+      a.baseline == "group_mean" && a.scale_ddof == 1 && a.scale_epsilon == 1e-4 && a.gamma == 1.0;
+  const bool has_scale =
+      a.scale_rewards == "group" || a.scale_rewards == "batch" || a.scale_rewards == "none";
+  const bool is_whitened = a.batch_whiten || a.token_whiten || a.rescale_informative;
+  const bool is_filtered = a.gfpo_k > 0 || a.drop_pivot || a.drop_truncated || a.length_corrected_rewards;
+  return is_grpo && has_scale && !is_whitened && !is_filtered && !a.puts_kl_in_reward() &&
+         a.multi_objective_aggregation == "sum_then_normalize";
+}
+
 /// What the pieces of the objective can do and this trainer lacks the means for.
 void check_trainable(const TrainConfig& config) {
   const ObjectiveConfig& objective = config.objective;
@@ -51,11 +64,9 @@ void check_trainable(const TrainConfig& config) {
   refuse(objective.preset == "lambda_grpo" && c.length_preference == 0.0,
          "objective.preset = \"lambda_grpo\" learns length_preference");
   refuse(objective.preset == "luffy", "objective.preset = \"luffy\" needs completions of an expert");
-  const bool is_plain =
-      a.baseline == "group_mean" && a.scale_ddof == 1 && a.scale_epsilon == 1e-4 &&
-      (a.scale_rewards == "group" || a.scale_rewards == "batch" || a.scale_rewards == "none");
-  refuse(a.credit == "steps" && !is_plain,
-         "objective.credit = \"steps\" with another baseline than group_mean or another scale than TRL's");
+  refuse(a.credit == "steps" && !suits_steps(a),
+         "objective.credit = \"steps\" with other settings of advantages than scale_rewards group, batch or "
+         "none");
   for (const std::string& doubt : check_objective(settings)) log_warn("objective: ", doubt);
 }
 

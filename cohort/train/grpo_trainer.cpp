@@ -64,7 +64,8 @@ StepRecord GrpoTrainer::step(int64_t index) {
   prepare(step);
   if (reference_ != nullptr) {
     const AdaptersOff base(*reference_);  // where the reference is the policy itself
-    fill_ref_logprobs(*reference_, step.trained, loss_options_);
+    fill_ref_logprobs(*reference_, step.trained, loss_options_,
+                      /*masked_too=*/objective_.advantages.puts_kl_in_reward());
     timer.lap("timing_s/ref");
   }
   if (needs_entropies(objective_)) {

@@ -51,17 +51,16 @@ bool trains_without_advantage(const LossConfig& c) {
          c.log_ratio_penalty != 0.0 || c.kl_cov_ratio != 0.0 || c.kl_budget_coef != 0.0;
 }
 
-/// The completions that must be forwarded, by prompt.
-std::vector<PackGroup> forwarded_groups(std::span<const TrainedGroup> groups, bool zero_advantage_too) {
+/// The completions that must be forwarded, by prompt: `is_wanted(completion, trained)`.
+template <typename F>
+std::vector<PackGroup> forwarded_groups(std::span<const TrainedGroup> groups, F is_wanted) {
   std::vector<PackGroup> packed;
   for (const TrainedGroup& group : groups) {
     PackGroup pack{&group.group->prompt.token_ids, {}};
     for (size_t i = 0; i < group.completions.size(); ++i) {
       const Completion& completion = group.group->completions[i];
       const TrainedCompletion& trained = group.completions[i];
-      const bool has_gradient =
-          loss_length(completion, trained) > 0 && (zero_advantage_too || !has_no_advantage(trained));
-      if (has_gradient) pack.completions.push_back(&completion);
+      if (is_wanted(completion, trained)) pack.completions.push_back(&completion);
     }
     if (!pack.completions.empty()) packed.push_back(std::move(pack));
   }
@@ -140,13 +139,20 @@ LossInput batch_input(std::span<const TrainedGroup> groups, const at::TensorOpti
   return input;
 }
 
-/// The policy's values of each forwarded completion, without gradient: f(completion, log-probabilities,
-/// entropies), one float a token each.
+bool has_tokens(const Completion& completion, const TrainedCompletion&) {
+  return !completion.token_ids.empty();
+}
+
+bool has_loss(const Completion& completion, const TrainedCompletion& trained) {
+  return loss_length(completion, trained) > 0;
+}
+
+/// The values of each of these completions without gradient: f(completion, log-probabilities, entropies),
+/// one float a token each.
 template <typename F>
-void forward_completions(const Decoder& decoder, std::span<const TrainedGroup> groups,
+void forward_completions(const Decoder& decoder, const std::vector<PackGroup>& forwarded,
                          const LossOptions& options, F f) {
   const at::NoGradGuard no_grad;
-  const std::vector<PackGroup> forwarded = forwarded_groups(groups, true);
   const auto pieces = cut_into_microbatches(forwarded, options.tokens_per_microbatch);
   for_each_batch(pieces, 0.0, options, decoder, [&](int64_t, const PackedBatch& batch) {
     const TokenLogprobs values = packed_logprobs(decoder, batch, options.temperature);
@@ -167,10 +173,11 @@ at::Tensor current_logprobs(const Decoder& policy, std::span<const TrainedGroup>
   std::vector<int64_t> begins = {0};
   for (const int64_t length : input.lengths) begins.push_back(begins.back() + length);
   std::vector<float> values(begins.back());
-  forward_completions(
-      policy, groups, options, [&](const Completion* completion, const float* logprobs, const float*) {
-        std::copy_n(logprobs, completion->token_ids.size(), values.begin() + begins[places.at(completion)]);
-      });
+  forward_completions(policy, forwarded_groups(groups, has_loss), options,
+                      [&](const Completion* completion, const float* logprobs, const float*) {
+                        std::copy_n(logprobs, completion->token_ids.size(),
+                                    values.begin() + begins[places.at(completion)]);
+                      });
   return at::tensor(values).to(input.old_logprobs.options());
 }
 
@@ -206,6 +213,28 @@ void record(const PackedBatch& batch, const TokenLogprobs& values, const LossInp
   result.rows.add(batch.rows);
 }
 
+/// Forward, loss and, where it is finite, backward of one micro-batch.
+LossResult train_on(const PackedBatch& batch, const Decoder& policy, const LossInput& input,
+                    const Places& places, const LossConfig& objective, const LossOptions& options) {
+  const TokenLogprobs values = packed_logprobs(policy, batch, options.temperature);
+  std::vector<int64_t> chosen;
+  for (const Completion* completion : batch.completions) chosen.push_back(places.at(completion));
+  LossInput part = select_completions(input, chosen);
+  part.policy_logprobs = values.logprobs;
+  const LossOutput output = policy_loss(part, objective);
+  LossResult result;
+  record(batch, values, part, result);
+  result.objective = output.metrics;
+  if (!std::isfinite(output.loss.item<double>())) {
+    result.is_finite = false;
+    result.nonfinite = batch.completions;
+    return result;
+  }
+  output.loss.backward();
+  if (options.router_aux_loss_coef != 0.0) result.aux_loss = batch.balance.loss;
+  return result;
+}
+
 }  // namespace
 
 void add_loss(const LossResult& more, LossResult& total) {
@@ -238,31 +267,20 @@ LossResult accumulate_policy_gradient(const Decoder& policy, std::span<const Tra
   input.whole = whole_batch_of(input, objective);
   const Places places = places_of(groups);
   const bool all_are_forwarded = trains_without_advantage(objective);
-  const std::vector<PackGroup> forwarded = forwarded_groups(groups, all_are_forwarded);
+  const std::vector<PackGroup> forwarded =
+      forwarded_groups(groups, [&](const Completion& completion, const TrainedCompletion& trained) {
+        return has_loss(completion, trained) && (all_are_forwarded || !has_no_advantage(trained));
+      });
   const auto pieces = cut_into_microbatches(forwarded, rows_at_once(forwarded, objective, options));
   const double balance = balance_weight(policy.config(), forwarded, options.router_aux_loss_coef);
   std::vector<LossResult> results(pieces.size());
   std::atomic<int64_t> first_nonfinite = std::ssize(pieces);
   for_each_batch(pieces, balance, options, policy, [&](int64_t i, const PackedBatch& batch) {
     if (i > first_nonfinite) return;
-    const TokenLogprobs values = packed_logprobs(policy, batch, options.temperature);
-    std::vector<int64_t> chosen;
-    for (const Completion* completion : batch.completions) chosen.push_back(places.at(completion));
-    LossInput part = select_completions(input, chosen);
-    part.policy_logprobs = values.logprobs;
-    const LossOutput output = policy_loss(part, objective);
-    LossResult& result = results[i];
-    record(batch, values, part, result);
-    result.objective = output.metrics;
-    if (!std::isfinite(output.loss.item<double>())) {
-      for (int64_t first = first_nonfinite; i < first && !first_nonfinite.compare_exchange_weak(first, i);) {
-      }
-      result.is_finite = false;
-      result.nonfinite = batch.completions;
-      return;
+    results[i] = train_on(batch, policy, input, places, objective, options);
+    if (results[i].is_finite) return;
+    for (int64_t first = first_nonfinite; i < first && !first_nonfinite.compare_exchange_weak(first, i);) {
     }
-    output.loss.backward();
-    if (options.router_aux_loss_coef != 0.0) result.aux_loss = batch.balance.loss;
   });
   LossResult total;
   total.objective = empty_loss_metrics(objective);
@@ -283,16 +301,17 @@ namespace {
 
 using TokenField = std::vector<float> TrainedCompletion::*;
 
-/// Fills a field of every completion that is forwarded.
-void fill_field(const Decoder& decoder, std::span<TrainedGroup> groups, const LossOptions& options,
-                TokenField field, bool is_entropy) {
+/// Fills a field of the completions in `forwarded`.
+void fill_field(const Decoder& decoder, std::span<TrainedGroup> groups,
+                const std::vector<PackGroup>& forwarded, const LossOptions& options, TokenField field,
+                bool is_entropy) {
   std::map<const Completion*, TrainedCompletion*> targets;
   for (TrainedGroup& group : groups) {
     for (size_t i = 0; i < group.completions.size(); ++i)
       targets[&group.group->completions[i]] = &group.completions[i];
   }
   forward_completions(
-      decoder, groups, options,
+      decoder, forwarded, options,
       [&](const Completion* completion, const float* logprobs, const float* entropies) {
         const float* values = is_entropy ? entropies : logprobs;
         (targets.at(completion)->*field).assign(values, values + completion->token_ids.size());
@@ -301,12 +320,15 @@ void fill_field(const Decoder& decoder, std::span<TrainedGroup> groups, const Lo
 
 }  // namespace
 
-void fill_ref_logprobs(const Decoder& reference, std::span<TrainedGroup> groups, const LossOptions& options) {
-  fill_field(reference, groups, options, &TrainedCompletion::ref_logprobs, /*is_entropy=*/false);
+void fill_ref_logprobs(const Decoder& reference, std::span<TrainedGroup> groups, const LossOptions& options,
+                       bool masked_too) {
+  fill_field(reference, groups, forwarded_groups(groups, masked_too ? has_tokens : has_loss), options,
+             &TrainedCompletion::ref_logprobs, /*is_entropy=*/false);
 }
 
 void fill_entropies(const Decoder& policy, std::span<TrainedGroup> groups, const LossOptions& options) {
-  fill_field(policy, groups, options, &TrainedCompletion::entropies, /*is_entropy=*/true);
+  fill_field(policy, groups, forwarded_groups(groups, has_tokens), options, &TrainedCompletion::entropies,
+             /*is_entropy=*/true);
 }
 
 }  // namespace cohort

@@ -65,10 +65,11 @@ LossResult accumulate_policy_gradient(const Decoder& policy, std::span<const Tra
 /// What the objective says of a batch without completions: every metric that it has, at 0.
 LossMetrics empty_loss_metrics(const LossConfig& objective);
 
-/// Fills `ref_logprobs` of all completions that are not masked.
-void fill_ref_logprobs(const Decoder& reference, std::span<TrainedGroup> groups, const LossOptions& options);
+/// Fills `ref_logprobs` of all completions that are not masked, or of all.
+void fill_ref_logprobs(const Decoder& reference, std::span<TrainedGroup> groups, const LossOptions& options,
+                       bool masked_too = false);
 
-/// Fills `entropies` of all completions that are not masked, before the policy is updated.
+/// Fills `entropies` of all completions, before the policy is updated.
 void fill_entropies(const Decoder& policy, std::span<TrainedGroup> groups, const LossOptions& options);
 
 }  // namespace cohort

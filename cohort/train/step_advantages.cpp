@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "cohort/core/error.h"
 #include "cohort/objectives/advantage_algebra.h"
 #include "cohort/objectives/process_advantage.h"
 
@@ -44,16 +45,14 @@ at::Tensor reward_columns(const ScoredGroups& scored) {
   return at::tensor(values, at::kDouble).reshape({static_cast<int64_t>(index), -1});
 }
 
-/// Per-token values of all completions; where a completion has none, those of `otherwise`.
-template <typename F, typename G>
-at::Tensor joined(const ScoredGroups& scored, F values_of, G otherwise) {
+/// Per-token values of all completions, one behind the other.
+template <typename F>
+at::Tensor joined(const ScoredGroups& scored, F values_of) {
   std::vector<float> all;
   for_each_completion(scored, [&](const Completion& completion, const TrainedCompletion& trained) {
     const std::vector<float>& values = values_of(completion, trained);
-    const std::vector<float> substitute =
-        values.size() == completion.token_ids.size() ? std::vector<float>() : otherwise(completion);
-    const std::vector<float>& chosen = substitute.empty() ? values : substitute;
-    all.insert(all.end(), chosen.begin(), chosen.end());
+    COHORT_CHECK(values.size() == completion.token_ids.size());
+    all.insert(all.end(), values.begin(), values.end());
   });
   return at::tensor(all, at::kFloat).to(at::kDouble);
 }
@@ -71,23 +70,15 @@ AdvantageInput advantage_input(const ScoredGroups& scored, const AdvantageConfig
     input.lengths.push_back(std::ssize(completion.token_ids));
     input.is_truncated.push_back(completion.finish_reason == FinishReason::kLength);
   });
-  const auto sampled = [](const Completion& completion) { return completion.sampler_logprobs; };
-  const auto zeros = [](const Completion& completion) {
-    return std::vector<float>(completion.token_ids.size(), 0.0F);
-  };
   using Trained = const TrainedCompletion&;
   input.old_logprobs = joined(
-      scored, [](const Completion& completion, Trained) -> auto& { return completion.sampler_logprobs; },
-      sampled);
-  // What is masked was not forwarded: no divergence, no entropy, and no loss.
-  if (config.puts_kl_in_reward()) {
-    input.ref_logprobs = joined(
-        scored, [](const Completion&, Trained trained) -> auto& { return trained.ref_logprobs; }, sampled);
-  }
-  if (reads_entropies(config)) {
+      scored, [](const Completion& completion, Trained) -> auto& { return completion.sampler_logprobs; });
+  if (config.puts_kl_in_reward())
+    input.ref_logprobs =
+        joined(scored, [](const Completion&, Trained trained) -> auto& { return trained.ref_logprobs; });
+  if (reads_entropies(config))
     input.entropies =
-        joined(scored, [](const Completion&, Trained trained) -> auto& { return trained.entropies; }, zeros);
-  }
+        joined(scored, [](const Completion&, Trained trained) -> auto& { return trained.entropies; });
   return input;
 }
 

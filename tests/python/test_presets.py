@@ -73,6 +73,24 @@ class PresetTest(TinyRunTest):
         self.assertAlmostEqual(few["loss"], many["loss"], delta=1e-5 * (1 + abs(many["loss"])))
         self.assertAlmostEqual(few["grad_norm"] / many["grad_norm"], 1, delta=1e-4)
 
+    def test_settings_that_need_a_pass_of_their_own(self):
+        cases = [
+            ("gtpo", ["--mask-truncated-completions"]),
+            ("reinforce_pp", ["--beta=0.05", "--mask-truncated-completions"]),
+            ("edge_grpo", ["--top-entropy-quantile=0.5"]),
+            ("grpo", ["--kl-cov-ratio=0.1", "--second-moment-max=0.01"]),
+            ("grpo", ["--beta=0.1", "--kl-estimator=k2"]),
+            ("drpo_decoupled", ["--kl-budget-coef=10"]),
+        ]
+        for i, (preset, options) in enumerate(cases):
+            with self.subTest(preset=preset, options=options):
+                code, errors = self.run_preset(f"pass-{i}", preset, *self.small("--max-steps=2", *options))
+                self.assertEqual(code, 0, errors)
+                for line in self.lines(f"pass-{i}"):
+                    self.assertEqual(line["skipped_steps"], 0)
+                    self.assertTrue(math.isfinite(line["loss"]) and math.isfinite(line["grad_norm"]), line)
+                    self.assertEqual("kl" in line, "--kl-estimator=k2" in options)
+
     def test_keys_override_the_preset(self):
         options = self.small("--max-steps=1", "--epsilon-high=0.4", "--scale-rewards=none")
         self.assertEqual(self.run_preset("own", "dapo", *options)[0], 0)
@@ -95,6 +113,7 @@ class PresetTest(TinyRunTest):
             ("gspo", ["--beta=0.1", "--use-bias-correction-kl"], "importance_sampling_level"),
             ("grpo", ["--entropy-coef=0.01"], "entropy_coef needs the gradient"),
             ("grpo", ["--credit=gae"], "critic"),
+            ("grpo_process", ["--gamma=0.9"], "with other settings of advantages"),
             ("grpo", ["--epsilon=-1"], "epsilon"),
         ):
             with self.subTest(preset=preset, options=options):
