@@ -35,6 +35,7 @@ at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const at::Tens
 }
 
 TEST(PanelProduct, IsTheProductToTheRoundingOfItsTypes) {
+  at::manual_seed(1);
   for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
     for (const Case& c : kCases) {
       const at::Tensor x = at::randn({c.rows, c.in}).to(dtype);
@@ -43,11 +44,12 @@ TEST(PanelProduct, IsTheProductToTheRoundingOfItsTypes) {
       const auto wide_bias = c.has_bias ? std::optional(bias.to(at::kDouble)) : std::nullopt;
       const at::Tensor expected = at::linear(x.to(at::kDouble), weight.to(at::kDouble), wide_bias);
       const at::Tensor error = (product(x, weight, bias).to(at::kDouble) - expected).abs();
-      // Half a unit of the result's last place, and the sum's own error, which grows as the root of its
-      // length.
+      // Half a unit of the result's last place, and the sum's own error: each addition's is at most half a
+      // unit of what the terms' sizes add up to, and they add up as the root of their number.
       const double half_unit = dtype == at::kBFloat16 ? std::ldexp(1.0, -8) : std::ldexp(1.0, -24);
-      const double of_sum = 4 * std::ldexp(1.0, -24) * static_cast<double>(c.in);
-      EXPECT_TRUE((error <= expected.abs() * half_unit * 1.01 + of_sum).all().item<bool>())
+      const at::Tensor sizes = at::linear(x.abs().to(at::kDouble), weight.abs().to(at::kDouble)) + 1.0;
+      const double of_sum = 4 * std::ldexp(1.0, -24) * std::sqrt(static_cast<double>(c.in));
+      EXPECT_TRUE((error <= expected.abs() * half_unit * 1.01 + sizes * of_sum).all().item<bool>())
           << c.rows << " x " << c.out << " x " << c.in << " " << dtype;
     }
   }
