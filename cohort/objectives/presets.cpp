@@ -31,6 +31,7 @@ const Preset& find_preset(const std::string& name) {
       std::ranges::find_if(kPresets, [&](const Preset& preset) { return preset.name == name; });
   if (found != kPresets.end()) return *found;
   std::vector<std::string> names;
+  names.reserve(kPresets.size());
   for (const Preset& preset : kPresets) names.push_back(preset.name);
   throw ConfigError(str("preset is \"", name, "\", which there is not: did you mean \"",
                         nearest_name(name, names), "\"? `cohort objectives` lists them"));

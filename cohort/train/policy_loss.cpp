@@ -218,6 +218,7 @@ LossResult train_on(const PackedBatch& batch, const Decoder& policy, const LossI
                     const Places& places, const LossConfig& objective, const LossOptions& options) {
   const TokenLogprobs values = packed_logprobs(policy, batch, options.temperature);
   std::vector<int64_t> chosen;
+  chosen.reserve(batch.completions.size());
   for (const Completion* completion : batch.completions) chosen.push_back(places.at(completion));
   LossInput part = select_completions(input, chosen);
   part.policy_logprobs = values.logprobs;

@@ -69,6 +69,7 @@ TEST(LossOfTrl, CuttingTheBatchChangesNothing) {
     for (const std::vector<int64_t>& chosen : {std::vector<int64_t>{0, 3}, {1}, {2}}) {
       LossInput part = select_completions(batch.input, chosen);
       std::vector<at::Tensor> rows;
+      rows.reserve(chosen.size());
       for (const int64_t i : chosen)
         rows.push_back(batch.input.policy_logprobs.slice(0, begins[i], begins[i + 1]));
       part.policy_logprobs = at::cat(rows);

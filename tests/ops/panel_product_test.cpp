@@ -17,9 +17,9 @@ struct Case {
 };
 
 // Partial tiles and panels, more rows than a block holds, one input, one output, no row.
-const Case kCases[] = {{0, 5, 3, true},    {1, 1, 1, false},      {1, 64, 48, true},
-                       {5, 33, 7, true},   {11, 96, 100, false},  {130, 40, 4000, true},
-                       {25, 31, 64, true}, {300, 130, 576, false}};
+constexpr Case kCases[] = {{0, 5, 3, true},    {1, 1, 1, false},      {1, 64, 48, true},
+                           {5, 33, 7, true},   {11, 96, 100, false},  {130, 40, 4000, true},
+                           {25, 31, 64, true}, {300, 130, 576, false}};
 
 at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   const int64_t out = weight.size(0), in = weight.size(1);
