@@ -53,36 +53,41 @@ void need(bool is_needed, bool is_there, const char* key, const char* what) {
   if (is_needed && !is_there) throw ConfigError(str(key, " needs ", what, ", which are not given"));
 }
 
-at::Tensor narrowed(const at::Tensor& values, int64_t begin, int64_t end) {
-  return values.defined() ? values.slice(0, begin, end) : values;
+/// Where the completions' tokens begin, and behind them the number of all.
+std::vector<int64_t> begins_of(const std::vector<int64_t>& lengths) {
+  std::vector<int64_t> begins = {0};
+  for (const int64_t length : lengths) begins.push_back(begins.back() + length);
+  return begins;
 }
 
-/// The part of cumulative `ends` or of `lengths` that lies in [begin, end).
-std::vector<int64_t> group_ends_within(const std::vector<int64_t>& group_ends, int64_t begin, int64_t end) {
-  std::vector<int64_t> part;
-  for_each_group(group_ends, [&](int64_t first, int64_t last) {
-    if (last > begin && first < end) part.push_back(std::min(last, end) - begin);
-  });
-  return part;
-}
-
-std::vector<int64_t> turns_within(const std::vector<int64_t>& turn_lengths, int64_t begin, int64_t end) {
-  std::vector<int64_t> part;
-  int64_t position = 0;
-  for (const int64_t length : turn_lengths) {
-    if (length > 0 && position >= begin && position < end) part.push_back(length);
-    position += length;
+/// The ends of groups among the chosen completions; neighbours of one group are one group.
+std::vector<int64_t> chosen_group_ends(const std::vector<int64_t>& group_ends,
+                                       const std::vector<int64_t>& completions) {
+  if (group_ends.empty()) return {};
+  std::vector<int64_t> ends;
+  int64_t last_group = -1;
+  for (size_t i = 0; i < completions.size(); ++i) {
+    const auto found = std::upper_bound(group_ends.begin(), group_ends.end(), completions[i]);
+    const int64_t group = found - group_ends.begin();
+    if (group != last_group) ends.push_back(0);
+    ends.back() = static_cast<int64_t>(i) + 1;
+    last_group = group;
   }
-  return part;
+  return ends;
 }
 
-WholeBatch narrowed(const WholeBatch& whole, std::pair<int64_t, int64_t> completions,
-                    std::pair<int64_t, int64_t> tokens) {
-  WholeBatch part = whole;
-  for (at::Tensor* mask : {&part.masks.policy, &part.masks.entropy, &part.masks.kl_cov})
-    *mask = narrowed(*mask, tokens.first, tokens.second);
-  part.completion_weights = narrowed(whole.completion_weights, completions.first, completions.second);
-  return part;
+/// The turns with tokens of the chosen completions, by where tokens begin.
+std::vector<int64_t> chosen_turns(const LossInput& batch, const std::vector<int64_t>& begins,
+                                  const std::vector<int64_t>& completions) {
+  const std::vector<int64_t> turn_begins = begins_of(batch.turn_lengths);
+  std::vector<int64_t> turns;
+  for (const int64_t i : completions) {
+    for (size_t turn = 0; turn < batch.turn_lengths.size(); ++turn) {
+      const bool is_own = turn_begins[turn] >= begins[i] && turn_begins[turn] < begins[i + 1];
+      if (is_own && batch.turn_lengths[turn] > 0) turns.push_back(batch.turn_lengths[turn]);
+    }
+  }
+  return turns;
 }
 
 }  // namespace
@@ -120,52 +125,27 @@ void check_loss_input(const LossInput& input, const LossConfig& config) {
        "dpo_reference_free = false", "ref_logprobs");
 }
 
-LossInput micro_batch(const LossInput& batch, int64_t begin, int64_t end) {
-  COHORT_CHECK(batch.whole.has_value() && begin >= 0 && begin <= end && end <= std::ssize(batch.lengths));
-  LossInput part = batch;
-  part.lengths = {batch.lengths.begin() + begin, batch.lengths.begin() + end};
-  const int64_t first = total_length({batch.lengths.begin(), batch.lengths.begin() + begin});
-  const int64_t last = first + total_length(part.lengths);
-  part.policy_logprobs = narrowed(batch.policy_logprobs, first, last);
-  part.advantages = batch.advantages_are_per_token ? narrowed(batch.advantages, first, last)
-                                                   : narrowed(batch.advantages, begin, end);
-  for (const auto& [field, name] : kTokenFields) part.*field = narrowed(batch.*field, first, last);
-  for (const auto& [field, name] : kCompletionFields) part.*field = narrowed(batch.*field, begin, end);
-  part.group_ends = group_ends_within(batch.group_ends, begin, end);
-  part.turn_lengths = turns_within(batch.turn_lengths, first, last);
-  if (!batch.is_expert.empty())
-    part.is_expert = {batch.is_expert.begin() + begin, batch.is_expert.begin() + end};
-  part.whole = narrowed(*batch.whole, {begin, end}, {first, last});
-  return part;
-}
-
 LossInput select_completions(const LossInput& batch, const std::vector<int64_t>& completions) {
-  COHORT_CHECK(batch.whole.has_value() && batch.turn_lengths.empty());
-  std::vector<int64_t> begins = {0}, tokens, group_of;
-  for (const int64_t length : batch.lengths) begins.push_back(begins.back() + length);
-  for_each_group(batch.group_ends, [&](int64_t first, int64_t last) {
-    group_of.insert(group_of.end(), last - first, std::ssize(group_of));
-  });
+  COHORT_CHECK(batch.whole.has_value());
+  const std::vector<int64_t> begins = begins_of(batch.lengths);
   LossInput part = batch;
   part.lengths.clear();
-  part.group_ends.clear();
   part.is_expert.clear();
-  int64_t last_group = -1;
+  std::vector<int64_t> tokens;
   for (const int64_t i : completions) {
     for (int64_t t = begins[i]; t < begins[i + 1]; ++t) tokens.push_back(t);
     part.lengths.push_back(batch.lengths[i]);
     if (!batch.is_expert.empty()) part.is_expert.push_back(batch.is_expert[i]);
-    if (part.group_ends.empty() || group_of[i] != last_group) part.group_ends.push_back(0);
-    part.group_ends.back() = std::ssize(part.lengths);
-    last_group = group_of[i];
   }
+  part.group_ends = chosen_group_ends(batch.group_ends, completions);
+  part.turn_lengths = chosen_turns(batch, begins, completions);
   const at::Device device = batch.advantages.device();
   const at::Tensor of_tokens = at::tensor(tokens, at::kLong).to(device);
   const at::Tensor of_completions = at::tensor(completions, at::kLong).to(device);
   const auto select = [](at::Tensor& values, const at::Tensor& indices) {
     if (values.defined()) values = values.index_select(0, indices);
   };
-  part.policy_logprobs = at::Tensor();
+  select(part.policy_logprobs, of_tokens);
   select(part.advantages, batch.advantages_are_per_token ? of_tokens : of_completions);
   for (const auto& [field, name] : kTokenFields) select(part.*field, of_tokens);
   for (const auto& [field, name] : kCompletionFields) select(part.*field, of_completions);

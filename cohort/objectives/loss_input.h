@@ -63,12 +63,9 @@ void check_loss_input(const LossInput& input, const LossConfig& config);
 /// The same for what whole_batch_of reads.
 void check_batch_input(const LossInput& input, const LossConfig& config);
 
-/// Completions [begin, end) of the batch, with its `whole`, as a micro-batch. A group that is cut is two
-/// groups, so cut between groups where needs_whole_groups says so.
-LossInput micro_batch(const LossInput& batch, int64_t begin, int64_t end);
-
-/// The given completions of the batch, ascending, with its `whole`; `policy_logprobs` are left for the caller
-/// to set. Completions of one group that stand side by side are one group.
+/// The given completions of the batch, in ascending order, with its `whole`, as a micro-batch; gradient flows
+/// through it. Neighbours of one group are one group and a group that is cut is several, so cut between
+/// groups where needs_whole_groups says so.
 LossInput select_completions(const LossInput& batch, const std::vector<int64_t>& completions);
 
 /// Whether a term couples the completions of a group: micro-batches must then hold whole groups.

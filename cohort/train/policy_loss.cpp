@@ -24,15 +24,6 @@ int64_t loss_length(const Completion& completion, const TrainedCompletion& train
   return trained.is_masked ? 0 : static_cast<int64_t>(completion.token_ids.size());
 }
 
-/// Calls f(completion, trained) for all completions of `groups`.
-template <typename F>
-void for_each_completion(std::span<const TrainedGroup> groups, F f) {
-  for (const TrainedGroup& group : groups) {
-    for (size_t i = 0; i < group.completions.size(); ++i)
-      f(group.group->completions[i], group.completions[i]);
-  }
-}
-
 /// Places of completions in the batch, by their address.
 using Places = std::map<const Completion*, int64_t>;
 
@@ -119,10 +110,7 @@ LossInput batch_input(std::span<const TrainedGroup> groups, const at::TensorOpti
     rewards.push_back(static_cast<float>(trained.reward));
     if (!trained.token_advantages.empty()) input.advantages_are_per_token = true;
   });
-  for (const TrainedGroup& group : groups) {
-    const int64_t before = input.group_ends.empty() ? 0 : input.group_ends.back();
-    input.group_ends.push_back(before + std::ssize(group.completions));
-  }
+  input.group_ends = group_ends_of(groups);
   input.advantages = joined_advantages(groups, input.advantages_are_per_token, options);
   input.rewards = at::tensor(rewards, at::kFloat).to(options);
   using Trained = const TrainedCompletion&;
@@ -237,6 +225,13 @@ LossResult train_on(const PackedBatch& batch, const Decoder& policy, const LossI
 }
 
 }  // namespace
+
+std::vector<int64_t> group_ends_of(std::span<const TrainedGroup> groups) {
+  std::vector<int64_t> ends;
+  for (const TrainedGroup& group : groups)
+    ends.push_back((ends.empty() ? 0 : ends.back()) + std::ssize(group.completions));
+  return ends;
+}
 
 void add_loss(const LossResult& more, LossResult& total) {
   total.objective.add(more.objective);

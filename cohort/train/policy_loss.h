@@ -31,6 +31,18 @@ struct TrainedGroup {
   std::vector<TrainedCompletion> completions;
 };
 
+/// Calls f(completion, trained) for all completions of `groups`.
+template <typename F>
+void for_each_completion(std::span<const TrainedGroup> groups, F f) {
+  for (const TrainedGroup& group : groups) {
+    for (size_t i = 0; i < group.completions.size(); ++i)
+      f(group.group->completions[i], group.completions[i]);
+  }
+}
+
+/// Of the completions of all groups side by side, the one behind each group's last.
+std::vector<int64_t> group_ends_of(std::span<const TrainedGroup> groups);
+
 struct LossOptions {
   double temperature = 1.0;
   int64_t tokens_per_microbatch = 0;

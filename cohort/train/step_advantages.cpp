@@ -12,15 +12,6 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-/// Calls f(completion, trained) for all completions.
-template <typename F>
-void for_each_completion(const ScoredGroups& scored, F f) {
-  for (const TrainedGroup& group : scored.groups) {
-    for (size_t i = 0; i < group.completions.size(); ++i)
-      f(group.group->completions[i], group.completions[i]);
-  }
-}
-
 at::Tensor total_rewards(const TotalRewards& totals) {
   std::vector<double> values = totals.values;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -49,7 +40,7 @@ at::Tensor reward_columns(const ScoredGroups& scored) {
 template <typename F>
 at::Tensor joined(const ScoredGroups& scored, F values_of) {
   std::vector<float> all;
-  for_each_completion(scored, [&](const Completion& completion, const TrainedCompletion& trained) {
+  for_each_completion(scored.groups, [&](const Completion& completion, const TrainedCompletion& trained) {
     const std::vector<float>& values = values_of(completion, trained);
     COHORT_CHECK(values.size() == completion.token_ids.size());
     all.insert(all.end(), values.begin(), values.end());
@@ -62,11 +53,8 @@ AdvantageInput advantage_input(const ScoredGroups& scored, const AdvantageConfig
   const bool is_apart = config.multi_objective_aggregation == "normalize_then_sum";
   input.rewards = is_apart ? reward_columns(scored) : total_rewards(scored.totals);
   if (is_apart) input.reward_weights = {scored.weights.begin(), scored.weights.end()};
-  for (const TrainedGroup& group : scored.groups) {
-    const int64_t before = input.group_ends.empty() ? 0 : input.group_ends.back();
-    input.group_ends.push_back(before + std::ssize(group.completions));
-  }
-  for_each_completion(scored, [&](const Completion& completion, const TrainedCompletion&) {
+  input.group_ends = group_ends_of(scored.groups);
+  for_each_completion(scored.groups, [&](const Completion& completion, const TrainedCompletion&) {
     input.lengths.push_back(std::ssize(completion.token_ids));
     input.is_truncated.push_back(completion.finish_reason == FinishReason::kLength);
   });
@@ -104,7 +92,7 @@ Advantages taken_from(const AdvantageOutput& output, const std::vector<int64_t>&
 
 Advantages advantages_by_steps(const ScoredGroups& scored, const AdvantageConfig& config) {
   std::vector<int64_t> lengths;
-  for_each_completion(scored, [&](const Completion& completion, const TrainedCompletion&) {
+  for_each_completion(scored.groups, [&](const Completion& completion, const TrainedCompletion&) {
     lengths.push_back(std::ssize(completion.token_ids));
   });
   return process_advantages(scored.rewards, {scored.weights, scored.gives_steps}, scored.totals, lengths,

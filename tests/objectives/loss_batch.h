@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "cohort/objectives/loss.h"
@@ -18,6 +19,13 @@ inline at::Tensor scattered(int64_t size, double phase, double low, double high)
     values.push_back(low + (high - low) * (x - std::floor(x)));
   }
   return doubles(values);
+}
+
+/// Completions [begin, end) of a batch as a micro-batch.
+inline LossInput completions_of(const LossInput& batch, int64_t begin, int64_t end) {
+  std::vector<int64_t> chosen(end - begin);
+  std::iota(chosen.begin(), chosen.end(), begin);
+  return select_completions(batch, chosen);
 }
 
 /// Six completions of two groups, one of them without tokens.

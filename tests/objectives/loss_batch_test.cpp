@@ -39,7 +39,7 @@ TEST(LossComposition, CuttingTheBatchChangesNothing) {
     const std::vector<int64_t> cuts =
         needs_whole_groups(config) ? std::vector<int64_t>{0, 3, 6} : std::vector<int64_t>{0, 1, 2, 4, 5, 6};
     for (size_t i = std::size(cuts) - 1; i > 0; --i) {
-      const LossOutput part = policy_loss(micro_batch(input, cuts[i - 1], cuts[i]), config);
+      const LossOutput part = policy_loss(completions_of(input, cuts[i - 1], cuts[i]), config);
       part.loss.backward();
       loss += part.loss.item<double>();
       metrics.add(part.metrics);
@@ -243,7 +243,7 @@ TEST(LossComposition, ACompletionWithoutTokensAloneIsZero) {
     SCOPED_TRACE(name);
     LossInput input = small_batch();
     input.whole = whole_batch_of(input, config_of(change));
-    LossInput part = micro_batch(input, 4, 5);
+    LossInput part = completions_of(input, 4, 5);
     for (const bool is_whole : {false, true}) {
       if (is_whole) part.whole.reset();
       part.policy_logprobs = at::zeros({0}, at::kDouble).requires_grad_();

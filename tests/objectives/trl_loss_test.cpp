@@ -62,17 +62,10 @@ TEST(LossOfTrl, CuttingTheBatchChangesNothing) {
   for (const Json& test : golden()["loss_cases"]) {
     Batch batch = batch_of(test);
     batch.input.whole = whole_batch_of(batch.input, batch.config);
-    std::vector<int64_t> begins = {0};
-    for (const int64_t length : batch.input.lengths) begins.push_back(begins.back() + length);
     LossMetrics sum;
     // Any completions together, not only neighbours.
     for (const std::vector<int64_t>& chosen : {std::vector<int64_t>{0, 3}, {1}, {2}}) {
-      LossInput part = select_completions(batch.input, chosen);
-      std::vector<at::Tensor> rows;
-      rows.reserve(chosen.size());
-      for (const int64_t i : chosen)
-        rows.push_back(batch.input.policy_logprobs.slice(0, begins[i], begins[i + 1]));
-      part.policy_logprobs = at::cat(rows);
+      const LossInput part = select_completions(batch.input, chosen);
       const LossOutput output = policy_loss(part, batch.config);
       output.loss.backward();
       sum.add(output.metrics);
