@@ -5,8 +5,6 @@
 #include <limits>
 
 #include "cohort/rewards/reward_weight.h"
-#include "cohort/sampler/stop_ids.h"
-#include "cohort/train/reward_timings.h"
 #include "cohort/train/step_advantages.h"
 #include "cohort/train/step_metrics.h"
 
@@ -39,11 +37,10 @@ GrpoTrainer::GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder
       prompts_(prompts),
       scorer_(scorer),
       optimizer_(optimizer),
-      sampler_(policy, tokenizer, config.rollout.cache_tokens),
+      rollout_(config, policy, tokenizer, prompts, scorer),
       checkers_(find_checkers(config.reward)),
       failure_limits_(failure_limits(config)),
       monitors_(config.monitor),
-      sampling_(sampling_params(config.rollout, stop_token_ids(policy.config(), tokenizer))),
       loss_options_{.temperature = config.rollout.temperature,
                     .tokens_per_microbatch = config.train.tokens_per_microbatch,
                     .recompute = config.train.recompute,
@@ -56,11 +53,8 @@ StepRecord GrpoTrainer::step(int64_t index) {
   StepRecord record;
   StepTimer timer(record.timings);
 
-  rollout(index, step);  // prompt -> rollout
-  timer.lap("timing_s/gen");
-  const Metrics reward_timings = take_rewards(index, step);  // rollout -> reward
-  timer.lap("timing_s/reward");
-  append(record.timings, reward_timings);
+  static_cast<ScoredRollout&>(step) = rollout_.draw(index, optimizer_.num_updates(), timer);
+  num_tokens_ += total_tokens(step.groups);
   prepare(step);
   if (reference_ != nullptr) {
     const AdaptersOff base(*reference_);  // where the reference is the policy itself
@@ -86,25 +80,6 @@ StepRecord GrpoTrainer::step(int64_t index) {
   timer.finish(total_tokens(step.groups));
   fill_record(index, step, record);
   return record;
-}
-
-void GrpoTrainer::rollout(int64_t index, GrpoStep& step) {
-  const std::vector<Prompt> prompts = prompts_.next(config_.rollout.prompts_per_step);
-  const RolloutAddress address{static_cast<uint64_t>(config_.seed), static_cast<uint64_t>(index), 0};
-  const auto score = [&](int64_t group, int64_t sample, const Completion& completion) {
-    scorer_.submit(group, sample, prompts[group], completion);
-  };
-  step.groups = sampler_.rollout(prompts, config_.rollout.num_generations, sampling_, address,
-                                 optimizer_.num_updates(), score);
-  num_tokens_ += total_tokens(step.groups);
-}
-
-Metrics GrpoTrainer::take_rewards(int64_t index, GrpoStep& step) {
-  const auto generation_end = RewardCall::Clock::now();
-  std::vector<RewardCall> calls;
-  for (size_t g = 0; g < step.groups.size(); ++g) step.rewards.push_back(scorer_.take(g, &calls));
-  step.weights = scorer_.weights(index);
-  return reward_timings(scorer_.names(), calls, generation_end);
 }
 
 // What the update and the passes before it know of the completions; advantages follow.
@@ -255,17 +230,6 @@ void GrpoTrainer::load(const Json& state) {
 
 int64_t GrpoTrainer::updates_per_step(const TrainConfig& config) {
   return config.train.steps_per_generation * config.objective.num_iterations;
-}
-
-SamplingParams sampling_params(const RolloutConfig& config, std::vector<int32_t> stop_token_ids) {
-  return {.temperature = config.temperature,
-          .top_k = config.top_k,
-          .top_p = config.top_p,
-          .min_p = config.min_p,
-          .max_completion_length = config.max_completion_length,
-          .ignore_eos = config.ignore_eos,
-          .stop_token_ids = std::move(stop_token_ids),
-          .stop_strings = config.stop_strings};
 }
 
 }  // namespace cohort

@@ -9,7 +9,6 @@
 #include "cohort/objectives/advantage.h"
 #include "cohort/rewards/reward_scorer.h"
 #include "cohort/rl/prompt_source.h"
-#include "cohort/sampler/sampler.h"
 #include "cohort/text/tokenizer.h"
 #include "cohort/train/config.h"
 #include "cohort/train/evidence.h"
@@ -18,15 +17,13 @@
 #include "cohort/train/optimizer.h"
 #include "cohort/train/policy_loss.h"
 #include "cohort/train/run_loop.h"
+#include "cohort/train/step_rollout.h"
 
 namespace cohort {
 
 /// Everything a step produced; what the metrics and the completions file are made from.
-struct GrpoStep {
-  std::vector<RolloutGroup> groups;
-  std::vector<RewardMatrix> rewards;  ///< per group
-  std::vector<double> weights;        ///< per reward function
-  TotalRewards totals;                ///< per completion
+struct GrpoStep : ScoredRollout {
+  TotalRewards totals;  ///< per completion
   Advantages advantages;
   Metrics scored_metrics;             ///< those known before the update
   std::vector<uint8_t> masked;        ///< per completion; 1 where a monitor takes the loss off it
@@ -56,8 +53,6 @@ class GrpoTrainer : public Trainer {
   const std::map<std::string, std::string>& reward_environments() const { return scorer_.environments(); }
 
  private:
-  void rollout(int64_t index, GrpoStep& step);
-  Metrics take_rewards(int64_t index, GrpoStep& step);
   void prepare(GrpoStep& step);
   void assign_advantages(GrpoStep& step);
   void mask(GrpoStep& step);
@@ -77,18 +72,14 @@ class GrpoTrainer : public Trainer {
   PromptSource& prompts_;
   RewardScorer& scorer_;
   AdamW& optimizer_;
-  Sampler sampler_;
+  StepRollout rollout_;
   std::vector<Checker> checkers_;
   FailureLimits failure_limits_;
   Monitors monitors_;
-  SamplingParams sampling_;
   LossOptions loss_options_;
   int64_t num_tokens_ = 0;       // prompt and completion tokens since the run began
   int64_t num_completions_ = 0;  // lines of completions.jsonl
   int64_t skipped_steps_ = 0;    // updates left out because something was not finite
 };
-
-/// How completions are drawn under `config` by a model with these stop ids.
-SamplingParams sampling_params(const RolloutConfig& config, std::vector<int32_t> stop_token_ids);
 
 }  // namespace cohort

@@ -54,6 +54,9 @@ class StepTimer {
   /// Names the time since the last lap.
   void lap(const char* name);
 
+  /// Adds timings that were taken elsewhere.
+  void add(const Metrics& timings) { append(timings_, timings); }
+
   /// Adds `step_time`, `timing_s/step` and `perf/*`.
   void finish(int64_t num_tokens);
 
