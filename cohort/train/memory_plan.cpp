@@ -13,7 +13,7 @@
 namespace cohort {
 namespace {
 
-constexpr int64_t kProgramBytes = int64_t{384} << 20;  // libraries, prepared products, data, allocator
+constexpr int64_t kGrowthBytes = int64_t{32} << 20;  // prepared products, stacks, what the allocator keeps
 constexpr int64_t kFloatBytes = 4;
 
 /// Elements of one row inside an MLP, or of all experts that a row chose.
@@ -62,13 +62,21 @@ int64_t activation_bytes(const Decoder& decoder, const StepShape& step, int64_t 
   return rows * element * (kept + gradient_elements(config));
 }
 
-/// A chunk of logits in the compute dtype and in float32, and its gradient; the scores of a classification
-/// head are few.
+/// A chunk of logits in float32, where they are divided by the temperature, or in the compute dtype and in
+/// float32, and its gradient; the scores of a classification head are few.
 int64_t logits_bytes(const Decoder& decoder, int64_t rows) {
   if (decoder.config().head != HeadKind::kCausalLm) return 0;
   const int64_t vocabulary = decoder.config().vocab_size;
   const auto element = static_cast<int64_t>(c10::elementSize(decoder.compute_dtype()));
-  return std::min(logit_rows_at_once(vocabulary), rows) * vocabulary * (kFloatBytes + 2 * element);
+  return std::min(logit_rows_at_once(vocabulary), rows) * vocabulary *
+         (element == kFloatBytes ? 2 * kFloatBytes : kFloatBytes + 2 * element);
+}
+
+/// The largest weight, rounded, and its gradient before it is added to the others.
+int64_t weight_backward_bytes(const Decoder& decoder) {
+  int64_t largest = 0;
+  for (const at::Tensor& leaf : decoder.parameters()) largest = std::max(largest, leaf.numel());
+  return largest * (kFloatBytes + static_cast<int64_t>(c10::elementSize(decoder.compute_dtype())));
 }
 
 /// A trained model as float32 masters and packed, a frozen one as it is and packed. (Its adapters are masters
@@ -76,6 +84,13 @@ int64_t logits_bytes(const Decoder& decoder, int64_t rows) {
 int64_t weight_bytes(const Decoder& decoder) {
   const auto element = static_cast<int64_t>(c10::elementSize(decoder.compute_dtype()));
   return decoder.num_parameters() * ((decoder.lora_state() != nullptr ? element : kFloatBytes) + element);
+}
+
+/// What the process takes beside what is planned and `loaded` already: libraries, tokenizer and data as they
+/// lie in memory now, and what comes while it runs.
+int64_t program_bytes(const Decoder& decoder, int64_t loaded) {
+  const int64_t planned = decoder.device().is_meta() ? 0 : loaded;
+  return std::max<int64_t>(0, resident_memory_bytes() - planned) + kGrowthBytes;
 }
 
 int64_t cache_bytes(const Decoder& decoder, int64_t pages) {
@@ -108,18 +123,21 @@ std::string MemoryPlan::describe() const {
 }
 
 MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step) {
-  const int64_t rows = std::min(step.rows, std::max(step.tokens_per_microbatch, step.longest_sequence));
+  const int64_t rows = step.microbatch_rows > 0
+                           ? step.microbatch_rows
+                           : std::min(step.rows, std::max(step.tokens_per_microbatch, step.longest_sequence));
   const int64_t trained = decoder.num_trained();
   const bool is_adapted = decoder.lora_state() != nullptr;
   const int64_t weights = weight_bytes(decoder);
+  const int64_t adapters = is_adapted ? trained * 2 * kFloatBytes : 0;
+  const int64_t reference = step.has_reference && !is_adapted ? weights : 0;
+  const int64_t moments = 2 * trained * kFloatBytes;
   MemoryPlan plan;
-  plan.always = {{"weights", weights},
-                 {"adapters", is_adapted ? trained * 2 * kFloatBytes : 0},
-                 {"reference", step.has_reference && !is_adapted ? weights : 0},
-                 {"gradients", trained * kFloatBytes},
-                 {"optimizer", 2 * trained * kFloatBytes},
-                 {"rewards", step.reward_bytes},
-                 {"program", kProgramBytes}};
+  plan.always = {{"weights", weights},     {"adapters", adapters},
+                 {"reference", reference}, {"gradients", trained * kFloatBytes},
+                 {"optimizer", moments},   {"rewards", step.reward_bytes}};
+  plan.always.emplace_back(
+      "program", program_bytes(decoder, weights + adapters + reference + moments + step.reward_bytes));
   const int64_t logits = logits_bytes(decoder, step.rows);
   if (step.cache_pages > 0)
     plan.sampling = {{"KV cache", cache_bytes(decoder, step.cache_pages)}, {"logits", logits}};
@@ -128,6 +146,7 @@ MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step) {
   plan.updating = {
       {"activations", at_once * activation_bytes(decoder, step, rows)},
       {"logits", at_once * logits},
+      {"a weight's gradient", at_once * weight_backward_bytes(decoder)},
       {"gradients apart",
        decoder.is_small() && step.is_side_by_side ? (at_once > 1 ? count : 1) * trained * kFloatBytes : 0}};
   return plan;
@@ -135,7 +154,8 @@ MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step) {
 
 MemoryPlan plan_sampling_memory(const Decoder& decoder, int64_t cache_pages, int64_t num_sequences) {
   MemoryPlan plan;
-  plan.always = {{"weights", weight_bytes(decoder)}, {"program", kProgramBytes}};
+  const int64_t weights = weight_bytes(decoder);
+  plan.always = {{"weights", weights}, {"program", program_bytes(decoder, weights)}};
   plan.sampling = {{"KV cache", cache_bytes(decoder, cache_pages)},
                    {"logits", logits_bytes(decoder, num_sequences)}};
   return plan;

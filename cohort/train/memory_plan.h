@@ -29,15 +29,17 @@ struct StepShape {
   int64_t longest_sequence = 0;  ///< prompt and completion, in tokens
   int64_t rows = 0;              ///< of the whole step
   int64_t tokens_per_microbatch = 0;
-  int64_t cache_pages = 0;  ///< of the sampler; 0 without one
+  int64_t microbatch_rows = 0;  ///< of the largest one, where lengths are known beforehand; else 0
+  int64_t cache_pages = 0;      ///< of the sampler; 0 without one
   bool recompute = false;
   bool has_reference = false;   ///< a second, frozen copy of the model
   int64_t reward_bytes = 0;     ///< of the rewards that are models
   bool is_side_by_side = true;  ///< micro-batches go through for_each_microbatch
 };
 
-/// The most that training `decoder` with AdamW takes at once. The step's rows bound it, so it is an upper
-/// bound that is reached when all completions take their full length.
+/// The most that training `decoder` with AdamW takes at once, within a tenth; models and moments are loaded,
+/// so that the rest of what is resident is the program. The step's rows bound it: it is reached when all
+/// completions take their full length.
 MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step);
 
 /// The most that sampling alone takes at once, with `num_sequences` completions alive.

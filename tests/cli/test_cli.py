@@ -1218,7 +1218,7 @@ class BenchTest(CliTest):
 
 
 class MemoryTest(CliTest):
-    """What a run says before its first step is what it takes at most, and not far from it."""
+    """What a run says before its first step is what it takes, within a tenth."""
 
     SHAPE = {"hidden_size": 384, "intermediate_size": 1024, "num_hidden_layers": 8, "head_dim": 64}
 
@@ -1236,8 +1236,8 @@ class MemoryTest(CliTest):
             for recompute in ("false", "true"):
                 with self.subTest(dtype=dtype, recompute=recompute):
                     planned, taken = self.memory(recipe, model, dtype, recompute)
-                    self.assertLess(taken, planned)
-                    self.assertGreater(taken, 0.6 * planned)
+                    self.assertLess(taken, 1.1 * planned)
+                    self.assertGreater(taken, 0.9 * planned)
 
     def test_the_plan_counts_reward_models(self):
         config = self.folder / "wide.json"
@@ -1254,8 +1254,8 @@ class MemoryTest(CliTest):
             f'[[reward]]\nname = "model"\npath = "{judge}/final"\n[train]\nmax_steps = 1\n'
         )
         planned, taken = self.memory(recipe, model, "float32", "false", "judged-")
-        self.assertLess(taken, planned)
-        self.assertGreater(taken, 0.6 * planned)
+        self.assertLess(taken, 1.1 * planned)
+        self.assertGreater(taken, 0.9 * planned)
 
     def memory(self, recipe, model, dtype, recompute, name=""):
         run_dir = self.folder / f"memory-{name}{dtype}-{recompute}"

@@ -46,7 +46,8 @@ TEST(MemoryPlan, CountsWhatIsHeldPerRow) {
             40 * 4 * (2 * (2 * 48 + 2 * (96 + 2 * 48) + 96 + 2 * 80) + 2 * 48 + 3 * 96 + 6 * 48));
   EXPECT_EQ(part(plan, "activations"), 40 * 4 * (2 * kept + gradients));
   EXPECT_EQ(part(plan, "KV cache"), 7 * 16 * 2 * 2 * 24 * 4);
-  EXPECT_EQ(part(plan, "logits"), 100 * 300 * (4 + 2 * 4));
+  EXPECT_EQ(part(plan, "logits"), 100 * 300 * 2 * 4);
+  EXPECT_EQ(part(plan, "a weight's gradient"), 300 * 48 * 2 * 4);
 
   StepShape step = kStep;
   step.recompute = true;
