@@ -1,12 +1,13 @@
 """What the benchmarks of rewards share: the model that `make demo` warm-started, its problems and its recipe."""
 
 import json
+import os
 import pathlib
 import shutil
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PROGRAM = ROOT / "build/cohort"
+PROGRAM = pathlib.Path(os.environ.get("COHORT", ROOT / "build/cohort")).resolve()
 RECIPES = ROOT / "recipes/demo"
 DEMO = ROOT / "runs/demo-1"
 WARM, TRAIN, TEST = DEMO / "warm/final", DEMO / "train.jsonl", DEMO / "test.jsonl"
