@@ -1,6 +1,6 @@
 """Every preset of `cohort objectives` on the demo task: one warm start a seed, then so many steps of each.
 
-    make build && python3 bench/variants.py --seeds 1 2
+    make build && python3 bench/variants.py
     python3 bench/variants.py --presets grpo dapo --steps 10 --seeds 1
 
 Writes the table of docs/variants.md and the curves beside it (docs/variants-*.svg), with all presets only, and prints the
@@ -54,7 +54,7 @@ class Study:
     """How long and how large every run is."""
 
     steps: int = 30
-    completions: int = 256
+    completions: int = 1024
     threads: int = 0
     reuse: bool = False
 
@@ -78,6 +78,7 @@ def settings(preset, run_settings, task, study):
     size = 8 if is_whole_run else int(run_settings.get("rollout.num_generations", 8))
     prompts = max(study.completions // size // UPDATES, 1) * UPDATES
     flags = ["--prompts-per-step", prompts, "--num-generations", size, "--steps-per-generation", UPDATES]
+    flags += ["--lr-scheduler-type", "constant"]  # a few steps, which a falling rate would mostly waste
     flags += SETTINGS.get(preset, ())
     if preset == "grpo_process":
         judge = (
@@ -223,7 +224,8 @@ def main():
     )
     parser.add_argument("--presets", nargs="+", default=[])
     parser.add_argument("--steps", type=int, default=30)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--completions", type=int, default=1024, help="of a step")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--sft-steps", type=int, default=700, help="updates of the warm start")
     parser.add_argument(
         "--jobs", type=int, default=1, help="runs beside each other; seconds count with 1 only"
@@ -231,7 +233,7 @@ def main():
     parser.add_argument("--reuse", action="store_true", help="keep runs that are finished")
     asked = parser.parse_args()
     threads = max(os.cpu_count() // asked.jobs, 1) if asked.jobs > 1 else 0
-    study = Study(steps=asked.steps, threads=threads, reuse=asked.reuse)
+    study = Study(asked.steps, asked.completions, threads, asked.reuse)
     tasks = [DemoTask(ROOT / f"runs/variants/{seed}", seed, asked.sft_steps) for seed in asked.seeds]
     runs, refusals = study_all(asked.presets, tasks, study, asked.jobs)
     text = table(runs, refusals)
