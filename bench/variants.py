@@ -37,12 +37,9 @@ TITLES = {
     "entropy": "Entropy of the next token in nats, by step; grey: grpo",
     "length": "Mean tokens of a completion, by step; grey: grpo",
 }
-# What a method is without on the demo as it is; sizes that a paper gives are those of its own task.
-LONGEST = ("--objective.max-completion-length", 64)
+# What a method is without on the demo as it is.
 TWO_REWARDS = ("--reward.1.name", "format", "--reward.1.type", "format")
 SETTINGS = {
-    "drpo": LONGEST,
-    "luffy": LONGEST,
     "hybrid_dpo": ("--dpo-margin", 0.5),
     "mo_grpo": TWO_REWARDS,
     "gdpo": TWO_REWARDS,
