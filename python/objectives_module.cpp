@@ -17,6 +17,7 @@
 #include "cohort/objectives/objective_advice.h"
 #include "cohort/objectives/presets.h"
 #include "python/packing.h"
+#include "python/pieces.h"
 #include "python/settings.h"
 
 namespace py = pybind11;
@@ -246,6 +247,20 @@ at::Tensor advantages(const at::Tensor& rewards, int64_t group_size, const Maybe
   return output.is_per_token ? packing.value().unpack(output.values) : output.values;
 }
 
+std::pair<at::Tensor, std::vector<int64_t>> pack(const at::Tensor& padded, const at::Tensor& mask) {
+  check_dims(mask, 2, "[N, T]", "mask");
+  check_sizes(padded, mask.sizes(), "padded");
+  const Packing packing(mask);
+  return {packing.pack(padded), packing.lengths()};
+}
+
+at::Tensor unpack(const at::Tensor& packed, const at::Tensor& mask) {
+  check_dims(mask, 2, "[N, T]", "mask");
+  const Packing packing(mask);
+  check_sizes(packed, {packing.num_tokens()}, "packed");
+  return packing.unpack(packed);
+}
+
 std::vector<std::string> advice(const std::string& preset, const py::dict& config) {
   return check_objective(read_settings(preset, config));
 }
@@ -267,10 +282,21 @@ PYBIND11_MODULE(_objectives, module) {
       if (error) std::rethrow_exception(error);
     } catch (const cohort::UserError& user_error) {
       PyErr_SetString(PyExc_ValueError, user_error.what());
+    } catch (const cohort::InternalError& wrong_shape) {  // the pieces' own checks
+      PyErr_SetString(PyExc_ValueError, wrong_shape.what());
     }
   });
   module.def("loss", &cohort::python::loss);
   module.def("advantages", &cohort::python::advantages);
+  module.def(
+      "pack", &cohort::python::pack, py::arg("padded"), py::arg("mask"),
+      "The numbers of `padded` [N, T] where `mask` [N, T] is 1, row behind row, [M], and how many each row "
+      "has, [N]; gradient flows.");
+  module.def(
+      "unpack", &cohort::python::unpack, py::arg("packed"), py::arg("mask"),
+      "The inverse of pack: `packed` [M] at the ones of `mask` [N, T] and 0 elsewhere; gradient flows.");
+  cohort::python::add_loss_pieces(module);
+  cohort::python::add_advantage_pieces(module);
   module.def("advice", &cohort::python::advice);
   module.def("presets", &cohort::python::preset_table);
   module.def("settings", &cohort::python::describe_settings);
