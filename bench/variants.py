@@ -156,13 +156,14 @@ def table(runs, refusals):
             lines.append(f"| {name} | refused: {refusals[name]} |" + " |" * len(columns))
             continue
         ratio = means[name]["seconds"] / means["grpo"]["seconds"] if "grpo" in means else math.nan
-        cells = [f"{means[name][column]:.{DIGITS[column]}f}" for column in columns]
+        cells = [f"{means[name][column]:{FORMATS[column]}}" for column in columns]
         lines.append(f"| {name} | {' | '.join(cells)} | {ratio:.2f} |")
     return "\n".join(lines) + "\n"
 
 
-DIGITS = collections.defaultdict(
-    lambda: 3, {"tokens": 1, "largest gradient": 2, "seconds": 2, "GiB": 2, "not finite": 0}
+FORMATS = collections.defaultdict(
+    lambda: ".3f",
+    {"tokens": ".1f", "largest gradient": ".2g", "seconds": ".2f", "GiB": ".2f", "not finite": ".0f"},
 )
 
 
