@@ -38,8 +38,11 @@ TITLES = {
     "length": "Mean tokens of a completion, by step; grey: grpo",
 }
 # What a method is without on the demo as it is.
+CRITIC_RATE = ("--critic.lr", 1e-3)
 TWO_REWARDS = ("--reward.1.name", "format", "--reward.1.type", "format")
 SETTINGS = {
+    "ppo": CRITIC_RATE,
+    "vapo": CRITIC_RATE,
     "hybrid_dpo": ("--dpo-margin", 0.5),
     "mo_grpo": TWO_REWARDS,
     "gdpo": TWO_REWARDS,
