@@ -38,6 +38,7 @@ struct Completion {
   std::vector<std::vector<int32_t>> kept_ids;
   FinishReason finish_reason = FinishReason::kLength;
   int64_t policy_version = 0;  ///< number of updates behind the weights that sampled it
+  int64_t sample = 0;          ///< its place among all that were drawn of its prompt: where its draws lie
   std::string text;            ///< decoded without special tokens, cut before a stop string
 };
 

@@ -32,23 +32,25 @@ std::vector<RowRange> row_ranges(const std::vector<int64_t>& pages) {
 }  // namespace
 
 Rollout::Rollout(const Decoder& decoder, const Tokenizer* tokenizer, KvCache& cache,
-                 const std::vector<Prompt>& prompts, int64_t num_generations, const SamplingParams& params,
-                 RolloutAddress address, int64_t policy_version, int64_t num_pages,
-                 const OnCompletion& on_completion)
+                 const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
+                 const SamplingParams& params, RolloutAddress address, int64_t policy_version,
+                 int64_t num_pages, const OnCompletion& on_completion)
     : decoder_(decoder),
       tokenizer_(tokenizer),
       cache_(cache),
       prompts_(prompts),
-      num_generations_(num_generations),
       params_(params),
-      address_(address),
+      address_(std::move(address)),
       on_completion_(on_completion),
       scheduler_({.num_pages = num_pages, .max_positions = decoder.config().context_length},
-                 prompt_lengths(prompts), num_generations, params.max_completion_length),
-      growing_(prompts.size() * num_generations) {
-  for (size_t i = 0; i < growing_.size(); ++i) {
-    const auto prompt_length = static_cast<int64_t>(prompts[i / num_generations].token_ids.size());
+                 prompt_lengths(prompts), group_sizes, params.max_completion_length),
+      growing_(scheduler_.numbers().size()) {
+  COHORT_CHECK(address_.prompts.empty() || address_.prompts.size() == prompts.size());
+  const SequenceNumbers& numbers = scheduler_.numbers();
+  for (int64_t i = 0; i < numbers.size(); ++i) {
+    const auto prompt_length = static_cast<int64_t>(prompts[numbers.prompt_of(i)].token_ids.size());
     growing_[i].completion.policy_version = policy_version;
+    growing_[i].completion.sample = static_cast<int64_t>(address_.first_sample) + numbers.sample_of(i);
     growing_[i].max_length =
         std::min(params.max_completion_length, decoder.config().context_length - prompt_length);
     if (!params.stop_strings.empty()) growing_[i].detokenizer.emplace(*tokenizer);
@@ -90,9 +92,9 @@ std::vector<RolloutGroup> Rollout::run(SamplerStats& stats) {
   std::vector<RolloutGroup> groups;
   for (size_t p = 0; p < prompts_.size(); ++p) {
     groups.push_back({prompts_[p], {}});
-    for (int64_t g = 0; g < num_generations_; ++g) {
-      groups.back().completions.push_back(std::move(growing_[p * num_generations_ + g].completion));
-    }
+    const auto prompt = static_cast<int64_t>(p);
+    for (int64_t i = scheduler_.numbers().first(prompt); i < scheduler_.numbers().end(prompt); ++i)
+      groups.back().completions.push_back(std::move(growing_[i].completion));
   }
   return groups;
 }
@@ -102,8 +104,8 @@ const std::vector<int32_t>& Rollout::tokens_of(const ScheduledRows& rows, int64_
     offset = rows.first_position;
     return prompts_[rows.index].token_ids;
   }
-  offset =
-      rows.first_position - static_cast<int64_t>(prompts_[rows.index / num_generations_].token_ids.size());
+  const Prompt& prompt = prompts_[scheduler_.numbers().prompt_of(rows.index)];
+  offset = rows.first_position - static_cast<int64_t>(prompt.token_ids.size());
   return growing_[rows.index].completion.token_ids;
 }
 
@@ -112,8 +114,8 @@ std::vector<int64_t> Rollout::sequences_to_draw(const ScheduledRows& rows) const
   if (!rows.is_prompt) return {rows.index};
   // The first token of every completion; a prompt that was evicted and prefilled again has some already.
   std::vector<int64_t> sequences;
-  for (int64_t g = 0; g < num_generations_; ++g) {
-    const int64_t index = rows.index * num_generations_ + g;
+  const SequenceNumbers& numbers = scheduler_.numbers();
+  for (int64_t index = numbers.first(rows.index); index < numbers.end(rows.index); ++index) {
     if (growing_[index].completion.token_ids.empty()) sequences.push_back(index);
   }
   return sequences;
@@ -185,9 +187,12 @@ void Rollout::draw_tokens(const at::Tensor& hidden, std::span<Draw> draws) const
   at::parallel_for(0, std::ssize(draws), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       for (const int64_t sequence : draws[i].sequences) {
-        const uint64_t prompt = address_.first_prompt + sequence / num_generations_;
-        const uint64_t position = growing_[sequence].completion.token_ids.size();
-        const uint64_t sample = sequence % num_generations_;
+        const auto place = static_cast<uint64_t>(scheduler_.numbers().prompt_of(sequence));
+        const uint64_t prompt =
+            address_.prompts.empty() ? address_.first_prompt + place : address_.prompts[place];
+        const Completion& completion = growing_[sequence].completion;
+        const auto sample = static_cast<uint64_t>(completion.sample);
+        const uint64_t position = completion.token_ids.size();
         const double uniform = random_unit(address_.seed, {address_.step, prompt, sample, position});
         draws[i].tokens.push_back(sample_token(data + i * vocabulary, vocabulary, params_, uniform));
       }
@@ -241,7 +246,8 @@ void Rollout::finish(int64_t sequence) {
     completion.text = tokenizer_->decode(completion.token_ids);
   }
   scheduler_.finish(sequence);
-  if (on_completion_) on_completion_(sequence / num_generations_, sequence % num_generations_, completion);
+  const SequenceNumbers& numbers = scheduler_.numbers();
+  if (on_completion_) on_completion_(numbers.prompt_of(sequence), numbers.sample_of(sequence), completion);
 }
 
 }  // namespace cohort

@@ -14,8 +14,8 @@ namespace cohort {
 class Rollout {
  public:
   Rollout(const Decoder& decoder, const Tokenizer* tokenizer, KvCache& cache,
-          const std::vector<Prompt>& prompts, int64_t num_generations, const SamplingParams& params,
-          RolloutAddress address, int64_t policy_version, int64_t num_pages,
+          const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
+          const SamplingParams& params, RolloutAddress address, int64_t policy_version, int64_t num_pages,
           const OnCompletion& on_completion);
 
   /// Runs all passes.
@@ -57,7 +57,6 @@ class Rollout {
   const Tokenizer* tokenizer_;
   KvCache& cache_;
   const std::vector<Prompt>& prompts_;
-  int64_t num_generations_;
   const SamplingParams& params_;
   RolloutAddress address_;
   const OnCompletion& on_completion_;

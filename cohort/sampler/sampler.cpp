@@ -55,12 +55,13 @@ void check_cache_tokens(int64_t cache_tokens, const std::vector<Prompt>& prompts
 }
 
 int64_t default_cache_pages(const DecoderConfig& config, at::ScalarType compute,
-                            const std::vector<int64_t>& prompt_lengths, int64_t num_generations,
-                            int64_t max_completion_length) {
+                            const std::vector<int64_t>& prompt_lengths,
+                            const std::vector<int64_t>& group_sizes, int64_t max_completion_length) {
   int64_t needed = 1, at_least = 1;
-  for (const int64_t length : prompt_lengths) {
+  for (size_t p = 0; p < prompt_lengths.size(); ++p) {
+    const int64_t length = prompt_lengths[p];
     const int64_t longest = std::min(max_completion_length, config.context_length - length);
-    needed += pages_for_group(length, num_generations, longest);
+    needed += pages_for_group(length, group_sizes[p], longest);
     at_least = std::max(at_least, pages_for_group(length, 1, longest));
   }
   const int64_t page_bytes = kPageRows * KvCache::bytes_per_row(config, compute);
@@ -70,26 +71,33 @@ int64_t default_cache_pages(const DecoderConfig& config, at::ScalarType compute,
 Sampler::Sampler(const Decoder& decoder, const Tokenizer* tokenizer, int64_t cache_tokens)
     : decoder_(decoder), tokenizer_(tokenizer), cache_tokens_(cache_tokens) {}
 
-int64_t Sampler::page_budget(const std::vector<Prompt>& prompts, int64_t num_generations,
+int64_t Sampler::page_budget(const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
                              int64_t max_length) const {
   if (cache_tokens_ > 0) return cache_tokens_ / kPageRows;
   std::vector<int64_t> lengths;
   for (const Prompt& prompt : prompts) lengths.push_back(static_cast<int64_t>(prompt.token_ids.size()));
-  return default_cache_pages(decoder_.config(), decoder_.compute_dtype(), lengths, num_generations,
-                             max_length);
+  return default_cache_pages(decoder_.config(), decoder_.compute_dtype(), lengths, group_sizes, max_length);
 }
 
 std::vector<RolloutGroup> Sampler::rollout(const std::vector<Prompt>& prompts, int64_t num_generations,
                                            const SamplingParams& params, RolloutAddress address,
                                            int64_t policy_version, const OnCompletion& on_completion) {
+  return rollout(prompts, std::vector<int64_t>(prompts.size(), num_generations), params, std::move(address),
+                 policy_version, on_completion);
+}
+
+std::vector<RolloutGroup> Sampler::rollout(const std::vector<Prompt>& prompts,
+                                           const std::vector<int64_t>& group_sizes,
+                                           const SamplingParams& params, RolloutAddress address,
+                                           int64_t policy_version, const OnCompletion& on_completion) {
   check_stop_strings(params.stop_strings, tokenizer_);
   check_prompts(prompts, decoder_.config());
-  const int64_t pages = page_budget(prompts, num_generations, params.max_completion_length);
+  const int64_t pages = page_budget(prompts, group_sizes, params.max_completion_length);
   // Only for this rollout: an update takes the same memory for its activations.
   KvCache cache(decoder_.config(), pages * kPageRows, decoder_.compute_dtype(), decoder_.device());
   stats_ = {};
-  Rollout rollout(decoder_, tokenizer_, cache, prompts, num_generations, params, address, policy_version,
-                  pages, on_completion);
+  Rollout rollout(decoder_, tokenizer_, cache, prompts, group_sizes, params, std::move(address),
+                  policy_version, pages, on_completion);
   return rollout.run(stats_);
 }
 

@@ -17,7 +17,9 @@ namespace cohort {
 struct RolloutAddress {
   uint64_t seed = 0;
   uint64_t step = 0;
-  uint64_t first_prompt = 0;  ///< p of the first prompt
+  uint64_t first_prompt = 0;        ///< p of the first prompt
+  uint64_t first_sample = 0;        ///< g of the first completion of each prompt
+  std::vector<uint64_t> prompts{};  ///< p of each prompt, where they do not count on from first_prompt
 };
 
 /// What the last rollout took.
@@ -46,10 +48,10 @@ void check_cache_tokens(int64_t cache_tokens, const std::vector<Prompt>& prompts
                         int64_t max_completion_length);
 
 /// The page budget that a sampler chooses for prompts of these lengths: what the rollout needs, up to a
-/// quarter of the machine's memory, and at least what one completion needs.
+/// quarter of the machine's memory, and at least what one completion needs. A group size for each prompt.
 int64_t default_cache_pages(const DecoderConfig& config, at::ScalarType compute,
-                            const std::vector<int64_t>& prompt_lengths, int64_t num_generations,
-                            int64_t max_completion_length);
+                            const std::vector<int64_t>& prompt_lengths,
+                            const std::vector<int64_t>& group_sizes, int64_t max_completion_length);
 
 class Sampler {
  public:
@@ -65,10 +67,17 @@ class Sampler {
                                     const SamplingParams& params, RolloutAddress address,
                                     int64_t policy_version = 0, const OnCompletion& on_completion = {});
 
+  /// The same with `group_sizes[p]` completions of prompt p.
+  std::vector<RolloutGroup> rollout(const std::vector<Prompt>& prompts,
+                                    const std::vector<int64_t>& group_sizes, const SamplingParams& params,
+                                    RolloutAddress address, int64_t policy_version = 0,
+                                    const OnCompletion& on_completion = {});
+
   const SamplerStats& stats() const { return stats_; }
 
  private:
-  int64_t page_budget(const std::vector<Prompt>& prompts, int64_t num_generations, int64_t max_length) const;
+  int64_t page_budget(const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
+                      int64_t max_length) const;
 
   const Decoder& decoder_;
   const Tokenizer* tokenizer_;

@@ -6,9 +6,10 @@
 
 namespace cohort {
 
-Scheduler::Scheduler(SchedulerLimits limits, std::vector<int64_t> prompt_lengths, int64_t num_generations,
-                     int64_t max_completion_length)
-    : limits_(limits), num_generations_(num_generations), blocks_(limits.num_pages) {
+Scheduler::Scheduler(SchedulerLimits limits, const std::vector<int64_t>& prompt_lengths,
+                     const std::vector<int64_t>& group_sizes, int64_t max_completion_length)
+    : limits_(limits), numbers_(group_sizes), blocks_(limits.num_pages) {
+  COHORT_CHECK(prompt_lengths.size() == group_sizes.size());
   for (size_t p = 0; p < prompt_lengths.size(); ++p) {
     const int64_t longest = std::min(max_completion_length, limits.max_positions - prompt_lengths[p]);
     const int64_t needed = pages_for_group(prompt_lengths[p], 1, longest);
@@ -19,13 +20,13 @@ Scheduler::Scheduler(SchedulerLimits limits, std::vector<int64_t> prompt_lengths
     }
     PromptState prompt;
     prompt.length = prompt_lengths[p];
-    prompt.num_unfinished = num_generations;
+    prompt.num_unfinished = group_sizes[p];
     prompts_.push_back(std::move(prompt));
-    for (int64_t g = 0; g < num_generations; ++g) {
+    for (int64_t g = 0; g < group_sizes[p]; ++g) {
       sequences_.emplace_back();
       sequences_.back().prompt = static_cast<int64_t>(p);
     }
-    if (num_generations > 0) waiting_.push_back(static_cast<int64_t>(p));
+    if (group_sizes[p] > 0) waiting_.push_back(static_cast<int64_t>(p));
   }
 }
 
@@ -162,8 +163,7 @@ void Scheduler::advance(const Schedule& schedule) {
     prompt.num_cached += rows.count;
     if (!is_cached(prompt)) continue;
     std::erase(prefilling_, rows.index);
-    for (int64_t g = 0; g < num_generations_; ++g) {
-      const int64_t index = rows.index * num_generations_ + g;
+    for (int64_t index = numbers_.first(rows.index); index < numbers_.end(rows.index); ++index) {
       if (!sequences_[index].is_finished) ready_.push_back(index);
     }
   }

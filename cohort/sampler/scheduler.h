@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cohort/sampler/block_manager.h"
+#include "cohort/sampler/sequence_numbers.h"
 
 namespace cohort {
 
@@ -48,11 +49,14 @@ struct Schedule {
 
 class Scheduler {
  public:
-  /// `prompt_lengths[p]` tokens; sequence p * num_generations + g is completion g of prompt p. The largest
-  /// prompt with one completion of `max_completion_length`, as far as `max_positions` goes, must fit into the
-  /// pages (ConfigError otherwise).
-  Scheduler(SchedulerLimits limits, std::vector<int64_t> prompt_lengths, int64_t num_generations,
-            int64_t max_completion_length);
+  /// Prompts of `prompt_lengths[p]` tokens with `group_sizes[p]` completions each. The largest prompt with
+  /// one completion of `max_completion_length`, as far as `max_positions` goes, must fit into the pages
+  /// (ConfigError otherwise).
+  Scheduler(SchedulerLimits limits, const std::vector<int64_t>& prompt_lengths,
+            const std::vector<int64_t>& group_sizes, int64_t max_completion_length);
+
+  /// How the sequences are numbered.
+  const SequenceNumbers& numbers() const { return numbers_; }
 
   /// Decides the next pass; empty when all sequences are finished.
   Schedule next();
@@ -103,7 +107,7 @@ class Scheduler {
   void release(std::vector<int64_t>& pages);
 
   SchedulerLimits limits_;
-  int64_t num_generations_;
+  SequenceNumbers numbers_;
   BlockManager blocks_;
   std::vector<PromptState> prompts_;
   std::vector<SequenceState> sequences_;

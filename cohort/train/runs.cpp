@@ -110,7 +110,7 @@ struct LargestStep {
     cache_pages = config.rollout.cache_tokens > 0
                       ? config.rollout.cache_tokens / kPageRows
                       : default_cache_pages(policy.config(), policy.compute_dtype(), step_lengths,
-                                            num_generations, completion_length);
+                                            std::vector<int64_t>(count, num_generations), completion_length);
   }
 
   int64_t longest_sequence = 0;

@@ -19,7 +19,7 @@ using Token = std::tuple<int64_t, int64_t, int64_t>;  // prompt, sequence or -1,
 
 struct Workload {
   std::vector<int64_t> prompt_lengths;
-  int64_t num_generations;
+  std::vector<int64_t> group_sizes;
   int64_t max_completion_length;
   std::vector<int64_t> completion_lengths;  // of each sequence
 };
@@ -27,11 +27,11 @@ struct Workload {
 Workload random_workload(uint64_t seed) {
   CounterRng random(seed);
   Workload work;
-  work.num_generations = 1 + random.below(6);
   work.max_completion_length = 1 + random.below(70);
   for (uint64_t p = 0, count = 1 + random.below(7); p < count; ++p) {
     work.prompt_lengths.push_back(1 + random.below(random.below(2) == 0 ? 20 : 90));
-    for (int64_t g = 0; g < work.num_generations; ++g) {
+    work.group_sizes.push_back(1 + random.below(6));
+    for (int64_t g = 0; g < work.group_sizes.back(); ++g) {
       work.completion_lengths.push_back(1 + random.below(work.max_completion_length));
     }
   }
@@ -52,7 +52,7 @@ class Simulation {
   Simulation(const Workload& work, SchedulerLimits limits)
       : work_(work),
         limits_(limits),
-        scheduler_(limits, work.prompt_lengths, work.num_generations, work.max_completion_length),
+        scheduler_(limits, work.prompt_lengths, work.group_sizes, work.max_completion_length),
         num_tokens_(work.completion_lengths.size()),
         prompt_ends_(work.prompt_lengths.size()),
         ends_(num_tokens_.size()) {}
@@ -81,7 +81,7 @@ class Simulation {
   int64_t most_running() const { return most_running_; }
 
  private:
-  int64_t prompt_of(int64_t sequence) const { return sequence / work_.num_generations; }
+  int64_t prompt_of(int64_t sequence) const { return scheduler_.numbers().prompt_of(sequence); }
   int64_t prompt_length(int64_t sequence) const { return work_.prompt_lengths[prompt_of(sequence)]; }
 
   /// Pages of their own belong to one holder; the first pages of a running sequence are its prompt's.
@@ -172,8 +172,8 @@ class Simulation {
 
   void draw(const ScheduledRows& rows) {
     if (!rows.is_prompt) return add_token(rows.index);
-    for (int64_t g = 0; g < work_.num_generations; ++g) {
-      const int64_t index = rows.index * work_.num_generations + g;
+    for (int64_t g = 0; g < work_.group_sizes[rows.index]; ++g) {
+      const int64_t index = scheduler_.numbers().first(rows.index) + g;
       if (num_tokens_[index] == 0) add_token(index);
     }
   }
@@ -244,7 +244,7 @@ TEST(Scheduler, RespectsItsLimits) {
 }
 
 TEST(Scheduler, RunsGroupsSideBySide) {
-  const Workload work{{20, 33, 5}, 8, 10, std::vector<int64_t>(24, 10)};
+  const Workload work{{20, 33, 5}, {8, 10, 6}, 10, std::vector<int64_t>(24, 10)};
   Simulation simulation(work, {.num_pages = 200});
   simulation.run();
   EXPECT_EQ(simulation.most_running(), 24);
@@ -256,9 +256,9 @@ TEST(Scheduler, RunsGroupsSideBySide) {
 TEST(Scheduler, NamesTheLeastBudget) {
   // 33 tokens take three pages, and a completion one page of its own for position 32 and 17 tokens: two
   // pages.
-  EXPECT_NO_THROW(Scheduler({.num_pages = 5}, {33, 4}, 2, 17));
+  EXPECT_NO_THROW(Scheduler({.num_pages = 5}, {33, 4}, {2, 2}, 17));
   try {
-    Scheduler({.num_pages = 4}, {4, 33}, 2, 17);
+    Scheduler({.num_pages = 4}, {4, 33}, {2, 2}, 17);
     FAIL() << "nothing was thrown";
   } catch (const ConfigError& error) {
     EXPECT_STREQ(error.what(),
@@ -266,7 +266,22 @@ TEST(Scheduler, NamesTheLeastBudget) {
                  "give at least 80");
   }
   // The context ends a completion earlier: 15 tokens then fit beside position 32.
-  EXPECT_NO_THROW(Scheduler({.num_pages = 4, .max_positions = 48}, {4, 33}, 2, 17));
+  EXPECT_NO_THROW(Scheduler({.num_pages = 4, .max_positions = 48}, {4, 33}, {2, 2}, 17));
+}
+
+TEST(SequenceNumbers, CountThroughAllPrompts) {
+  const SequenceNumbers numbers({2, 0, 3});
+  EXPECT_EQ(numbers.size(), 5);
+  std::vector<int64_t> prompts, samples;
+  for (int64_t i = 0; i < 5; ++i) {
+    prompts.push_back(numbers.prompt_of(i));
+    samples.push_back(numbers.sample_of(i));
+  }
+  EXPECT_EQ(prompts, (std::vector<int64_t>{0, 0, 2, 2, 2}));
+  EXPECT_EQ(samples, (std::vector<int64_t>{0, 1, 0, 1, 2}));
+  EXPECT_EQ(numbers.first(2), 2);
+  EXPECT_EQ(numbers.end(1), 2);
+  EXPECT_EQ(SequenceNumbers({}).size(), 0);
 }
 
 TEST(BlockManager, CountsHolders) {

@@ -222,6 +222,22 @@ TEST_P(ExactnessTest, TokensDoNotDependOnTheSchedule) {
     first.completions.resize(num_generations);
     expect_same_rollout(rollout({prompts_[p]}, num_generations, 0, p), {first});
   }
+  // Groups of different sizes.
+  std::vector<RolloutGroup> cut = groups;
+  std::vector<int64_t> sizes;
+  for (size_t p = 0; p < cut.size(); ++p) {
+    sizes.push_back(static_cast<int64_t>(p % 4) + 1);
+    cut[p].completions.resize(sizes.back());
+  }
+  expect_same_rollout(
+      Sampler(*decoder_, nullptr, 0).rollout(prompts_, sizes, params_, {.seed = 7, .step = 2}), cut);
+  // A second round of some prompts.
+  RolloutGroup third = groups[3], last = groups[5];
+  third.completions.erase(third.completions.begin(), third.completions.begin() + 2);
+  last.completions.erase(last.completions.begin(), last.completions.begin() + 2);
+  const RolloutAddress address{.seed = 7, .step = 2, .first_sample = 2, .prompts = {5, 3}};
+  expect_same_rollout(Sampler(*decoder_, nullptr, 0).rollout({prompts_[5], prompts_[3]}, 2, params_, address),
+                      {last, third});
 }
 
 TEST_P(ExactnessTest, EvictingPromptsChangesNothing) {
