@@ -56,7 +56,6 @@ void check_trainable(const TrainConfig& config) {
   const LossConfig& c = settings.loss;
   refuse(a.baseline == "critic" || a.credit == "gae" || c.value_coef != 0.0,
          "objective.baseline = \"critic\", credit = \"gae\" and value_coef need a critic");
-  refuse(a.baseline == "greedy", "objective.baseline = \"greedy\" needs a greedy completion of each prompt");
   refuse(a.baseline == "state_group" || a.credit == "turns" || a.credit == "segments" ||
              c.importance_sampling_level == "turn",
          "objective.credit and importance_sampling_level by turns or segments need their ends");
@@ -67,6 +66,7 @@ void check_trainable(const TrainConfig& config) {
   refuse(a.credit == "steps" && !suits_steps(a),
          "objective.credit = \"steps\" with other settings of advantages than scale_rewards group, batch or "
          "none");
+  check_rollout(config.rollout, a, config.train.num_train_epochs.has_value());
   for (const std::string& doubt : check_objective(settings)) log_warn("objective: ", doubt);
 }
 
@@ -127,23 +127,6 @@ void DataConfig::describe(FieldVisitor& f) {
   describe_rows(f, *this,
                 "Share of the prompts, chosen by hash, that is held out and evaluated every "
                 "`train.eval_steps`; adding rows moves none.");
-}
-
-void RolloutConfig::describe(FieldVisitor& f) {
-  f("prompts_per_step", prompts_per_step, "Prompts drawn for each step.", at_least(1));
-  f("num_generations", num_generations, "Completions of each prompt: the group's size.", at_least(2));
-  f("max_completion_length", max_completion_length, "Longest completion, in tokens.", at_least(1));
-  f("temperature", temperature, "Divides the logits, in sampling and in every log-probability.", above(0.0));
-  f("top_k", top_k, "Sample from the k likeliest tokens only; 0 is off.", at_least(0));
-  f("top_p", top_p, "Sample from the smallest set of likeliest tokens with this probability; 1 is off.",
-    above_up_to(0.0, 1.0));
-  f("min_p", min_p,
-    "Sample from tokens with at least this share of the likeliest one's probability; 0 is off.",
-    between(0.0, 1.0));
-  f("stop_strings", stop_strings, "Texts that end a completion; the flag is given once for each.");
-  f("ignore_eos", ignore_eos, "Sample on past stop tokens, up to max_completion_length (for measurements).");
-  f("cache_tokens", cache_tokens, "Size of the paged KV cache, in tokens; 0 chooses one that fits the step.",
-    at_least(0));
 }
 
 void OptimizerConfig::describe(FieldVisitor& f) {

@@ -12,6 +12,7 @@
 #include "cohort/objectives/objective_config.h"
 #include "cohort/rewards/reward.h"
 #include "cohort/train/monitor_config.h"
+#include "cohort/train/rollout_config.h"
 
 namespace cohort {
 
@@ -44,21 +45,6 @@ struct DataConfig {
   bool filter_overlong_prompts = false;
   bool shuffle_dataset = true;
   std::vector<DataSourceConfig> source;
-
-  void describe(FieldVisitor& f);
-};
-
-struct RolloutConfig {
-  int64_t prompts_per_step = 8;
-  int64_t num_generations = 8;
-  int64_t max_completion_length = 512;
-  double temperature = 1.0;
-  int64_t top_k = 0;
-  double top_p = 1.0;
-  double min_p = 0.0;
-  std::vector<std::string> stop_strings;
-  bool ignore_eos = false;
-  int64_t cache_tokens = 0;
 
   void describe(FieldVisitor& f);
 };

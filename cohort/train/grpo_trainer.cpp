@@ -54,7 +54,7 @@ StepRecord GrpoTrainer::step(int64_t index) {
   StepTimer timer(record.timings);
 
   static_cast<ScoredRollout&>(step) = rollout_.draw(index, optimizer_.num_updates(), timer);
-  num_tokens_ += total_tokens(step.groups);
+  num_tokens_ += step.num_tokens;
   prepare(step);
   if (reference_ != nullptr) {
     const AdaptersOff base(*reference_);  // where the reference is the policy itself
@@ -77,7 +77,7 @@ StepRecord GrpoTrainer::step(int64_t index) {
   }
   timer.lap("timing_s/update_actor");
   prompts_.feedback(step.groups, step.rewards);
-  timer.finish(total_tokens(step.groups));
+  timer.finish(step.num_tokens);
   fill_record(index, step, record);
   return record;
 }
@@ -130,8 +130,9 @@ void GrpoTrainer::mask(GrpoStep& step) {
 }
 
 Advantages GrpoTrainer::advantages(const GrpoStep& step, const TotalRewards& totals) const {
-  return step_advantages({step.trained, step.rewards, step.weights, scorer_.gives_steps(), totals},
-                         objective_.advantages);
+  return step_advantages(
+      {step.trained, step.rewards, step.weights, scorer_.gives_steps(), totals, step.untrained},
+      objective_.advantages);
 }
 
 void GrpoTrainer::update(std::span<const TrainedGroup> mini_batch, GrpoStep& step) {
@@ -160,6 +161,7 @@ Metrics GrpoTrainer::scored_metrics(const GrpoStep& step) const {
   Metrics metrics = reward_metrics(step.rewards, step.totals, step.advantages, step.weights);
   append(metrics, length_metrics(step.groups));
   append(metrics, evidence_metrics(scored(step)));
+  append(metrics, step.metrics);
   return metrics;
 }
 
@@ -181,12 +183,13 @@ void GrpoTrainer::fill_record(int64_t index, const GrpoStep& step, StepRecord& r
   append(record.metrics, update);
   append(record.metrics, report.metrics);
   record.warnings = std::move(report.warnings);
-  record.stop_reason = failure_limits_.observe(step.rewards).value_or("");
+  record.stop_reason = failure_limits_.observe(drawn_rewards(step)).value_or("");
   if (report.stop) record.stop_reason += (record.stop_reason.empty() ? "" : "; ") + *report.stop;
   record.completions = completion_rows(index, step.groups, step.rewards, step.totals, step.advantages);
   for (size_t i = 0; i < step.masked.size(); ++i) {
     if (step.masked[i] != 0) record.completions[i]["masked"] = true;
   }
+  append_untrained_rows(index, step, record.completions);
   num_completions_ += std::ssize(record.completions);
   record.is_finite = step.loss.is_finite;
   record.nonfinite = nonfinite_rows(step.loss.nonfinite);
@@ -201,6 +204,7 @@ ScoredStep GrpoTrainer::scored(const GrpoStep& step) const {
 void GrpoTrainer::check_monitored_metrics() const {
   GrpoStep nothing;
   nothing.rewards.emplace_back(0, scorer_.names());
+  nothing.metrics = rollout_.empty_metrics();
   nothing.weights = scorer_.weights(1);
   nothing.loss.objective = empty_loss_metrics(objective_.loss);
   if (config_.train.router_aux_loss_coef != 0.0) nothing.loss.aux_loss = 0.0;
@@ -210,13 +214,15 @@ void GrpoTrainer::check_monitored_metrics() const {
 }
 
 Json GrpoTrainer::save() const {
-  return {{"prompts", prompts_.save()},
-          {"num_tokens", num_tokens_},
-          {"num_completions", num_completions_},
-          {"skipped_steps", skipped_steps_},
-          {"failures", failure_limits_.save()},
-          {"monitors", monitors_.save()},
-          {"reward_environments", scorer_.environments()}};
+  Json state{{"prompts", prompts_.save()},
+             {"num_tokens", num_tokens_},
+             {"num_completions", num_completions_},
+             {"skipped_steps", skipped_steps_},
+             {"failures", failure_limits_.save()},
+             {"monitors", monitors_.save()},
+             {"reward_environments", scorer_.environments()}};
+  if (config_.rollout.is_budgeted()) state["success_rates"] = rollout_.save();
+  return state;
 }
 
 void GrpoTrainer::load(const Json& state) {
@@ -226,6 +232,7 @@ void GrpoTrainer::load(const Json& state) {
   skipped_steps_ = state.at("skipped_steps").get<int64_t>();
   failure_limits_.load(state.at("failures"));
   monitors_.load(state.at("monitors"));
+  if (config_.rollout.is_budgeted()) rollout_.load(state.at("success_rates"));
 }
 
 int64_t GrpoTrainer::updates_per_step(const TrainConfig& config) {

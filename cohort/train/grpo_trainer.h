@@ -23,7 +23,7 @@ namespace cohort {
 
 /// Everything a step produced; what the metrics and the completions file are made from.
 struct GrpoStep : ScoredRollout {
-  TotalRewards totals;  ///< per completion
+  TotalRewards totals;           ///< per completion
   Advantages advantages;
   Metrics scored_metrics;             ///< those known before the update
   std::vector<uint8_t> masked;        ///< per completion; 1 where a monitor takes the loss off it

@@ -14,17 +14,18 @@ double percentile(std::vector<double> values, double quantile) {
   return values[std::clamp<size_t>(rank, 1, values.size()) - 1];
 }
 
-Metrics reward_timings(const std::vector<std::string>& names, const std::vector<RewardCall>& calls,
-                       RewardCall::Clock::time_point generation_end) {
+Metrics reward_timings(const std::vector<std::string>& names, const std::vector<RewardRound>& rounds) {
   using Seconds = std::chrono::duration<double>;
   double seconds_beside = 0.0, seconds_after = 0.0;
   std::vector<std::vector<double>> latencies(names.size());
-  for (const RewardCall& call : calls) {
-    const auto turn = std::clamp(generation_end, call.start, call.end);
-    const auto num_rows = static_cast<double>(call.num_rows);
-    seconds_beside += Seconds(turn - call.start).count() / num_rows;
-    seconds_after += Seconds(call.end - turn).count() / num_rows;
-    latencies.at(call.reward).push_back(Seconds(call.end - call.start).count());
+  for (const RewardRound& round : rounds) {
+    for (const RewardCall& call : round.calls) {
+      const auto turn = std::clamp(round.generation_end, call.start, call.end);
+      const auto num_rows = static_cast<double>(call.num_rows);
+      seconds_beside += Seconds(turn - call.start).count() / num_rows;
+      seconds_after += Seconds(call.end - turn).count() / num_rows;
+      latencies.at(call.reward).push_back(Seconds(call.end - call.start).count());
+    }
   }
   Metrics timings{{"timing_s/reward_beside_gen", seconds_beside},
                   {"timing_s/reward_after_gen", seconds_after}};

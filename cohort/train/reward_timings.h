@@ -13,10 +13,16 @@ namespace cohort {
 /// values and 0 < quantile <= 1.
 double percentile(std::vector<double> values, double quantile);
 
+/// The calls for completions that were sampled together.
+struct RewardRound {
+  std::vector<RewardCall> calls;
+  RewardCall::Clock::time_point generation_end;
+};
+
 /// `timing_s/reward_beside_gen` and `timing_s/reward_after_gen`: how long rewards were at work before and
-/// after `generation_end`, summed over all that worked at a time. `timing_s/reward/NAME/p50`, `p90`, `p99`:
-/// of the time that a call of the reward `names[i]` took, over the completions that it scored.
-Metrics reward_timings(const std::vector<std::string>& names, const std::vector<RewardCall>& calls,
-                       RewardCall::Clock::time_point generation_end);
+/// after the `generation_end` of their round, summed over all that worked at a time.
+/// `timing_s/reward/NAME/p50`, `p90`, `p99`: of the time that a call of the reward `names[i]` took, over the
+/// completions that it scored.
+Metrics reward_timings(const std::vector<std::string>& names, const std::vector<RewardRound>& rounds);
 
 }  // namespace cohort

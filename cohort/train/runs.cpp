@@ -121,13 +121,14 @@ struct LargestStep {
 
 StepShape step_shape(const TrainConfig& config, const Decoder& policy, const Dataset& data) {
   const RolloutConfig& rollout = config.rollout;
-  const LargestStep largest(prompt_lengths(data), rollout.prompts_per_step, rollout.num_generations, config,
-                            policy);
-  return {.longest_sequence = largest.longest_sequence,
-          .rows = largest.rows,
+  const Lengths lengths = prompt_lengths(data);
+  const LargestStep drawn(lengths, rollout.prompts_per_step, rollout.num_generations, config, policy);
+  const LargestStep trained(lengths, rollout.prompts_per_step, rollout.num_trained(), config, policy);
+  return {.longest_sequence = drawn.longest_sequence,
+          .rows = trained.rows,
           .tokens_per_microbatch = config.train.tokens_per_microbatch,
-          .microbatch_rows = largest.microbatch_rows,
-          .cache_pages = largest.cache_pages,
+          .microbatch_rows = rollout.selects() ? 0 : trained.microbatch_rows,
+          .cache_pages = drawn.cache_pages,
           .recompute = config.train.recompute,
           .has_reference = needs_reference(config.objective)};
 }

@@ -6,91 +6,160 @@
 #include "cohort/core/error.h"
 #include "cohort/objectives/advantage_algebra.h"
 #include "cohort/objectives/process_advantage.h"
+#include "cohort/objectives/sample_statistics.h"
 
 namespace cohort {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-at::Tensor total_rewards(const TotalRewards& totals) {
-  std::vector<double> values = totals.values;
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (!totals.valid[i]) values[i] = kNone;
+/// A completion that is in the statistics.
+struct Judged {
+  const Completion* completion;
+  const TrainedCompletion* trained;  ///< null: it is not trained on
+  const RewardMatrix* rewards;
+  int64_t row;   ///< of `rewards`
+  double total;  ///< nan: none
+};
+
+struct JudgedGroups {
+  std::vector<Judged> completions;  ///< of a group first those that are trained on
+  std::vector<int64_t> ends;        ///< per group
+  bool has_untrained = false;
+};
+
+/// The rewards of the greedy completions, per group; nan where there is none.
+std::vector<double> greedy_rewards(const StepRewards& scored) {
+  const std::vector<double> weights(scored.weights.begin(), scored.weights.end());
+  std::vector<double> rewards(scored.groups.size(), kNone);
+  for (const UntrainedGroup& other : scored.untrained) {
+    if (other.reason == Untrained::kGreedy) rewards[other.of] = totals_or_nan(other.rewards, weights).front();
   }
+  return rewards;
+}
+
+void add_untrained(const StepRewards& scored, int64_t group, JudgedGroups& judged) {
+  const std::vector<double> weights(scored.weights.begin(), scored.weights.end());
+  for (const UntrainedGroup& other : scored.untrained) {
+    if (other.of != group || other.reason == Untrained::kGreedy) continue;
+    judged.has_untrained = true;
+    const std::vector<double> totals = totals_or_nan(other.rewards, weights);
+    for (size_t i = 0; i < totals.size(); ++i)
+      judged.completions.push_back(
+          {&other.group.completions[i], nullptr, &other.rewards, static_cast<int64_t>(i), totals[i]});
+  }
+}
+
+JudgedGroups judged_groups(const StepRewards& scored) {
+  JudgedGroups judged;
+  size_t index = 0;
+  for (size_t g = 0; g < scored.groups.size(); ++g) {
+    const TrainedGroup& group = scored.groups[g];
+    for (size_t i = 0; i < group.completions.size(); ++i, ++index) {
+      const double total = scored.totals.valid[index] ? scored.totals.values[index] : kNone;
+      judged.completions.push_back({&group.group->completions[i], &group.completions[i], &scored.rewards[g],
+                                    static_cast<int64_t>(i), total});
+    }
+    add_untrained(scored, static_cast<int64_t>(g), judged);
+    judged.ends.push_back(std::ssize(judged.completions));
+  }
+  return judged;
+}
+
+at::Tensor total_rewards(const JudgedGroups& judged) {
+  std::vector<double> values;
+  values.reserve(judged.completions.size());
+  for (const Judged& completion : judged.completions) values.push_back(completion.total);
   return at::tensor(values, at::kDouble);
 }
 
 /// [B, C]; nan where a reward has no say, and for completions without a total.
-at::Tensor reward_columns(const ScoredGroups& scored) {
+at::Tensor reward_columns(const JudgedGroups& judged) {
   std::vector<double> values;
-  size_t index = 0;
-  for (const RewardMatrix& rewards : scored.rewards) {
-    for (int64_t i = 0; i < rewards.num_completions(); ++i, ++index) {
-      for (int64_t c = 0; c < rewards.num_rewards(); ++c) {
-        const RewardResult& cell = rewards.at(i, c);
-        const bool counts = scored.totals.valid[index] && cell.status == RewardStatus::kOk;
-        values.push_back(counts ? cell.score : kNone);
-      }
+  for (const Judged& completion : judged.completions) {
+    for (int64_t c = 0; c < completion.rewards->num_rewards(); ++c) {
+      const RewardResult& cell = completion.rewards->at(completion.row, c);
+      const bool counts = !std::isnan(completion.total) && cell.status == RewardStatus::kOk;
+      values.push_back(counts ? cell.score : kNone);
     }
   }
-  return at::tensor(values, at::kDouble).reshape({static_cast<int64_t>(index), -1});
+  return at::tensor(values, at::kDouble).reshape({std::ssize(judged.completions), -1});
 }
 
 /// Per-token values of all completions, one behind the other.
 template <typename F>
-at::Tensor joined(const ScoredGroups& scored, F values_of) {
+at::Tensor joined(const JudgedGroups& judged, F values_of) {
   std::vector<float> all;
-  for_each_completion(scored.groups, [&](const Completion& completion, const TrainedCompletion& trained) {
-    const std::vector<float>& values = values_of(completion, trained);
-    COHORT_CHECK(values.size() == completion.token_ids.size());
+  for (const Judged& completion : judged.completions) {
+    const std::vector<float>& values = values_of(completion);
+    COHORT_CHECK(values.size() == completion.completion->token_ids.size());
     all.insert(all.end(), values.begin(), values.end());
-  });
+  }
   return at::tensor(all, at::kFloat).to(at::kDouble);
 }
 
-AdvantageInput advantage_input(const ScoredGroups& scored, const AdvantageConfig& config) {
+/// A group whose greedy completion has no reward has nothing to be judged against.
+void read_greedy(const StepRewards& scored, JudgedGroups& judged, AdvantageInput& input) {
+  std::vector<double> rewards = greedy_rewards(scored);
+  int64_t begin = 0;
+  for (size_t g = 0; g < rewards.size(); ++g) {
+    if (std::isnan(rewards[g])) {
+      for (int64_t i = begin; i < judged.ends[g]; ++i) judged.completions[i].total = kNone;
+      rewards[g] = 0.0;
+    }
+    begin = judged.ends[g];
+  }
+  input.greedy_rewards = at::tensor(rewards, at::kDouble);
+}
+
+AdvantageInput advantage_input(const StepRewards& scored, JudgedGroups& judged,
+                               const AdvantageConfig& config) {
   AdvantageInput input;
+  if (config.baseline == "greedy") read_greedy(scored, judged, input);
   const bool is_apart = config.multi_objective_aggregation == "normalize_then_sum";
-  input.rewards = is_apart ? reward_columns(scored) : total_rewards(scored.totals);
+  input.rewards = is_apart ? reward_columns(judged) : total_rewards(judged);
   if (is_apart) input.reward_weights = {scored.weights.begin(), scored.weights.end()};
-  input.group_ends = group_ends_of(scored.groups);
-  for_each_completion(scored.groups, [&](const Completion& completion, const TrainedCompletion&) {
-    input.lengths.push_back(std::ssize(completion.token_ids));
-    input.is_truncated.push_back(completion.finish_reason == FinishReason::kLength);
-  });
-  using Trained = const TrainedCompletion&;
+  input.group_ends = judged.ends;
+  for (const Judged& completion : judged.completions) {
+    input.lengths.push_back(std::ssize(completion.completion->token_ids));
+    input.is_truncated.push_back(completion.completion->finish_reason == FinishReason::kLength);
+  }
   input.old_logprobs = joined(
-      scored, [](const Completion& completion, Trained) -> auto& { return completion.sampler_logprobs; });
+      judged, [](const Judged& completion) -> auto& { return completion.completion->sampler_logprobs; });
   if (config.puts_kl_in_reward())
     input.ref_logprobs =
-        joined(scored, [](const Completion&, Trained trained) -> auto& { return trained.ref_logprobs; });
+        joined(judged, [](const Judged& completion) -> auto& { return completion.trained->ref_logprobs; });
   if (reads_entropies(config))
     input.entropies =
-        joined(scored, [](const Completion&, Trained trained) -> auto& { return trained.entropies; });
+        joined(judged, [](const Judged& completion) -> auto& { return completion.trained->entropies; });
   return input;
 }
 
-Advantages taken_from(const AdvantageOutput& output, const std::vector<int64_t>& lengths) {
+Advantages taken_from(const AdvantageOutput& output, const JudgedGroups& judged) {
   Advantages result;
   const at::Tensor values = output.values.to(at::kCPU, at::kDouble).contiguous();
   const double* value = values.const_data_ptr<double>();
-  if (output.is_per_token) {
-    for (const int64_t length : lengths) {
-      result.tokens.emplace_back(value, value + length);
+  std::vector<double> totals;
+  for (const Judged& completion : judged.completions) {
+    const int64_t length = output.is_per_token ? std::ssize(completion.completion->token_ids) : 1;
+    if (completion.trained != nullptr) {
+      totals.push_back(completion.total);
+      if (output.is_per_token) result.tokens.emplace_back(value, value + length);
       result.values.push_back(length > 0 ? *value : 0.0);
-      value += length;
     }
-  } else {
-    result.values.assign(value, value + values.numel());
+    value += length;
   }
   result.zero_std = output.has_no_difference;
-  result.reward_mean = output.reward_mean;
-  result.reward_std = output.reward_std;
   result.frac_reward_zero_std = output.frac_reward_zero_std;
+  // Of the completions that are trained on.
+  const Spread spread = judged.has_untrained ? spread_of(totals, 1)
+                                             : Spread{.mean = output.reward_mean, .std = output.reward_std};
+  result.reward_mean = spread.mean;
+  result.reward_std = spread.std;
   return result;
 }
 
-Advantages advantages_by_steps(const ScoredGroups& scored, const AdvantageConfig& config) {
+Advantages advantages_by_steps(const StepRewards& scored, const AdvantageConfig& config) {
   std::vector<int64_t> lengths;
   for_each_completion(scored.groups, [&](const Completion& completion, const TrainedCompletion&) {
     lengths.push_back(std::ssize(completion.token_ids));
@@ -101,10 +170,11 @@ Advantages advantages_by_steps(const ScoredGroups& scored, const AdvantageConfig
 
 }  // namespace
 
-Advantages step_advantages(const ScoredGroups& scored, const AdvantageConfig& config) {
+Advantages step_advantages(const StepRewards& scored, const AdvantageConfig& config) {
   if (config.credit == "steps") return advantages_by_steps(scored, config);
-  const AdvantageInput input = advantage_input(scored, config);
-  return taken_from(advantages_of(input, config), input.lengths);
+  JudgedGroups judged = judged_groups(scored);
+  const AdvantageInput input = advantage_input(scored, judged, config);
+  return taken_from(advantages_of(input, config), judged);
 }
 
 bool needs_entropies(const ObjectiveSettings& settings) {

@@ -9,20 +9,22 @@
 #include "cohort/objectives/presets.h"
 #include "cohort/rl/types.h"
 #include "cohort/train/policy_loss.h"
+#include "cohort/train/scored_rollout.h"
 
 namespace cohort {
 
 /// What advantages are made of; borrows all of it.
-struct ScoredGroups {
-  std::span<const TrainedGroup> groups;   ///< with ref_logprobs and entropies where settings read them
-  std::span<const RewardMatrix> rewards;  ///< per group
-  std::span<const double> weights;        ///< per reward
-  std::span<const uint8_t> gives_steps;   ///< per reward
-  const TotalRewards& totals;             ///< of all completions, groups side by side
+struct StepRewards {
+  std::span<const TrainedGroup> groups;         ///< with ref_logprobs and entropies where settings read them
+  std::span<const RewardMatrix> rewards;        ///< per group
+  std::span<const double> weights;              ///< per reward
+  std::span<const uint8_t> gives_steps;         ///< per reward
+  const TotalRewards& totals;                   ///< of all completions, groups side by side
+  std::span<const UntrainedGroup> untrained{};  ///< of which some are in the statistics of a group
 };
 
 /// The advantages of a step's completions. Throws ConfigError where the settings contradict each other.
-Advantages step_advantages(const ScoredGroups& scored, const AdvantageConfig& config);
+Advantages step_advantages(const StepRewards& scored, const AdvantageConfig& config);
 
 /// Whether the settings read the entropies of the policy that sampled.
 bool needs_entropies(const ObjectiveSettings& settings);

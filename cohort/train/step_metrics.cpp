@@ -13,8 +13,8 @@ namespace {
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();  // null in metrics.jsonl
 
 /// Mean and Bessel-corrected deviation; 0 where there are too few values.
-struct Spread {
-  explicit Spread(const std::vector<double>& values) {
+struct MeanAndDeviation {
+  explicit MeanAndDeviation(const std::vector<double>& values) {
     const auto count = static_cast<double>(values.size());
     if (values.empty()) return;
     for (const double value : values) mean += value / count;
@@ -29,7 +29,7 @@ struct Spread {
 
 void append_lengths(Metrics& metrics, const std::string& suffix, const std::vector<double>& lengths) {
   const auto [low, high] = std::minmax_element(lengths.begin(), lengths.end());
-  metrics.emplace_back("completions/mean_" + suffix, Spread(lengths).mean);
+  metrics.emplace_back("completions/mean_" + suffix, MeanAndDeviation(lengths).mean);
   metrics.emplace_back("completions/min_" + suffix, lengths.empty() ? 0.0 : *low);
   metrics.emplace_back("completions/max_" + suffix, lengths.empty() ? 0.0 : *high);
 }
@@ -82,7 +82,7 @@ Metrics reward_metrics(const std::vector<RewardMatrix>& rewards, const TotalRewa
         ++counts[static_cast<int>(cell.status)];
       }
     }
-    const Spread spread(scores);
+    const MeanAndDeviation spread(scores);
     metrics.emplace_back(prefix + "mean", scores.empty() ? kNothing : spread.mean);
     metrics.emplace_back(prefix + "std", scores.size() < 2 ? kNothing : spread.deviation);
     metrics.emplace_back(prefix + "weight", weights.at(c));
@@ -139,6 +139,33 @@ int64_t total_tokens(const std::vector<RolloutGroup>& groups) {
   return total;
 }
 
+namespace {
+
+Json completion_row(int64_t step, const Prompt& prompt, const Completion& completion, double reward,
+                    Json rewards, double advantage) {
+  Json row{{"step", step},
+           {"prompt_id", prompt.id},
+           {"sample", completion.sample},
+           {"prompt", prompt.text},
+           {"completion", completion.text},
+           {"finish_reason", to_string(completion.finish_reason)},
+           {"reward", std::isnan(reward) ? Json(nullptr) : Json(reward)},
+           {"rewards", std::move(rewards)},
+           {"advantage", std::isnan(advantage) ? Json(nullptr) : Json(advantage)},
+           {"policy_version", completion.policy_version},
+           {"prompt_ids", prompt.token_ids},
+           {"completion_ids", completion.token_ids},
+           {"logprobs", finite_values(completion.sampler_logprobs)}};
+  return row;
+}
+
+void add_domain(const Prompt& prompt, Json& row) {
+  if (const auto domain = prompt.fields.find("domain"); domain != prompt.fields.end())
+    row["domain"] = *domain;
+}
+
+}  // namespace
+
 std::vector<Json> completion_rows(int64_t step, const std::vector<RolloutGroup>& groups,
                                   const std::vector<RewardMatrix>& rewards, const TotalRewards& totals,
                                   const Advantages& advantages) {
@@ -147,26 +174,28 @@ std::vector<Json> completion_rows(int64_t step, const std::vector<RolloutGroup>&
     for (size_t i = 0; i < groups[g].completions.size(); ++i) {
       const Completion& completion = groups[g].completions[i];
       const size_t index = rows.size();
-      rows.push_back({{"step", step},
-                      {"prompt_id", groups[g].prompt.id},
-                      {"sample", i},
-                      {"prompt", groups[g].prompt.text},
-                      {"completion", completion.text},
-                      {"finish_reason", to_string(completion.finish_reason)},
-                      {"reward", totals.valid[index] ? Json(totals.values[index]) : Json(nullptr)},
-                      {"rewards", reward_cells(rewards[g], static_cast<int64_t>(i))},
-                      {"advantage", advantages.values[index]},
-                      {"policy_version", completion.policy_version},
-                      {"prompt_ids", groups[g].prompt.token_ids},
-                      {"completion_ids", completion.token_ids},
-                      {"logprobs", finite_values(completion.sampler_logprobs)}});
+      rows.push_back(completion_row(
+          step, groups[g].prompt, completion, totals.valid[index] ? totals.values[index] : kNothing,
+          reward_cells(rewards[g], static_cast<int64_t>(i)), advantages.values[index]));
       if (!advantages.tokens.empty())
         rows.back()["token_advantages"] = finite_values(advantages.tokens[index]);
-      const Json& fields = groups[g].prompt.fields;
-      if (const auto domain = fields.find("domain"); domain != fields.end()) rows.back()["domain"] = *domain;
+      add_domain(groups[g].prompt, rows.back());
     }
   }
   return rows;
+}
+
+void append_untrained_rows(int64_t step, const ScoredRollout& rollout, std::vector<Json>& rows) {
+  for (const UntrainedGroup& untrained : rollout.untrained) {
+    const std::vector<double> totals = totals_or_nan(untrained.rewards, rollout.weights);
+    const Prompt& prompt = untrained.group.prompt;
+    for (size_t i = 0; i < totals.size(); ++i) {
+      rows.push_back(completion_row(step, prompt, untrained.group.completions[i], totals[i],
+                                    reward_cells(untrained.rewards, static_cast<int64_t>(i)), kNothing));
+      rows.back()["untrained"] = to_string(untrained.reason);
+      add_domain(prompt, rows.back());
+    }
+  }
 }
 
 std::vector<Json> nonfinite_rows(const std::vector<const Completion*>& completions) {
@@ -202,8 +231,14 @@ std::string summary(const Metrics& metrics) {
 
 void StepTimer::lap(const char* name) {
   const Clock::time_point now = Clock::now();
-  timings_.emplace_back(name, std::chrono::duration<double>(now - last_).count());
+  const double seconds = std::chrono::duration<double>(now - last_).count();
   last_ = now;
+  const auto earlier = std::ranges::find(timings_, name, &Metrics::value_type::first);
+  if (earlier != timings_.end()) {
+    earlier->second += seconds;
+  } else {
+    timings_.emplace_back(name, seconds);
+  }
 }
 
 void StepTimer::finish(int64_t num_tokens) {

@@ -11,6 +11,7 @@
 #include "cohort/objectives/advantage.h"
 #include "cohort/rl/types.h"
 #include "cohort/train/policy_loss.h"
+#include "cohort/train/scored_rollout.h"
 #include "cohort/train/tensorboard.h"
 
 namespace cohort {
@@ -37,6 +38,10 @@ std::vector<Json> completion_rows(int64_t step, const std::vector<RolloutGroup>&
                                   const std::vector<RewardMatrix>& rewards, const TotalRewards& totals,
                                   const Advantages& advantages);
 
+/// The same for completions that were drawn and not trained on, with the reason in `untrained` and without an
+/// advantage.
+void append_untrained_rows(int64_t step, const ScoredRollout& rollout, std::vector<Json>& rows);
+
 /// The completions of a micro-batch whose loss or gradient was not finite.
 std::vector<Json> nonfinite_rows(const std::vector<const Completion*>& completions);
 
@@ -51,7 +56,7 @@ class StepTimer {
  public:
   explicit StepTimer(Metrics& timings) : timings_(timings) {}
 
-  /// Names the time since the last lap.
+  /// Names the time since the last lap; laps of one name add up.
   void lap(const char* name);
 
   /// Adds timings that were taken elsewhere.

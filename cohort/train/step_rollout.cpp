@@ -1,13 +1,44 @@
 #include "cohort/train/step_rollout.h"
 
+#include <algorithm>
+#include <limits>
+
+#include "cohort/objectives/sample_statistics.h"
 #include "cohort/sampler/stop_ids.h"
-#include "cohort/train/reward_timings.h"
+#include "cohort/train/rollout_selection.h"
+#include "cohort/train/step_advantages.h"
 
 namespace cohort {
+namespace {
+
+/// What tells whether a group's rewards differ: how they would be centred, and nothing else.
+AdvantageConfig difference_config(const AdvantageConfig& advantages) {
+  AdvantageConfig config;
+  config.scale_rewards = "none";
+  config.credit = advantages.credit == "steps" ? "steps" : "sequence";
+  config.multi_objective_aggregation = advantages.multi_objective_aggregation;
+  config.gfpo_k = advantages.gfpo_k;
+  config.gfpo_metric = advantages.gfpo_metric;
+  config.drop_truncated = advantages.drop_truncated;
+  return config;
+}
+
+double mean_or_nan(const std::vector<double>& values) {
+  const Spread spread = spread_of(values, 0);
+  return spread.count > 0 ? spread.mean : std::numeric_limits<double>::quiet_NaN();
+}
+
+template <typename Value>
+void append_moved(std::vector<Value>& more, std::vector<Value>& values) {
+  values.insert(values.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+}  // namespace
 
 StepRollout::StepRollout(const TrainConfig& config, const Decoder& policy, const Tokenizer* tokenizer,
                          PromptSource& prompts, RewardScorer& scorer)
     : config_(config.rollout),
+      advantages_(resolved(config.objective, config.rollout.max_completion_length).advantages),
       seed_(static_cast<uint64_t>(config.seed)),
       prompts_(prompts),
       scorer_(scorer),
@@ -15,24 +46,207 @@ StepRollout::StepRollout(const TrainConfig& config, const Decoder& policy, const
       sampling_(sampling_params(config.rollout, stop_token_ids(policy.config(), tokenizer))) {}
 
 ScoredRollout StepRollout::draw(int64_t index, int64_t policy_version, StepTimer& timer) {
-  const std::vector<Prompt> prompts = prompts_.next(config_.prompts_per_step);
-  const RolloutAddress address{seed_, static_cast<uint64_t>(index), 0};
-  const auto score = [&](int64_t group, int64_t sample, const Completion& completion) {
-    scorer_.submit(group, sample, prompts[group], completion);
-  };
-  ScoredRollout result;
-  result.groups =
-      sampler_.rollout(prompts, config_.num_generations, sampling_, address, policy_version, score);
-  timer.lap("timing_s/gen");
+  Drawing drawing{index, policy_version, timer};
+  drawing.rollout.weights = scorer_.weights(index);
+  int64_t num_prompts = config_.prompts_per_step;
+  std::vector<uint8_t> differs;
+  for (int64_t batch = 0; num_prompts > 0; ++batch) {
+    draw_batch(num_prompts, drawing);
+    if (!config_.dynamic_sampling) break;
+    differs = differing_groups(drawing.rollout);
+    if (batch + 1 == config_.max_num_gen_batches) break;
+    num_prompts =
+        prompts_to_draw(std::ssize(differs), std::ranges::count(differs, 1), config_.prompts_per_step);
+  }
+  if (config_.dynamic_sampling) choose_groups(differs, drawing);
+  if (config_.keep_generations)
+    keep_most_varied(*config_.keep_generations, config_.is_adaptive(), drawing.rollout);
+  timer.add(reward_timings(scorer_.names(), drawing.reward_rounds));
+  drawing.rollout.metrics = metrics(drawing.counts);
+  return std::move(drawing.rollout);
+}
 
-  const auto generation_end = RewardCall::Clock::now();
-  std::vector<RewardCall> calls;
-  result.rewards.reserve(result.groups.size());
-  for (size_t g = 0; g < result.groups.size(); ++g) result.rewards.push_back(scorer_.take(g, &calls));
-  result.weights = scorer_.weights(index);
-  timer.lap("timing_s/reward");
-  timer.add(reward_timings(scorer_.names(), calls, generation_end));
+void StepRollout::draw_batch(int64_t num_prompts, Drawing& drawing) {
+  Active active{.prompts = prompts_.next(num_prompts)};
+  for (int64_t i = 0; i < num_prompts; ++i) {
+    active.groups.push_back(std::ssize(drawing.rollout.groups) + i);
+    active.address.prompts.push_back(drawing.counts.num_prompts++);
+  }
+  active.address.seed = seed_;
+  active.address.step = static_cast<uint64_t>(drawing.step);
+  const int64_t num_rounds = config_.is_adaptive() ? config_.max_sampling_rounds : 1;
+  for (int64_t round = 0; round < num_rounds && !active.prompts.empty(); ++round) {
+    active.address.first_sample = round * config_.num_generations;
+    drawing.counts.num_rounds += std::ssize(active.prompts);
+    Round drawn = sample(active, drawing);
+    if (round == 0) {
+      start_groups(std::move(drawn), drawing);
+    } else {
+      continue_groups(active.groups, std::move(drawn), drawing);
+    }
+    if (config_.is_adaptive()) drop_settled(active, drawing);
+  }
+}
+
+void StepRollout::drop_settled(Active& active, Drawing& drawing) const {
+  Active rest;
+  rest.address = active.address;
+  rest.address.prompts.clear();
+  for (size_t i = 0; i < active.prompts.size(); ++i) {
+    const Successes found = successes(drawing.rollout.rewards[active.groups[i]], drawing.rollout.weights);
+    if (is_settled(config_.adaptive_sampling, found.num_positive, found.num_others, config_.num_trained())) {
+      ++drawing.counts.num_settled;
+      continue;
+    }
+    rest.prompts.push_back(std::move(active.prompts[i]));
+    rest.groups.push_back(active.groups[i]);
+    rest.address.prompts.push_back(active.address.prompts[i]);
+  }
+  active = std::move(rest);
+}
+
+std::vector<int64_t> StepRollout::group_sizes(const std::vector<Prompt>& prompts, Drawing& drawing) const {
+  const int64_t total = std::ssize(prompts) * config_.num_generations;
+  drawing.counts.num_completions += total;
+  if (!config_.is_budgeted()) return std::vector<int64_t>(prompts.size(), config_.num_generations);
+  std::vector<double> success;
+  success.reserve(prompts.size());
+  for (const Prompt& prompt : prompts) success.push_back(success_.estimate(prompt.id));
+  std::vector<int64_t> sizes = divide_generations(success, total, config_.most_generations());
+  const auto [smallest, largest] = std::ranges::minmax(sizes);
+  Counts& counts = drawing.counts;
+  counts.smallest_group = counts.largest_group == 0 ? smallest : std::min(counts.smallest_group, smallest);
+  counts.largest_group = std::max(counts.largest_group, largest);
+  return sizes;
+}
+
+StepRollout::Round StepRollout::sample(const Active& active, Drawing& drawing) {
+  const std::vector<Prompt>& prompts = active.prompts;
+  const auto score_as = [&](int64_t first) {
+    return [this, first, &prompts](int64_t prompt, int64_t sample, const Completion& completion) {
+      scorer_.submit(first + prompt, sample, prompts[prompt], completion);
+    };
+  };
+  const auto num_prompts = std::ssize(prompts);
+  Round round;
+  round.groups = sampler_.rollout(prompts, group_sizes(prompts, drawing), sampling_, active.address,
+                                  drawing.policy_version, score_as(0));
+  if (advantages_.baseline == "greedy" && active.address.first_sample == 0) {
+    SamplingParams greedy = sampling_;
+    greedy.temperature = 0.0;
+    round.greedy =
+        sampler_.rollout(prompts, 1, greedy, active.address, drawing.policy_version, score_as(num_prompts));
+    for (RolloutGroup& group : round.greedy) group.completions.front().sample = -1;  // it is no draw
+  }
+  drawing.timer.lap("timing_s/gen");
+  drawing.reward_rounds.push_back({{}, RewardCall::Clock::now()});
+  round.rewards = take_rewards(0, num_prompts, drawing);
+  round.greedy_rewards = take_rewards(num_prompts, round.greedy.size(), drawing);
+  drawing.timer.lap("timing_s/reward");
+  drawing.rollout.num_tokens += total_tokens(round.groups) + total_tokens(round.greedy);
+  return round;
+}
+
+std::vector<RewardMatrix> StepRollout::take_rewards(size_t first, size_t count, Drawing& drawing) {
+  std::vector<RewardMatrix> rewards;
+  rewards.reserve(count);
+  for (size_t g = first; g < first + count; ++g)
+    rewards.push_back(scorer_.take(static_cast<int64_t>(g), &drawing.reward_rounds.back().calls));
+  return rewards;
+}
+
+void StepRollout::start_groups(Round round, Drawing& drawing) {
+  ScoredRollout& rollout = drawing.rollout;
+  for (size_t g = 0; g < round.greedy.size(); ++g) {
+    const auto place = static_cast<int64_t>(rollout.groups.size() + g);
+    drawing.counts.greedy_rewards.push_back(totals_or_nan(round.greedy_rewards[g], rollout.weights).front());
+    rollout.untrained.push_back(
+        {std::move(round.greedy[g]), std::move(round.greedy_rewards[g]), Untrained::kGreedy, place});
+  }
+  for (size_t g = 0; config_.selects() && g < round.groups.size(); ++g)
+    note_rewards(round.groups[g], round.rewards[g], drawing);
+  append_moved(round.groups, rollout.groups);
+  append_moved(round.rewards, rollout.rewards);
+}
+
+void StepRollout::note_rewards(const RolloutGroup& group, const RewardMatrix& rewards, Drawing& drawing) {
+  const std::vector<double>& weights = drawing.rollout.weights;
+  drawing.counts.first_rewards.push_back(mean_or_nan(totals_or_nan(rewards, weights)));
+  if (!config_.is_budgeted()) return;
+  const Successes counted = successes(rewards, weights);
+  success_.add(group.prompt.id, counted.num_positive, counted.num_positive + counted.num_others);
+}
+
+void StepRollout::continue_groups(const std::vector<int64_t>& active, Round round, Drawing& drawing) const {
+  for (size_t i = 0; i < active.size(); ++i) {
+    append_moved(round.groups[i].completions, drawing.rollout.groups[active[i]].completions);
+    append_rows(round.rewards[i], drawing.rollout.rewards[active[i]]);
+  }
+}
+
+StepRollout::Successes StepRollout::successes(const RewardMatrix& rewards,
+                                              const std::vector<double>& weights) const {
+  Successes result;
+  for (const double reward : totals_or_nan(rewards, weights)) {
+    result.num_positive += reward > config_.positive_reward;
+    result.num_others += reward <= config_.positive_reward;
+  }
   return result;
+}
+
+std::vector<uint8_t> StepRollout::differing_groups(const ScoredRollout& rollout) const {
+  TotalRewards totals;
+  std::vector<TrainedGroup> groups;
+  groups.reserve(rollout.groups.size());
+  for (size_t g = 0; g < rollout.groups.size(); ++g) {
+    append_total_rewards(rollout.rewards[g], rollout.weights, totals);
+    groups.push_back(
+        {&rollout.groups[g], std::vector<TrainedCompletion>(rollout.groups[g].completions.size())});
+  }
+  const Advantages advantages =
+      step_advantages({groups, rollout.rewards, rollout.weights, scorer_.gives_steps(), totals},
+                      difference_config(advantages_));
+  std::vector<uint8_t> differs;
+  differs.reserve(groups.size());
+  for (const uint8_t is_same : advantages.zero_std) differs.push_back(is_same == 0);
+  return differs;
+}
+
+void StepRollout::choose_groups(const std::vector<uint8_t>& differs, Drawing& drawing) const {
+  leave_out_groups(differs, config_.prompts_per_step, drawing.rollout);
+  Counts& counts = drawing.counts;
+  for (const UntrainedGroup& untrained : drawing.rollout.untrained) {
+    counts.num_no_difference += untrained.reason == Untrained::kNoDifference;
+    counts.num_surplus += untrained.reason == Untrained::kSurplus;
+  }
+  counts.num_filled = std::ranges::count(differs, 0) - counts.num_no_difference;
+}
+
+Metrics StepRollout::metrics(const Counts& counts) const {
+  Metrics metrics;
+  const auto add = [&](const char* name, auto value) {
+    metrics.emplace_back(str("rollout/", name), static_cast<double>(value));
+  };
+  if (advantages_.baseline == "greedy") add("greedy_reward", mean_or_nan(counts.greedy_rewards));
+  if (!config_.selects()) return metrics;
+  add("reward", mean_or_nan(counts.first_rewards));
+  add("prompts", counts.num_prompts);
+  add("completions", counts.num_completions);
+  if (config_.dynamic_sampling) {
+    add("no_difference", counts.num_no_difference);
+    add("surplus", counts.num_surplus);
+    add("filled", counts.num_filled);
+  }
+  if (config_.is_budgeted()) {
+    add("smallest_group", counts.smallest_group);
+    add("largest_group", counts.largest_group);
+  }
+  if (config_.is_adaptive()) {
+    const auto num_prompts = static_cast<double>(std::max<int64_t>(counts.num_prompts, 1));
+    add("rounds", static_cast<double>(counts.num_rounds) / num_prompts);
+    add("settled", static_cast<double>(counts.num_settled) / num_prompts);
+  }
+  return metrics;
 }
 
 SamplingParams sampling_params(const RolloutConfig& config, std::vector<int32_t> stop_token_ids) {

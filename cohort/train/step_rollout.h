@@ -1,4 +1,7 @@
 // The first half of a GRPO step: prompt -> rollout -> reward.
+//
+// The completions of prompt p of a step are drawn at (seed, step, p, sample). Prompts count on through all
+// batches of a step and samples through all rounds of a prompt, so that no setting makes two draws meet.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +13,12 @@
 #include "cohort/sampler/sampler.h"
 #include "cohort/text/tokenizer.h"
 #include "cohort/train/config.h"
+#include "cohort/train/generation_budget.h"
+#include "cohort/train/reward_timings.h"
+#include "cohort/train/scored_rollout.h"
 #include "cohort/train/step_metrics.h"
 
 namespace cohort {
-
-/// The completions of a step and what their rewards say of them.
-struct ScoredRollout {
-  std::vector<RolloutGroup> groups;
-  std::vector<RewardMatrix> rewards;  ///< per group
-  std::vector<double> weights;        ///< per reward function
-};
 
 /// Decides which completions a step has, and has them scored while others are still being sampled.
 class StepRollout {
@@ -32,13 +31,63 @@ class StepRollout {
   /// them. Adds the laps `timing_s/gen` and `timing_s/reward` and the rewards' own timings to `timer`.
   ScoredRollout draw(int64_t index, int64_t policy_version, StepTimer& timer);
 
+  /// The metrics of a step that draws nothing: their names.
+  Metrics empty_metrics() const { return metrics({}); }
+
+  /// What the next step depends on besides the prompts.
+  Json save() const { return success_.save(); }
+  void load(const Json& state) { success_.load(state); }
+
  private:
+  struct Counts {
+    int64_t num_prompts = 0, num_completions = 0, num_rounds = 0, num_settled = 0;
+    int64_t num_no_difference = 0, num_surplus = 0, num_filled = 0;
+    int64_t smallest_group = 0, largest_group = 0;
+    std::vector<double> first_rewards, greedy_rewards;  // of prompts; nan: none
+  };
+  /// A call of `draw` under way.
+  struct Drawing {
+    int64_t step, policy_version;
+    StepTimer& timer;
+    ScoredRollout rollout{};
+    Counts counts{};
+    std::vector<RewardRound> reward_rounds{};
+  };
+  /// Prompts that are to be sampled, and where.
+  struct Active {
+    std::vector<Prompt> prompts;
+    std::vector<int64_t> groups{};  // their places in the rollout
+    RolloutAddress address{};
+  };
+  struct Successes {
+    int64_t num_positive = 0, num_others = 0;
+  };
+  struct Round {
+    std::vector<RolloutGroup> groups, greedy;
+    std::vector<RewardMatrix> rewards, greedy_rewards;  // per group
+  };
+
+  void draw_batch(int64_t num_prompts, Drawing& drawing);
+  void drop_settled(Active& active, Drawing& drawing) const;
+  std::vector<int64_t> group_sizes(const std::vector<Prompt>& prompts, Drawing& drawing) const;
+  Round sample(const Active& active, Drawing& drawing);
+  std::vector<RewardMatrix> take_rewards(size_t first, size_t count, Drawing& drawing);
+  void start_groups(Round round, Drawing& drawing);
+  void continue_groups(const std::vector<int64_t>& active, Round round, Drawing& drawing) const;
+  void note_rewards(const RolloutGroup& group, const RewardMatrix& rewards, Drawing& drawing);
+  Successes successes(const RewardMatrix& rewards, const std::vector<double>& weights) const;
+  std::vector<uint8_t> differing_groups(const ScoredRollout& rollout) const;
+  void choose_groups(const std::vector<uint8_t>& differs, Drawing& drawing) const;
+  Metrics metrics(const Counts& counts) const;
+
   RolloutConfig config_;
+  AdvantageConfig advantages_;
   uint64_t seed_;
   PromptSource& prompts_;
   RewardScorer& scorer_;
   Sampler sampler_;
   SamplingParams sampling_;
+  SuccessRates success_;
 };
 
 /// How completions are drawn under `config` by a model with these stop ids.

@@ -15,7 +15,6 @@ from tiny_run import PROGRAM, TinyRunTest, subprocess
 REFUSED = {
     "grpo_process": "needs a [[reward]] that judges steps",
     "lambda_grpo": "learns length_preference",
-    "remax": "needs a greedy completion",
     "ppo": "need a critic",
     "vapo": "need a critic",
     "luffy": "needs completions of an expert",

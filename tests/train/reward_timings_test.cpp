@@ -25,21 +25,22 @@ TEST(Percentile, IsTheNearestRank) {
 }
 
 // Generation ends at second 10. Judge: 2 s before; 4 s of which 1 after; one call of 6 s after for two rows.
-// Rule: half a second before.
+// Rule: half a second before, in a round of its own that ended at second 3.
 TEST(RewardTimings, SplitTheWorkAtTheEndOfGeneration) {
   const std::vector<RewardCall> calls{{0, at(1.0), at(3.0), 1},
                                       {0, at(7.0), at(11.0), 1},
                                       {0, at(11.0), at(17.0), 2},
-                                      {0, at(11.0), at(17.0), 2},
-                                      {1, at(2.0), at(2.5), 1}};
-  const Metrics timings = reward_timings({"judge", "rule", "idle"}, calls, at(10.0));
+                                      {0, at(11.0), at(17.0), 2}};
+  const Metrics timings =
+      reward_timings({"judge", "rule", "idle"},
+                     {{{{1, at(2.0), at(2.5), 1}, {1, at(3.0), at(3.25), 1}}, at(3.0)}, {calls, at(10.0)}});
   ASSERT_EQ(timings.size(), 8U);
   EXPECT_NEAR(find_metric(timings, "timing_s/reward_beside_gen"), 2.0 + 3.0 + 0.5, 1e-9);
-  EXPECT_NEAR(find_metric(timings, "timing_s/reward_after_gen"), 1.0 + 6.0, 1e-9);
+  EXPECT_NEAR(find_metric(timings, "timing_s/reward_after_gen"), 0.25 + 1.0 + 6.0, 1e-9);
   EXPECT_NEAR(find_metric(timings, "timing_s/reward/judge/p50"), 4.0, 1e-9);
   EXPECT_NEAR(find_metric(timings, "timing_s/reward/judge/p90"), 6.0, 1e-9);
   EXPECT_NEAR(find_metric(timings, "timing_s/reward/judge/p99"), 6.0, 1e-9);
-  EXPECT_NEAR(find_metric(timings, "timing_s/reward/rule/p50"), 0.5, 1e-9);
+  EXPECT_NEAR(find_metric(timings, "timing_s/reward/rule/p99"), 0.5, 1e-9);
 }
 
 }  // namespace

@@ -1,0 +1,90 @@
+#include "cohort/train/rollout_config.h"
+
+#include "cohort/core/error.h"
+#include "cohort/objectives/baseline.h"
+
+namespace cohort {
+namespace {
+
+void describe_selection(FieldVisitor& f, RolloutConfig& c) {
+  f("dynamic_sampling", c.dynamic_sampling,
+    "Throw groups without difference away, which teach nothing, and draw further prompts in their place "
+    "(DAPO, arXiv:2503.14476).");
+  f("max_num_gen_batches", c.max_num_gen_batches,
+    "With dynamic_sampling: batches of prompts that a step draws at most, each of at most prompts_per_step; "
+    "where they do not suffice, groups without difference fill the step up.",
+    at_least(1));
+  f("keep_generations", c.keep_generations,
+    "Completions of each prompt that are trained on: of those that were drawn the ones whose rewards vary "
+    "most (PODS, arXiv:2504.13818); all when unset.",
+    at_least(2));
+  f("generation_budget", c.generation_budget,
+    "uniform, num_generations completions of each prompt; or knapsack, as many of all prompts together, more "
+    "of those where success and failure are both likely: 2 to 4 * num_generations by how often the run had "
+    "success with a prompt before (Knapsack RL, arXiv:2509.25849, reconstructed).",
+    one_of({"uniform", "knapsack"}));
+  f("adaptive_sampling", c.adaptive_sampling,
+    "Sample num_generations at a time of each prompt until it has enough (Reinforce-Ada, arXiv:2510.04996): "
+    "balanced, half of keep_generations positive and half not; positive_focused, one positive; none, one "
+    "round for all. All that were drawn count in the baseline and scale of those that are kept.",
+    one_of({"none", "balanced", "positive_focused"}));
+  f("max_sampling_rounds", c.max_sampling_rounds, "Rounds of adaptive_sampling at most.", at_least(1));
+  f("positive_reward", c.positive_reward,
+    "With adaptive_sampling or generation_budget: a completion whose rewards sum up to more is a success.");
+}
+
+void refuse_rollout(bool is_asked, const std::string& reason) {
+  if (is_asked) throw ConfigError(reason);
+}
+
+/// What is not trained on has rewards and lengths, but no pass computes its tokens' values.
+bool reads_rewards_alone(const AdvantageConfig& a) {
+  return !a.is_stepwise() && !reads_entropies(a) && !a.puts_kl_in_reward() && a.baseline != "critic" &&
+         a.gfpo_k == 0 && !a.drop_pivot;
+}
+
+}  // namespace
+
+void RolloutConfig::describe(FieldVisitor& f) {
+  f("prompts_per_step", prompts_per_step, "Prompts drawn for each step.", at_least(1));
+  f("num_generations", num_generations, "Completions of each prompt: the group's size.", at_least(2));
+  f("max_completion_length", max_completion_length, "Longest completion, in tokens.", at_least(1));
+  f("temperature", temperature, "Divides the logits, in sampling and in every log-probability.", above(0.0));
+  f("top_k", top_k, "Sample from the k likeliest tokens only; 0 is off.", at_least(0));
+  f("top_p", top_p, "Sample from the smallest set of likeliest tokens with this probability; 1 is off.",
+    above_up_to(0.0, 1.0));
+  f("min_p", min_p,
+    "Sample from tokens with at least this share of the likeliest one's probability; 0 is off.",
+    between(0.0, 1.0));
+  f("stop_strings", stop_strings, "Texts that end a completion; the flag is given once for each.");
+  f("ignore_eos", ignore_eos, "Sample on past stop tokens, up to max_completion_length (for measurements).");
+  describe_selection(f, *this);
+  f("cache_tokens", cache_tokens, "Size of the paged KV cache, in tokens; 0 chooses one that fits the step.",
+    at_least(0));
+}
+
+void check_rollout(const RolloutConfig& rollout, const AdvantageConfig& advantages, bool counts_epochs) {
+  refuse_rollout(rollout.dynamic_sampling && !is_group_baseline(advantages.baseline),
+                 str("rollout.dynamic_sampling throws away groups without difference, which teach something "
+                     "under objective.baseline = \"",
+                     advantages.baseline, "\": turn it off"));
+  refuse_rollout(rollout.dynamic_sampling && counts_epochs,
+                 "train.num_train_epochs cannot be planned with rollout.dynamic_sampling, whose steps draw "
+                 "as many prompts as they need: set train.max_steps");
+  refuse_rollout(rollout.is_adaptive() && rollout.is_budgeted(),
+                 "rollout.adaptive_sampling and rollout.generation_budget both decide how many completions "
+                 "a prompt has: set one of them");
+  refuse_rollout(rollout.is_adaptive() && !rollout.keep_generations,
+                 "rollout.adaptive_sampling needs rollout.keep_generations, the completions of each prompt "
+                 "to train on (4 in arXiv:2510.04996)");
+  refuse_rollout(
+      !rollout.is_adaptive() && rollout.num_trained() > rollout.num_generations,
+      str("rollout.keep_generations (", rollout.num_trained(), ") is more than rollout.num_generations (",
+          rollout.num_generations, "), which are drawn"));
+  refuse_rollout(rollout.is_adaptive() && !reads_rewards_alone(advantages),
+                 "rollout.adaptive_sampling has statistics over completions that are not trained on, whose "
+                 "steps and tokens have no values: turn it off, or choose objective.credit = \"sequence\", "
+                 "kl_place = \"loss\", no gfpo_k and no drop_pivot");
+}
+
+}  // namespace cohort

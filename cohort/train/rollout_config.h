@@ -1,0 +1,54 @@
+// Which completions a step has and how they are drawn: the section `[rollout]` of a recipe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cohort/core/config.h"
+#include "cohort/objectives/advantage_config.h"
+
+namespace cohort {
+
+struct RolloutConfig {
+  int64_t prompts_per_step = 8;
+  int64_t num_generations = 8;
+  int64_t max_completion_length = 512;
+  double temperature = 1.0;
+  int64_t top_k = 0;
+  double top_p = 1.0;
+  double min_p = 0.0;
+  std::vector<std::string> stop_strings;
+  bool ignore_eos = false;
+  bool dynamic_sampling = false;
+  int64_t max_num_gen_batches = 10;
+  std::optional<int64_t> keep_generations;
+  std::string generation_budget = "uniform";
+  std::string adaptive_sampling = "none";
+  int64_t max_sampling_rounds = 4;
+  double positive_reward = 0.7;
+  int64_t cache_tokens = 0;
+
+  /// Whether a prompt may be sampled in several rounds.
+  bool is_adaptive() const { return adaptive_sampling != "none"; }
+
+  /// Whether prompts have more or fewer completions by how difficult they are.
+  bool is_budgeted() const { return generation_budget != "uniform"; }
+
+  /// Completions of one prompt that a round draws at most.
+  int64_t most_generations() const { return is_budgeted() ? 4 * num_generations : num_generations; }
+
+  /// Whether a step trains on anything but num_generations completions of each prompt that it draws.
+  bool selects() const { return dynamic_sampling || keep_generations || is_adaptive() || is_budgeted(); }
+
+  /// Completions of a prompt that a step trains on, at most.
+  int64_t num_trained() const { return keep_generations.value_or(num_generations); }
+
+  void describe(FieldVisitor& f);
+};
+
+/// Throws ConfigError for settings that contradict each other or the advantages (the ones that hold).
+void check_rollout(const RolloutConfig& rollout, const AdvantageConfig& advantages, bool counts_epochs);
+
+}  // namespace cohort
