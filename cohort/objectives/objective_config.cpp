@@ -16,6 +16,9 @@ void ObjectiveConfig::describe(FieldVisitor& f) {
     "Leave completions that reached their length limit out of the loss (arXiv:2503.14476 section 3.4); their "
     "reward "
     "still counts in the group's statistics and they count as completions.");
+  f("gfpo_adaptive_difficulty", gfpo_adaptive_difficulty,
+    "Instead of gfpo_k keep 4, 6 or 8 completions by the prompt's mean reward among those of earlier groups: "
+    "4 in the highest quarter, 6 in the next, 8 below (arXiv:2508.09726).");
   Section parts;
   FieldVisitor visitor(parts);
   loss.describe(visitor);

@@ -15,6 +15,7 @@ struct ObjectiveConfig : ObjectiveSettings {
   std::string preset = "grpo";
   int64_t num_iterations = 1;
   bool mask_truncated_completions = false;
+  bool gfpo_adaptive_difficulty = false;
 
   void describe(FieldVisitor& f);
 };

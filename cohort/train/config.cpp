@@ -67,6 +67,9 @@ void check_trainable(const TrainConfig& config) {
          "objective.credit = \"steps\" with other settings of advantages than scale_rewards group, batch or "
          "none");
   check_rollout(config.rollout, a, config.train.num_train_epochs.has_value());
+  if (objective.gfpo_adaptive_difficulty && a.gfpo_k == 0)
+    throw ConfigError(
+        "objective.gfpo_adaptive_difficulty chooses gfpo_k by the prompt: set preset = \"gfpo\"");
   for (const std::string& doubt : check_objective(settings)) log_warn("objective: ", doubt);
 }
 

@@ -100,6 +100,8 @@ void GrpoTrainer::prepare(GrpoStep& step) {
 }
 
 void GrpoTrainer::assign_advantages(GrpoStep& step) {
+  if (config_.objective.gfpo_adaptive_difficulty)
+    step.group_k = difficulty_.take(step.totals, group_ends_of(step.trained));
   step.advantages = advantages(step, step.totals);
   step.scored_metrics = scored_metrics(step);
   mask(step);
@@ -131,7 +133,7 @@ void GrpoTrainer::mask(GrpoStep& step) {
 
 Advantages GrpoTrainer::advantages(const GrpoStep& step, const TotalRewards& totals) const {
   return step_advantages(
-      {step.trained, step.rewards, step.weights, scorer_.gives_steps(), totals, step.untrained},
+      {step.trained, step.rewards, step.weights, scorer_.gives_steps(), totals, step.untrained, step.group_k},
       objective_.advantages);
 }
 
@@ -221,6 +223,7 @@ Json GrpoTrainer::save() const {
              {"failures", failure_limits_.save()},
              {"monitors", monitors_.save()},
              {"reward_environments", scorer_.environments()}};
+  if (config_.objective.gfpo_adaptive_difficulty) state["group_difficulty"] = difficulty_.save();
   if (config_.rollout.is_budgeted()) state["success_rates"] = rollout_.save();
   return state;
 }
@@ -232,6 +235,7 @@ void GrpoTrainer::load(const Json& state) {
   skipped_steps_ = state.at("skipped_steps").get<int64_t>();
   failure_limits_.load(state.at("failures"));
   monitors_.load(state.at("monitors"));
+  if (config_.objective.gfpo_adaptive_difficulty) difficulty_.load(state.at("group_difficulty"));
   if (config_.rollout.is_budgeted()) rollout_.load(state.at("success_rates"));
 }
 

@@ -13,6 +13,7 @@
 #include "cohort/train/config.h"
 #include "cohort/train/evidence.h"
 #include "cohort/train/failure_limits.h"
+#include "cohort/train/group_difficulty.h"
 #include "cohort/train/monitor.h"
 #include "cohort/train/optimizer.h"
 #include "cohort/train/policy_loss.h"
@@ -24,6 +25,7 @@ namespace cohort {
 /// Everything a step produced; what the metrics and the completions file are made from.
 struct GrpoStep : ScoredRollout {
   TotalRewards totals;           ///< per completion
+  std::vector<int64_t> group_k;  ///< per group, with gfpo_adaptive_difficulty
   Advantages advantages;
   Metrics scored_metrics;             ///< those known before the update
   std::vector<uint8_t> masked;        ///< per completion; 1 where a monitor takes the loss off it
@@ -75,6 +77,7 @@ class GrpoTrainer : public Trainer {
   StepRollout rollout_;
   std::vector<Checker> checkers_;
   FailureLimits failure_limits_;
+  GroupDifficulty difficulty_;
   Monitors monitors_;
   LossOptions loss_options_;
   int64_t num_tokens_ = 0;       // prompt and completion tokens since the run began

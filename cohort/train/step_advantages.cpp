@@ -120,6 +120,7 @@ AdvantageInput advantage_input(const StepRewards& scored, JudgedGroups& judged,
   input.rewards = is_apart ? reward_columns(judged) : total_rewards(judged);
   if (is_apart) input.reward_weights = {scored.weights.begin(), scored.weights.end()};
   input.group_ends = judged.ends;
+  input.group_k = {scored.group_k.begin(), scored.group_k.end()};
   for (const Judged& completion : judged.completions) {
     input.lengths.push_back(std::ssize(completion.completion->token_ids));
     input.is_truncated.push_back(completion.completion->finish_reason == FinishReason::kLength);

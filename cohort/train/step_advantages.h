@@ -21,6 +21,7 @@ struct StepRewards {
   std::span<const uint8_t> gives_steps;         ///< per reward
   const TotalRewards& totals;                   ///< of all completions, groups side by side
   std::span<const UntrainedGroup> untrained{};  ///< of which some are in the statistics of a group
+  std::span<const int64_t> group_k{};  ///< per group, for gfpo_k by difficulty; empty: gfpo_k for all
 };
 
 /// The advantages of a step's completions. Throws ConfigError where the settings contradict each other.

@@ -96,7 +96,7 @@ class SamplingTest(TinyRunTest):
         self.assertGreater(max(line["rollout/largest_group"] for line in metrics), 8)
 
     def test_a_run_that_was_stopped_goes_on_with_the_same_bytes(self):
-        gfpo = ["--preset=gfpo", "--num-generations=9", "--dynamic-sampling"]
+        gfpo = ["--preset=gfpo", "--gfpo-adaptive-difficulty", "--num-generations=9", "--dynamic-sampling"]
         budget = ["--generation-budget=knapsack", "--keep-generations=3", "--num-generations=8"]
         for i, options in enumerate((gfpo, budget)):
             with self.subTest(options=options):
@@ -128,6 +128,7 @@ class SamplingTest(TinyRunTest):
             (["--adaptive-sampling=balanced"], "needs rollout.keep_generations"),
             (["--adaptive-sampling=balanced", "--keep-generations=2", "--preset=gtpo"], "no values"),
             (["--adaptive-sampling=balanced", "--generation-budget=knapsack"], "set one of them"),
+            (["--gfpo-adaptive-difficulty"], 'set preset = "gfpo"'),
         ):
             with self.subTest(options=options):
                 run = self.start("refused", *options)

@@ -31,7 +31,8 @@ RolloutGroup completions_of(size_t count) {
 
 /// The advantages of groups with these rewards, in a step with these completions besides.
 Advantages advantages_with(const std::vector<std::vector<double>>& scores,
-                           const std::vector<UntrainedGroup>& untrained, const AdvantageConfig& config) {
+                           const std::vector<UntrainedGroup>& untrained, const AdvantageConfig& config,
+                           const std::vector<int64_t>& group_k = {}) {
   const std::vector<double> weights{1.0};
   const std::vector<uint8_t> gives_steps{0};
   std::vector<RolloutGroup> groups;
@@ -45,7 +46,7 @@ Advantages advantages_with(const std::vector<std::vector<double>>& scores,
     trained.push_back({&groups.back(), std::vector<TrainedCompletion>(group.size())});
     append_total_rewards(rewards.back(), weights, totals);
   }
-  return step_advantages({trained, rewards, weights, gives_steps, totals, untrained}, config);
+  return step_advantages({trained, rewards, weights, gives_steps, totals, untrained, group_k}, config);
 }
 
 UntrainedGroup others_of(const std::vector<double>& scores, Untrained reason, int64_t of) {
@@ -105,6 +106,15 @@ TEST(StepAdvantages, AreAgainstTheGreedyCompletion) {
                                            others_of({1}, Untrained::kGreedy, 2)};
   const Advantages advantages = advantages_with({{1, 0, kFailed}, {1, 0, 0}, {0, 0, 0}}, greedy, config);
   expect_near(advantages.values, {0.75, -0.25, 0, 0, 0, 0, -1, -1, -1});
+}
+
+// The completions have 1, 2 and 3 tokens: the shortest are kept.
+TEST(StepAdvantages, KeepAsManyAsTheDifficultySays) {
+  AdvantageConfig config = centred();
+  config.gfpo_k = 3;
+  const Advantages advantages = advantages_with({{1, 0, 0.5}, {1, 0, 0.5}}, {}, config, {2, 3});
+  expect_near(advantages.values, {0.5, -0.5, 0, 0.5, -0.5, 0});
+  expect_near(advantages_with({{1, 0, 1}}, {}, config, {2}).values, {0.5, -0.5, 0});
 }
 
 }  // namespace
