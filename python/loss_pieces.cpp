@@ -13,6 +13,7 @@
 #include "cohort/objectives/kl.h"
 #include "cohort/objectives/mismatch.h"
 #include "cohort/objectives/pairs.h"
+#include "cohort/objectives/preference.h"
 #include "cohort/objectives/ratio.h"
 #include "cohort/objectives/ratio_level.h"
 #include "cohort/objectives/regression.h"
@@ -22,6 +23,7 @@
 #include "cohort/objectives/weighted.h"
 #include "python/piece.h"
 #include "python/pieces.h"
+#include "python/settings.h"
 
 namespace py = pybind11;
 using py::arg;
@@ -237,6 +239,21 @@ void add_pairs(py::module_& m) {
           throw UserError(str("a pair names completion ", index, " of ", logprobs.numel()));
     return pair_loss_sum(logprobs, {winners.values, losers.values}, beta);
   };
+  const auto sums = [](const at::Tensor& logprobs, const Integers& lengths, MaybeNumber ld_alpha) {
+    check_alike({&logprobs});
+    return sequence_logprobs(logprobs, lengths.values, ld_alpha).to(logprobs.scalar_type());
+  };
+  add(m, "sequence_logprobs", sums, arg("logprobs"), arg("lengths"), kw_only(), arg("ld_alpha") = py::none());
+  const auto losses = [](const at::Tensor& lead, double beta, const std::string& type, double flipped) {
+    check_alike({&lead});
+    py::dict settings;
+    settings["beta"] = beta;
+    settings["loss_type"] = type;
+    settings["label_smoothing"] = flipped;
+    return pair_losses(lead, read_preference_settings(settings));
+  };
+  add(m, "pair_losses", losses, arg("lead"), kw_only(), arg("beta") = 0.1, arg("loss_type") = "sigmoid",
+      arg("label_smoothing") = 0.0);
   add(m, "pair_loss_sum", loss, arg("logprobs"), arg("winners"), arg("losers"), kw_only(), arg("beta"));
 }
 

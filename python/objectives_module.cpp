@@ -15,6 +15,7 @@
 #include "cohort/objectives/advantage_algebra.h"
 #include "cohort/objectives/loss.h"
 #include "cohort/objectives/objective_advice.h"
+#include "cohort/objectives/preference.h"
 #include "cohort/objectives/presets.h"
 #include "python/packing.h"
 #include "python/pieces.h"
@@ -261,6 +262,29 @@ at::Tensor unpack(const at::Tensor& packed, const at::Tensor& mask) {
   return packing.unpack(packed);
 }
 
+std::pair<at::Tensor, std::map<std::string, double>> preference_loss(const at::Tensor& policy_logprobs,
+                                                                     const at::Tensor& mask,
+                                                                     const MaybeTensor& ref_logprobs,
+                                                                     const py::dict& config) {
+  check_dims(policy_logprobs, 2, "[2 P, T]", "policy_logprobs");
+  if (policy_logprobs.size(0) % 2 != 0)
+    throw UserError(str("policy_logprobs has ", policy_logprobs.size(0), " rows, but pairs take two each"));
+  check_sizes(mask, policy_logprobs.sizes(), "mask");
+  const at::TensorOptions options = options_of(policy_logprobs, "policy_logprobs");
+  const PreferenceConfig settings = read_preference_settings(config);
+  if (!ref_logprobs && !settings.reference_free)
+    throw UserError("ref_logprobs is missing: give it, or reference_free=True");
+  const Packing packing(mask);
+  const Packer pack(packing, options);
+  PreferenceInput input{.policy_logprobs = pack(policy_logprobs, "policy_logprobs"),
+                        .lengths = packing.lengths()};
+  if (ref_logprobs)
+    input.ref_sums =
+        sequence_logprobs(pack(ref_logprobs, "ref_logprobs"), packing.lengths(), settings.ld_alpha);
+  const LossOutput output = cohort::preference_loss(input, settings);
+  return {output.loss.to(options), output.metrics.values()};
+}
+
 std::vector<std::string> advice(const std::string& preset, const py::dict& config) {
   return check_objective(read_settings(preset, config));
 }
@@ -288,6 +312,7 @@ PYBIND11_MODULE(_objectives, module) {
   });
   module.def("loss", &cohort::python::loss);
   module.def("advantages", &cohort::python::advantages);
+  module.def("preference_loss", &cohort::python::preference_loss);
   module.def(
       "pack", &cohort::python::pack, py::arg("padded"), py::arg("mask"),
       "The numbers of `padded` [N, T] where `mask` [N, T] is 1, row behind row, [M], and how many each row "

@@ -83,6 +83,14 @@ Settings read_settings(const std::string& preset, const py::dict& keywords) {
   return settings;
 }
 
+PreferenceConfig read_preference_settings(const py::dict& keywords) {
+  PreferenceConfig settings;
+  const Section all = settings_of(settings);
+  for (const auto& [name, value] : keywords) set_key(all, name.cast<std::string>(), value);
+  check_preference_config(settings);
+  return settings;
+}
+
 std::string describe_settings() {
   Settings settings;
   std::string text;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cohort/objectives/preference.h"
 #include "cohort/objectives/presets.h"
 
 namespace cohort::python {
@@ -18,6 +19,9 @@ struct Settings : ObjectiveSettings {
 /// Throws UserError for an unknown preset, key or value and pybind11's type_error for a value of a type that
 /// no setting has. None unsets a key that may be unset.
 Settings read_settings(const std::string& preset, const pybind11::dict& keywords);
+
+/// The same for the loss on preference pairs.
+PreferenceConfig read_preference_settings(const pybind11::dict& keywords);
 
 /// All keys with their meanings, of both configs, in the order of the documentation.
 std::string describe_settings();

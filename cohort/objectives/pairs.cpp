@@ -6,6 +6,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/objectives/groups.h"
+#include "cohort/objectives/preference.h"
 
 namespace cohort {
 namespace {
@@ -73,8 +74,8 @@ at::Tensor pair_logprobs(const at::Tensor& policy_logprobs, const at::Tensor& re
 }
 
 at::Tensor pair_loss_sum(const at::Tensor& logprobs, const PreferencePairs& pairs, double beta) {
-  const at::Tensor margin = selected(logprobs, pairs.winners) - selected(logprobs, pairs.losers);
-  return -at::log_sigmoid(beta * margin).sum();
+  const at::Tensor lead = selected(logprobs, pairs.winners) - selected(logprobs, pairs.losers);
+  return pair_losses(lead, {.beta = beta}).sum();
 }
 
 }  // namespace cohort

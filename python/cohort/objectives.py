@@ -65,6 +65,7 @@ from cohort._objectives import (
     pack,
     pair_logprobs,
     pair_loss_sum,
+    pair_losses,
     preference_pairs,
     ratio_at_level,
     regression_loss,
@@ -74,6 +75,7 @@ from cohort._objectives import (
     second_moment_mask,
     segment_credit,
     segment_mean_ratio,
+    sequence_logprobs,
     sequence_mean_ratio,
     sequence_product_ratio,
     sequence_token_ratio,
@@ -134,6 +136,8 @@ __all__ = [
     "pack",
     "pair_logprobs",
     "pair_loss_sum",
+    "pair_losses",
+    "preference_loss",
     "preference_pairs",
     "presets",
     "ratio_at_level",
@@ -144,6 +148,7 @@ __all__ = [
     "second_moment_mask",
     "segment_credit",
     "segment_mean_ratio",
+    "sequence_logprobs",
     "sequence_mean_ratio",
     "sequence_product_ratio",
     "sequence_token_ratio",
@@ -261,6 +266,23 @@ def advantages(
         preset,
         config,
     )
+
+
+def preference_loss(
+    policy_logprobs: Tensor, mask: Tensor, *, ref_logprobs: Tensor | None = None, **config: Any
+) -> tuple[Tensor, dict[str, float]]:
+    """DPO's loss on preference pairs, or a relative's: the mean over pairs, a scalar in the dtype of `policy_logprobs`,
+    and its metrics, TRL's `rewards/*` and `logps/*`. What `cohort dpo` minimises.
+
+    Args:
+        policy_logprobs: [2 P, T] float32 or float64, log-probabilities of the tokens under the policy; carries gradient.
+            The rows of a pair are adjacent, the chosen completion before the rejected one.
+        mask: [2 P, T], 1 where a token belongs to a completion.
+        ref_logprobs: [2 P, T] of the reference; needed unless `reference_free`.
+        **config: keys of a `cohort dpo` recipe's `[objective]`: beta, loss_type (sigmoid, sigmoid_norm, hinge, ipo,
+            robust), label_smoothing, ld_alpha, reference_free.
+    """
+    return _objectives.preference_loss(policy_logprobs, mask, ref_logprobs, config)
 
 
 def advice(preset: str = "grpo", **config: Any) -> list[str]:

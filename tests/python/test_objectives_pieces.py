@@ -136,12 +136,15 @@ GRADIENTS = {
         {"rewards": [1.0, 0.0], "lengths": LENGTHS, "group_ends": [2], "max_completion_length": 8},
     ),
     "pair_logprobs": ({"policy_logprobs": POLICY}, {"lengths": LENGTHS, "ref_logprobs": REF}),
+    "sequence_logprobs": ({"logprobs": POLICY}, {"lengths": LENGTHS, "ld_alpha": 0.4}),
+    "pair_losses": ({"lead": [-1.0, 0.4, 2.0]}, {"beta": 0.5, "loss_type": "robust", "label_smoothing": 0.1}),
     "pair_loss_sum": ({"logprobs": [-1.0, -0.4, -2.0]}, {"winners": [0, 1], "losers": [2, 0], "beta": 0.5}),
 }
 # Their gradient is that of another function, or there is none.
 NO_SLOPE = {
     "sequence_token_ratio": "a stop-gradient inside",
     "loss": "test_objectives_algebra.py",
+    "preference_loss": "test_objectives_preference.py",
     "pack": "test_packing",
     "unpack": "test_packing",
 }
@@ -328,6 +331,8 @@ class WrongInputTest(unittest.TestCase):
         self.refused("greedy_scores has 2", "centred_scores", row, [2], "greedy", greedy_scores=row)
         self.refused("one dimension", "standard_scores", row[None])
         self.refused("a pair names completion 2", "pair_loss_sum", row, [0], [2], beta=0.1)
+        self.refused("no pairs", "sequence_logprobs", row, [1, 0, 1])
+        self.refused("loss_type", "pair_losses", row, loss_type="logistic")
         self.refused("estimator is k4", "kl_estimate", "k4", row, row)
 
 
