@@ -1,4 +1,4 @@
-// cohort train, cohort sft and cohort reward-train: runs from a recipe.
+// cohort train, cohort sft, cohort dpo and cohort reward-train: runs from a recipe.
 #include <iostream>
 
 #include "apps/cli/command.h"
@@ -58,6 +58,10 @@ int train_command(const Command& self, const Arguments& arguments) {
 
 int sft_command(const Command& self, const Arguments& arguments) {
   return run_command<SftConfig>(self, arguments, run_sft);
+}
+
+int dpo_command(const Command& self, const Arguments& arguments) {
+  return run_command<DpoConfig>(self, arguments, run_dpo);
 }
 
 int reward_train_command(const Command& self, const Arguments& arguments) {

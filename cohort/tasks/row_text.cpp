@@ -87,18 +87,6 @@ PromptCompletion conversation(const Row& row, const Json& given, const Json& who
   return {format.tokenize_rendered(prompt), format.tokenize_rendered(text.substr(prompt.size())), true};
 }
 
-PromptCompletion split_messages(const Row& row, const TextFormat& format) {
-  const Json& messages = column(row, "messages");
-  if (!messages.is_array()) fail(row, "the column \"messages\" must be a list of messages");
-  check_messages(row, "messages", messages);
-  if (messages.size() < 2 || !is_from_assistant(messages.back())) {
-    fail(row, "the last one of several \"messages\" must be the assistant's: it is what is learnt");
-  }
-  Json given = messages;
-  given.erase(given.size() - 1);
-  return conversation(row, given, messages, format);
-}
-
 }  // namespace
 
 Prompt to_prompt(Row row, const TextFormat& format) {
@@ -119,11 +107,20 @@ Prompt to_prompt(Row row, const TextFormat& format) {
   return prompt;
 }
 
-PromptCompletion to_prompt_completion(const Row& row, const TextFormat& format) {
-  const Json& columns = row.columns;
-  if (!columns.contains("prompt") && columns.contains("messages")) return split_messages(row, format);
-  const char* name =
-      columns.contains("completion") || !columns.contains("solution") ? "completion" : "solution";
+PromptCompletion split_messages(const Row& row, const char* name, const TextFormat& format) {
+  const Json& messages = column(row, name);
+  if (!messages.is_array()) fail(row, str("the column \"", name, "\" must be a list of messages"));
+  check_messages(row, name, messages);
+  if (messages.size() < 2 || !is_from_assistant(messages.back())) {
+    fail(row, str("the last one of several messages in \"", name,
+                  "\" must be the assistant's: it is what is learnt"));
+  }
+  Json given = messages;
+  given.erase(given.size() - 1);
+  return conversation(row, given, messages, format);
+}
+
+PromptCompletion prompt_with(const Row& row, const char* name, const TextFormat& format) {
   const Json& prompt = text_column(row, "prompt");
   const Json& completion = text_column(row, name);
   if (prompt.is_array() != completion.is_array()) {
@@ -136,6 +133,14 @@ PromptCompletion to_prompt_completion(const Row& row, const TextFormat& format) 
   }
   return {format.tokenize(prompt.get<std::string>()),
           format.tokenize_rendered(completion.get<std::string>())};
+}
+
+PromptCompletion to_prompt_completion(const Row& row, const TextFormat& format) {
+  const Json& columns = row.columns;
+  if (!columns.contains("prompt") && columns.contains("messages"))
+    return split_messages(row, "messages", format);
+  const bool has_completion = columns.contains("completion") || !columns.contains("solution");
+  return prompt_with(row, has_completion ? "completion" : "solution", format);
 }
 
 std::string prompt_key(const Row& row) {

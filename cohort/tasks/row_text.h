@@ -53,6 +53,12 @@ struct PromptCompletion {
 /// both; or `messages`, whose last one, the assistant's, is the completion. Throws FormatError likewise.
 PromptCompletion to_prompt_completion(const Row& row, const TextFormat& format);
 
+/// The same of `prompt` with the column `completion`, which may have any name.
+PromptCompletion prompt_with(const Row& row, const char* completion, const TextFormat& format);
+
+/// The same of a column of messages, whose last one, the assistant's, is the completion.
+PromptCompletion split_messages(const Row& row, const char* name, const TextFormat& format);
+
 /// What tells prompts apart: the string, or the messages as JSON. Throws FormatError as above.
 std::string prompt_key(const Row& row);
 

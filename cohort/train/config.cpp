@@ -10,6 +10,7 @@
 #include "cohort/reward_models/all_rewards.h"
 #include "cohort/rewards/reward_weight.h"
 #include "cohort/train/config_parts.h"
+#include "cohort/train/dpo_config.h"
 #include "cohort/train/monitor.h"
 #include "cohort/train/reward_train_config.h"
 
@@ -71,12 +72,6 @@ void check_trainable(const TrainConfig& config) {
     throw ConfigError(
         "objective.gfpo_adaptive_difficulty chooses gfpo_k by the prompt: set preset = \"gfpo\"");
   for (const std::string& doubt : check_objective(settings)) log_warn("objective: ", doubt);
-}
-
-void check_lora(const LoraConfig& lora) {
-  if (lora.r > 0) return;
-  if (!(lora == LoraConfig{}))
-    throw ConfigError("[lora] has no effect without lora.r: set it, or remove the table");
 }
 
 void check_evaluation(const TrainConfig& config) {
@@ -282,6 +277,7 @@ std::string reward_table() {
 std::string configuration_page() {
   TrainConfig train;
   SftConfig sft;
+  DpoConfig dpo;
   RewardTrainConfig reward_train;
   return "# Configuration\n\n"
          "Made by `cohort docs configuration` from the declarations in `cohort/train/config.cpp`: change it "
@@ -297,7 +293,8 @@ std::string configuration_page() {
          "a list of one. A flag of a table is given once for each pair (`--columns prompt=question`).\n\n"
          "## `cohort train`\n" +
          to_markdown(settings_of(train)) + "\n## Types of rewards\n\n" + reward_table() +
-         "\n## `cohort sft`\n" + to_markdown(settings_of(sft)) + "\n## `cohort reward-train`\n" +
+         "\n## `cohort sft`\n" + to_markdown(settings_of(sft)) + "\n## `cohort dpo`\n" +
+         to_markdown(settings_of(dpo)) + "\n## `cohort reward-train`\n" +
          to_markdown(settings_of(reward_train));
 }
 

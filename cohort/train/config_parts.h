@@ -85,6 +85,12 @@ void check_length(const Loop& train) {
   }
 }
 
+inline void check_lora(const LoraConfig& lora) {
+  if (lora.r > 0) return;
+  if (!(lora == LoraConfig{}))
+    throw ConfigError("[lora] has no effect without lora.r: set it, or remove the table");
+}
+
 /// That rows are held out where they are evaluated.
 template <typename Data>
 void check_held_out(const Data& data, int64_t eval_steps) {

@@ -11,12 +11,6 @@ int64_t completion_rows(const Completion& completion) {
   return std::max<int64_t>(0, static_cast<int64_t>(completion.token_ids.size()) - 1);
 }
 
-int64_t group_rows(const PackGroup& group) {
-  auto rows = static_cast<int64_t>(group.prompt_ids->size());
-  for (const Completion* completion : group.completions) rows += completion_rows(*completion);
-  return rows;
-}
-
 /// Cuts one group between completions.
 std::vector<PackGroup> cut_group(const PackGroup& group, int64_t max_rows) {
   std::vector<PackGroup> pieces;
@@ -87,6 +81,12 @@ class RowBuilder {
 
 }  // namespace
 
+int64_t num_rows(const PackGroup& group) {
+  auto rows = static_cast<int64_t>(group.prompt_ids->size());
+  for (const Completion* completion : group.completions) rows += completion_rows(*completion);
+  return rows;
+}
+
 void RowCounts::add(const RowCounts& other) {
   prompt += other.prompt;
   completion += other.completion;
@@ -118,7 +118,7 @@ std::vector<std::vector<PackGroup>> cut_into_microbatches(const std::vector<Pack
   std::vector<std::vector<PackGroup>> microbatches;
   int64_t rows = 0;
   for (const PackGroup& group : groups) {
-    const int64_t more = group_rows(group);
+    const int64_t more = num_rows(group);
     if (more > max_rows) {
       for (PackGroup& piece : cut_group(group, max_rows)) microbatches.push_back({std::move(piece)});
       rows = max_rows;  // a cut group shares its pieces with nobody

@@ -22,6 +22,9 @@ struct PackGroup {
   std::vector<const Completion*> completions;
 };
 
+/// The rows that a group takes.
+int64_t num_rows(const PackGroup& group);
+
 /// The rows that a pass forwards, by what they are.
 struct RowCounts {
   int64_t prompt = 0;

@@ -5,6 +5,7 @@
 #include "cohort/core/error.h"
 #include "cohort/reward_models/steps.h"
 #include "cohort/train/data_options.h"
+#include "cohort/train/preference_data.h"
 
 namespace cohort {
 namespace {
@@ -15,58 +16,11 @@ const Json& column(const Row& row, const char* name) {
   return *found;
 }
 
-/// Ends as completions of rollouts do.
-void end_sequence(std::vector<int32_t>& ids, const SftFormat& format) {
-  if (format.eos_id && (ids.empty() || ids.back() != *format.eos_id)) ids.push_back(*format.eos_id);
-}
-
-/// The ids of a prompt with one of its completions.
-PromptCompletion read_completion(const Row& row, const char* name, const SftFormat& format) {
-  Row pair{{{"prompt", column(row, "prompt")}, {"completion", column(row, name)}}, row.id, row.where};
-  for (const char* key : {"tools", "chat_template_kwargs"}) {
-    if (row.columns.contains(key)) pair.columns[key] = row.columns.at(key);
-  }
-  PromptCompletion ids = to_prompt_completion(pair, format.text);
-  if (!ids.is_rendered) end_sequence(ids.completion_ids, format);
-  return ids;
-}
-
-/// The ids of a text or conversation that holds its prompt.
-std::vector<int32_t> read_whole(const Row& row, const char* name, const SftFormat& format) {
-  const Json& value = column(row, name);
-  if (value.is_string()) {
-    std::vector<int32_t> ids = format.text.tokenize(value.get<std::string>());
-    end_sequence(ids, format);
-    return ids;
-  }
-  const Row whole{{{"messages", value}}, row.id, row.where};
-  PromptCompletion pair = to_prompt_completion(whole, format.text);
-  pair.prompt_ids.insert(pair.prompt_ids.end(), pair.completion_ids.begin(), pair.completion_ids.end());
-  return pair.prompt_ids;
-}
-
-/// The prompt of two texts that hold it: what they begin with both.
-void share_beginning(RewardExample& example) {
-  std::vector<int32_t>&chosen = example.completions[0], &rejected = example.completions[1];
-  const auto [end, other] = std::mismatch(chosen.begin(), chosen.end(), rejected.begin(), rejected.end());
-  example.prompt_ids.insert(example.prompt_ids.end(), chosen.begin(), end);
-  rejected.erase(rejected.begin(), other);
-  chosen.erase(chosen.begin(), end);
-}
-
 RewardExample read_pair(const Row& row, const RewardFormat& format) {
-  RewardExample example{.id = row.id};
-  if (row.columns.contains("prompt")) {
-    PromptCompletion chosen = read_completion(row, "chosen", format.sft);
-    PromptCompletion rejected = read_completion(row, "rejected", format.sft);
-    example.prompt_ids = std::move(chosen.prompt_ids);
-    example.completions = {std::move(chosen.completion_ids), std::move(rejected.completion_ids)};
-  } else {
-    example.completions = {read_whole(row, "chosen", format.sft), read_whole(row, "rejected", format.sft)};
-    share_beginning(example);
-  }
-  if (example.completions[0] == example.completions[1])
-    throw FormatError(str(row.where, ": \"chosen\" and \"rejected\" are the same"));
+  PreferenceExample pair = to_preference_example(row, format.sft);
+  RewardExample example{.id = row.id, .prompt_ids = std::move(pair.prompt_ids)};
+  for (Completion& completion : pair.completions)
+    example.completions.push_back(std::move(completion.token_ids));
   if (row.columns.contains("margin")) {
     const Json& margin = row.columns.at("margin");
     if (!margin.is_number()) throw FormatError(str(row.where, ": \"margin\" must be a number"));

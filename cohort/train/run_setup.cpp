@@ -5,8 +5,11 @@
 #include <limits>
 
 #include "cohort/core/error.h"
+#include "cohort/core/log.h"
 #include "cohort/core/time_text.h"
+#include "cohort/models/pretrained.h"
 #include "cohort/sampler/model_tokenizer.h"
+#include "cohort/tensor/compute.h"
 
 namespace cohort {
 
@@ -29,6 +32,20 @@ std::unique_ptr<const Tokenizer> require_tokenizer(const std::string& model_dir,
   if (tokenizer == nullptr)
     throw FormatError(str(model_dir, ": has no tokenizer.json, which training on text needs"));
   return tokenizer;
+}
+
+std::unique_ptr<Decoder> load_model(const ModelConfig& config, const LoraConfig& lora, int64_t seed) {
+  auto decoder = load_pretrained(config.path, parse_dtype(config.dtype), parse_device(config.device),
+                                 HeadKind::kCausalLm, /*is_frozen=*/lora.r > 0);
+  if (lora.r > 0) decoder->adapt(lora, static_cast<uint64_t>(seed));
+  for (const std::string& note : decoder->config().notes) log_info("config.json: ", note);
+  return decoder;
+}
+
+void check_router_loss(double router_aux_loss_coef, const DecoderConfig& model) {
+  if (router_aux_loss_coef != 0.0 && model.num_experts == 0) {
+    throw ConfigError("train.router_aux_loss_coef has no effect: the model has no experts; remove it");
+  }
 }
 
 }  // namespace cohort

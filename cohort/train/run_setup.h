@@ -8,7 +8,7 @@
 #include <string>
 
 #include "cohort/core/config_io.h"
-#include "cohort/models/decoder_config.h"
+#include "cohort/models/decoder.h"
 #include "cohort/text/tokenizer.h"
 #include "cohort/train/config.h"
 #include "cohort/train/run_directory.h"
@@ -35,6 +35,12 @@ int64_t num_steps(std::optional<int64_t> max_steps, std::optional<double> epochs
 
 /// A model's tokenizer. Throws FormatError where it has none, which text data need.
 std::unique_ptr<const Tokenizer> require_tokenizer(const std::string& model_dir, const DecoderConfig& model);
+
+/// The model to train: all of it, or adapters on it.
+std::unique_ptr<Decoder> load_model(const ModelConfig& config, const LoraConfig& lora, int64_t seed);
+
+/// A coefficient that nothing would heed is refused.
+void check_router_loss(double router_aux_loss_coef, const DecoderConfig& model);
 
 /// The part of a loop's settings that all kinds of runs have.
 template <typename Loop>

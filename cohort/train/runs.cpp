@@ -7,12 +7,10 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
-#include "cohort/models/pretrained.h"
 #include "cohort/reward_models/all_rewards.h"
 #include "cohort/sampler/prompt_batches.h"
 #include "cohort/sampler/stop_ids.h"
 #include "cohort/tasks/dataset_source.h"
-#include "cohort/tensor/compute.h"
 #include "cohort/train/evaluation.h"
 #include "cohort/train/generation_defaults.h"
 #include "cohort/train/grpo_trainer.h"
@@ -25,22 +23,6 @@
 
 namespace cohort {
 namespace {
-
-/// The model to train: all of it, or adapters on it.
-std::unique_ptr<Decoder> load_model(const ModelConfig& config, const LoraConfig& lora, int64_t seed) {
-  auto decoder = load_pretrained(config.path, parse_dtype(config.dtype), parse_device(config.device),
-                                 HeadKind::kCausalLm, /*is_frozen=*/lora.r > 0);
-  if (lora.r > 0) decoder->adapt(lora, static_cast<uint64_t>(seed));
-  for (const std::string& note : decoder->config().notes) log_info("config.json: ", note);
-  return decoder;
-}
-
-/// A coefficient that nothing would heed is refused.
-void check_router_loss(double router_aux_loss_coef, const DecoderConfig& model) {
-  if (router_aux_loss_coef != 0.0 && model.num_experts == 0) {
-    throw ConfigError("train.router_aux_loss_coef has no effect: the model has no experts; remove it");
-  }
-}
 
 /// Steps that nobody judges would leave every advantage at 0.
 void check_supervision(const TrainConfig& config, const RewardScorer& scorer) {

@@ -30,6 +30,7 @@ COMMANDS = [
     "score",
     "eval",
     "verify",
+    "dpo",
     "reward-train",
     "tokenize",
     "detokenize",
@@ -1257,12 +1258,32 @@ class MemoryTest(CliTest):
         self.assertLess(taken, 1.1 * planned)
         self.assertGreater(taken, 0.9 * planned)
 
-    def memory(self, recipe, model, dtype, recompute, name=""):
+    def test_the_plan_counts_pairs_and_their_reference(self):
+        config = self.folder / "wide.json"
+        config.write_text(json.dumps({**CONFIG, **self.SHAPE, "max_position_embeddings": 512}))
+        model = self.folder / "wide-pairs"
+        self.cohort("init", "--config", config, "--tokenizer", DEMO, "--seed", 1, "--output", model)
+        recipe = self.folder / "pairs.toml"
+        recipe.write_text("[train]\nmax_steps = 1\n")
+        row = {"prompt": "1", "chosen": " 2" * 100, "rejected": " 3" * 100}
+        pairs = write_lines(self.folder / "wide-pairs.jsonl", [row] * 8)
+        measured = {}
+        for before in ("false", "true"):
+            options = ("--precompute_ref_log_probs", before)
+            planned, taken = self.memory(
+                recipe, model, "float32", "false", f"pairs-{before}-", "dpo", pairs, *options
+            )
+            self.assertLess(taken, 1.1 * planned)
+            self.assertGreater(taken, 0.9 * planned)
+            measured[before] = planned, taken
+        for beside, without in zip(measured["false"], measured["true"]):
+            self.assertLess(without, 0.95 * beside)
+
+    def memory(self, recipe, model, dtype, recompute, name="", command="train", data=None, *options):
         run_dir = self.folder / f"memory-{name}{dtype}-{recompute}"
-        places = ("--model.path", model, "--data.path", self.countdown, "--run-dir", run_dir)
-        result = self.cohort(
-            "train", recipe, *places, "--model.dtype", dtype, "--recompute", recompute, "--seed", 1
-        )
+        places = ("--model.path", model, "--data.path", data or self.countdown, "--run-dir", run_dir)
+        settings = ("--model.dtype", dtype, "--recompute", recompute, "--seed", 1, *options)
+        result = self.cohort(command, recipe, *places, *settings)
         amount, unit = re.search(r"memory planned: ([0-9.]+) (MiB|GiB)", result.stderr).groups()
         timings = read_lines(run_dir / "timings.jsonl")
         return float(amount) / (1024 if unit == "MiB" else 1), timings[-1]["perf/max_memory_allocated_gb"]
@@ -1666,6 +1687,86 @@ class LocalJudgeTest(CliTest):
         self.assertEqual({row["reward"] for row in read_lines(run_dir / "completions.jsonl")}, {0.2})
 
 
+class DpoTest(CliTest):
+    """Preference training from the program: what a run records, resumes and writes."""
+
+    PAIRS = [{"prompt": f"{i} +", "chosen": f" {i} = {2 * i}", "rejected": f" {i} is so"} for i in range(12)]
+    RECORDS = ("metrics.jsonl", "final/model.safetensors", "final/config.json")
+    RECIPE = """
+        [model]
+        dtype = "float32"
+        [optimizer]
+        learning_rate = 1e-3
+        [train]
+        max_steps = 6
+        pairs_per_step = 4
+        save_steps = 2
+    """
+
+    def train(self, name, *options):
+        data = write_lines(self.folder / "dpo-rows.jsonl", self.PAIRS)
+        path = self.folder / "dpo.toml"
+        path.write_text(self.RECIPE)
+        run_dir = self.folder / f"dpo-{name}"
+        places = ("--model.path", self.model, "--data.path", data, "--run-dir", run_dir)
+        result = self.cohort("dpo", path, *places, "--threads", 1, *options)
+        self.assertEqual(result.stdout, f"{run_dir}\n")
+        self.assertIn("memory planned", result.stderr)
+        return run_dir
+
+    def contents(self, run_dir):
+        return {record: (run_dir / record).read_bytes() for record in self.RECORDS}
+
+    def test_pairs_are_learnt_and_a_run_is_resumed(self):
+        run_dir = self.train("whole")
+        metrics = read_lines(run_dir / "metrics.jsonl")
+        names = ["chosen", "rejected", "accuracies", "margins"]
+        names = {*(f"rewards/{name}" for name in names), "logps/chosen", "logps/rejected", "loss", "entropy"}
+        self.assertLessEqual(names | {"grad_norm", "learning_rate", "epoch", "num_tokens"}, set(metrics[0]))
+        self.assertAlmostEqual(metrics[0]["loss"], 0.693147, delta=1e-6)
+        self.assertEqual(metrics[0]["rewards/margins"], 0)
+        self.assertEqual(metrics[-1]["rewards/accuracies"], 1)
+        self.assertLess(metrics[-1]["loss"], 0.5)
+        self.assertIn("timing_s/ref", read_lines(run_dir / "timings.jsonl")[0])
+        expected = self.contents(run_dir)
+        shutil.rmtree(max((run_dir / "checkpoints").iterdir()))
+        shutil.rmtree(run_dir / "final")
+        self.train("whole", "--resume")
+        self.assertEqual(self.contents(run_dir), expected)
+
+    def test_where_the_reference_is_computed_changes_no_byte(self):
+        held_out = write_lines(self.folder / "dpo-held-out.jsonl", self.PAIRS[:5])
+        options = ("--eval_path", held_out, "--eval_steps", 3, "--ld_alpha", 0.5)
+        beside = self.contents(self.train("beside", *options))
+        run_dir = self.train("before", *options, "--precompute_ref_log_probs", "true")
+        self.assertEqual(self.contents(run_dir), beside)
+        shutil.rmtree(max((run_dir / "checkpoints").iterdir()))
+        shutil.rmtree(run_dir / "final")
+        self.train("before", *options, "--precompute_ref_log_probs", "true", "--resume")
+        self.assertEqual(self.contents(run_dir), beside)
+
+    def test_held_out_pairs_choose_the_best_model(self):
+        run_dir = self.train("held", "--test_split_size", 0.3, "--eval_steps", 3)
+        metrics = read_lines(run_dir / "metrics.jsonl")
+        for name in ("eval_loss", "eval_rewards/accuracies", "eval_logps/chosen"):
+            self.assertEqual([name in row for row in metrics], [False, False, True] * 2)
+        self.assertLess(metrics[-1]["eval_loss"], metrics[2]["eval_loss"])
+        best = (run_dir / "best/model.safetensors").read_bytes()
+        self.assertEqual(best, (run_dir / "final/model.safetensors").read_bytes())
+
+    def test_without_a_reference(self):
+        metrics = read_lines(self.train("free", "--reference_free", "true") / "metrics.jsonl")
+        self.assertAlmostEqual(metrics[0]["rewards/chosen"], 0.1 * metrics[0]["logps/chosen"], delta=1e-9)
+        self.assertNotEqual(metrics[0]["rewards/margins"], 0)
+
+    def test_adapters(self):
+        run_dir = self.train("lora", "--lora.r", 4, "--learning_rate", 1e-2)
+        metrics = read_lines(run_dir / "metrics.jsonl")
+        self.assertEqual(metrics[0]["rewards/margins"], 0)
+        self.assertEqual(metrics[-1]["rewards/accuracies"], 1)
+        self.assertTrue((run_dir / "final/adapter_model.safetensors").exists())
+
+
 class WrongInputTest(CliTest):
     """One clear line, exit code 2, and nothing written."""
 
@@ -1974,6 +2075,37 @@ class WrongInputTest(CliTest):
             (pair, ["--step_separator", "x"], ["head.step_separator", "no effect"]),
             (pair, ["--replay_share", 0.5], ["data.replay_share", "no effect"]),
             (pair, ["--eval_steps", 5], ["train.eval_steps", "data.eval_path"]),
+        ]:
+            with self.subTest(row=row, options=options):
+                data = write_lines(self.folder / "bad-pair.jsonl", [row])
+                self.refused([*ask, data, *options], *parts)
+
+    def test_dpo(self):
+        recipe = self.folder / "dpo-wrong.toml"
+        recipe.write_text("[train]\nmax_steps = 1\n")
+        ask = ["dpo", recipe, "--model.path", self.model, "--run-dir", "OUT", "--data.path"]
+        pair = {"prompt": "1", "chosen": "2", "rejected": "3"}
+        for row, options, parts in [
+            ({"prompt": "1", "rejected": "2"}, [], ["bad-pair.jsonl:1", '"chosen" is missing']),
+            ({**pair, "chosen": ["2"]}, [], ["bad-pair.jsonl:1", '"chosen" holds a message']),
+            ({**pair, "chosen": [{"role": "assistant"}]}, [], ["bad-pair.jsonl:1", '"prompt" and "chosen"']),
+            ({**pair, "chosen": 2}, [], ["bad-pair.jsonl:1", '"chosen" must be']),
+            ({**pair, "rejected": "2"}, [], ["bad-pair.jsonl:1", "the same"]),
+            ({**pair, "prompt": ""}, [], ["bad-pair.jsonl:1", "no tokens"]),
+            ({**pair, "rejected": "2 " * CONTEXT}, [], ["bad-pair.jsonl:1", "context"]),
+            (pair, ["--loss_type", "ippo"], ["objective.loss_type", "ipo"]),
+            (pair, ["--beta", 0], ["objective.beta", "above 0"]),
+            (pair, ["--label_smoothing", 0.1], ["objective.label_smoothing", "robust"]),
+            (pair, ["--ld_alpha", 1.5], ["objective.ld_alpha", "at most 1"]),
+            (pair, ["--lora.r", 2, "--lora.dropout", 0.1], ["lora.dropout", "must be 0"]),
+            (pair, ["--lora.alpha", 2], ["lora.r"]),
+            (pair, ["--eval_steps", 5], ["train.eval_steps", "data.eval_path"]),
+            (pair, ["--router_aux_loss_coef", 0.1], ["train.router_aux_loss_coef", "no experts"]),
+            (
+                pair,
+                ["--precompute_ref_log_probs", "true", "--reference_free", "true"],
+                ["train.precompute_ref_log_probs", "no effect"],
+            ),
         ]:
             with self.subTest(row=row, options=options):
                 data = write_lines(self.folder / "bad-pair.jsonl", [row])

@@ -8,6 +8,7 @@
 
 #include "cohort/core/config_io.h"
 #include "cohort/core/error.h"
+#include "cohort/train/dpo_config.h"
 #include "cohort/train/reward_train_config.h"
 #include "tests/core/test_files.h"
 
@@ -60,10 +61,25 @@ TEST(TrainConfig, DescribesEveryMember) {
   expect_complete<SftConfig>("SftConfig");
   expect_complete<SftDataConfig>("SftDataConfig");
   expect_complete<SftLoopConfig>("SftLoopConfig");
+  expect_complete<DpoConfig>("DpoConfig");
+  expect_complete<PreferenceConfig>("PreferenceConfig");
+  expect_complete<PreferenceDataConfig>("PreferenceDataConfig");
+  expect_complete<DpoLoopConfig>("DpoLoopConfig");
   expect_complete<RewardTrainConfig>("RewardTrainConfig");
   expect_complete<HeadConfig>("HeadConfig");
   expect_complete<RewardDataConfig>("RewardDataConfig");
   expect_complete<RewardLoopConfig>("RewardLoopConfig");
+}
+
+// DPOConfig of TRL 1.16.
+TEST(DpoConfig, HasTrlsDefaults) {
+  const DpoConfig config;
+  EXPECT_EQ(config.objective.beta, 0.1);
+  EXPECT_EQ(config.objective.loss_type, "sigmoid");
+  EXPECT_EQ(config.objective.label_smoothing, 0.0);
+  EXPECT_FALSE(config.objective.ld_alpha);
+  EXPECT_FALSE(config.train.precompute_ref_log_probs);
+  EXPECT_EQ(config.optimizer.learning_rate, 1e-6);
 }
 
 // GRPOConfig of TRL 1.16 with the TrainingArguments below it.
