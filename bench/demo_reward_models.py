@@ -62,9 +62,9 @@ def warm_arithmetic():
     return task
 
 
-def judged_samples(task, name, policy, seed, generations):
+def judged_samples(task, name, policy, seed, generations, folder=FOLDER):
     """Samples of a policy with the verifier's scores, by problem."""
-    samples, rows, scores = (FOLDER / f"{name}-{part}.jsonl" for part in ("samples", "rows", "scores"))
+    samples, rows, scores = (folder / f"{name}-{part}.jsonl" for part in ("samples", "rows", "scores"))
     asked = ("--input", task.train, "--num-generations", generations, "--max-completion-length", 64)
     cohort("sample", "--model", policy, *asked, "--seed", seed, "--output", samples)
     problems = read(task.train)
