@@ -2,20 +2,30 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "cohort/core/json.h"
-#include "cohort/models/decoder.h"
+#include "cohort/tensor/safetensors.h"
 #include "cohort/train/optimizer.h"
 
 namespace cohort {
 
-/// Writes `weights.safetensors` (float32 masters), `optimizer.safetensors` and `state.json` into the new
-/// directory `temporary` and publishes it as `final`: complete or not there.
-void save_checkpoint(const std::filesystem::path& temporary, const std::filesystem::path& final,
-                     const Decoder& decoder, const AdamW& optimizer, const Json& state);
+/// Weights with what optimises them. The names of their files and of their count of updates begin with
+/// `prefix`, which is empty for the model's own.
+struct TrainedPart {
+  std::string prefix;
+  NamedTensors weights;
+  AdamW* optimizer;
+};
 
-/// Restores weights and optimizer and returns the state. Throws FormatError naming what is missing or does
-/// not fit.
-Json load_checkpoint(const std::filesystem::path& directory, Decoder& decoder, AdamW& optimizer);
+/// Writes `weights.safetensors` (float32 masters) and `optimizer.safetensors` of each part, and `state.json`,
+/// into the new directory `temporary` and publishes it as `final`: complete or not there.
+void save_checkpoint(const std::filesystem::path& temporary, const std::filesystem::path& final,
+                     const std::vector<TrainedPart>& parts, const Json& state);
+
+/// Restores weights and optimizers and returns the state; packed copies of weights are the caller's to
+/// refresh. Throws FormatError naming what is missing or does not fit.
+Json load_checkpoint(const std::filesystem::path& directory, const std::vector<TrainedPart>& parts);
 
 }  // namespace cohort

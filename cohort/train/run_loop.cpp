@@ -10,7 +10,6 @@
 #include "cohort/core/progress.h"
 #include "cohort/core/units.h"
 #include "cohort/models/adapter.h"
-#include "cohort/train/checkpoint.h"
 #include "cohort/train/metrics_log.h"
 #include "cohort/train/step_metrics.h"
 
@@ -59,7 +58,8 @@ RunLoop::RunLoop(const RunDirectory& run, const LoopConfig& config, Decoder& dec
 void RunLoop::resume() {
   const std::vector<int64_t> steps = run_.checkpoint_steps();
   if (steps.empty()) return;
-  const Json state = load_checkpoint(run_.checkpoint(steps.back()), decoder_, optimizer_);
+  const Json state = load_checkpoint(run_.checkpoint(steps.back()), trained_parts());
+  decoder_.refresh();
   step_ = saved_step_ = state.at("step").get<int64_t>();
   nonfinite_steps_ = state.at("nonfinite_steps").get<int64_t>();
   if (!state.at("best_score").is_null()) best_score_ = state.at("best_score").get<double>();
@@ -151,9 +151,15 @@ void RunLoop::save(MetricsLog& log, JsonlWriter& completions) {
                    {"best_score", best_score_ ? Json(*best_score_) : Json(nullptr)},
                    {"files", file_sizes_},
                    {"trainer", trainer_.save()}};
-  save_checkpoint(run_.temporary_checkpoint(step_), run_.checkpoint(step_), decoder_, optimizer_, state);
+  save_checkpoint(run_.temporary_checkpoint(step_), run_.checkpoint(step_), trained_parts(), state);
   run_.keep_newest_checkpoints(config_.save_total_limit);
   saved_step_ = step_;
+}
+
+std::vector<TrainedPart> RunLoop::trained_parts() const {
+  std::vector<TrainedPart> parts = trainer_.more_parts();
+  parts.push_back({"", decoder_.trained_weights(), &optimizer_});
+  return parts;
 }
 
 void RunLoop::show(const StepRecord& record, ProgressLine& progress) const {

@@ -9,6 +9,7 @@
 
 #include "cohort/core/json.h"
 #include "cohort/models/decoder.h"
+#include "cohort/train/checkpoint.h"
 #include "cohort/train/optimizer.h"
 #include "cohort/train/run_directory.h"
 #include "cohort/train/tensorboard.h"
@@ -37,6 +38,9 @@ class Trainer {
   /// Everything besides weights and optimizer that the next step depends on, and back again.
   virtual Json save() const = 0;
   virtual void load(const Json& state) = 0;
+
+  /// Weights that are trained beside the model's; they are restored before `load`.
+  virtual std::vector<TrainedPart> more_parts() { return {}; }
 };
 
 /// What an evaluation found.
@@ -73,6 +77,7 @@ class RunLoop {
   std::string take_step(class MetricsLog& log, class JsonlWriter& completions, class ProgressLine& progress);
   void evaluate(Metrics& metrics, Metrics& timings);
   void save(class MetricsLog& log, class JsonlWriter& completions);
+  std::vector<TrainedPart> trained_parts() const;
   void note_nonfinite(const StepRecord& record);
   void show(const StepRecord& record, class ProgressLine& progress) const;
 
