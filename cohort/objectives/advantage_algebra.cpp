@@ -34,9 +34,9 @@ std::vector<double> normalised(const ScoredGroups& groups, const AdvantageConfig
   return scaled_scores(centred_scores(groups, config.baseline), groups, scale_options(config));
 }
 
-/// Where a completion's credit is one number, its whole KL is paid by its score.
+/// Takes the whole KL of each completion off its score.
 void pay_for_kl(AdvantageBatch& batch, const AdvantageConfig& config) {
-  if (!config.puts_kl_in_reward() || config.credit == "token_returns" || config.credit == "gae") return;
+  if (!config.puts_kl_in_reward()) return;
   for (int64_t i = 0; i < batch.num_completions; ++i) {
     for (const double log_ratio : batch.own(batch.log_ratios, i)) batch.totals[i] -= config.beta * log_ratio;
   }
@@ -252,8 +252,10 @@ double informative_factor(const AdvantageBatch& batch, const std::vector<uint8_t
 }
 
 /// critic_share * A + (1 - critic_share) * GRPO's advantage, for training with a critic that is still small.
-void mix_in_group_advantages(std::vector<double>& values, const AdvantageBatch& batch,
+/// Both pay for the KL.
+void mix_in_group_advantages(std::vector<double>& values, AdvantageBatch& batch,
                              const AdvantageConfig& config) {
+  pay_for_kl(batch, config);
   const ScoredGroups groups{.scores = batch.totals, .ends = batch.ends};
   const ScaleOptions scale{.kind = "group", .ddof = config.scale_ddof, .epsilon = config.scale_epsilon};
   const std::vector<double> relative = scaled_scores(centred_scores(groups, "group_mean"), groups, scale);
@@ -264,7 +266,7 @@ void mix_in_group_advantages(std::vector<double>& values, const AdvantageBatch& 
   }
 }
 
-void finish_credit(Credit& credit, const AdvantageBatch& batch, const std::vector<uint8_t>& same,
+void finish_credit(Credit& credit, AdvantageBatch& batch, const std::vector<uint8_t>& same,
                    const AdvantageConfig& config) {
   if (config.token_whiten) {
     const std::vector<int64_t> once;
@@ -308,7 +310,7 @@ AdvantageOutput advantages_of(const AdvantageInput& input, const AdvantageConfig
     output.has_no_difference = constant_groups(steps.scores, steps.ends);
     credit = step_credit(steps, batch, config);
   } else {
-    pay_for_kl(batch, config);
+    if (config.credit != "token_returns" && config.credit != "gae") pay_for_kl(batch, config);
     filter_completions(batch, config);
     output.has_no_difference = groups_without_difference(batch, config);
     if (config.length_corrected_rewards) divide_by_lengths(batch);

@@ -158,6 +158,12 @@ TEST(AdvantageAlgebra, ACriticMayShareWithTheGroup) {
   const double relative = 0.75 * std::sqrt(0.5);
   expect_advantages(advantages_of(input, config).values,
                     {0.125 + relative, 0.15 + relative, -0.05 - relative});
+  // Both pay for the KL: tokens pay 0.5 and 1, so that scores are -0.5 and 0.
+  input.old_logprobs = doubles({-1, -1, -1});
+  input.ref_logprobs = doubles({-1.5, -2, -1});
+  config.beta = 1.0;
+  expect_advantages(advantages_of(input, config).values,
+                    {-0.25 - relative, -0.1 - relative, -0.05 + relative});
 }
 
 TEST(AdvantageAlgebra, WhiteningOverTokensCountsLengths) {
