@@ -36,6 +36,7 @@ struct Advantages {
   double frac_reward_zero_std = 0.0;  ///< mean of `zero_std`
   /// [B] per token, under process supervision; empty otherwise, where all tokens have the completion's.
   std::vector<std::vector<float>> tokens{};
+  std::vector<std::vector<float>> returns{};  ///< [B] per token, what a critic learns; empty without one
 };
 
 /// A = (r - mean(group)) / (std + 1e-4), std of the group or of the raw rewards of the batch, or A = r -

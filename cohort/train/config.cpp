@@ -55,8 +55,6 @@ void check_trainable(const TrainConfig& config) {
   const ObjectiveSettings settings = resolved(objective, config.rollout.max_completion_length);
   const AdvantageConfig& a = settings.advantages;
   const LossConfig& c = settings.loss;
-  refuse(a.baseline == "critic" || a.credit == "gae" || c.value_coef != 0.0,
-         "objective.baseline = \"critic\", credit = \"gae\" and value_coef need a critic");
   refuse(a.baseline == "state_group" || a.credit == "turns" || a.credit == "segments" ||
              c.importance_sampling_level == "turn",
          "objective.credit and importance_sampling_level by turns or segments need their ends");
@@ -71,7 +69,9 @@ void check_trainable(const TrainConfig& config) {
   if (objective.gfpo_adaptive_difficulty && a.gfpo_k == 0)
     throw ConfigError(
         "objective.gfpo_adaptive_difficulty chooses gfpo_k by the prompt: set preset = \"gfpo\"");
-  for (const std::string& doubt : check_objective(settings)) log_warn("objective: ", doubt);
+  const std::vector<std::string> doubts = check_objective(settings);
+  check_critic(config.critic, settings);
+  for (const std::string& doubt : doubts) log_warn("objective: ", doubt);
 }
 
 void check_evaluation(const TrainConfig& config) {
@@ -185,6 +185,7 @@ void TrainConfig::describe(FieldVisitor& f) {
     "A metric held against a bound, to see that a policy learns to please its rewards instead of getting "
     "better; the table is given once for each.");
   f("objective", objective, "From rewards to the loss.");
+  f("critic", critic, "What learns the value of a state, where objective.baseline is critic (PPO, VAPO).");
   f("optimizer", optimizer, kOptimizerMeaning);
   f("train", train, "The loop: its length, memory, evaluation and checkpoints.");
   f("run", run, kRunMeaning);

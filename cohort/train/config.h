@@ -11,6 +11,7 @@
 #include "cohort/models/lora_config.h"
 #include "cohort/objectives/objective_config.h"
 #include "cohort/rewards/reward.h"
+#include "cohort/train/critic_config.h"
 #include "cohort/train/monitor_config.h"
 #include "cohort/train/rollout_config.h"
 
@@ -97,6 +98,7 @@ struct TrainConfig {
   std::vector<RewardConfig> reward;
   std::vector<MonitorConfig> monitor;
   ObjectiveConfig objective;
+  CriticConfig critic;
   OptimizerConfig optimizer;
   GrpoLoopConfig train;
   RunConfig run;

@@ -27,13 +27,14 @@ FailureLimits failure_limits(const TrainConfig& config) {
 }  // namespace
 
 GrpoTrainer::GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder& policy,
-                         const Decoder* reference, const Tokenizer* tokenizer, PromptSource& prompts,
-                         RewardScorer& scorer, AdamW& optimizer)
+                         const Decoder* reference, Critic* critic, const Tokenizer* tokenizer,
+                         PromptSource& prompts, RewardScorer& scorer, AdamW& optimizer)
     : config_(config),
       objective_(resolved(config.objective, config.rollout.max_completion_length)),
       num_updates_(num_updates),
       policy_(policy),
       reference_(reference),
+      critic_(critic),
       prompts_(prompts),
       scorer_(scorer),
       optimizer_(optimizer),
@@ -53,6 +54,7 @@ StepRecord GrpoTrainer::step(int64_t index) {
   StepRecord record;
   StepTimer timer(record.timings);
 
+  const CriticPhase phase = begin_critic(index);
   static_cast<ScoredRollout&>(step) = rollout_.draw(index, optimizer_.num_updates(), timer);
   num_tokens_ += step.num_tokens;
   prepare(step);
@@ -66,20 +68,32 @@ StepRecord GrpoTrainer::step(int64_t index) {
     fill_entropies(policy_, step.trained, loss_options_);
     timer.lap("timing_s/old_log_prob");
   }
+  if (phase.share > 0.0) {
+    critic_->fill_values(step.trained);
+    timer.lap("timing_s/values");
+  }
   assign_advantages(step);  // reward -> advantage
   timer.lap("timing_s/adv");
-  const std::span<const TrainedGroup> groups(step.trained);
-  const size_t mini_batch = groups.size() / config_.train.steps_per_generation;
-  for (int64_t iteration = 0; iteration < config_.objective.num_iterations; ++iteration) {
-    for (size_t first = 0; first < groups.size(); first += mini_batch) {
-      update(groups.subspan(first, mini_batch), step);  // advantage -> loss -> step
-    }
+  if (phase.share > 0.0 && loss_options_.value_head == nullptr) {
+    for_each_mini_batch(step, &GrpoTrainer::update_critic);
+    timer.lap("timing_s/update_critic");
   }
-  timer.lap("timing_s/update_actor");
+  if (phase.trains_policy) {
+    for_each_mini_batch(step, &GrpoTrainer::update);  // advantage -> loss -> step
+    timer.lap("timing_s/update_actor");
+  }
   prompts_.feedback(step.groups, step.rewards);
   timer.finish(step.num_tokens);
   fill_record(index, step, record);
   return record;
+}
+
+// Without a critic the share of one is 0.
+CriticPhase GrpoTrainer::begin_critic(int64_t index) {
+  if (critic_ == nullptr) return {.share = 0.0};
+  const CriticPhase phase = critic_->begin(index, objective_);
+  loss_options_.value_head = critic_->joint_head();
+  return phase;
 }
 
 // What the update and the passes before it know of the completions; advantages follow.
@@ -110,6 +124,7 @@ void GrpoTrainer::assign_advantages(GrpoStep& step) {
     for (TrainedCompletion& trained : group.completions) {
       trained.advantage = step.advantages.values[index];
       if (!step.advantages.tokens.empty()) trained.token_advantages = step.advantages.tokens[index];
+      if (!step.advantages.returns.empty()) trained.returns = step.advantages.returns[index];
       if (step.masked[index] != 0) trained.is_masked = true;
       ++index;
     }
@@ -137,8 +152,26 @@ Advantages GrpoTrainer::advantages(const GrpoStep& step, const TotalRewards& tot
       objective_.advantages);
 }
 
+void GrpoTrainer::for_each_mini_batch(GrpoStep& step,
+                                      void (GrpoTrainer::*update)(std::span<const TrainedGroup>, GrpoStep&)) {
+  const std::span<const TrainedGroup> groups(step.trained);
+  const size_t mini_batch = groups.size() / config_.train.steps_per_generation;
+  for (int64_t iteration = 0; iteration < config_.objective.num_iterations; ++iteration) {
+    for (size_t first = 0; first < groups.size(); first += mini_batch)
+      (this->*update)(groups.subspan(first, mini_batch), step);
+  }
+}
+
+void GrpoTrainer::update_critic(std::span<const TrainedGroup> mini_batch, GrpoStep& step) {
+  const LossResult loss = critic_->update(mini_batch);
+  if (!loss.is_finite) ++skipped_steps_;
+  add_loss(loss, step.loss);
+}
+
 void GrpoTrainer::update(std::span<const TrainedGroup> mini_batch, GrpoStep& step) {
   optimizer_.zero_grad();
+  const bool has_head = loss_options_.value_head != nullptr;
+  if (has_head) critic_->zero_grad();
   LossResult loss = accumulate_policy_gradient(policy_, mini_batch, objective_.loss, loss_options_);
   // Of a loss that is not finite some micro-batches have added their gradients and some have not.
   step.grad_norm = loss.is_finite ? optimizer_.grad_norm() : std::numeric_limits<double>::quiet_NaN();
@@ -152,6 +185,7 @@ void GrpoTrainer::update(std::span<const TrainedGroup> mini_batch, GrpoStep& ste
   if (loss.is_finite) {
     optimizer_.step(step.learning_rate, step.grad_norm);
     policy_.refresh();
+    if (has_head) critic_->step();
   } else {
     ++skipped_steps_;
   }
@@ -174,6 +208,7 @@ Metrics GrpoTrainer::update_metrics(const GrpoStep& step) const {
                    {"epoch", prompts_.epoch()},
                    {"num_tokens", static_cast<double>(num_tokens_)},
                    {"skipped_steps", static_cast<double>(skipped_steps_)}});
+  if (critic_ != nullptr) append(metrics, critic_->metrics(step.trained));
   return metrics;
 }
 
@@ -215,6 +250,10 @@ void GrpoTrainer::check_monitored_metrics() const {
   monitors_.check_metrics(metrics);
 }
 
+std::vector<TrainedPart> GrpoTrainer::more_parts() {
+  return critic_ != nullptr ? std::vector{critic_->part()} : std::vector<TrainedPart>{};
+}
+
 Json GrpoTrainer::save() const {
   Json state{{"prompts", prompts_.save()},
              {"num_tokens", num_tokens_},
@@ -237,6 +276,7 @@ void GrpoTrainer::load(const Json& state) {
   monitors_.load(state.at("monitors"));
   if (config_.objective.gfpo_adaptive_difficulty) difficulty_.load(state.at("group_difficulty"));
   if (config_.rollout.is_budgeted()) rollout_.load(state.at("success_rates"));
+  if (critic_ != nullptr) critic_->refresh();
 }
 
 int64_t GrpoTrainer::updates_per_step(const TrainConfig& config) {

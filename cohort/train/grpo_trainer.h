@@ -11,6 +11,7 @@
 #include "cohort/rl/prompt_source.h"
 #include "cohort/text/tokenizer.h"
 #include "cohort/train/config.h"
+#include "cohort/train/critic.h"
 #include "cohort/train/evidence.h"
 #include "cohort/train/failure_limits.h"
 #include "cohort/train/group_difficulty.h"
@@ -39,14 +40,16 @@ struct GrpoStep : ScoredRollout {
 
 class GrpoTrainer : public Trainer {
  public:
-  /// `reference` is null where nothing reads one (needs_reference). All arguments but the config must outlive
-  /// this.
+  /// `reference` and `critic` are null where nothing reads one (needs_reference, needs_critic). All arguments
+  /// but the config must outlive this.
   GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder& policy, const Decoder* reference,
-              const Tokenizer* tokenizer, PromptSource& prompts, RewardScorer& scorer, AdamW& optimizer);
+              Critic* critic, const Tokenizer* tokenizer, PromptSource& prompts, RewardScorer& scorer,
+              AdamW& optimizer);
 
   StepRecord step(int64_t index) override;
   Json save() const override;
   void load(const Json& state) override;
+  std::vector<TrainedPart> more_parts() override;
 
   /// Updates that one step makes.
   static int64_t updates_per_step(const TrainConfig& config);
@@ -59,7 +62,11 @@ class GrpoTrainer : public Trainer {
   void assign_advantages(GrpoStep& step);
   void mask(GrpoStep& step);
   Advantages advantages(const GrpoStep& step, const TotalRewards& totals) const;
+  CriticPhase begin_critic(int64_t index);
+  void for_each_mini_batch(GrpoStep& step,
+                           void (GrpoTrainer::*update)(std::span<const TrainedGroup>, GrpoStep&));
   void update(std::span<const TrainedGroup> mini_batch, GrpoStep& step);
+  void update_critic(std::span<const TrainedGroup> mini_batch, GrpoStep& step);
   Metrics scored_metrics(const GrpoStep& step) const;
   Metrics update_metrics(const GrpoStep& step) const;
   void fill_record(int64_t index, const GrpoStep& step, StepRecord& record);
@@ -71,6 +78,7 @@ class GrpoTrainer : public Trainer {
   int64_t num_updates_;
   Decoder& policy_;
   const Decoder* reference_;
+  Critic* critic_;
   PromptSource& prompts_;
   RewardScorer& scorer_;
   AdamW& optimizer_;

@@ -122,33 +122,49 @@ std::string MemoryPlan::describe() const {
   return format_bytes(total()) + ": " + list(always) + "; " + phases;
 }
 
-MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step) {
+namespace {
+
+/// What an update of `decoder` takes while it runs.
+MemoryPlan::Parts update_parts(const Decoder& decoder, const StepShape& step) {
   const int64_t rows = step.microbatch_rows > 0
                            ? step.microbatch_rows
                            : std::min(step.rows, std::max(step.tokens_per_microbatch, step.longest_sequence));
+  const int64_t count = (step.rows + rows - 1) / rows;
+  const int64_t at_once = step.is_side_by_side ? microbatches_at_once(decoder, count) : 1;
+  const int64_t gradients = decoder.num_trained() * kFloatBytes;
+  return {{"activations", at_once * activation_bytes(decoder, step, rows)},
+          {"logits", at_once * logits_bytes(decoder, step.rows)},
+          {"a weight's gradient", at_once * weight_backward_bytes(decoder)},
+          {"gradients apart",
+           decoder.is_small() && step.is_side_by_side ? (at_once > 1 ? count : 1) * gradients : 0}};
+}
+
+}  // namespace
+
+MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step) {
   const int64_t trained = decoder.num_trained();
   const bool is_adapted = decoder.lora_state() != nullptr;
   const int64_t weights = weight_bytes(decoder);
   const int64_t adapters = is_adapted ? trained * 2 * kFloatBytes : 0;
   const int64_t reference = step.has_reference && !is_adapted ? weights : 0;
   const int64_t moments = 2 * trained * kFloatBytes;
+  const int64_t critic_gradients = step.critic != nullptr ? step.critic->num_trained() * kFloatBytes : 0;
+  const int64_t critic = step.critic != nullptr ? weight_bytes(*step.critic) + 2 * critic_gradients : 0;
   MemoryPlan plan;
-  plan.always = {{"weights", weights},     {"adapters", adapters},
-                 {"reference", reference}, {"gradients", trained * kFloatBytes},
-                 {"optimizer", moments},   {"rewards", step.reward_bytes}};
-  plan.always.emplace_back(
-      "program", program_bytes(decoder, weights + adapters + reference + moments + step.reward_bytes));
-  const int64_t logits = logits_bytes(decoder, step.rows);
+  plan.always = {{"weights", weights},          {"adapters", adapters},
+                 {"reference", reference},      {"gradients", trained * kFloatBytes},
+                 {"optimizer", moments},        {"critic", critic + critic_gradients},
+                 {"rewards", step.reward_bytes}};
+  plan.always.emplace_back("program", program_bytes(decoder, weights + adapters + reference + moments +
+                                                                 critic + step.reward_bytes));
   if (step.cache_pages > 0)
-    plan.sampling = {{"KV cache", cache_bytes(decoder, step.cache_pages)}, {"logits", logits}};
-  const int64_t count = (step.rows + rows - 1) / rows;
-  const int64_t at_once = step.is_side_by_side ? microbatches_at_once(decoder, count) : 1;
-  plan.updating = {
-      {"activations", at_once * activation_bytes(decoder, step, rows)},
-      {"logits", at_once * logits},
-      {"a weight's gradient", at_once * weight_backward_bytes(decoder)},
-      {"gradients apart",
-       decoder.is_small() && step.is_side_by_side ? (at_once > 1 ? count : 1) * trained * kFloatBytes : 0}};
+    plan.sampling = {{"KV cache", cache_bytes(decoder, step.cache_pages)},
+                     {"logits", logits_bytes(decoder, step.rows)}};
+  plan.updating = update_parts(decoder, step);
+  if (step.critic == nullptr) return plan;
+  // One update is done before the other begins.
+  const MemoryPlan::Parts other = update_parts(*step.critic, step);
+  if (sum(other) > sum(plan.updating)) plan.updating = other;
   return plan;
 }
 

@@ -32,9 +32,10 @@ struct StepShape {
   int64_t microbatch_rows = 0;  ///< of the largest one, where lengths are known beforehand; else 0
   int64_t cache_pages = 0;      ///< of the sampler; 0 without one
   bool recompute = false;
-  bool has_reference = false;   ///< a second, frozen copy of the model
-  int64_t reward_bytes = 0;     ///< of the rewards that are models
-  bool is_side_by_side = true;  ///< micro-batches go through for_each_microbatch
+  bool has_reference = false;       ///< a second, frozen copy of the model
+  const Decoder* critic = nullptr;  ///< a second trained model, updated before the policy
+  int64_t reward_bytes = 0;         ///< of the rewards that are models
+  bool is_side_by_side = true;      ///< micro-batches go through for_each_microbatch
 };
 
 /// The most that training `decoder` with AdamW takes at once, within a tenth; models and moments are loaded,

@@ -143,10 +143,18 @@ std::unique_ptr<PackedBatch> pack(const std::vector<PackGroup>& groups, at::Devi
   return batch;
 }
 
-TokenLogprobs packed_logprobs(const Decoder& decoder, const PackedBatch& batch, double temperature) {
-  const at::Tensor hidden = decoder.forward(batch.input);
-  return token_logprobs(decoder.head_input(hidden, batch.logit_rows), decoder.head(), batch.targets,
+at::Tensor predicting_rows(const Decoder& decoder, const PackedBatch& batch) {
+  return decoder.head_input(decoder.forward(batch.input), batch.logit_rows);
+}
+
+TokenLogprobs packed_logprobs(const Decoder& decoder, const PackedBatch& batch, const at::Tensor& rows,
+                              double temperature) {
+  return token_logprobs(rows, decoder.head(), batch.targets,
                         {.temperature = temperature, .softcap = decoder.config().final_softcap});
+}
+
+TokenLogprobs packed_logprobs(const Decoder& decoder, const PackedBatch& batch, double temperature) {
+  return packed_logprobs(decoder, batch, predicting_rows(decoder, batch), temperature);
 }
 
 void check_token_ids(const DecoderConfig& config, const std::vector<int32_t>& prompt_ids,

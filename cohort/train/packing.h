@@ -64,8 +64,14 @@ std::vector<std::vector<PackGroup>> cut_into_microbatches(const std::vector<Pack
 std::unique_ptr<PackedBatch> pack(const std::vector<PackGroup>& groups, at::Device device,
                                   bool repeats_prompt = false);
 
-/// log-probabilities and entropies of all tokens of `batch`; gradient to the decoder's weights where
-/// gradients are on.
+/// [M, H] the rows that predict the tokens of `batch`, as a head sees them; gradient to the decoder's weights
+/// where gradients are on.
+at::Tensor predicting_rows(const Decoder& decoder, const PackedBatch& batch);
+
+/// log-probabilities and entropies of all tokens of `batch`, from these rows where they are at hand; gradient
+/// as above, and to the decoder's head.
+TokenLogprobs packed_logprobs(const Decoder& decoder, const PackedBatch& batch, const at::Tensor& rows,
+                              double temperature);
 TokenLogprobs packed_logprobs(const Decoder& decoder, const PackedBatch& batch, double temperature);
 
 /// Throws UserError naming `where` when the prompt is empty, an id lies outside the vocabulary or the

@@ -8,7 +8,8 @@
 #include "cohort/core/error.h"
 #include "cohort/objectives/loss.h"
 #include "cohort/objectives/whole_batch.h"
-#include "cohort/train/microbatches.h"
+#include "cohort/train/batch_passes.h"
+#include "cohort/train/value_pass.h"
 
 namespace cohort {
 namespace {
@@ -18,10 +19,6 @@ bool has_no_advantage(const TrainedCompletion& trained) {
   const std::vector<float>& tokens = trained.token_advantages;
   if (tokens.empty()) return trained.advantage == 0.0;
   return std::all_of(tokens.begin(), tokens.end(), [](float advantage) { return advantage == 0.0f; });
-}
-
-int64_t loss_length(const Completion& completion, const TrainedCompletion& trained) {
-  return trained.is_masked ? 0 : static_cast<int64_t>(completion.token_ids.size());
 }
 
 /// Places of completions in the batch, by their address.
@@ -38,37 +35,8 @@ Places places_of(std::span<const TrainedGroup> groups) {
 /// Whether terms beside the advantages' have a gradient for completions whose advantage is 0.
 bool trains_without_advantage(const LossConfig& c) {
   return (c.beta != 0.0 && c.kl_place == "loss") || c.surrogate == "regression" ||
-         c.surrogate == "drpo_decoupled" || c.nll_coef != 0.0 || c.dpo_coef != 0.0 ||
+         c.surrogate == "drpo_decoupled" || c.nll_coef != 0.0 || c.dpo_coef != 0.0 || c.value_coef != 0.0 ||
          c.log_ratio_penalty != 0.0 || c.kl_cov_ratio != 0.0 || c.kl_budget_coef != 0.0;
-}
-
-/// The completions that must be forwarded, by prompt: `is_wanted(completion, trained)`.
-template <typename F>
-std::vector<PackGroup> forwarded_groups(std::span<const TrainedGroup> groups, F is_wanted) {
-  std::vector<PackGroup> packed;
-  for (const TrainedGroup& group : groups) {
-    PackGroup pack{&group.group->prompt.token_ids, {}};
-    for (size_t i = 0; i < group.completions.size(); ++i) {
-      const Completion& completion = group.group->completions[i];
-      const TrainedCompletion& trained = group.completions[i];
-      if (is_wanted(completion, trained)) pack.completions.push_back(&completion);
-    }
-    if (!pack.completions.empty()) packed.push_back(std::move(pack));
-  }
-  return packed;
-}
-
-/// Calls f(i, batch) for each packed piece, the first with i = 0; see microbatches.h.
-template <typename F>
-void for_each_batch(const std::vector<std::vector<PackGroup>>& pieces, double balance,
-                    const LossOptions& options, const Decoder& decoder, F f) {
-  for_each_microbatch(decoder, std::ssize(pieces), [&](int64_t i) {
-    const bool repeats_prompt = i > 0 && pieces[i].front().prompt_ids == pieces[i - 1].back().prompt_ids;
-    const auto batch = pack(pieces[i], decoder.device(), repeats_prompt);
-    batch->input.recompute = options.recompute;
-    batch->balance_experts(balance);
-    f(i, *batch);
-  });
 }
 
 /// Per-token values of all completions with loss, one behind the other; undefined where there are none.
@@ -127,12 +95,17 @@ LossInput batch_input(std::span<const TrainedGroup> groups, const at::TensorOpti
   return input;
 }
 
-bool has_tokens(const Completion& completion, const TrainedCompletion&) {
-  return !completion.token_ids.empty();
-}
-
-bool has_loss(const Completion& completion, const TrainedCompletion& trained) {
-  return loss_length(completion, trained) > 0;
+/// What a critic on the policy's rows learns from.
+void add_returns(std::span<const TrainedGroup> groups, LossInput& input) {
+  const at::TensorOptions options = input.old_logprobs.options();
+  using Trained = const TrainedCompletion&;
+  const auto joined_or_none = [&](auto values_of) {
+    const at::Tensor values = joined(groups, options, values_of);
+    return values.defined() ? values : at::empty({0}, options);
+  };
+  input.old_values =
+      joined_or_none([](const Completion&, Trained trained) -> auto& { return trained.values; });
+  input.returns = joined_or_none([](const Completion&, Trained trained) -> auto& { return trained.returns; });
 }
 
 /// The values of each of these completions without gradient: f(completion, log-probabilities, entropies),
@@ -204,16 +177,21 @@ void record(const PackedBatch& batch, const TokenLogprobs& values, const LossInp
 /// Forward, loss and, where it is finite, backward of one micro-batch.
 LossResult train_on(const PackedBatch& batch, const Decoder& policy, const LossInput& input,
                     const Places& places, const LossConfig& objective, const LossOptions& options) {
-  const TokenLogprobs values = packed_logprobs(policy, batch, options.temperature);
+  const at::Tensor rows = predicting_rows(policy, batch);
+  const TokenLogprobs values = packed_logprobs(policy, batch, rows, options.temperature);
   std::vector<int64_t> chosen;
   chosen.reserve(batch.completions.size());
   for (const Completion* completion : batch.completions) chosen.push_back(places.at(completion));
   LossInput part = select_completions(input, chosen);
   part.policy_logprobs = values.logprobs;
+  if (options.value_head != nullptr) part.values = token_values(*options.value_head, rows);
   const LossOutput output = policy_loss(part, objective);
   LossResult result;
   record(batch, values, part, result);
   result.objective = output.metrics;
+  if (part.values.defined())
+    record_value_loss(part.values.detach(), part.old_values, part.returns, objective.value_clip,
+                      result.objective);
   if (!std::isfinite(output.loss.item<double>())) {
     result.is_finite = false;
     result.nonfinite = batch.completions;
@@ -251,8 +229,12 @@ void add_loss(const LossResult& more, LossResult& total) {
 LossMetrics empty_loss_metrics(const LossConfig& objective) {
   LossInput nothing;
   nothing.policy_logprobs = nothing.advantages = nothing.old_logprobs = nothing.sampler_logprobs =
-      nothing.ref_logprobs = nothing.entropies = nothing.rewards = at::empty({0});
-  return policy_loss(nothing, objective).metrics;
+      nothing.ref_logprobs = nothing.entropies = nothing.rewards = nothing.values = nothing.old_values =
+          nothing.returns = at::empty({0});
+  LossMetrics metrics = policy_loss(nothing, objective).metrics;
+  if (objective.value_coef != 0.0)
+    record_value_loss(nothing.values, nothing.values, nothing.values, objective.value_clip, metrics);
+  return metrics;
 }
 
 LossResult accumulate_policy_gradient(const Decoder& policy, std::span<const TrainedGroup> groups,
@@ -260,6 +242,7 @@ LossResult accumulate_policy_gradient(const Decoder& policy, std::span<const Tra
   LossInput input = batch_input(groups, at::TensorOptions(policy.device()).dtype(at::kFloat));
   if (reads_policy_before_cut(objective))
     input.policy_logprobs = current_logprobs(policy, groups, input, options);
+  if (options.value_head != nullptr) add_returns(groups, input);
   input.whole = whole_batch_of(input, objective);
   const Places places = places_of(groups);
   const bool all_are_forwarded = trains_without_advantage(objective);

@@ -23,6 +23,8 @@ struct TrainedCompletion {
   std::vector<float> ref_logprobs{};  ///< per token; empty without a reference
   std::vector<float> entropies{};  ///< per token, of the policy that sampled; empty where nothing reads them
   double reward = std::numeric_limits<double>::quiet_NaN();  ///< nan: there is none
+  std::vector<float> values{};   ///< per token, the critic's before the update; empty without a critic
+  std::vector<float> returns{};  ///< per token, what the critic learns
 };
 
 /// A group with the trainer's view of its completions, in the same order.
@@ -48,6 +50,7 @@ struct LossOptions {
   int64_t tokens_per_microbatch = 0;
   bool recompute = false;
   double router_aux_loss_coef = 0.0;
+  const Linear* value_head = nullptr;  ///< a critic on the policy's rows, which learns in the same pass
 };
 
 /// Of one micro-batch, or sums over those of an update or a step.

@@ -1,7 +1,7 @@
 // Where a run's files lie, who may write there, and which checkpoints it has.
 //
 //   config.toml  metrics.jsonl  timings.jsonl  completions.jsonl  events.out.tfevents.cohort
-//   checkpoints/step-00000100/ ...  best/  final/
+//   checkpoints/step-00000100/ ...  best/  final/  critic/
 #pragma once
 
 #include <cstdint>
@@ -45,6 +45,7 @@ class RunDirectory {
   std::filesystem::path events_file() const { return root_ / "events.out.tfevents.cohort"; }
   std::filesystem::path best_model() const { return root_ / "best"; }
   std::filesystem::path final_model() const { return root_ / "final"; }
+  std::filesystem::path final_critic() const { return root_ / "critic"; }
 
   /// checkpoints/step-<step in 8 digits>.
   std::filesystem::path checkpoint(int64_t step) const;

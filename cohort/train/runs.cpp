@@ -161,6 +161,26 @@ Metrics evaluation_metrics(const Evaluation& evaluation) {
   return metrics;
 }
 
+/// The critic of the objective; null where it has none.
+std::unique_ptr<Critic> make_critic(const TrainConfig& config, const Decoder& policy,
+                                    int64_t longest_sequence, int64_t num_steps) {
+  if (!needs_critic(config.objective)) return nullptr;
+  if (config.critic.pretrain_steps >= num_steps) {
+    throw ConfigError(str("critic.pretrain_steps is ", config.critic.pretrain_steps, " and the run has ",
+                          num_steps, " steps: none is left to train the policy"));
+  }
+  const int64_t num_updates = critic_steps(config.critic, num_steps) * GrpoTrainer::updates_per_step(config);
+  auto critic = std::make_unique<Critic>(config, policy, num_updates);
+  if (critic->model() == nullptr) return critic;
+  if (critic->model()->config().context_length < longest_sequence) {
+    throw ConfigError(str("critic.path: the model's context is ", critic->model()->config().context_length,
+                          " tokens, and sequences have up to ", longest_sequence,
+                          ": lower rollout.max_completion_length"));
+  }
+  critic->model()->plan_length(longest_sequence);
+  return critic;
+}
+
 /// Held-out evaluation for the loop; draws lie at a step that no rollout uses.
 std::function<EvalRecord()> evaluator(const TrainConfig& config, Sampler& sampler, RewardScorer& scorer,
                                       const Tokenizer& tokenizer, const DecoderConfig& model,
@@ -203,8 +223,11 @@ int run_grpo(const TrainConfig& config, bool resume) {
   AdamW optimizer(policy->parameters(), config.optimizer);
   const int64_t steps = num_steps(config.train.max_steps, config.train.num_train_epochs, data.num_rows(),
                                   config.rollout.prompts_per_step);
-  GrpoTrainer trainer(config, steps * GrpoTrainer::updates_per_step(config), *policy, reference,
-                      tokenizer.get(), prompts, scorer, optimizer);
+  const auto critic = make_critic(config, *policy, shape.longest_sequence, steps);
+  if (critic != nullptr) shape.critic = critic->model();
+  const int64_t policy_steps = steps - config.critic.pretrain_steps;
+  GrpoTrainer trainer(config, policy_steps * GrpoTrainer::updates_per_step(config), *policy, reference,
+                      critic.get(), tokenizer.get(), prompts, scorer, optimizer);
   Sampler eval_sampler(*policy, tokenizer.get(), config.rollout.cache_tokens);
   std::function<EvalRecord()> evaluate_step;
   if (config.train.eval_steps > 0) {
@@ -226,7 +249,9 @@ int run_grpo(const TrainConfig& config, bool resume) {
   loop.eval_steps = config.train.eval_steps;
   RunLoop run_loop(run, loop, *policy, optimizer, trainer, config.model.path, std::move(evaluate_step));
   if (resume) run_loop.resume();
-  return run_loop.run();
+  const int code = run_loop.run();
+  if (code == 0 && critic != nullptr) critic->save(run.final_critic());
+  return code;
 }
 
 int run_sft(const SftConfig& config, bool resume) {

@@ -133,6 +133,9 @@ AdvantageInput advantage_input(const StepRewards& scored, JudgedGroups& judged,
   if (reads_entropies(config))
     input.entropies =
         joined(judged, [](const Judged& completion) -> auto& { return completion.trained->entropies; });
+  if (config.baseline == "critic")
+    input.values =
+        joined(judged, [](const Judged& completion) -> auto& { return completion.trained->values; });
   return input;
 }
 
@@ -140,6 +143,9 @@ Advantages taken_from(const AdvantageOutput& output, const JudgedGroups& judged)
   Advantages result;
   const at::Tensor values = output.values.to(at::kCPU, at::kDouble).contiguous();
   const double* value = values.const_data_ptr<double>();
+  const at::Tensor returns =
+      output.returns.defined() ? output.returns.to(at::kCPU, at::kDouble) : at::Tensor();
+  const double* learnt = returns.defined() ? returns.const_data_ptr<double>() : nullptr;
   std::vector<double> totals;
   for (const Judged& completion : judged.completions) {
     const int64_t length = output.is_per_token ? std::ssize(completion.completion->token_ids) : 1;
@@ -147,8 +153,10 @@ Advantages taken_from(const AdvantageOutput& output, const JudgedGroups& judged)
       totals.push_back(completion.total);
       if (output.is_per_token) result.tokens.emplace_back(value, value + length);
       result.values.push_back(length > 0 ? *value : 0.0);
+      if (learnt != nullptr) result.returns.emplace_back(learnt, learnt + length);
     }
     value += length;
+    if (learnt != nullptr) learnt += length;
   }
   result.zero_std = output.has_no_difference;
   result.frac_reward_zero_std = output.frac_reward_zero_std;

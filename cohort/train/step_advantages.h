@@ -15,11 +15,11 @@ namespace cohort {
 
 /// What advantages are made of; borrows all of it.
 struct StepRewards {
-  std::span<const TrainedGroup> groups;         ///< with ref_logprobs and entropies where settings read them
-  std::span<const RewardMatrix> rewards;        ///< per group
-  std::span<const double> weights;              ///< per reward
-  std::span<const uint8_t> gives_steps;         ///< per reward
-  const TotalRewards& totals;                   ///< of all completions, groups side by side
+  std::span<const TrainedGroup> groups;   ///< with ref_logprobs, entropies, values where settings read them
+  std::span<const RewardMatrix> rewards;  ///< per group
+  std::span<const double> weights;        ///< per reward
+  std::span<const uint8_t> gives_steps;   ///< per reward
+  const TotalRewards& totals;             ///< of all completions, groups side by side
   std::span<const UntrainedGroup> untrained{};  ///< of which some are in the statistics of a group
   std::span<const int64_t> group_k{};  ///< per group, for gfpo_k by difficulty; empty: gfpo_k for all
 };

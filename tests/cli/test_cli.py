@@ -1279,6 +1279,20 @@ class MemoryTest(CliTest):
         for beside, without in zip(measured["false"], measured["true"]):
             self.assertLess(without, 0.95 * beside)
 
+    def test_the_plan_counts_a_critic(self):
+        config = self.folder / "wide.json"
+        config.write_text(json.dumps({**CONFIG, **self.SHAPE, "max_position_embeddings": 512}))
+        model = self.folder / "wide-actor"
+        self.cohort("init", "--config", config, "--tokenizer", DEMO, "--seed", 1, "--output", model)
+        recipe = self.folder / "critic.toml"
+        recipe.write_text(
+            "[rollout]\nprompts_per_step = 3\nmax_completion_length = 100\nignore_eos = true\n"
+            '[[reward]]\nname = "format"\n[objective]\npreset = "ppo"\n[train]\nmax_steps = 1\n'
+        )
+        planned, taken = self.memory(recipe, model, "bfloat16", "false", "critic-")
+        self.assertLess(taken, 1.1 * planned)
+        self.assertGreater(taken, 0.9 * planned)
+
     def memory(self, recipe, model, dtype, recompute, name="", command="train", data=None, *options):
         run_dir = self.folder / f"memory-{name}{dtype}-{recompute}"
         places = ("--model.path", model, "--data.path", data or self.countdown, "--run-dir", run_dir)

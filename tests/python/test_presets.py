@@ -15,8 +15,6 @@ from tiny_run import PROGRAM, TinyRunTest, subprocess
 REFUSED = {
     "grpo_process": "needs a [[reward]] that judges steps",
     "lambda_grpo": "learns length_preference",
-    "ppo": "need a critic",
-    "vapo": "need a critic",
     "luffy": "needs completions of an expert",
 }
 
@@ -112,6 +110,11 @@ class PresetTest(TinyRunTest):
             ("gspo", ["--beta=0.1", "--use-bias-correction-kl"], "importance_sampling_level"),
             ("grpo", ["--entropy-coef=0.01"], "entropy_coef needs the gradient"),
             ("grpo", ["--credit=gae"], "critic"),
+            ("grpo", ["--credit=gae", "--baseline=critic", "--scale-rewards=none"], "value_coef is 0"),
+            ("grpo", ["--value-coef=0.1"], "value_coef has no effect"),
+            ("grpo", ["--critic.pretrain-steps=3"], "[critic] has no effect"),
+            ("ppo", ["--critic.pretrain-steps=3", "--max-steps=3"], "none is left to train the policy"),
+            ("ppo", ["--critic.kind=head", "--critic.path=x"], "critic.path has no effect"),
             ("grpo_process", ["--gamma=0.9"], "with other settings of advantages"),
             ("grpo", ["--epsilon=-1"], "epsilon"),
         ):

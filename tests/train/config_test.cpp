@@ -53,6 +53,7 @@ TEST(TrainConfig, DescribesEveryMember) {
   expect_complete<RolloutConfig>("RolloutConfig");
   expect_complete<RewardConfig>("RewardConfig");
   expect_complete<MonitorConfig>("MonitorConfig");
+  expect_complete<CriticConfig>("CriticConfig");
   expect_complete<LossConfig>("LossConfig");
   expect_complete<AdvantageConfig>("AdvantageConfig");
   expect_complete<OptimizerConfig>("OptimizerConfig");

@@ -56,6 +56,28 @@ TEST(MemoryPlan, CountsWhatIsHeldPerRow) {
   EXPECT_EQ(part(plan_memory(*decoder, step), "activations"), 60 * 4 * (2 * 48 + kept + gradients));
 }
 
+TEST(MemoryPlan, CountsACriticAndTheLargerOfTwoUpdates) {
+  const ThreadCount one_thread(1);
+  const auto policy = tiny_decoder(tiny_config("Qwen2ForCausalLM"), at::kFloat);
+  const auto head = [](const char* family, int64_t layers) {
+    Json config = tiny_config(family);
+    config["num_hidden_layers"] = layers;
+    return tiny_decoder(config_with_head(config, "config.json", HeadKind::kSequenceClassification, 1),
+                        at::kFloat);
+  };
+  const MemoryPlan alone = plan_memory(*policy, kStep);
+  EXPECT_EQ(part(alone, "critic"), 0);
+  for (const int64_t layers : {1, 5}) {
+    const auto critic = head("Qwen2ForCausalLM", layers);
+    StepShape step = kStep;
+    step.critic = critic.get();
+    const MemoryPlan plan = plan_memory(*policy, step);
+    EXPECT_EQ(part(plan, "critic"), critic->num_parameters() * (4 + 4 + 4 + 8));
+    const int64_t activations = part(plan_memory(*critic, kStep), "activations");
+    EXPECT_EQ(part(plan, "activations"), layers == 1 ? part(alone, "activations") : activations);
+  }
+}
+
 TEST(MemoryPlan, CountsTheMicroBatchesOfSmallModelsThatThreadsHoldSideBySide) {
   const auto decoder = tiny_decoder(tiny_config("Qwen2ForCausalLM"), at::kFloat);
   const auto plan_with = [&](int threads) {
