@@ -79,6 +79,7 @@ def settings(preset, run_settings, task, study):
     prompts = max(study.completions // size // UPDATES, 1) * UPDATES
     flags = ["--prompts-per-step", prompts, "--num-generations", size, "--steps-per-generation", UPDATES]
     flags += ["--lr-scheduler-type", "constant"]  # a few steps, which a falling rate would mostly waste
+    flags += ["--dynamic-sampling", "false"] if is_whole_run else []
     flags += SETTINGS.get(preset, ())
     if preset == "grpo_process":
         judge = (

@@ -274,6 +274,8 @@ std::pair<at::Tensor, std::map<std::string, double>> preference_loss(const at::T
   const PreferenceConfig settings = read_preference_settings(config);
   if (!ref_logprobs && !settings.reference_free)
     throw UserError("ref_logprobs is missing: give it, or reference_free=True");
+  if (ref_logprobs && settings.reference_free)
+    throw UserError("ref_logprobs has no effect with reference_free=True: give one of them");
   const Packing packing(mask);
   const Packer pack(packing, options);
   PreferenceInput input{.policy_logprobs = pack(policy_logprobs, "policy_logprobs"),

@@ -69,6 +69,10 @@ void check_trainable(const TrainConfig& config) {
   if (objective.gfpo_adaptive_difficulty && a.gfpo_k == 0)
     throw ConfigError(
         "objective.gfpo_adaptive_difficulty chooses gfpo_k by the prompt: set preset = \"gfpo\"");
+  if (objective.gfpo_adaptive_difficulty && config.rollout.dynamic_sampling)
+    throw ConfigError(
+        "objective.gfpo_adaptive_difficulty compares a prompt with all that were drawn, of which "
+        "rollout.dynamic_sampling throws the easy and the hard ones away: set one of them");
   const std::vector<std::string> doubts = check_objective(settings);
   check_critic(config.critic, settings);
   for (const std::string& doubt : doubts) log_warn("objective: ", doubt);

@@ -89,7 +89,7 @@ int64_t weight_bytes(const Decoder& decoder) {
 /// What the process takes beside what is planned and `loaded` already: libraries, tokenizer and data as they
 /// lie in memory now, and what comes while it runs.
 int64_t program_bytes(const Decoder& decoder, int64_t loaded) {
-  const int64_t planned = decoder.device().is_meta() ? 0 : loaded;
+  const int64_t planned = decoder.device().is_cpu() ? loaded : 0;
   return std::max<int64_t>(0, resident_memory_bytes() - planned) + kGrowthBytes;
 }
 
@@ -156,7 +156,7 @@ MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step) {
                  {"optimizer", moments},        {"critic", critic + critic_gradients},
                  {"rewards", step.reward_bytes}};
   plan.always.emplace_back("program", program_bytes(decoder, weights + adapters + reference + moments +
-                                                                 critic + step.reward_bytes));
+                                                                 critic + step.loaded_reward_bytes));
   if (step.cache_pages > 0)
     plan.sampling = {{"KV cache", cache_bytes(decoder, step.cache_pages)},
                      {"logits", logits_bytes(decoder, step.rows)}};

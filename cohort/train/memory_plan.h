@@ -34,7 +34,8 @@ struct StepShape {
   bool recompute = false;
   bool has_reference = false;       ///< a second, frozen copy of the model
   const Decoder* critic = nullptr;  ///< a second trained model, updated before the policy
-  int64_t reward_bytes = 0;         ///< of the rewards that are models
+  int64_t reward_bytes = 0;         ///< of the rewards that are models, at most
+  int64_t loaded_reward_bytes = 0;  ///< what of that is in memory already
   bool is_side_by_side = true;      ///< micro-batches go through for_each_microbatch
 };
 

@@ -46,6 +46,10 @@ void share_prompt(PromptCompletion& chosen, PromptCompletion& rejected) {
 }  // namespace
 
 PreferenceExample to_preference_example(const Row& row, const SftFormat& format) {
+  const Json &one = row.columns.value("chosen", Json()), &other = row.columns.value("rejected", Json());
+  if (!one.is_null() && !other.is_null() && one.type() != other.type())
+    throw FormatError(
+        str(row.where, ": \"chosen\" and \"rejected\" must both be texts or both lists of messages"));
   PromptCompletion chosen = read_side(row, "chosen", format);
   PromptCompletion rejected = read_side(row, "rejected", format);
   const bool have_one_prompt = !chosen.prompt_ids.empty() && chosen.prompt_ids == rejected.prompt_ids;

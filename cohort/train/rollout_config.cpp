@@ -63,6 +63,60 @@ void RolloutConfig::describe(FieldVisitor& f) {
     at_least(0));
 }
 
+namespace {
+
+/// Settings that nothing would heed.
+void check_idle_settings(const RolloutConfig& rollout) {
+  const RolloutConfig defaults;
+  const bool counts_successes = rollout.is_adaptive() || rollout.is_budgeted();
+  refuse_rollout(
+      !rollout.dynamic_sampling && rollout.max_num_gen_batches != defaults.max_num_gen_batches,
+      "rollout.max_num_gen_batches has no effect without rollout.dynamic_sampling: set it to true, or "
+      "remove the key");
+  refuse_rollout(
+      !rollout.is_adaptive() && rollout.max_sampling_rounds != defaults.max_sampling_rounds,
+      "rollout.max_sampling_rounds has no effect without rollout.adaptive_sampling: set it, or remove "
+      "the key");
+  refuse_rollout(!counts_successes && rollout.positive_reward != defaults.positive_reward,
+                 "rollout.positive_reward has no effect without rollout.adaptive_sampling or "
+                 "generation_budget: set one of them, or remove the key");
+  refuse_rollout(rollout.is_budgeted() && rollout.num_generations == 2,
+                 "rollout.generation_budget = \"knapsack\" gives every prompt two completions at least, and "
+                 "rollout.num_generations is 2: raise it");
+  refuse_rollout(!counts_successes && rollout.keep_generations == rollout.num_generations,
+                 str("rollout.keep_generations (", rollout.num_trained(),
+                     ") keeps all of rollout.num_generations: lower it, or remove the key"));
+}
+
+/// What is kept of a group, and what the advantages keep of that.
+void check_selection(const RolloutConfig& rollout, const AdvantageConfig& a) {
+  const int64_t most =
+      rollout.is_adaptive() ? rollout.num_generations * rollout.max_sampling_rounds : rollout.num_generations;
+  refuse_rollout(rollout.num_trained() > most,
+                 str("rollout.keep_generations (", rollout.num_trained(), ") is more than the ", most,
+                     " completions of a prompt that are drawn: raise rollout.num_generations"));
+  refuse_rollout(a.gfpo_k >= rollout.num_generations,
+                 str("objective.gfpo_k (", a.gfpo_k, ") leaves none of rollout.num_generations (",
+                     rollout.num_generations, ") out: raise num_generations, 16 in arXiv:2508.09726"));
+  refuse_rollout(
+      rollout.keep_generations && a.gfpo_k > 0,
+      "rollout.keep_generations and objective.gfpo_k both choose among a prompt's completions: set "
+      "one of them");
+  refuse_rollout(
+      rollout.keep_generations && a.multi_objective_aggregation == "normalize_then_sum",
+      "rollout.keep_generations chooses by the sum of all rewards, and multi_objective_aggregation = "
+      "\"normalize_then_sum\" compares each by itself: set sum_then_normalize");
+  refuse_rollout(a.drop_pivot && (rollout.keep_generations || rollout.is_budgeted()),
+                 "objective.drop_pivot takes the median out of groups of odd size, which "
+                 "rollout.keep_generations and generation_budget change: remove them");
+  refuse_rollout(a.drop_pivot && rollout.num_generations % 2 == 0,
+                 str("objective.drop_pivot takes the completion out that is the median, and of an even "
+                     "rollout.num_generations (",
+                     rollout.num_generations, ") none is: set an odd one, 9 in arXiv:2601.22582"));
+}
+
+}  // namespace
+
 void check_rollout(const RolloutConfig& rollout, const AdvantageConfig& advantages, bool counts_epochs) {
   refuse_rollout(rollout.dynamic_sampling && !is_group_baseline(advantages.baseline),
                  str("rollout.dynamic_sampling throws away groups without difference, which teach something "
@@ -77,14 +131,12 @@ void check_rollout(const RolloutConfig& rollout, const AdvantageConfig& advantag
   refuse_rollout(rollout.is_adaptive() && !rollout.keep_generations,
                  "rollout.adaptive_sampling needs rollout.keep_generations, the completions of each prompt "
                  "to train on (4 in arXiv:2510.04996)");
-  refuse_rollout(
-      !rollout.is_adaptive() && rollout.num_trained() > rollout.num_generations,
-      str("rollout.keep_generations (", rollout.num_trained(), ") is more than rollout.num_generations (",
-          rollout.num_generations, "), which are drawn"));
   refuse_rollout(rollout.is_adaptive() && !reads_rewards_alone(advantages),
                  "rollout.adaptive_sampling has statistics over completions that are not trained on, whose "
                  "steps and tokens have no values: turn it off, or choose objective.credit = \"sequence\", "
-                 "kl_place = \"loss\", no gfpo_k and no drop_pivot");
+                 "kl_place = \"loss\", no critic, no gfpo_k and no drop_pivot");
+  check_selection(rollout, advantages);
+  check_idle_settings(rollout);
 }
 
 }  // namespace cohort

@@ -7,6 +7,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
+#include "cohort/core/memory.h"
 #include "cohort/reward_models/all_rewards.h"
 #include "cohort/sampler/prompt_batches.h"
 #include "cohort/sampler/stop_ids.h"
@@ -105,7 +106,8 @@ StepShape step_shape(const TrainConfig& config, const Decoder& policy, const Dat
   const RolloutConfig& rollout = config.rollout;
   const Lengths lengths = prompt_lengths(data);
   const LargestStep drawn(lengths, rollout.prompts_per_step, rollout.num_generations, config, policy);
-  const LargestStep trained(lengths, rollout.prompts_per_step, rollout.num_trained(), config, policy);
+  const LargestStep trained(lengths, rollout.prompts_per_step / config.train.steps_per_generation,
+                            rollout.num_trained(), config, policy);
   return {.longest_sequence = drawn.longest_sequence,
           .rows = trained.rows,
           .tokens_per_microbatch = config.train.tokens_per_microbatch,
@@ -217,9 +219,11 @@ int run_grpo(const TrainConfig& config, bool resume) {
   const Decoder* reference = own_reference != nullptr ? own_reference.get()
                              : has_reference          ? policy.get()
                                                       : nullptr;
+  const int64_t resident = resident_memory_bytes();
   RewardScorer scorer(config.reward, all_rewards({config.model.path, start}));
   check_supervision(config, scorer);
   shape.reward_bytes = scorer.memory_bytes();
+  shape.loaded_reward_bytes = std::min(shape.reward_bytes, resident_memory_bytes() - resident);
   AdamW optimizer(policy->parameters(), config.optimizer);
   const int64_t steps = num_steps(config.train.max_steps, config.train.num_train_epochs, data.num_rows(),
                                   config.rollout.prompts_per_step);

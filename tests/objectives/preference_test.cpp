@@ -1,5 +1,5 @@
 // Losses on preference pairs against hand arithmetic, finite differences and the hybrid loss's own pairs.
-// Those of TRL: tests/python/test_preference.py.
+// Those of TRL: tests/python/test_objectives_preference.py.
 #include "cohort/objectives/preference.h"
 
 #include <gtest/gtest.h>

@@ -96,7 +96,7 @@ class SamplingTest(TinyRunTest):
         self.assertGreater(max(line["rollout/largest_group"] for line in metrics), 8)
 
     def test_a_run_that_was_stopped_goes_on_with_the_same_bytes(self):
-        gfpo = ["--preset=gfpo", "--gfpo-adaptive-difficulty", "--num-generations=9", "--dynamic-sampling"]
+        gfpo = ["--preset=gfpo", "--gfpo-adaptive-difficulty", "--num-generations=9"]
         budget = ["--generation-budget=knapsack", "--keep-generations=3", "--num-generations=8"]
         for i, options in enumerate((gfpo, budget)):
             with self.subTest(options=options):
@@ -113,6 +113,7 @@ class SamplingTest(TinyRunTest):
             time.sleep(0.001)
         run.send_signal(signal.SIGTERM)
         run.communicate()
+        self.assertEqual(run.returncode, 128 + signal.SIGTERM)
         resumed = self.start(stopped, "--resume", *options)
         _, errors = resumed.communicate()
         self.assertEqual(resumed.returncode, 0, errors)
@@ -124,7 +125,21 @@ class SamplingTest(TinyRunTest):
         for options, part in (
             (["--dynamic-sampling", "--preset=reinforce"], "throws away groups without difference"),
             (["--dynamic-sampling", "--num-train-epochs=1"], "set train.max_steps"),
-            (["--keep-generations=5"], "keep_generations (5) is more than rollout.num_generations (4)"),
+            (["--keep-generations=5"], "keep_generations (5) is more than the 4 completions"),
+            (["--keep-generations=4"], "keeps all of rollout.num_generations"),
+            (["--keep-generations=2", "--preset=mo_grpo"], "set sum_then_normalize"),
+            (["--keep-generations=3", "--preset=gfpo", "--gfpo-k=2"], "set one of them"),
+            (["--preset=gfpo", "--num-generations=8"], "gfpo_k (8) leaves none"),
+            (["--preset=mc_grpo", "--num-generations=4"], "set an odd one"),
+            (["--max-num-gen-batches=3"], "no effect without rollout.dynamic_sampling"),
+            (["--max-sampling-rounds=3"], "no effect without rollout.adaptive_sampling"),
+            (["--positive-reward=0.5"], "no effect without"),
+            (["--generation-budget=knapsack", "--num-generations=2"], "two completions at least"),
+            (["--adaptive-sampling=balanced", "--keep-generations=17"], "more than the 16 completions"),
+            (
+                ["--preset=gfpo", "--gfpo-k=2", "--gfpo-adaptive-difficulty", "--dynamic-sampling"],
+                "throws the easy and the hard ones away",
+            ),
             (["--adaptive-sampling=balanced"], "needs rollout.keep_generations"),
             (["--adaptive-sampling=balanced", "--keep-generations=2", "--preset=gtpo"], "no values"),
             (["--adaptive-sampling=balanced", "--generation-budget=knapsack"], "set one of them"),

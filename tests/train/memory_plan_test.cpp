@@ -33,6 +33,19 @@ TEST(MemoryPlan, CountsWhatIsHeldPerParameter) {
   EXPECT_EQ(part(plan_memory(*decoder, step), "reference"), parameters * (4 + 2));
 }
 
+TEST(MemoryPlan, TakesForTheProgramWhatIsResidentOfNothingElse) {
+  const auto decoder = tiny_decoder(tiny_config("Qwen2ForCausalLM"), at::kFloat);
+  const int64_t program = part(plan_memory(*decoder, kStep), "program");
+  EXPECT_GT(program, int64_t{40} << 20);
+  StepShape step = kStep;
+  step.reward_bytes = int64_t{1} << 40;  // to come
+  EXPECT_NEAR(static_cast<double>(part(plan_memory(*decoder, step), "program")), static_cast<double>(program),
+              4 << 20);
+  step.loaded_reward_bytes = int64_t{16} << 20;
+  EXPECT_NEAR(static_cast<double>(part(plan_memory(*decoder, step), "program")),
+              static_cast<double>(program - (16 << 20)), 4 << 20);
+}
+
 TEST(MemoryPlan, CountsWhatIsHeldPerRow) {
   const ThreadCount one_thread(1);
   // 2 layers; hidden 48, MLP 80; 4 query heads and 2 key heads of 12.
