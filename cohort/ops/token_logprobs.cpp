@@ -61,10 +61,30 @@ TokenLogprobs forward_chunks(const at::Tensor& hidden, const Linear& head, const
   return result;
 }
 
-/// Turns the logits of one row into the gradient of its token's log-probability by the head's products, times
-/// `coefficient`.
+/// What the outputs' gradients are, by row; null where none arrived.
+struct OutputGradients {
+  const float* logprobs;
+  const float* entropies;
+  const float* entropy_values;  // of the forward
+};
+
+/// Turns the logits over the kept ids into the gradient of log-probability and entropy by them, weighed by
+/// what arrived for the row.
+void kept_gradient(const KeptRow& row, int64_t index, float temperature, const OutputGradients& grads) {
+  const float lse = COHORT_CALL_KERNEL(log_sum_exp(row.logits, row.count));
+  const float coefficient = grads.logprobs == nullptr ? 0.0f : -(grads.logprobs[index] / temperature);
+  if (grads.entropies == nullptr) {
+    COHORT_CALL_KERNEL(softmax_gradient(row.logits, row.count, lse, row.target, coefficient));
+    return;
+  }
+  COHORT_CALL_KERNEL(softmax_entropy_gradient(row.logits, row.count, lse, row.target, coefficient,
+                                              grads.entropy_values[index],
+                                              grads.entropies[index] / temperature));
+}
+
+/// Turns the logits of one row into the gradient by the head's products.
 void row_gradient(float* logits, int64_t vocabulary, const TokenTargets& targets, int64_t index,
-                  const LogitOptions& options, float coefficient, std::vector<float>& buffer,
+                  const LogitOptions& options, const OutputGradients& grads, std::vector<float>& buffer,
                   std::vector<float>& slopes) {
   const KeptRow row = kept_row(logits, vocabulary, targets, index, buffer);
   if (options.softcap > 0.0) {
@@ -75,9 +95,7 @@ void row_gradient(float* logits, int64_t vocabulary, const TokenTargets& targets
       slopes[i] = 1.0f - t * t;
     }
   }
-  const float lse = COHORT_CALL_KERNEL(log_sum_exp(row.logits, row.count));
-  coefficient /= static_cast<float>(options.temperature);
-  COHORT_CALL_KERNEL(softmax_gradient(row.logits, row.count, lse, row.target, -coefficient));
+  kept_gradient(row, index, static_cast<float>(options.temperature), grads);
   for (size_t i = 0; i < slopes.size(); ++i) row.logits[i] *= slopes[i];
   if (row.logits == logits) return;
   const std::vector<int32_t>& kept = *targets.kept_ids[index];
@@ -91,24 +109,28 @@ class TokenLogprobsFunction : public torch::autograd::Function<TokenLogprobsFunc
                                const at::Tensor& trained_leaf, const Linear* head,
                                const TokenTargets* targets, LogitOptions options) {
     (void)trained_leaf;
-    context->save_for_backward({hidden});
+    context->set_materialize_grads(false);
     context->saved_data["head"] = reinterpret_cast<int64_t>(head);
     context->saved_data["targets"] = reinterpret_cast<int64_t>(targets);
     context->saved_data["temperature"] = options.temperature;
     context->saved_data["softcap"] = options.softcap;
     TokenLogprobs result = forward_chunks(hidden, *head, *targets, options);
-    context->mark_non_differentiable({result.entropies});
+    context->save_for_backward({hidden, result.entropies});
     return {result.logprobs, result.entropies};
   }
 
   static variable_list backward(AutogradContext* context, variable_list grads) {
-    const at::Tensor hidden = context->get_saved_variables()[0];
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor &hidden = saved[0], &entropies = saved[1];
     const auto& head = *reinterpret_cast<const Linear*>(context->saved_data["head"].toInt());
     const auto& targets = *reinterpret_cast<const TokenTargets*>(context->saved_data["targets"].toInt());
     const LogitOptions options{context->saved_data["temperature"].toDouble(),
                                context->saved_data["softcap"].toDouble()};
-    const at::Tensor grad = grads[0].contiguous();
-    const float* coefficients = grad.const_data_ptr<float>();
+    for (at::Tensor& grad : grads) grad = grad.defined() ? grad.contiguous() : grad;
+    const auto data_of = [](const at::Tensor& x) {
+      return x.defined() ? x.const_data_ptr<float>() : nullptr;
+    };
+    const OutputGradients arrived{data_of(grads[0]), data_of(grads[1]), data_of(entropies)};
     const int64_t num_rows = hidden.size(0), vocabulary = head.out_features(),
                   step = logit_rows_at_once(vocabulary);
     at::Tensor grad_hidden = at::empty_like(hidden);
@@ -120,8 +142,8 @@ class TokenLogprobsFunction : public torch::autograd::Function<TokenLogprobsFunc
       at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
         std::vector<float> buffer, slopes;
         for (int64_t i = begin; i < end; ++i) {
-          row_gradient(data + i * vocabulary, vocabulary, targets, first + i, options,
-                       coefficients[first + i], buffer, slopes);
+          row_gradient(data + i * vocabulary, vocabulary, targets, first + i, options, arrived, buffer,
+                       slopes);
         }
       });
       grad_hidden.narrow(0, first, count).copy_(head.backward(logits, rows));
@@ -147,8 +169,8 @@ TokenLogprobs aten_token_logprobs(const at::Tensor& hidden, const Linear& head, 
   }
   const at::Tensor ids = at::tensor(targets.token_ids, at::kInt).to(logits.device(), at::kLong);
   const at::Tensor all = logits.log_softmax(-1);
-  const at::Tensor weighted = at::where(all.isinf(), at::zeros_like(all), all.exp() * all);
-  return {all.gather(1, ids.unsqueeze(1)).squeeze(1), -weighted.sum(-1).detach()};
+  const at::Tensor finite = all.masked_fill(all.isinf(), 0.0);  // 0 * -inf would have no gradient
+  return {all.gather(1, ids.unsqueeze(1)).squeeze(1), -(all.exp() * finite).sum(-1)};
 }
 
 }  // namespace

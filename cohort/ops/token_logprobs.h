@@ -12,7 +12,7 @@ namespace cohort {
 
 struct TokenLogprobs {
   at::Tensor logprobs;   ///< [M] float32, natural log
-  at::Tensor entropies;  ///< [M] float32, nats; over the kept set; without gradient
+  at::Tensor entropies;  ///< [M] float32, nats; over the kept set
 };
 
 /// The token of each row and, where a filter was on, the ids it was drawn from.
@@ -28,9 +28,10 @@ struct LogitOptions {
   double softcap = 0.0;
 };
 
-/// log softmax(logits)[token] for every row of `hidden` [M, H]. Works through chunks of rows, so that memory
-/// is O(chunk * vocabulary); the backward computes each chunk's logits again. Gradient to hidden and the
-/// head; `head` and `targets` must stay alive until the backward is done.
+/// log softmax(logits)[token] and the entropy of softmax(logits) for every row of `hidden` [M, H]. Works
+/// through chunks of rows, so that memory is O(chunk * vocabulary); the backward, one for both, computes each
+/// chunk's logits again. Gradient of both to hidden and the head; `head` and `targets` must stay alive until
+/// the backward is done.
 TokenLogprobs token_logprobs(const at::Tensor& hidden, const Linear& head, const TokenTargets& targets,
                              const LogitOptions& options);
 

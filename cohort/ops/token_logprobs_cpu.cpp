@@ -69,6 +69,20 @@ void softmax_gradient(float* x, int64_t count, float log_sum_exp, int64_t target
   x[target] -= coefficient;
 }
 
+void softmax_entropy_gradient(float* x, int64_t count, float log_sum_exp, int64_t target, float coefficient,
+                              float entropy, float entropy_coefficient) {
+  // The entropy's derivative is -p * (log p + entropy).
+  const auto gradient = [&](Vec v) __attribute__((always_inline)) {
+    const Vec logprob = v - log_sum_exp;
+    const Vec p = exp(logprob);
+    return p > Vec{} ? p * (coefficient - entropy_coefficient * (logprob + entropy)) : Vec{};
+  };
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) store(x + i, gradient(load(x + i)));
+  if (i < count) store_part(x + i, gradient(load_part(x + i, count - i, kMinusInfinity)), count - i);
+  x[target] -= coefficient;
+}
+
 void block_sums(const float* x, int64_t count, float log_sum_exp, float* sums) {
   for (int64_t begin = 0; begin < count; begin += kSumBlock) {
     Vec total{};

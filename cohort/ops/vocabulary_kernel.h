@@ -19,6 +19,11 @@ COHORT_DECLARE_KERNELS(
     // Overwrites x with coefficient * (softmax(x) - onehot(target)).
     void softmax_gradient(float* x, int64_t count, float log_sum_exp, int64_t target, float coefficient);
 
+    // Overwrites x with coefficient * (softmax(x) - onehot(target)) + entropy_coefficient * d entropy / d x,
+    // given the row's entropy.
+    void softmax_entropy_gradient(float* x, int64_t count, float log_sum_exp, int64_t target,
+                                  float coefficient, float entropy, float entropy_coefficient);
+
     // Running sums of exp(x - log_sum_exp) over blocks of `kSumBlock` elements: sums[b] covers block b.
     // Written for count / kSumBlock (rounded up) blocks.
     void block_sums(const float* x, int64_t count, float log_sum_exp, float* sums);

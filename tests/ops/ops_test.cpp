@@ -250,12 +250,16 @@ TEST_P(OpsTest, TokenLogprobs) {
   for (const auto& [filtered, softcap] : {std::pair{false, 0.0}, {true, 0.0}, {false, 3.0}, {true, 3.0}}) {
     targets.kept_ids.assign(filtered ? 33 : 0, nullptr);
     if (filtered) targets.kept_ids[2] = targets.kept_ids[3] = &kept;
-    // Coarse values, so that bfloat16 logits are exact and only the kernel is compared.
-    compare({randn({33, 24}).mul(2).round() / 2, randn({101, 24}).mul(2).round() / 4}, {false, true},
-            [&](const auto& in, at::ScalarType compute) {
-              auto* head = new Linear(in[1], at::Tensor(), compute);
-              return std::vector<at::Tensor>{token_logprobs(in[0], *head, targets, {0.7, softcap}).logprobs};
-            });
+    for (const char* outputs : {"logprobs", "entropies", "both"}) {
+      // Coarse values, so that bfloat16 logits are exact and only the kernel is compared.
+      compare({randn({33, 24}).mul(2).round() / 2, randn({101, 24}).mul(2).round() / 4}, {false, true},
+              [&](const auto& in, at::ScalarType compute) {
+                auto* head = new Linear(in[1], at::Tensor(), compute);
+                const TokenLogprobs all = token_logprobs(in[0], *head, targets, {0.7, softcap});
+                if (*outputs == 'b') return std::vector<at::Tensor>{all.logprobs, all.entropies};
+                return std::vector<at::Tensor>{*outputs == 'l' ? all.logprobs : all.entropies};
+              });
+    }
   }
 }
 

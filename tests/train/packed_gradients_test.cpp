@@ -66,7 +66,8 @@ Batch make_batch(const std::vector<int64_t>& prompt_lengths, int64_t num_complet
   return batch;
 }
 
-/// A loss with another coefficient for every token; the same for a token wherever it is packed.
+/// A loss of log-probabilities and entropies with another coefficient for every token; the same for a token
+/// wherever it is packed.
 at::Tensor loss_of(const Decoder& decoder, const PackedBatch& batch) {
   std::vector<double> coefficients;
   for (const Completion* completion : batch.completions) {
@@ -74,8 +75,9 @@ at::Tensor loss_of(const Decoder& decoder, const PackedBatch& batch) {
     for (size_t i = 0; i < completion->token_ids.size(); ++i)
       coefficients.push_back(random.next_unit() - 0.4);
   }
-  const at::Tensor logprobs = packed_logprobs(decoder, batch, kTemperature).logprobs;
-  return (logprobs * at::tensor(coefficients, at::kDouble).to(logprobs.scalar_type())).sum();
+  const TokenLogprobs values = packed_logprobs(decoder, batch, kTemperature);
+  const at::Tensor weights = at::tensor(coefficients, at::kDouble).to(values.logprobs.scalar_type());
+  return (values.logprobs * weights + values.entropies * (0.1 - weights)).sum();
 }
 
 double loss_of(const Decoder& decoder, const std::vector<PackGroup>& groups) {
