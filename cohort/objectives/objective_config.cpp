@@ -23,6 +23,7 @@ void ObjectiveConfig::describe(FieldVisitor& f) {
   FieldVisitor visitor(parts);
   loss.describe(visitor);
   advantages.describe(visitor);
+  control.describe(visitor);
   // The length is the rollout's; what both parts have is said once.
   std::set<std::string> seen = {"max_completion_length"};
   for (const Field& field : parts.fields) {
@@ -35,6 +36,7 @@ void ObjectiveConfig::describe(FieldVisitor& f) {
 ObjectiveSettings resolved(const ObjectiveConfig& config, int64_t max_completion_length) {
   ObjectiveSettings settings = config;
   expand_loss_type(settings.loss);
+  settings.loss.beta = config.control.largest_beta(settings.loss.beta);
   settings.advantages.beta = settings.loss.beta;
   settings.advantages.kl_place = settings.loss.kl_place;
   if (settings.loss.max_completion_length == 0) settings.loss.max_completion_length = max_completion_length;

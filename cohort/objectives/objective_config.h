@@ -5,27 +5,29 @@
 #include <string>
 
 #include "cohort/core/config.h"
+#include "cohort/objectives/control_config.h"
 #include "cohort/objectives/presets.h"
 
 namespace cohort {
 
-/// The section `[objective]` of a recipe: an algorithm by name, and the keys of loss and advantages, which
-/// override what it sets.
+/// The section `[objective]` of a recipe: an algorithm by name, and the keys of loss, advantages and
+/// controls, which override what it sets.
 struct ObjectiveConfig : ObjectiveSettings {
   std::string preset = "grpo";
   int64_t num_iterations = 1;
   bool mask_truncated_completions = false;
   bool gfpo_adaptive_difficulty = false;
+  ControlConfig control;
 
   void describe(FieldVisitor& f);
 };
 
 /// The settings that hold: `loss_type` is spelled out in the keys it stands for, keys that loss and
-/// advantages share are the loss's, and `max_completion_length` (tokens) is the rollout's where no preset set
-/// one.
+/// advantages share are the loss's, `beta` is the largest that some domain has, and `max_completion_length`
+/// (tokens) is the rollout's where no preset set one.
 ObjectiveSettings resolved(const ObjectiveConfig& config, int64_t max_completion_length);
 
-/// Whether the objective reads log-probabilities of a reference model.
+/// Whether resolved settings read log-probabilities of a reference model.
 bool needs_reference(const ObjectiveSettings& settings);
 
 }  // namespace cohort

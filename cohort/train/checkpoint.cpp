@@ -30,6 +30,7 @@ void save_checkpoint(const fs::path& temporary, const fs::path& final, const std
   Json whole = state;
   for (const TrainedPart& part : parts) {
     write_safetensors(temporary / (part.prefix + "weights.safetensors"), part.weights);
+    if (part.optimizer == nullptr) continue;
     write_safetensors(temporary / (part.prefix + "optimizer.safetensors"), part.optimizer->save());
     whole[part.prefix + "num_updates"] = part.optimizer->num_updates();
   }
@@ -42,6 +43,7 @@ Json load_checkpoint(const fs::path& directory, const std::vector<TrainedPart>& 
   Json state = read_json(directory / "state.json");
   for (const TrainedPart& part : parts) {
     restore_weights(SafetensorsFile(directory / (part.prefix + "weights.safetensors")), part.weights);
+    if (part.optimizer == nullptr) continue;
     part.optimizer->load(SafetensorsFile(directory / (part.prefix + "optimizer.safetensors")),
                          state.at(part.prefix + "num_updates").get<int64_t>());
   }
