@@ -9,14 +9,18 @@
 namespace cohort {
 
 Dataset open_prompts(const DataConfig& data, DataPart part, const TextFormat& format,
-                     const DecoderConfig& model) {
+                     const DecoderConfig& model, const ExpertIds& expert_ids) {
   const bool is_training = part == DataPart::kTrain;
   const auto measure = [&](const Row& row) {
     const Prompt prompt = to_prompt(row, format);
     const auto length = static_cast<int64_t>(prompt.token_ids.size());
     // One token is the shortest completion. Longer prompts are the data set's to judge.
     if (length < model.context_length) check_prompts({prompt}, model);
-    return RowLengths{length, length + 1};
+    if (!expert_ids) return RowLengths{length, length + 1};
+    const std::vector<int32_t> expert = expert_ids(prompt);
+    const int64_t total = length + std::ssize(expert);
+    if (total <= model.context_length) check_token_ids(model, prompt.token_ids, expert, row.where);
+    return RowLengths{length, total};
   };
   Dataset dataset(is_training ? training_options(data, model) : evaluation_options(data, model), measure);
   report_rows(dataset, is_training ? "training" : "evaluation");
