@@ -38,7 +38,7 @@ std::vector<double> normalised(const ScoredGroups& groups, const AdvantageConfig
 void pay_for_kl(AdvantageBatch& batch, const AdvantageConfig& config) {
   if (!config.puts_kl_in_reward()) return;
   for (int64_t i = 0; i < batch.num_completions; ++i) {
-    for (const double log_ratio : batch.own(batch.log_ratios, i)) batch.totals[i] -= config.beta * log_ratio;
+    for (const double penalty : batch.own(batch.kl_penalties, i)) batch.totals[i] -= penalty;
   }
 }
 
@@ -125,14 +125,10 @@ std::vector<uint8_t> groups_without_difference(const AdvantageBatch& batch, cons
   return result;
 }
 
-std::vector<double> token_penalties(AdvantageBatch& batch, int64_t completion,
-                                    const AdvantageConfig& config) {
-  std::vector<double> penalties;
-  if (!config.puts_kl_in_reward()) return penalties;
-  for (const double log_ratio : batch.own(batch.log_ratios, completion)) {
-    penalties.push_back(config.beta * log_ratio);
-  }
-  return penalties;
+std::vector<double> token_penalties(AdvantageBatch& batch, int64_t completion) {
+  if (batch.kl_penalties.empty()) return {};
+  const auto own = batch.own(batch.kl_penalties, completion);
+  return {own.begin(), own.end()};
 }
 
 Credit return_credit(AdvantageBatch& batch, const std::vector<double>& scores,
@@ -140,7 +136,7 @@ Credit return_credit(AdvantageBatch& batch, const std::vector<double>& scores,
   Credit credit{.values = std::vector<double>(batch.num_tokens(), kLeftOut), .is_per_token = true};
   for (int64_t i = 0; i < batch.num_completions; ++i) {
     if (std::isnan(scores[i])) continue;
-    const auto penalties = token_penalties(batch, i, config);
+    const auto penalties = token_penalties(batch, i);
     const auto own = discounted_returns(scores[i], penalties, batch.lengths[i], config.gamma);
     std::ranges::copy(own, batch.own(credit.values, i).begin());
   }
@@ -155,7 +151,7 @@ Credit critic_credit(AdvantageBatch& batch, const std::vector<double>& scores,
   for (int64_t i = 0; i < batch.num_completions; ++i) {
     if (std::isnan(scores[i])) continue;
     const int64_t length = batch.lengths[i];
-    const auto penalties = token_penalties(batch, i, config);
+    const auto penalties = token_penalties(batch, i);
     const auto rewards = discounted_returns(scores[i], penalties, length, 0.0);
     const auto values = batch.own(batch.values, i);
     const double lambda = config.length_adaptive_alpha > 0.0

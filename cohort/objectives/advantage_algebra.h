@@ -26,6 +26,7 @@ struct AdvantageInput {
   at::Tensor step_ends{};    ///< [N, K] int64: each step's last token among the completion's own, -1 none
   at::Tensor step_states{};  ///< [N, K] int64: equal numbers are one state before a step; for credit turns
   std::vector<double> reward_weights{};  ///< [C]; empty: all 1
+  std::vector<double> betas{};           ///< [N] KL weight of each completion; empty: `beta` for all
   std::vector<int64_t> group_k{};  ///< [P] for gfpo_k by difficulty (adaptive_group_k); empty: gfpo_k for all
   std::vector<uint8_t> is_truncated{};  ///< [N]; for drop_truncated
 };

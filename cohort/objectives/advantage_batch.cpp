@@ -63,9 +63,13 @@ void read_token_numbers(const AdvantageInput& input, const AdvantageConfig& conf
     batch.values = wanted_numbers(input.values, num_tokens, "values", "baseline critic");
   if (config.puts_kl_in_reward()) {
     const std::string reader = "kl_place reward with beta";
-    batch.log_ratios = wanted_numbers(input.old_logprobs, num_tokens, "old_logprobs", reader);
+    batch.kl_penalties = wanted_numbers(input.old_logprobs, num_tokens, "old_logprobs", reader);
     const std::vector<double> ref = wanted_numbers(input.ref_logprobs, num_tokens, "ref_logprobs", reader);
-    for (int64_t t = 0; t < num_tokens; ++t) batch.log_ratios[t] -= ref[t];
+    for (int64_t i = 0; i < batch.num_completions; ++i) {
+      const double beta = input.betas.empty() ? config.beta : input.betas.at(i);
+      for (int64_t t = batch.offsets[i]; t < batch.offsets[i + 1]; ++t)
+        batch.kl_penalties[t] = beta * (batch.kl_penalties[t] - ref[t]);
+    }
   }
   if (config.baseline == "pairwise") {
     std::vector<double> old =

@@ -26,7 +26,7 @@ struct AdvantageBatch {
   std::vector<uint8_t> is_kept;  ///< [N]
   std::vector<int64_t> group_k;  ///< [P] completions to keep; empty unless gfpo_k is set
   std::vector<double> entropies, values, greedy_scores;
-  std::vector<double> log_ratios;     ///< [M] old minus reference; empty unless the rewards pay for them
+  std::vector<double> kl_penalties;   ///< [M] beta * (old - reference); empty unless the rewards pay them
   std::vector<double> mean_logprobs;  ///< [N] old, over tokens; empty unless the baseline reads them
 
   int64_t num_tokens() const { return offsets.empty() ? 0 : offsets.back(); }

@@ -80,9 +80,12 @@ at::Tensor weighted_sum(const LossScope& s, const at::Tensor& per_token) {
 }
 
 at::Tensor entropy_bonus(const LossScope& s) {
-  at::Tensor entropies = s.input.entropies;
-  if (s.whole.masks.entropy.defined()) entropies = entropies * s.whole.masks.entropy;
-  return s.config.entropy_coef * entropies.sum(at::kDouble) /
+  const at::Tensor& mask = s.whole.masks.entropy;
+  const at::Tensor entropies = mask.defined() ? s.input.entropies * mask : s.input.entropies;
+  const at::Tensor sum = entropies.sum(at::kDouble);
+  const auto count = static_cast<double>(mask.defined() ? mask.sum().item<int64_t>() : entropies.numel());
+  s.metrics.add_mean("bonus_entropy", sum.item<double>(), count);
+  return s.input.entropy_coef.value_or(s.config.entropy_coef) * sum /
          at_least_one_of(s.whole.counts.num_entropy_tokens);
 }
 
@@ -125,7 +128,8 @@ void add_part(const char* name, const at::Tensor& part, LossMetrics& metrics, at
 
 at::Tensor with_own_normalisers(const LossScope& s, at::Tensor loss) {
   const LossConfig& c = s.config;
-  if (c.entropy_coef != 0.0) add_part("entropy_loss", -entropy_bonus(s), s.metrics, loss);
+  if (s.input.entropy_coef || c.entropy_coef != 0.0)
+    add_part("entropy_loss", -entropy_bonus(s), s.metrics, loss);
   if (c.value_coef != 0.0) add_part("value_loss", value_part(s), s.metrics, loss);
   if (c.nll_coef != 0.0) add_part("nll_loss", nll_part(s), s.metrics, loss);
   if (c.dpo_coef != 0.0) add_part("dpo_loss", pair_part(s), s.metrics, loss);

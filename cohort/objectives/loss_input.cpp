@@ -117,7 +117,8 @@ void check_loss_input(const LossInput& input, const LossConfig& config) {
   check_batch_input(input, config);
   const bool has_loss_kl = (config.beta != 0.0 || input.betas.defined()) && config.kl_place == "loss";
   need(has_loss_kl, input.ref_logprobs.defined(), "beta", "ref_logprobs");
-  need(config.entropy_coef != 0.0, input.entropies.defined(), "entropy_coef", "entropies");
+  need(input.entropy_coef || config.entropy_coef != 0.0, input.entropies.defined(), "entropy_coef",
+       "entropies");
   need(config.value_coef != 0.0,
        input.values.defined() && input.old_values.defined() && input.returns.defined(), "value_coef",
        "values, old_values and returns");

@@ -39,13 +39,14 @@ struct LossInput {
   at::Tensor old_logprobs;       ///< [M], before the update; absent: the policy's own
   at::Tensor sampler_logprobs;   ///< [M], as the sampler gave them; nan where it could not
   at::Tensor ref_logprobs;       ///< [M], of the reference
-  at::Tensor entropies;          ///< [M], of the policy's distribution at each token
+  at::Tensor entropies;          ///< [M], of the policy's distribution at each token; masks need no gradient
   at::Tensor values;             ///< [M], of the critic
   at::Tensor old_values;         ///< [M], of the critic before the update
   at::Tensor returns;            ///< [M], what the critic is to predict
   at::Tensor rewards;            ///< [N], nan where there is none
   at::Tensor betas;              ///< [N], KL weight of each completion in place of `beta`
   at::Tensor length_preference;  ///< float64 scalar in place of the setting of that name
+  std::optional<double> entropy_coef;  ///< in place of the setting; at 0 the bonus is measured, too
 
   std::vector<int64_t> group_ends;    ///< groups are adjacent completions that end before these
   std::vector<int64_t> turn_lengths;  ///< loss tokens of each turn, in order; no turn crosses completions

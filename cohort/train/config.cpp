@@ -49,19 +49,28 @@ bool suits_steps(const AdvantageConfig& a) {
          a.multi_objective_aggregation == "sum_then_normalize";
 }
 
+/// A reference that cannot move, and experts where a step chooses among completions.
+void check_controls_of_run(const TrainConfig& config) {
+  const ControlConfig& control = config.objective.control;
+  if (control.sync_ref_model && config.lora.r > 0)
+    throw ConfigError(
+        "objective.sync_ref_model: the reference of adapters is the model without them, which does not move; "
+        "remove it or set lora.r = 0");
+  if (control.use_expert_completion && config.rollout.selects())
+    throw ConfigError(
+        "objective.use_expert_completion puts an expert's completion into each group, which "
+        "rollout.dynamic_sampling, keep_generations, adaptive_sampling and generation_budget do not expect: "
+        "remove them");
+}
+
 /// What the pieces of the objective can do and this trainer lacks the means for.
 void check_trainable(const TrainConfig& config) {
   const ObjectiveConfig& objective = config.objective;
   const ObjectiveSettings settings = resolved(objective, config.rollout.max_completion_length);
   const AdvantageConfig& a = settings.advantages;
   const LossConfig& c = settings.loss;
-  refuse(a.baseline == "state_group" || a.credit == "turns" || a.credit == "segments" ||
-             c.importance_sampling_level == "turn",
-         "objective.credit and importance_sampling_level by turns or segments need their ends");
-  refuse(c.entropy_coef != 0.0, "objective.entropy_coef needs the gradient of the entropy");
-  refuse(objective.preset == "lambda_grpo" && c.length_preference == 0.0,
-         "objective.preset = \"lambda_grpo\" learns length_preference");
-  refuse(objective.preset == "luffy", "objective.preset = \"luffy\" needs completions of an expert");
+  refuse(a.baseline == "state_group" || a.credit == "turns" || c.importance_sampling_level == "turn",
+         "objective.credit and importance_sampling_level by turns need completions of several turns");
   refuse(a.credit == "steps" && !suits_steps(a),
          "objective.credit = \"steps\" with other settings of advantages than scale_rewards group, batch or "
          "none");
@@ -73,6 +82,8 @@ void check_trainable(const TrainConfig& config) {
     throw ConfigError(
         "objective.gfpo_adaptive_difficulty compares a prompt with all that were drawn, of which "
         "rollout.dynamic_sampling throws the easy and the hard ones away: set one of them");
+  check_controls(objective.control, settings);
+  check_controls_of_run(config);
   const std::vector<std::string> doubts = check_objective(settings);
   check_critic(config.critic, settings);
   for (const std::string& doubt : doubts) log_warn("objective: ", doubt);

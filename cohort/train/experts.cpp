@@ -64,6 +64,7 @@ Completion to_expert(const Prompt& prompt, const SftFormat& format) {
   expert.sampler_logprobs.assign(expert.token_ids.size(), 0.0f);
   expert.origin.assign(expert.token_ids.size(), TokenOrigin::kSampled);
   expert.finish_reason = FinishReason::kStop;
+  expert.sample = -1;  // it is no draw
   expert.text = expert_text(*found);
   return expert;
 }
@@ -76,6 +77,7 @@ void join_experts(const SftFormat& format, RewardScorer& scorer, ScoredRollout& 
   for (size_t g = 0; g < rollout.groups.size(); ++g) {
     RolloutGroup& group = rollout.groups[g];
     group.completions.push_back(to_expert(group.prompt, format));
+    rollout.num_tokens += std::ssize(group.prompt.token_ids) + std::ssize(group.completions.back().token_ids);
     scorer.submit(static_cast<int64_t>(g), 0, group.prompt, group.completions.back());
   }
   for (size_t g = 0; g < rollout.groups.size(); ++g)

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "cohort/rewards/reward_weight.h"
+#include "cohort/train/experts.h"
 #include "cohort/train/step_advantages.h"
 #include "cohort/train/step_metrics.h"
 
@@ -24,17 +25,27 @@ FailureLimits failure_limits(const TrainConfig& config) {
                        std::move(names), std::move(counts));
 }
 
+Metrics completion_metrics(const ScoredStep& step, const Advantages& advantages,
+                           const std::vector<double>& weights) {
+  Metrics metrics = reward_metrics(step.rewards, step.totals, advantages, weights);
+  append(metrics, length_metrics(step.groups));
+  append(metrics, evidence_metrics(step));
+  return metrics;
+}
+
 }  // namespace
 
-GrpoTrainer::GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder& policy,
-                         const Decoder* reference, Critic* critic, const Tokenizer* tokenizer,
-                         PromptSource& prompts, RewardScorer& scorer, AdamW& optimizer)
+GrpoTrainer::GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder& policy, Decoder* reference,
+                         Critic* critic, const Tokenizer* tokenizer, PromptSource& prompts,
+                         RewardScorer& scorer, AdamW& optimizer, const SftFormat* expert_format)
     : config_(config),
       objective_(resolved(config.objective, config.rollout.max_completion_length)),
+      coefficients_(config.objective),
       num_updates_(num_updates),
       policy_(policy),
-      reference_(reference),
+      reference_(reference, config.objective.control),
       critic_(critic),
+      expert_format_(expert_format),
       prompts_(prompts),
       scorer_(scorer),
       optimizer_(optimizer),
@@ -56,11 +67,12 @@ StepRecord GrpoTrainer::step(int64_t index) {
 
   const CriticPhase phase = begin_critic(index);
   static_cast<ScoredRollout&>(step) = rollout_.draw(index, optimizer_.num_updates(), timer);
+  if (expert_format_ != nullptr) join_experts(*expert_format_, scorer_, step);
   num_tokens_ += step.num_tokens;
   prepare(step);
-  if (reference_ != nullptr) {
-    const AdaptersOff base(*reference_);  // where the reference is the policy itself
-    fill_ref_logprobs(*reference_, step.trained, loss_options_,
+  if (const Decoder* reference = reference_.decoder()) {
+    const AdaptersOff base(*reference);  // where the reference is the policy itself
+    fill_ref_logprobs(*reference, step.trained, loss_options_,
                       /*masked_too=*/objective_.advantages.puts_kl_in_reward());
     timer.lap("timing_s/ref");
   }
@@ -82,6 +94,7 @@ StepRecord GrpoTrainer::step(int64_t index) {
     for_each_mini_batch(step, &GrpoTrainer::update);  // advantage -> loss -> step
     timer.lap("timing_s/update_actor");
   }
+  coefficients_.after_step(mean_kl(step), std::ssize(step.totals.values));
   prompts_.feedback(step.groups, step.rewards);
   timer.finish(step.num_tokens);
   fill_record(index, step, record);
@@ -96,12 +109,19 @@ CriticPhase GrpoTrainer::begin_critic(int64_t index) {
   return phase;
 }
 
+double GrpoTrainer::mean_kl(const GrpoStep& step) const {
+  if (objective_.advantages.puts_kl_in_reward()) return mean_reward_kl(step.trained);
+  const bool has_tokens = step.loss.num_forwarded_tokens > 0;
+  return has_tokens && objective_.loss.beta != 0.0 ? step.loss.objective.values().at("kl")
+                                                   : std::numeric_limits<double>::quiet_NaN();
+}
+
 // What the update and the passes before it know of the completions; advantages follow.
 void GrpoTrainer::prepare(GrpoStep& step) {
   for (const RewardMatrix& rewards : step.rewards) append_total_rewards(rewards, step.weights, step.totals);
   size_t index = 0;
   for (const RolloutGroup& group : step.groups) {
-    TrainedGroup trained{&group, {}};
+    TrainedGroup trained{.group = &group, .completions = {}, .beta = coefficients_.beta(group.prompt)};
     for (const Completion& completion : group.completions) {
       const bool is_truncated =
           config_.objective.mask_truncated_completions && completion.finish_reason == FinishReason::kLength;
@@ -109,6 +129,7 @@ void GrpoTrainer::prepare(GrpoStep& step) {
       if (step.totals.valid[index]) trained.completions.back().reward = step.totals.values[index];
       ++index;
     }
+    if (expert_format_ != nullptr) trained.completions.back().is_expert = true;
     step.trained.push_back(std::move(trained));
   }
 }
@@ -172,7 +193,8 @@ void GrpoTrainer::update(std::span<const TrainedGroup> mini_batch, GrpoStep& ste
   optimizer_.zero_grad();
   const bool has_head = loss_options_.value_head != nullptr;
   if (has_head) critic_->zero_grad();
-  LossResult loss = accumulate_policy_gradient(policy_, mini_batch, objective_.loss, loss_options_);
+  LossResult loss = accumulate_policy_gradient(policy_, mini_batch, objective_.loss, loss_options_,
+                                               coefficients_.of_update());
   // Of a loss that is not finite some micro-batches have added their gradients and some have not.
   step.grad_norm = loss.is_finite ? optimizer_.grad_norm() : std::numeric_limits<double>::quiet_NaN();
   step.learning_rate = learning_rate(config_.optimizer, optimizer_.num_updates(), num_updates_);
@@ -186,6 +208,8 @@ void GrpoTrainer::update(std::span<const TrainedGroup> mini_batch, GrpoStep& ste
     optimizer_.step(step.learning_rate, step.grad_norm);
     policy_.refresh();
     if (has_head) critic_->step();
+    coefficients_.after_update(loss);
+    reference_.after_update(policy_, optimizer_.num_updates());
   } else {
     ++skipped_steps_;
   }
@@ -194,9 +218,15 @@ void GrpoTrainer::update(std::span<const TrainedGroup> mini_batch, GrpoStep& ste
 }
 
 Metrics GrpoTrainer::scored_metrics(const GrpoStep& step) const {
-  Metrics metrics = reward_metrics(step.rewards, step.totals, step.advantages, step.weights);
-  append(metrics, length_metrics(step.groups));
-  append(metrics, evidence_metrics(scored(step)));
+  Metrics metrics;
+  if (expert_format_ != nullptr) {
+    const OwnCompletions own = own_completions(step, step.totals, step.advantages);
+    metrics = completion_metrics({own.groups, own.rewards, own.totals, own.advantages.zero_std, checkers_},
+                                 own.advantages, step.weights);
+    metrics.emplace_back("expert/reward", own.expert_reward);
+  } else {
+    metrics = completion_metrics(scored(step), step.advantages, step.weights);
+  }
   append(metrics, step.metrics);
   return metrics;
 }
@@ -209,6 +239,8 @@ Metrics GrpoTrainer::update_metrics(const GrpoStep& step) const {
                    {"num_tokens", static_cast<double>(num_tokens_)},
                    {"skipped_steps", static_cast<double>(skipped_steps_)}});
   if (critic_ != nullptr) append(metrics, critic_->metrics(step.trained));
+  if (objective_.advantages.puts_kl_in_reward()) metrics.emplace_back("kl", mean_kl(step));
+  append(metrics, coefficients_.metrics());
   return metrics;
 }
 
@@ -225,6 +257,12 @@ void GrpoTrainer::fill_record(int64_t index, const GrpoStep& step, StepRecord& r
   record.completions = completion_rows(index, step.groups, step.rewards, step.totals, step.advantages);
   for (size_t i = 0; i < step.masked.size(); ++i) {
     if (step.masked[i] != 0) record.completions[i]["masked"] = true;
+  }
+  for (size_t i = 0; const TrainedGroup& group : step.trained) {
+    for (const TrainedCompletion& trained : group.completions) {
+      if (trained.is_expert) record.completions[i]["expert"] = true;
+      ++i;
+    }
   }
   append_untrained_rows(index, step, record.completions);
   num_completions_ += std::ssize(record.completions);
@@ -243,7 +281,7 @@ void GrpoTrainer::check_monitored_metrics() const {
   nothing.rewards.emplace_back(0, scorer_.names());
   nothing.metrics = rollout_.empty_metrics();
   nothing.weights = scorer_.weights(1);
-  nothing.loss.objective = empty_loss_metrics(objective_.loss);
+  nothing.loss.objective = empty_loss_metrics(objective_.loss, coefficients_.of_update());
   if (config_.train.router_aux_loss_coef != 0.0) nothing.loss.aux_loss = 0.0;
   Metrics metrics = scored_metrics(nothing);
   append(metrics, update_metrics(nothing));
@@ -251,7 +289,10 @@ void GrpoTrainer::check_monitored_metrics() const {
 }
 
 std::vector<TrainedPart> GrpoTrainer::more_parts() {
-  return critic_ != nullptr ? std::vector{critic_->part()} : std::vector<TrainedPart>{};
+  std::vector<TrainedPart> parts;
+  if (critic_ != nullptr) parts.push_back(critic_->part());
+  if (const auto part = reference_.part()) parts.push_back(*part);
+  return parts;
 }
 
 Json GrpoTrainer::save() const {
@@ -259,6 +300,7 @@ Json GrpoTrainer::save() const {
              {"num_tokens", num_tokens_},
              {"num_completions", num_completions_},
              {"skipped_steps", skipped_steps_},
+             {"coefficients", coefficients_.save()},
              {"failures", failure_limits_.save()},
              {"monitors", monitors_.save()},
              {"reward_environments", scorer_.environments()}};
@@ -272,11 +314,13 @@ void GrpoTrainer::load(const Json& state) {
   num_tokens_ = state.at("num_tokens").get<int64_t>();
   num_completions_ = state.at("num_completions").get<int64_t>();
   skipped_steps_ = state.at("skipped_steps").get<int64_t>();
+  coefficients_.load(state.at("coefficients"));
   failure_limits_.load(state.at("failures"));
   monitors_.load(state.at("monitors"));
   if (config_.objective.gfpo_adaptive_difficulty) difficulty_.load(state.at("group_difficulty"));
   if (config_.rollout.is_budgeted()) rollout_.load(state.at("success_rates"));
   if (critic_ != nullptr) critic_->refresh();
+  reference_.refresh();
 }
 
 int64_t GrpoTrainer::updates_per_step(const TrainConfig& config) {

@@ -10,6 +10,7 @@
 #include "cohort/rewards/reward_scorer.h"
 #include "cohort/rl/prompt_source.h"
 #include "cohort/text/tokenizer.h"
+#include "cohort/train/coefficients.h"
 #include "cohort/train/config.h"
 #include "cohort/train/critic.h"
 #include "cohort/train/evidence.h"
@@ -18,6 +19,8 @@
 #include "cohort/train/monitor.h"
 #include "cohort/train/optimizer.h"
 #include "cohort/train/policy_loss.h"
+#include "cohort/train/reference.h"
+#include "cohort/train/run_data.h"
 #include "cohort/train/run_loop.h"
 #include "cohort/train/step_rollout.h"
 
@@ -40,11 +43,11 @@ struct GrpoStep : ScoredRollout {
 
 class GrpoTrainer : public Trainer {
  public:
-  /// `reference` and `critic` are null where nothing reads one (needs_reference, needs_critic). All arguments
-  /// but the config must outlive this.
-  GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder& policy, const Decoder* reference,
+  /// `reference` and `critic` are null where nothing reads one (needs_reference, needs_critic), `expert_format`
+  /// where no expert's completions join the groups. All arguments but the config must outlive this.
+  GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder& policy, Decoder* reference,
               Critic* critic, const Tokenizer* tokenizer, PromptSource& prompts, RewardScorer& scorer,
-              AdamW& optimizer);
+              AdamW& optimizer, const SftFormat* expert_format = nullptr);
 
   StepRecord step(int64_t index) override;
   Json save() const override;
@@ -59,6 +62,7 @@ class GrpoTrainer : public Trainer {
 
  private:
   void prepare(GrpoStep& step);
+  double mean_kl(const GrpoStep& step) const;
   void assign_advantages(GrpoStep& step);
   void mask(GrpoStep& step);
   Advantages advantages(const GrpoStep& step, const TotalRewards& totals) const;
@@ -75,10 +79,12 @@ class GrpoTrainer : public Trainer {
 
   TrainConfig config_;
   ObjectiveSettings objective_;
+  Coefficients coefficients_;
   int64_t num_updates_;
   Decoder& policy_;
-  const Decoder* reference_;
+  Reference reference_;
   Critic* critic_;
+  const SftFormat* expert_format_;
   PromptSource& prompts_;
   RewardScorer& scorer_;
   AdamW& optimizer_;

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <map>
 
-#include "cohort/core/error.h"
 #include "cohort/objectives/loss.h"
 #include "cohort/objectives/whole_batch.h"
 #include "cohort/train/batch_passes.h"
@@ -30,13 +29,6 @@ Places places_of(std::span<const TrainedGroup> groups) {
     places.emplace(&completion, std::ssize(places));
   });
   return places;
-}
-
-/// Whether terms beside the advantages' have a gradient for completions whose advantage is 0.
-bool trains_without_advantage(const LossConfig& c) {
-  return (c.beta != 0.0 && c.kl_place == "loss") || c.surrogate == "regression" ||
-         c.surrogate == "drpo_decoupled" || c.nll_coef != 0.0 || c.dpo_coef != 0.0 || c.value_coef != 0.0 ||
-         c.log_ratio_penalty != 0.0 || c.kl_cov_ratio != 0.0 || c.kl_budget_coef != 0.0;
 }
 
 /// Per-token values of all completions with loss, one behind the other; undefined where there are none.
@@ -76,9 +68,13 @@ LossInput batch_input(std::span<const TrainedGroup> groups, const at::TensorOpti
   for_each_completion(groups, [&](const Completion& completion, const TrainedCompletion& trained) {
     input.lengths.push_back(loss_length(completion, trained));
     rewards.push_back(static_cast<float>(trained.reward));
+    input.is_expert.push_back(trained.is_expert);
     if (!trained.token_advantages.empty()) input.advantages_are_per_token = true;
   });
   input.group_ends = group_ends_of(groups);
+  if (std::ranges::count(input.is_expert, 1) == 0) input.is_expert.clear();
+  if (const auto betas = betas_of(groups); !betas.empty())
+    input.betas = at::tensor(betas, at::kDouble).to(options);
   input.advantages = joined_advantages(groups, input.advantages_are_per_token, options);
   input.rewards = at::tensor(rewards, at::kFloat).to(options);
   using Trained = const TrainedCompletion&;
@@ -156,17 +152,22 @@ int64_t rows_at_once(const std::vector<PackGroup>& groups, const LossConfig& obj
 }
 
 /// Tokens whose forward pass was saved count as tokens that are not clipped.
-void add_skipped_tokens(int64_t length, LossMetrics& metrics) {
-  if (length == 0 || !metrics.has("clip_ratio/low_mean")) return;
-  for (const char* name : {"clip_ratio/low_mean", "clip_ratio/high_mean", "clip_ratio/region_mean"})
-    metrics.add_mean(name, 0.0, static_cast<double>(length));
-  metrics.add_smallest("clip_ratio/low_min", 0.0);
+void add_skipped_tokens(std::span<const TrainedGroup> groups, LossMetrics& metrics) {
+  if (!metrics.has("clip_ratio/low_mean")) return;
+  for_each_completion(groups, [&](const Completion& completion, const TrainedCompletion& trained) {
+    const int64_t length = loss_length(completion, trained);
+    if (length == 0 || !has_no_advantage(trained)) return;
+    for (const char* name : {"clip_ratio/low_mean", "clip_ratio/high_mean", "clip_ratio/region_mean"})
+      metrics.add_mean(name, 0.0, static_cast<double>(length));
+    metrics.add_smallest("clip_ratio/low_min", 0.0);
+  });
 }
 
 /// What a finite micro-batch says beside its loss.
 void record(const PackedBatch& batch, const TokenLogprobs& values, const LossInput& input,
             LossResult& result) {
-  const at::Tensor difference = (input.policy_logprobs.detach() - input.old_logprobs).abs().to(at::kDouble);
+  at::Tensor difference = (input.policy_logprobs.detach() - input.old_logprobs).abs().to(at::kDouble);
+  if (!input.is_expert.empty()) difference = difference * own_tokens(input);
   result.logprob_difference_sum += difference.sum().item<double>();
   result.logprob_difference_max = difference.max().item<double>();
   result.entropy_sum += values.entropies.to(at::kDouble).sum().item<double>();
@@ -174,23 +175,44 @@ void record(const PackedBatch& batch, const TokenLogprobs& values, const LossInp
   result.rows.add(batch.rows);
 }
 
-/// Forward, loss and, where it is finite, backward of one micro-batch.
-LossResult train_on(const PackedBatch& batch, const Decoder& policy, const LossInput& input,
-                    const Places& places, const LossConfig& objective, const LossOptions& options) {
-  const at::Tensor rows = predicting_rows(policy, batch);
-  const TokenLogprobs values = packed_logprobs(policy, batch, rows, options.temperature);
+/// What the loss reads of an update, whole.
+LossInput update_input(const Decoder& policy, std::span<const TrainedGroup> groups,
+                       const LossConfig& objective, const LossOptions& options,
+                       const LossCoefficients& coefficients) {
+  LossInput input = batch_input(groups, at::TensorOptions(policy.device()).dtype(at::kFloat));
+  take_coefficients(coefficients, input);
+  if (reads_policy_before_cut(objective))
+    input.policy_logprobs = current_logprobs(policy, groups, input, options);
+  if (options.value_head != nullptr) add_returns(groups, input);
+  input.whole = whole_batch_of(input, objective);
+  return input;
+}
+
+/// The update that micro-batches are cut from.
+struct UpdateScope {
+  const Decoder& policy;
+  const LossInput& input;
+  const Places& places;
+  const LossConfig& objective;
+  const LossOptions& options;
+};
+
+/// Forward, loss and, where it is finite, backward of one micro-batch. `by_weights`: see weights_gradient.
+LossResult train_on(const PackedBatch& batch, const UpdateScope& update, at::Tensor& by_weights) {
+  const at::Tensor rows = predicting_rows(update.policy, batch);
+  const TokenLogprobs values = packed_logprobs(update.policy, batch, rows, update.options.temperature);
   std::vector<int64_t> chosen;
   chosen.reserve(batch.completions.size());
-  for (const Completion* completion : batch.completions) chosen.push_back(places.at(completion));
-  LossInput part = select_completions(input, chosen);
-  part.policy_logprobs = values.logprobs;
-  if (options.value_head != nullptr) part.values = token_values(*options.value_head, rows);
-  const LossOutput output = policy_loss(part, objective);
+  for (const Completion* completion : batch.completions) chosen.push_back(update.places.at(completion));
+  LossInput part = loss_part(update.input, update.objective, chosen, values);
+  const Linear* value_head = update.options.value_head;
+  if (value_head != nullptr) part.values = token_values(*value_head, rows);
+  const LossOutput output = policy_loss(part, update.objective);
   LossResult result;
   record(batch, values, part, result);
   result.objective = output.metrics;
   if (part.values.defined())
-    record_value_loss(part.values.detach(), part.old_values, part.returns, objective.value_clip,
+    record_value_loss(part.values.detach(), part.old_values, part.returns, update.objective.value_clip,
                       result.objective);
   if (!std::isfinite(output.loss.item<double>())) {
     result.is_finite = false;
@@ -198,7 +220,8 @@ LossResult train_on(const PackedBatch& batch, const Decoder& policy, const LossI
     return result;
   }
   output.loss.backward();
-  if (options.router_aux_loss_coef != 0.0) result.aux_loss = batch.balance.loss;
+  by_weights = weights_gradient(part, chosen, std::ssize(update.input.lengths));
+  if (update.options.router_aux_loss_coef != 0.0) result.aux_loss = batch.balance.loss;
   return result;
 }
 
@@ -226,8 +249,9 @@ void add_loss(const LossResult& more, LossResult& total) {
   }
 }
 
-LossMetrics empty_loss_metrics(const LossConfig& objective) {
+LossMetrics empty_loss_metrics(const LossConfig& objective, const LossCoefficients& coefficients) {
   LossInput nothing;
+  take_coefficients(coefficients, nothing);
   nothing.policy_logprobs = nothing.advantages = nothing.old_logprobs = nothing.sampler_logprobs =
       nothing.ref_logprobs = nothing.entropies = nothing.rewards = nothing.values = nothing.old_values =
           nothing.returns = at::empty({0});
@@ -238,41 +262,38 @@ LossMetrics empty_loss_metrics(const LossConfig& objective) {
 }
 
 LossResult accumulate_policy_gradient(const Decoder& policy, std::span<const TrainedGroup> groups,
-                                      const LossConfig& objective, const LossOptions& options) {
-  LossInput input = batch_input(groups, at::TensorOptions(policy.device()).dtype(at::kFloat));
-  if (reads_policy_before_cut(objective))
-    input.policy_logprobs = current_logprobs(policy, groups, input, options);
-  if (options.value_head != nullptr) add_returns(groups, input);
-  input.whole = whole_batch_of(input, objective);
+                                      const LossConfig& objective, const LossOptions& options,
+                                      const LossCoefficients& coefficients) {
+  const LossInput input = update_input(policy, groups, objective, options, coefficients);
   const Places places = places_of(groups);
-  const bool all_are_forwarded = trains_without_advantage(objective);
+  const bool all_are_forwarded = trains_without_advantage(objective, input);
   const std::vector<PackGroup> forwarded =
       forwarded_groups(groups, [&](const Completion& completion, const TrainedCompletion& trained) {
         return has_loss(completion, trained) && (all_are_forwarded || !has_no_advantage(trained));
       });
   const auto pieces = cut_into_microbatches(forwarded, rows_at_once(forwarded, objective, options));
   const double balance = balance_weight(policy.config(), forwarded, options.router_aux_loss_coef);
+  const UpdateScope update{policy, input, places, objective, options};
   std::vector<LossResult> results(pieces.size());
+  std::vector<at::Tensor> weights_gradients(pieces.size());
   std::atomic<int64_t> first_nonfinite = std::ssize(pieces);
   for_each_batch(pieces, balance, options, policy, [&](int64_t i, const PackedBatch& batch) {
     if (i > first_nonfinite) return;
-    results[i] = train_on(batch, policy, input, places, objective, options);
+    results[i] = train_on(batch, update, weights_gradients[i]);
     if (results[i].is_finite) return;
     for (int64_t first = first_nonfinite; i < first && !first_nonfinite.compare_exchange_weak(first, i);) {
     }
   });
   LossResult total;
-  total.objective = empty_loss_metrics(objective);
+  total.objective = empty_loss_metrics(objective, coefficients);
   if (options.router_aux_loss_coef != 0.0) total.aux_loss = 0.0;
   for (const LossResult& result : results) {
     add_loss(result, total);
     if (!total.is_finite) break;
   }
-  if (!all_are_forwarded) {
-    for_each_completion(groups, [&](const Completion& completion, const TrainedCompletion& trained) {
-      if (has_no_advantage(trained)) add_skipped_tokens(loss_length(completion, trained), total.objective);
-    });
-  }
+  if (!all_are_forwarded) add_skipped_tokens(groups, total.objective);
+  if (coefficients.length_preference && total.is_finite)
+    total.length_preference_gradient = length_preference_gradient(input, weights_gradients);
   return total;
 }
 

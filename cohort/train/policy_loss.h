@@ -11,6 +11,7 @@
 #include "cohort/objectives/loss_metrics.h"
 #include "cohort/objectives/presets.h"
 #include "cohort/rl/types.h"
+#include "cohort/train/loss_part.h"
 #include "cohort/train/packing.h"
 
 namespace cohort {
@@ -25,12 +26,14 @@ struct TrainedCompletion {
   double reward = std::numeric_limits<double>::quiet_NaN();  ///< nan: there is none
   std::vector<float> values{};   ///< per token, the critic's before the update; empty without a critic
   std::vector<float> returns{};  ///< per token, what the critic learns
+  bool is_expert = false;  ///< another policy wrote it: its sampler_logprobs say nothing
 };
 
 /// A group with the trainer's view of its completions, in the same order.
 struct TrainedGroup {
   const RolloutGroup* group;
   std::vector<TrainedCompletion> completions;
+  std::optional<double> beta{};  ///< weight of the KL in place of the setting's: of all groups or of none
 };
 
 /// Calls f(completion, trained) for all completions of `groups`.
@@ -44,6 +47,15 @@ void for_each_completion(std::span<const TrainedGroup> groups, F f) {
 
 /// Of the completions of all groups side by side, the one behind each group's last.
 std::vector<int64_t> group_ends_of(std::span<const TrainedGroup> groups);
+
+/// The KL's weight of each completion; empty where the groups have none of their own.
+inline std::vector<double> betas_of(std::span<const TrainedGroup> groups) {
+  std::vector<double> betas;
+  for (const TrainedGroup& group : groups) {
+    if (group.beta) betas.insert(betas.end(), group.completions.size(), *group.beta);
+  }
+  return betas;
+}
 
 struct LossOptions {
   double temperature = 1.0;
@@ -63,6 +75,7 @@ struct LossResult {
   int64_t num_forwarded_tokens = 0;     ///< loss tokens that were forwarded
   double logprob_difference_sum = 0.0;  ///< |policy - sampler|, over the forwarded tokens
   double logprob_difference_max = 0.0;
+  double length_preference_gradient = 0.0;  ///< of an update that learns it
   bool is_finite = true;
   std::vector<const Completion*> nonfinite;  ///< the completions of the first micro-batch that was not
 };
@@ -75,10 +88,11 @@ void add_loss(const LossResult& more, LossResult& total);
 /// that carry no gradient (masked, or advantage exactly 0 where the advantages alone make the loss) count in
 /// every normaliser and are not forwarded. `objective` is resolved (objective_config.h).
 LossResult accumulate_policy_gradient(const Decoder& policy, std::span<const TrainedGroup> groups,
-                                      const LossConfig& objective, const LossOptions& options);
+                                      const LossConfig& objective, const LossOptions& options,
+                                      const LossCoefficients& coefficients = {});
 
 /// What the objective says of a batch without completions: every metric that it has, at 0.
-LossMetrics empty_loss_metrics(const LossConfig& objective);
+LossMetrics empty_loss_metrics(const LossConfig& objective, const LossCoefficients& coefficients = {});
 
 /// Fills `ref_logprobs` of all completions that are not masked, or of all.
 void fill_ref_logprobs(const Decoder& reference, std::span<TrainedGroup> groups, const LossOptions& options,

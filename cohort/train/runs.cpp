@@ -13,6 +13,7 @@
 #include "cohort/sampler/stop_ids.h"
 #include "cohort/tasks/dataset_source.h"
 #include "cohort/train/evaluation.h"
+#include "cohort/train/experts.h"
 #include "cohort/train/generation_defaults.h"
 #include "cohort/train/grpo_trainer.h"
 #include "cohort/train/memory_plan.h"
@@ -27,13 +28,25 @@ namespace {
 
 /// Steps that nobody judges would leave every advantage at 0.
 void check_supervision(const TrainConfig& config, const RewardScorer& scorer) {
-  if (config.objective.advantages.credit != "steps") return;
+  const std::string& credit = config.objective.advantages.credit;
+  if (credit != "steps" && credit != "segments") return;
+  int64_t num_by_steps = 0, num_weighed = 0;
   for (size_t i = 0; i < scorer.weights().size(); ++i) {
-    if (scorer.gives_steps()[i] && scorer.weights()[i] != 0.0) return;
+    if (scorer.weights()[i] == 0.0) continue;
+    num_by_steps += scorer.gives_steps()[i];
+    ++num_weighed;
   }
-  throw ConfigError(
-      "objective.credit = \"steps\" needs a [[reward]] that judges steps, such as type = \"process\", "
-      "with a weight");
+  if (num_by_steps == 0) {
+    throw ConfigError(
+        str("objective.credit = \"", credit,
+            "\" needs a [[reward]] that judges steps, such as type = \"process\", with a weight"));
+  }
+  if (credit == "segments" && num_weighed > 1) {
+    throw ConfigError(
+        "objective.credit = \"segments\" gives a token the reward of its own step alone: leave one "
+        "[[reward]] "
+        "a weight, or set credit = \"steps\"");
+  }
 }
 
 void report_exactness(const Decoder& decoder) {
@@ -105,16 +118,18 @@ struct LargestStep {
 StepShape step_shape(const TrainConfig& config, const Decoder& policy, const Dataset& data) {
   const RolloutConfig& rollout = config.rollout;
   const Lengths lengths = prompt_lengths(data);
+  const int64_t num_prompts = rollout.prompts_per_step / config.train.steps_per_generation;
   const LargestStep drawn(lengths, rollout.prompts_per_step, rollout.num_generations, config, policy);
-  const LargestStep trained(lengths, rollout.prompts_per_step / config.train.steps_per_generation,
-                            rollout.num_trained(), config, policy);
-  return {.longest_sequence = drawn.longest_sequence,
-          .rows = trained.rows,
+  const LargestStep trained(lengths, num_prompts, rollout.num_trained(), config, policy);
+  const bool has_experts = config.objective.control.use_expert_completion;
+  const int64_t longest_expert = has_experts ? data.longest_total() : 0;
+  return {.longest_sequence = std::max(drawn.longest_sequence, longest_expert),
+          .rows = trained.rows + num_prompts * longest_expert,
           .tokens_per_microbatch = config.train.tokens_per_microbatch,
-          .microbatch_rows = rollout.selects() ? 0 : trained.microbatch_rows,
+          .microbatch_rows = rollout.selects() || has_experts ? 0 : trained.microbatch_rows,
           .cache_pages = drawn.cache_pages,
           .recompute = config.train.recompute,
-          .has_reference = needs_reference(config.objective)};
+          .has_reference = needs_reference(resolved(config.objective, rollout.max_completion_length))};
 }
 
 /// Pages that evaluation takes, which samples more completions at once.
@@ -205,20 +220,23 @@ int run_grpo(const TrainConfig& config, bool resume) {
   const auto tokenizer = require_tokenizer(config.model.path, policy->config());
   const std::tm start = run_start(config.run, resume);
   const TextFormat format = text_format(*tokenizer, config.model.path, start);
-  const Dataset data = open_prompts(config.data, DataPart::kTrain, format, policy->config());
+  const SftFormat expert_format{format, end_token_id(policy->config(), *tokenizer)};
+  const bool has_experts = config.objective.control.use_expert_completion;
+  const Dataset data = open_prompts(config.data, DataPart::kTrain, format, policy->config(),
+                                    has_experts ? expert_ids(expert_format) : ExpertIds());
   check_stop_strings(config.rollout.stop_strings, tokenizer.get());
   check_cache(config, data, format, policy->config());
   StepShape shape = step_shape(config, *policy, data);
   policy->plan_length(shape.longest_sequence);
   DatasetSource prompts(data, format, config.seed, config.data.shuffle_dataset);
   // The reference of adapters is the policy without them.
-  const bool has_reference = needs_reference(config.objective);
+  const bool has_reference = shape.has_reference;
   const auto own_reference =
       has_reference && config.lora.r == 0 ? load_model(config.model, config.lora, config.seed) : nullptr;
   if (own_reference != nullptr) own_reference->plan_length(shape.longest_sequence);
-  const Decoder* reference = own_reference != nullptr ? own_reference.get()
-                             : has_reference          ? policy.get()
-                                                      : nullptr;
+  Decoder* reference = own_reference != nullptr ? own_reference.get()
+                       : has_reference          ? policy.get()
+                                                : nullptr;
   const int64_t resident = resident_memory_bytes();
   RewardScorer scorer(config.reward, all_rewards({config.model.path, start}));
   check_supervision(config, scorer);
@@ -231,7 +249,8 @@ int run_grpo(const TrainConfig& config, bool resume) {
   if (critic != nullptr) shape.critic = critic->model();
   const int64_t policy_steps = steps - config.critic.pretrain_steps;
   GrpoTrainer trainer(config, policy_steps * GrpoTrainer::updates_per_step(config), *policy, reference,
-                      critic.get(), tokenizer.get(), prompts, scorer, optimizer);
+                      critic.get(), tokenizer.get(), prompts, scorer, optimizer,
+                      has_experts ? &expert_format : nullptr);
   Sampler eval_sampler(*policy, tokenizer.get(), config.rollout.cache_tokens);
   std::function<EvalRecord()> evaluate_step;
   if (config.train.eval_steps > 0) {

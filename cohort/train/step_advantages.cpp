@@ -1,5 +1,6 @@
 #include "cohort/train/step_advantages.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -112,21 +113,53 @@ void read_greedy(const StepRewards& scored, JudgedGroups& judged, AdvantageInput
   input.greedy_rewards = at::tensor(rewards, at::kDouble);
 }
 
+/// The weighed steps of the rewards that judge steps as [B, K] with the last token of each, -1: none.
+void take_steps(const StepRewards& scored, const JudgedGroups& judged, AdvantageInput& input) {
+  std::vector<std::vector<StepReward>> all;
+  all.reserve(judged.completions.size());
+  size_t most = 1;
+  for (const Judged& completion : judged.completions) {
+    std::vector<StepReward>& own = all.emplace_back();
+    for (int64_t c = 0; c < completion.rewards->num_rewards() && !std::isnan(completion.total); ++c) {
+      if (!scored.gives_steps[c] || scored.weights[c] == 0.0) continue;
+      for (const StepReward& step : completion.rewards->at(completion.row, c).steps)
+        own.push_back({step.end, scored.weights[c] * step.score});
+    }
+    most = std::max(most, own.size());
+  }
+  const std::vector<int64_t> sizes = {std::ssize(all), static_cast<int64_t>(most)};
+  input.rewards = at::full(sizes, kNone, at::kDouble);
+  input.step_ends = at::full(sizes, -1, at::kLong);
+  double* score = input.rewards.mutable_data_ptr<double>();
+  int64_t* end = input.step_ends.mutable_data_ptr<int64_t>();
+  for (size_t i = 0; i < all.size(); ++i) {
+    for (size_t k = 0; k < all[i].size(); ++k) {
+      score[i * most + k] = all[i][k].score;
+      end[i * most + k] = std::min(all[i][k].end, input.lengths[i]) - 1;
+    }
+  }
+}
+
 AdvantageInput advantage_input(const StepRewards& scored, JudgedGroups& judged,
                                const AdvantageConfig& config) {
   AdvantageInput input;
   if (config.baseline == "greedy") read_greedy(scored, judged, input);
-  const bool is_apart = config.multi_objective_aggregation == "normalize_then_sum";
-  input.rewards = is_apart ? reward_columns(judged) : total_rewards(judged);
-  if (is_apart) input.reward_weights = {scored.weights.begin(), scored.weights.end()};
   input.group_ends = judged.ends;
   input.group_k = {scored.group_k.begin(), scored.group_k.end()};
   for (const Judged& completion : judged.completions) {
     input.lengths.push_back(std::ssize(completion.completion->token_ids));
     input.is_truncated.push_back(completion.completion->finish_reason == FinishReason::kLength);
   }
+  const bool is_apart = config.multi_objective_aggregation == "normalize_then_sum";
+  if (config.credit == "segments") {
+    take_steps(scored, judged, input);
+  } else {
+    input.rewards = is_apart ? reward_columns(judged) : total_rewards(judged);
+    if (is_apart) input.reward_weights = {scored.weights.begin(), scored.weights.end()};
+  }
   input.old_logprobs = joined(
       judged, [](const Judged& completion) -> auto& { return completion.completion->sampler_logprobs; });
+  input.betas = betas_of(scored.groups);
   if (config.puts_kl_in_reward())
     input.ref_logprobs =
         joined(judged, [](const Judged& completion) -> auto& { return completion.trained->ref_logprobs; });
@@ -146,11 +179,9 @@ Advantages taken_from(const AdvantageOutput& output, const JudgedGroups& judged)
   const at::Tensor returns =
       output.returns.defined() ? output.returns.to(at::kCPU, at::kDouble) : at::Tensor();
   const double* learnt = returns.defined() ? returns.const_data_ptr<double>() : nullptr;
-  std::vector<double> totals;
   for (const Judged& completion : judged.completions) {
     const int64_t length = output.is_per_token ? std::ssize(completion.completion->token_ids) : 1;
     if (completion.trained != nullptr) {
-      totals.push_back(completion.total);
       if (output.is_per_token) result.tokens.emplace_back(value, value + length);
       result.values.push_back(length > 0 ? *value : 0.0);
       if (learnt != nullptr) result.returns.emplace_back(learnt, learnt + length);
@@ -160,12 +191,18 @@ Advantages taken_from(const AdvantageOutput& output, const JudgedGroups& judged)
   }
   result.zero_std = output.has_no_difference;
   result.frac_reward_zero_std = output.frac_reward_zero_std;
-  // Of the completions that are trained on.
-  const Spread spread = judged.has_untrained ? spread_of(totals, 1)
-                                             : Spread{.mean = output.reward_mean, .std = output.reward_std};
-  result.reward_mean = spread.mean;
-  result.reward_std = spread.std;
+  result.reward_mean = output.reward_mean;
+  result.reward_std = output.reward_std;
   return result;
+}
+
+/// Of the completions that are trained on, whatever they are judged against.
+Spread spread_of_totals(const TotalRewards& totals) {
+  std::vector<double> values = totals.values;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!totals.valid[i]) values[i] = kNone;
+  }
+  return spread_of(values, 1);
 }
 
 Advantages advantages_by_steps(const StepRewards& scored, const AdvantageConfig& config) {
@@ -183,7 +220,24 @@ Advantages step_advantages(const StepRewards& scored, const AdvantageConfig& con
   if (config.credit == "steps") return advantages_by_steps(scored, config);
   JudgedGroups judged = judged_groups(scored);
   const AdvantageInput input = advantage_input(scored, judged, config);
-  return taken_from(advantages_of(input, config), judged);
+  Advantages result = taken_from(advantages_of(input, config), judged);
+  if (judged.has_untrained || config.credit == "segments" || config.baseline == "greedy") {
+    const Spread spread = spread_of_totals(scored.totals);
+    result.reward_mean = spread.mean;
+    result.reward_std = spread.std;
+  }
+  return result;
+}
+
+double mean_reward_kl(std::span<const TrainedGroup> groups) {
+  double sum = 0.0, count = 0.0;
+  for_each_completion(groups, [&](const Completion& completion, const TrainedCompletion& trained) {
+    COHORT_CHECK(trained.ref_logprobs.size() == completion.token_ids.size());
+    for (size_t t = 0; t < trained.ref_logprobs.size(); ++t)
+      sum += static_cast<double>(completion.sampler_logprobs[t]) - trained.ref_logprobs[t];
+    count += static_cast<double>(trained.ref_logprobs.size());
+  });
+  return count > 0.0 ? sum / count : kNone;
 }
 
 bool needs_entropies(const ObjectiveSettings& settings) {

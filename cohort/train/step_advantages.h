@@ -27,6 +27,9 @@ struct StepRewards {
 /// The advantages of a step's completions. Throws ConfigError where the settings contradict each other.
 Advantages step_advantages(const StepRewards& scored, const AdvantageConfig& config);
 
+/// Mean over the tokens of log(old / reference), the KL that rewards pay for; nan without tokens.
+double mean_reward_kl(std::span<const TrainedGroup> groups);
+
 /// Whether the settings read the entropies of the policy that sampled.
 bool needs_entropies(const ObjectiveSettings& settings);
 

@@ -14,8 +14,7 @@ from tiny_run import PROGRAM, TinyRunTest, subprocess
 # What a run lacks for these, by a part of the refusal.
 REFUSED = {
     "grpo_process": "needs a [[reward]] that judges steps",
-    "lambda_grpo": "learns length_preference",
-    "luffy": "needs completions of an expert",
+    "luffy": 'the column "expert_completion" is missing',
 }
 
 # Where groups of four do not do.
@@ -82,6 +81,9 @@ class PresetTest(TinyRunTest):
             ("grpo", ["--kl-cov-ratio=0.1", "--second-moment-max=0.01"]),
             ("grpo", ["--beta=0.1", "--kl-estimator=k2"]),
             ("drpo_decoupled", ["--kl-budget-coef=10"]),
+            ("grpo", ["--entropy-coef=0.01", "--top-entropy-quantile=0.5"]),
+            ("rloo", ["--beta=0.05", "--use-adaptive-beta"]),
+            ("gspo", ["--domain-beta", "none=0.1"]),
         ]
         for i, (preset, options) in enumerate(cases):
             with self.subTest(preset=preset, options=options):
@@ -90,7 +92,57 @@ class PresetTest(TinyRunTest):
                 for line in self.lines(f"pass-{i}"):
                     self.assertEqual(line["skipped_steps"], 0)
                     self.assertTrue(math.isfinite(line["loss"]) and math.isfinite(line["grad_norm"]), line)
-                    self.assertEqual("kl" in line, "--kl-estimator=k2" in options)
+                    self.assertEqual("kl" in line, any("beta" in option for option in options))
+
+    def test_coefficients_and_the_reference_move(self):
+        options = ["--use-adaptive-entropy", "--entropy-target=99", "--beta=0.1", "--use-adaptive-beta"]
+        options += ["--kl-horizon=64", "--sync-ref-model", "--ref-model-sync-steps=3"]
+        self.assertEqual(
+            self.run_preset("moving", "lambda_grpo", *self.small("--max-steps=3", *options))[0], 0
+        )
+        lines = self.lines("moving")
+        # Two updates a step; below its target the entropy's weight goes up by 0.005 after each, and it acts from
+        # the second update on.
+        for i, line in enumerate(lines):
+            self.assertAlmostEqual(line["entropy_coef"], 0.005 * 2 * (i + 1), places=12)
+            self.assertLess(line["entropy_loss"], 0)
+        # The first step's KL is below the target of 0.1 by more than a fifth: 0.1 * (1 - 0.2 * 16 / 64).
+        self.assertAlmostEqual(lines[0]["beta"], 0.095, places=12)
+        preferences = [line["length_preference"] for line in lines]
+        self.assertEqual(len(set(preferences)), 3)
+
+    def test_an_experts_completion_joins_each_group(self):
+        options = ["--columns", "expert_completion=solution", "--max-steps=2"]
+        for rows in ([], ["--train.tokens-per-microbatch=60"]):
+            code, errors = self.run_preset(f"luffy-{len(rows)}", "luffy", *self.small(*options, *rows))
+            self.assertEqual(code, 0, errors)
+        lines = self.lines("luffy-0")
+        for line, cut in zip(lines, self.lines("luffy-1")):
+            self.assertEqual(line["skipped_steps"], 0)
+            self.assertEqual(line["sampling/sampling_logp_difference/max"], 0)
+            self.assertEqual(line["expert/reward"], cut["expert/reward"])
+        self.assertAlmostEqual(self.lines("luffy-1")[0]["grad_norm"] / lines[0]["grad_norm"], 1, delta=1e-4)
+        solutions = {}
+        for row in (self.folder / "train.jsonl").read_text().splitlines():
+            solutions[json.loads(row)["prompt"]] = json.loads(row)["solution"]
+        rows = (self.folder / "luffy-0/completions.jsonl").read_text().splitlines()
+        rows = [json.loads(row) for row in rows if json.loads(row)["step"] == 1]
+        experts = [row for row in rows if "expert" in row]
+        self.assertEqual((len(rows), len(experts)), (4 * 5, 4))
+        for row in experts:
+            self.assertEqual(row["completion"], solutions[row["prompt"]])
+            self.assertEqual((row["completion_ids"][-1], row["finish_reason"]), (0, "stop"))
+        # Metrics of the policy's completions leave the experts' out; advantages are over all five.
+        mean = sum(row["reward"] for row in experts) / 4
+        self.assertAlmostEqual(lines[0]["expert/reward"], mean, places=12)
+        own = [row for row in rows if "expert" not in row]
+        self.assertAlmostEqual(lines[0]["reward"], sum(row["reward"] for row in own) / 16, places=12)
+        longest = max(len(row["completion_ids"]) for row in own)
+        self.assertEqual(lines[0]["completions/max_length"], longest)
+        group = [row for row in rows if row["prompt_id"] == rows[0]["prompt_id"]]
+        centre = sum(row["reward"] for row in group) / 5
+        for row in group:
+            self.assertAlmostEqual(row["advantage"], row["reward"] - centre, places=12)
 
     def test_keys_override_the_preset(self):
         options = self.small("--max-steps=1", "--epsilon-high=0.4", "--scale-rewards=none")
@@ -112,13 +164,20 @@ class PresetTest(TinyRunTest):
         for preset, options, part in (
             ("grpoo", [], 'did you mean "grpo"'),
             ("gspo", ["--beta=0.1", "--use-bias-correction-kl"], "importance_sampling_level"),
-            ("grpo", ["--entropy-coef=0.01"], "entropy_coef needs the gradient"),
+            ("grpo", ["--use-adaptive-beta"], "a beta to start from"),
+            ("grpo", ["--sync-ref-model"], "sync_ref_model has no effect"),
+            ("grpo", ["--sync-ref-model", "--beta=0.1", "--lora.r=4"], "the reference of adapters"),
             ("grpo", ["--credit=gae"], "critic"),
             ("grpo", ["--credit=gae", "--baseline=critic", "--scale-rewards=none"], "value_coef is 0"),
             ("grpo", ["--value-coef=0.1"], "value_coef has no effect"),
             ("grpo", ["--critic.pretrain-steps=3"], "[critic] has no effect"),
             ("ppo", ["--critic.pretrain-steps=3", "--max-steps=3"], "none is left to train the policy"),
             ("ppo", ["--critic.kind=head", "--critic.path=x"], "critic.path has no effect"),
+            (
+                "grpo",
+                ["--use-expert-completion", "--kl-budget-coef=1"],
+                "use_expert_completion: kl_budget_coef",
+            ),
             ("grpo_process", ["--gamma=0.9"], "with other settings of advantages"),
             ("grpo", ["--epsilon=-1"], "epsilon"),
         ):

@@ -79,16 +79,24 @@ class ResumeTest(TinyRunTest):
         )
 
     def test_a_signal_ends_the_run_after_a_checkpoint(self):
-        reference = self.start("reference")
+        self.stop_and_resume()
+
+    def test_what_moves_beside_the_weights_goes_on(self):
+        options = ["--use-adaptive-entropy", "--entropy-target=99", "--beta=0.1", "--use-adaptive-beta"]
+        options += ["--kl-horizon=64", "--sync-ref-model", "--ref-model-sync-steps=3"]
+        self.stop_and_resume("--objective.preset=lambda_grpo", *options)
+
+    def stop_and_resume(self, *options):
+        reference = self.start("reference", *options)
         reference.communicate()
-        run = self.start("stopped")
+        run = self.start("stopped", *options)
         while not (self.folder / "stopped/checkpoints/step-00000002").exists():
             self.assertIsNone(run.poll())
             time.sleep(0.001)
         run.send_signal(signal.SIGTERM)
         _, errors = run.communicate()
         self.assertEqual(run.returncode, 128 + signal.SIGTERM, errors)
-        resumed = self.start("stopped", "--resume")
+        resumed = self.start("stopped", "--resume", *options)
         _, errors = resumed.communicate()
         self.assertEqual(resumed.returncode, 0, errors)
         for record in RECORDS:
