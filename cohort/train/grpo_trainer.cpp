@@ -93,8 +93,8 @@ StepRecord GrpoTrainer::step(int64_t index) {
   if (phase.trains_policy) {
     for_each_mini_batch(step, &GrpoTrainer::update);  // advantage -> loss -> step
     timer.lap("timing_s/update_actor");
+    coefficients_.after_step(mean_kl(step), std::ssize(step.totals.values));
   }
-  coefficients_.after_step(mean_kl(step), std::ssize(step.totals.values));
   prompts_.feedback(step.groups, step.rewards);
   timer.finish(step.num_tokens);
   fill_record(index, step, record);
@@ -296,14 +296,10 @@ std::vector<TrainedPart> GrpoTrainer::more_parts() {
 }
 
 Json GrpoTrainer::save() const {
-  Json state{{"prompts", prompts_.save()},
-             {"num_tokens", num_tokens_},
-             {"num_completions", num_completions_},
-             {"skipped_steps", skipped_steps_},
-             {"coefficients", coefficients_.save()},
-             {"failures", failure_limits_.save()},
-             {"monitors", monitors_.save()},
-             {"reward_environments", scorer_.environments()}};
+  Json state{{"prompts", prompts_.save()},           {"num_tokens", num_tokens_},
+             {"num_completions", num_completions_},  {"skipped_steps", skipped_steps_},
+             {"coefficients", coefficients_.save()}, {"failures", failure_limits_.save()},
+             {"monitors", monitors_.save()},         {"reward_environments", scorer_.environments()}};
   if (config_.objective.gfpo_adaptive_difficulty) state["group_difficulty"] = difficulty_.save();
   if (config_.rollout.is_budgeted()) state["success_rates"] = rollout_.save();
   return state;

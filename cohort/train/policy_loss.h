@@ -26,7 +26,7 @@ struct TrainedCompletion {
   double reward = std::numeric_limits<double>::quiet_NaN();  ///< nan: there is none
   std::vector<float> values{};   ///< per token, the critic's before the update; empty without a critic
   std::vector<float> returns{};  ///< per token, what the critic learns
-  bool is_expert = false;  ///< another policy wrote it: its sampler_logprobs say nothing
+  bool is_expert = false;        ///< another policy wrote it: its sampler_logprobs say nothing
 };
 
 /// A group with the trainer's view of its completions, in the same order.
