@@ -24,25 +24,6 @@ std::string expert_text(const Json& value) {
   return text.is_string() ? text.get<std::string>() : "";
 }
 
-/// The rows `rows` of a group's rewards.
-RewardMatrix rows_of(const RewardMatrix& rewards, const std::vector<int64_t>& rows) {
-  RewardMatrix chosen(std::ssize(rows), rewards.names());
-  for (int64_t i = 0; i < std::ssize(rows); ++i) {
-    for (int64_t c = 0; c < rewards.num_rewards(); ++c) chosen.at(i, c) = rewards.at(rows[i], c);
-  }
-  return chosen;
-}
-
-RewardMatrix with_last_row(const RewardMatrix& rewards, const RewardMatrix& last) {
-  const int64_t count = rewards.num_completions();
-  RewardMatrix all(count + 1, rewards.names());
-  for (int64_t c = 0; c < rewards.num_rewards(); ++c) {
-    for (int64_t i = 0; i < count; ++i) all.at(i, c) = rewards.at(i, c);
-    all.at(count, c) = last.at(0, c);
-  }
-  return all;
-}
-
 }  // namespace
 
 Completion to_expert(const Prompt& prompt, const SftFormat& format) {
@@ -77,11 +58,11 @@ void join_experts(const SftFormat& format, RewardScorer& scorer, ScoredRollout& 
   for (size_t g = 0; g < rollout.groups.size(); ++g) {
     RolloutGroup& group = rollout.groups[g];
     group.completions.push_back(to_expert(group.prompt, format));
-    rollout.num_tokens += std::ssize(group.prompt.token_ids) + std::ssize(group.completions.back().token_ids);
     scorer.submit(static_cast<int64_t>(g), 0, group.prompt, group.completions.back());
+    rollout.num_tokens += std::ssize(group.prompt.token_ids) + std::ssize(group.completions.back().token_ids);
   }
   for (size_t g = 0; g < rollout.groups.size(); ++g)
-    rollout.rewards[g] = with_last_row(rollout.rewards[g], scorer.take(static_cast<int64_t>(g)));
+    append_rows(scorer.take(static_cast<int64_t>(g)), rollout.rewards[g]);
 }
 
 OwnCompletions own_completions(const ScoredRollout& rollout, const TotalRewards& totals,
@@ -105,7 +86,7 @@ OwnCompletions own_completions(const ScoredRollout& rollout, const TotalRewards&
       }
       ++index;
     }
-    own.rewards.push_back(rows_of(rollout.rewards[g], rows));
+    own.rewards.push_back(select_rows(rollout.rewards[g], rows));
   }
   const Spread spread = spread_of(scores, 1), of_experts = spread_of(expert_scores, 1);
   own.advantages.reward_mean = spread.mean;

@@ -46,8 +46,8 @@ void share_prompt(PromptCompletion& chosen, PromptCompletion& rejected) {
 }  // namespace
 
 PreferenceExample to_preference_example(const Row& row, const SftFormat& format) {
-  const Json &one = row.columns.value("chosen", Json()), &other = row.columns.value("rejected", Json());
-  if (!one.is_null() && !other.is_null() && one.type() != other.type())
+  const Json one = row.columns.value("chosen", Json()), other = row.columns.value("rejected", Json());
+  if ((one.is_string() && other.is_array()) || (one.is_array() && other.is_string()))
     throw FormatError(
         str(row.where, ": \"chosen\" and \"rejected\" must both be texts or both lists of messages"));
   PromptCompletion chosen = read_side(row, "chosen", format);

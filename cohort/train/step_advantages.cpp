@@ -159,10 +159,11 @@ AdvantageInput advantage_input(const StepRewards& scored, JudgedGroups& judged,
   }
   input.old_logprobs = joined(
       judged, [](const Judged& completion) -> auto& { return completion.completion->sampler_logprobs; });
-  input.betas = betas_of(scored.groups);
-  if (config.puts_kl_in_reward())
+  if (config.puts_kl_in_reward()) {
+    input.betas = betas_of(scored.groups);
     input.ref_logprobs =
         joined(judged, [](const Judged& completion) -> auto& { return completion.trained->ref_logprobs; });
+  }
   if (reads_entropies(config))
     input.entropies =
         joined(judged, [](const Judged& completion) -> auto& { return completion.trained->entropies; });

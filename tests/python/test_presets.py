@@ -67,7 +67,8 @@ class PresetTest(TinyRunTest):
 
     def check_micro_batches(self, preset):
         """Cut into other micro-batches, both updates of the first step are the same."""
-        options = self.small("--max-steps=1", "--train.tokens-per-microbatch=60")
+        sizes = SIZES.get(preset, ())
+        options = self.small("--max-steps=1", "--train.tokens-per-microbatch=60", *sizes)
         self.assertEqual(self.run_preset(f"{preset}-60", preset, *options)[0], 0)
         few, many = self.lines(f"{preset}-60")[0], self.lines(preset)[0]
         self.assertAlmostEqual(few["loss"], many["loss"], delta=1e-5 * (1 + abs(many["loss"])))

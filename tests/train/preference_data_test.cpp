@@ -74,6 +74,7 @@ TEST_F(PreferenceDataTest, RowsThatCannotBeComparedAreNamed) {
   contains(R"({"prompt": "a", "rejected": "b"})", "\"chosen\" is missing");
   contains(R"({"prompt": "a", "chosen": 1, "rejected": "b"})", "\"chosen\" must be a string");
   contains(R"({"prompt": "a", "chosen": "b", "rejected": "b"})", "are the same");
+  contains(R"({"chosen": "b", "rejected": [{"role": "assistant", "content": "c"}]})", "must both be texts");
   contains(R"({"prompt": "", "chosen": "b", "rejected": "c"})", "prompt has no tokens");
   contains(R"({"chosen": "yes", "rejected": "no"})", "prompt has no tokens");
 }
