@@ -151,15 +151,20 @@ MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step) {
   const int64_t critic_gradients = step.critic != nullptr ? step.critic->num_trained() * kFloatBytes : 0;
   const int64_t critic = step.critic != nullptr ? weight_bytes(*step.critic) + 2 * critic_gradients : 0;
   MemoryPlan plan;
-  plan.always = {{"weights", weights},          {"adapters", adapters},
-                 {"reference", reference},      {"gradients", trained * kFloatBytes},
-                 {"optimizer", moments},        {"critic", critic + critic_gradients},
-                 {"rewards", step.reward_bytes}};
+  plan.always = {{"weights", weights},
+                 {"adapters", adapters},
+                 {"reference", reference},
+                 {"gradients", trained * kFloatBytes},
+                 {"optimizer", moments},
+                 {"critic", critic + critic_gradients},
+                 {"rewards", step.loaded_reward_bytes}};
   plan.always.emplace_back("program", program_bytes(decoder, weights + adapters + reference + moments +
                                                                  critic + step.loaded_reward_bytes));
   if (step.cache_pages > 0)
     plan.sampling = {{"KV cache", cache_bytes(decoder, step.cache_pages)},
                      {"logits", logits_bytes(decoder, step.rows)}};
+  if (step.reward_bytes > step.loaded_reward_bytes)  // they judge while completions are sampled
+    plan.sampling.emplace_back("rewards at work", step.reward_bytes - step.loaded_reward_bytes);
   plan.updating = update_parts(decoder, step);
   if (step.critic == nullptr) return plan;
   // One update is done before the other begins.

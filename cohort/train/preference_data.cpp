@@ -47,7 +47,8 @@ void share_prompt(PromptCompletion& chosen, PromptCompletion& rejected) {
 
 PreferenceExample to_preference_example(const Row& row, const SftFormat& format) {
   const Json one = row.columns.value("chosen", Json()), other = row.columns.value("rejected", Json());
-  if ((one.is_string() && other.is_array()) || (one.is_array() && other.is_string()))
+  if (!row.columns.contains("prompt") &&
+      ((one.is_string() && other.is_array()) || (one.is_array() && other.is_string())))
     throw FormatError(
         str(row.where, ": \"chosen\" and \"rejected\" must both be texts or both lists of messages"));
   PromptCompletion chosen = read_side(row, "chosen", format);
