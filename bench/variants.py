@@ -54,7 +54,7 @@ class Study:
     """How long and how large every run is."""
 
     steps: int = 30
-    completions: int = 1024
+    completions: int = 512
     threads: int = 0
     reuse: bool = False
 
@@ -226,7 +226,7 @@ def main():
     )
     parser.add_argument("--presets", nargs="+", default=[])
     parser.add_argument("--steps", type=int, default=30)
-    parser.add_argument("--completions", type=int, default=1024, help="of a step")
+    parser.add_argument("--completions", type=int, default=512, help="of a step")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--sft-steps", type=int, default=700, help="updates of the warm start")
     parser.add_argument(
