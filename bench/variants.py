@@ -71,6 +71,12 @@ def presets():
     return {name: dict(re.findall(r"\b(\w+\.\w+)=(\S+)", body)) for name, body in paragraphs}
 
 
+def objective_of(preset):
+    """What the preset sets in a recipe's [objective], as text: {"surrogate": "sapo", ...}."""
+    text = subprocess.run([PROGRAM, "objectives", preset], check=True, capture_output=True, text=True).stdout
+    return dict(re.findall(r"^    (\w+) = (\S+)$", text, re.MULTILINE))
+
+
 def settings(preset, run_settings, task, study):
     """Flags of a run: all presets draw as many completions a step, in groups of eight where the method names no other
     size. A preset that names the prompts of a step is a whole run, whose sizes are the demo's here."""

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "cohort/core/config_io.h"
 #include "cohort/core/error.h"
@@ -87,6 +88,23 @@ void check_trainable(const TrainConfig& config) {
   const std::vector<std::string> doubts = check_objective(settings);
   check_critic(config.critic, settings);
   for (const std::string& doubt : doubts) log_warn("objective: ", doubt);
+}
+
+/// Sets what a loss_type stands for, and says so where a preset that was chosen meant something else: a flag
+/// for the preset may meet a recipe that has a loss_type.
+void take_loss_type(ObjectiveSettings& objective, const std::string& preset, const std::string& loss_type) {
+  const LossConfig meant = objective.loss;
+  objective.loss.loss_type = loss_type;
+  expand_loss_type(objective.loss);
+  if (preset == ObjectiveConfig().preset) return;
+  for (const auto& [key, before, after] : {
+           std::tuple("surrogate", meant.surrogate, objective.loss.surrogate),
+           std::tuple("aggregation", meant.aggregation, objective.loss.aggregation),
+       }) {
+    if (before == after) continue;
+    log_warn("objective.loss_type = \"", loss_type, "\" sets ", key, " to ", after, " over preset ", preset,
+             "'s ", before, ": remove one of the two");
+  }
 }
 
 void check_evaluation(const TrainConfig& config) {
@@ -209,8 +227,7 @@ void TrainConfig::describe(FieldVisitor& f) {
 void TrainConfig::apply_preset(const TrainConfig& given) {
   const Preset& preset = find_preset(given.objective.preset);
   static_cast<ObjectiveSettings&>(objective) = settings_of_preset(preset.name);
-  objective.loss.loss_type = given.objective.loss.loss_type;
-  expand_loss_type(objective.loss);
+  take_loss_type(objective, preset.name, given.objective.loss.loss_type);
   std::vector<std::string> flags;
   for (const auto& [key, value] : settings_in(preset.run)) flags.push_back(str("--", key, "=", value));
   apply_flags(settings_of(*this), flags);

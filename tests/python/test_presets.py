@@ -161,6 +161,17 @@ class PresetTest(TinyRunTest):
         self.assertEqual(self.run_preset("both", "grpo", *options)[0], 0)
         self.assertEqual(self.config("both")["aggregation"], "seq_mean_token_mean")
 
+    def test_a_loss_type_over_a_chosen_preset_is_said(self):
+        options = self.small("--max-steps=1", "--loss-type=grpo")
+        code, errors = self.run_preset("said", "vespo", *options)
+        self.assertEqual(code, 0, errors)
+        self.assertEqual(self.config("said")["surrogate"], "ppo")
+        self.assertIn('loss_type = "grpo" sets surrogate to ppo over preset vespo\'s vespo', errors)
+        self.assertIn("sets aggregation to seq_mean_token_mean over preset vespo's token_mean", errors)
+        code, errors = self.run_preset("silent", "sapo", *self.small("--max-steps=1"))
+        self.assertEqual((code, self.config("silent")["surrogate"]), (0, "sapo"), errors)
+        self.assertNotIn("loss_type", errors)
+
     def test_what_cannot_be_is_refused(self):
         for preset, options, part in (
             ("grpoo", [], 'did you mean "grpo"'),

@@ -6,6 +6,7 @@ COHORT=build/cohort python3 tests/python/test_variants.py
 import pathlib
 import sys
 import tempfile
+import tomllib
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "bench"))
@@ -32,6 +33,23 @@ class VariantsTest(unittest.TestCase):
                     self.assertEqual(len(lines), STEPS)
                     self.assertEqual([line["step"] for line in lines if not variants.is_finite(line)], [])
                     self.assertEqual(lines[-1]["skipped_steps"], 0)
+                    self.check_objective(name, run)
+
+    def check_objective(self, name, run):
+        """The run has what the preset sets, whatever the demo's recipe says."""
+        with open(run / "config.toml", "rb") as file:
+            has = tomllib.load(file)["objective"]
+        self.assertEqual(has["preset"], name)
+        given = [str(flag)[2:].replace("-", "_") for flag in variants.SETTINGS.get(name, ())[::2]]
+        for key, value in variants.objective_of(name).items():
+            if key in has and key not in given:
+                self.assertTrue(is_same(has[key], value), f"{key} is {has[key]}, {name} sets {value}")
+
+
+def is_same(setting, text):
+    if isinstance(setting, (bool, str)):
+        return str(setting).lower() == text
+    return setting == float(text)
 
 
 class TableTest(unittest.TestCase):
