@@ -40,9 +40,11 @@ std::optional<Arguments> read_arguments(const Command& command, const Arguments&
   // in those files, so it reads them too; what is wrong with one is said when it is applied below.
   Config ignored = config;
   for (const std::string& argument : arguments) {
+    if (!argument.ends_with(".toml")) continue;
     try {
-      if (argument.ends_with(".toml")) apply_toml_file(settings_of(ignored), argument);
+      apply_toml_file(settings_of(ignored), argument);
     } catch (const UserError&) {
+      continue;
     }
   }
   Arguments rest;

@@ -103,6 +103,7 @@ class FieldVisitor {
     list.resize = [&configs](size_t size) { configs.resize(size); };
     list.items = [&configs, name, meaning] {
       std::vector<Section> items;
+      items.reserve(configs.size());
       for (Config& config : configs) items.push_back(settings_of(config, name, meaning));
       return items;
     };

@@ -32,7 +32,8 @@ at::Tensor first_less_second(const at::Tensor& values) {
 }
 
 void record_pairs(const at::Tensor& logprobs, const at::Tensor& scores, double beta, LossMetrics& metrics) {
-  const auto count = static_cast<double>(logprobs.size(0) / 2);
+  const int64_t num_pairs = logprobs.size(0) / 2;
+  const auto count = static_cast<double>(num_pairs);
   const auto add = [&](const char* name, const at::Tensor& values) {
     metrics.add_mean(name, values.sum().item<double>(), count);
   };
@@ -89,7 +90,7 @@ at::Tensor pair_losses(const at::Tensor& lead, const PreferenceConfig& config) {
   const double beta = config.beta, flipped = config.label_smoothing;
   if (config.loss_type == "ipo") return (lead - 1.0 / (2.0 * beta)).square();
   if (config.loss_type == "hinge") return at::relu(1.0 - beta * lead);
-  const at::Tensor loss = -at::log_sigmoid(beta * lead);
+  at::Tensor loss = -at::log_sigmoid(beta * lead);
   if (config.loss_type != "robust") return loss;
   return ((1.0 - flipped) * loss + flipped * at::log_sigmoid(-beta * lead)) / (1.0 - 2.0 * flipped);
 }

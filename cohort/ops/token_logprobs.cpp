@@ -103,6 +103,15 @@ void row_gradient(float* logits, int64_t vocabulary, const TokenTargets& targets
   for (size_t i = 0; i < kept.size(); ++i) logits[kept[i]] = buffer[i];
 }
 
+/// What the backward needs beside the rows.
+struct HeadPass : torch::CustomClassHolder {
+  HeadPass(const Linear* head, const TokenTargets* targets, LogitOptions options)
+      : head(head), targets(targets), options(options) {}
+  const Linear* head;
+  const TokenTargets* targets;
+  LogitOptions options;
+};
+
 class TokenLogprobsFunction : public torch::autograd::Function<TokenLogprobsFunction> {
  public:
   static variable_list forward(AutogradContext* context, const at::Tensor& hidden,
@@ -110,10 +119,8 @@ class TokenLogprobsFunction : public torch::autograd::Function<TokenLogprobsFunc
                                const TokenTargets* targets, LogitOptions options) {
     (void)trained_leaf;
     context->set_materialize_grads(false);
-    context->saved_data["head"] = reinterpret_cast<int64_t>(head);
-    context->saved_data["targets"] = reinterpret_cast<int64_t>(targets);
-    context->saved_data["temperature"] = options.temperature;
-    context->saved_data["softcap"] = options.softcap;
+    context->saved_data["pass"] =
+        c10::IValue::make_capsule(c10::make_intrusive<HeadPass>(head, targets, options));
     TokenLogprobs result = forward_chunks(hidden, *head, *targets, options);
     context->save_for_backward({hidden, result.entropies});
     return {result.logprobs, result.entropies};
@@ -122,10 +129,11 @@ class TokenLogprobsFunction : public torch::autograd::Function<TokenLogprobsFunc
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const variable_list saved = context->get_saved_variables();
     const at::Tensor &hidden = saved[0], &entropies = saved[1];
-    const auto& head = *reinterpret_cast<const Linear*>(context->saved_data["head"].toInt());
-    const auto& targets = *reinterpret_cast<const TokenTargets*>(context->saved_data["targets"].toInt());
-    const LogitOptions options{context->saved_data["temperature"].toDouble(),
-                               context->saved_data["softcap"].toDouble()};
+    const auto capsule = context->saved_data["pass"].toCapsule();
+    const auto& pass = static_cast<const HeadPass&>(*capsule);
+    const Linear& head = *pass.head;
+    const TokenTargets& targets = *pass.targets;
+    const LogitOptions& options = pass.options;
     for (at::Tensor& grad : grads) grad = grad.defined() ? grad.contiguous() : grad;
     const auto data_of = [](const at::Tensor& x) {
       return x.defined() ? x.const_data_ptr<float>() : nullptr;

@@ -10,7 +10,7 @@ namespace {
 
 using namespace simd;
 
-const float kMinusInfinity = -std::numeric_limits<float>::infinity();
+constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
 /// Folds f(block) over the row; the last, partial block is filled up with -inf, whose exponential is 0.
 template <typename F>

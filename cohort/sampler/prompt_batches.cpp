@@ -14,4 +14,11 @@ std::vector<PromptBatch> prompt_batches(const std::vector<Prompt>& prompts, int6
   return batches;
 }
 
+std::vector<int64_t> lengths_of(const std::vector<Prompt>& prompts) {
+  std::vector<int64_t> lengths;
+  lengths.reserve(prompts.size());
+  for (const Prompt& prompt : prompts) lengths.push_back(static_cast<int64_t>(prompt.token_ids.size()));
+  return lengths;
+}
+
 }  // namespace cohort

@@ -20,4 +20,7 @@ struct PromptBatch {
 /// keep a rollout's passes full, few enough to bound its memory. The completions do not depend on the cuts.
 std::vector<PromptBatch> prompt_batches(const std::vector<Prompt>& prompts, int64_t num_generations);
 
+/// Tokens of each prompt.
+std::vector<int64_t> lengths_of(const std::vector<Prompt>& prompts);
+
 }  // namespace cohort

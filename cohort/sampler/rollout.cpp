@@ -9,22 +9,18 @@
 #include "cohort/core/error.h"
 #include "cohort/core/random.h"
 #include "cohort/ops/token_logprobs.h"
+#include "cohort/sampler/prompt_batches.h"
 #include "cohort/tensor/one_thread.h"
 
 namespace cohort {
 namespace {
-
-std::vector<int64_t> prompt_lengths(const std::vector<Prompt>& prompts) {
-  std::vector<int64_t> lengths;
-  for (const Prompt& prompt : prompts) lengths.push_back(static_cast<int64_t>(prompt.token_ids.size()));
-  return lengths;
-}
 
 /// A pass of a small model is cut into lanes of at least this many rows.
 constexpr int64_t kLaneRows = 16;
 
 std::vector<RowRange> row_ranges(const std::vector<int64_t>& pages) {
   std::vector<RowRange> ranges;
+  ranges.reserve(pages.size());
   for (const int64_t page : pages) ranges.push_back({page * kPageRows, (page + 1) * kPageRows});
   return ranges;
 }
@@ -43,7 +39,7 @@ Rollout::Rollout(const Decoder& decoder, const Tokenizer* tokenizer, KvCache& ca
       address_(std::move(address)),
       on_completion_(on_completion),
       scheduler_({.num_pages = num_pages, .max_positions = decoder.config().context_length},
-                 prompt_lengths(prompts), group_sizes, params.max_completion_length),
+                 lengths_of(prompts), group_sizes, params.max_completion_length),
       growing_(scheduler_.numbers().size()) {
   COHORT_CHECK(address_.prompts.empty() || address_.prompts.size() == prompts.size());
   const SequenceNumbers& numbers = scheduler_.numbers();

@@ -4,6 +4,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/memory.h"
+#include "cohort/sampler/prompt_batches.h"
 #include "cohort/sampler/rollout.h"
 
 namespace cohort {
@@ -74,9 +75,8 @@ Sampler::Sampler(const Decoder& decoder, const Tokenizer* tokenizer, int64_t cac
 int64_t Sampler::page_budget(const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
                              int64_t max_length) const {
   if (cache_tokens_ > 0) return cache_tokens_ / kPageRows;
-  std::vector<int64_t> lengths;
-  for (const Prompt& prompt : prompts) lengths.push_back(static_cast<int64_t>(prompt.token_ids.size()));
-  return default_cache_pages(decoder_.config(), decoder_.compute_dtype(), lengths, group_sizes, max_length);
+  return default_cache_pages(decoder_.config(), decoder_.compute_dtype(), lengths_of(prompts), group_sizes,
+                             max_length);
 }
 
 std::vector<RolloutGroup> Sampler::rollout(const std::vector<Prompt>& prompts, int64_t num_generations,
