@@ -200,6 +200,7 @@ void append_untrained_rows(int64_t step, const ScoredRollout& rollout, std::vect
 
 std::vector<Json> nonfinite_rows(const std::vector<const Completion*>& completions) {
   std::vector<Json> rows;
+  rows.reserve(completions.size());
   for (const Completion* completion : completions) {
     rows.push_back({{"completion", completion->text}, {"completion_ids", completion->token_ids}});
   }
