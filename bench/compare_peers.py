@@ -82,10 +82,9 @@ class Peers:
         folder = self.folder("S")
         options = ["--measure", measure, "--prompt_length", str(WORKLOADS["S"].prompt_tokens)]
         options += ["--completion_length", str(WORKLOADS["S"].completion_tokens), "--repeats", "1"]
-        output = folder / "bench.json"
-        command = [PROGRAM, "bench", "--model", folder / "model", "--output", output, *options]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        return {line["name"]: line for line in json.loads(output.read_text())["lines"]}
+        command = [PROGRAM, "bench", "--json", "--model", folder / "model", *options]
+        text = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+        return {line["name"]: line for line in json.loads(text)["lines"]}
 
     def gguf(self):
         python = compare_trl.VENV / "bin/python"

@@ -6,7 +6,6 @@
 #include <iostream>
 
 #include "apps/cli/command.h"
-#include "apps/cli/rows.h"
 #include "cohort/core/error.h"
 #include "cohort/core/memory.h"
 #include "cohort/core/units.h"
@@ -25,7 +24,8 @@ constexpr int64_t kGroups = 8, kGroupSize = 8;
 constexpr int64_t kPeakRows = 1024;
 
 struct BenchConfig {
-  std::string model, output;
+  std::string model;
+  bool json = false;
   std::string measure = "all";
   std::string dtype = "bfloat16";
   std::string device = "cpu";
@@ -37,7 +37,7 @@ struct BenchConfig {
 
   void describe(FieldVisitor& f) {
     f("model", model, "Hugging Face model directory; required. Random weights serve as well (cohort init).");
-    f("output", output, "The same figures as JSON; optional.");
+    f("json", json, "Print the figures as one line of JSON instead of a table.");
     f("measure", measure, "What to measure.", one_of({"all", "prefill", "decode", "training"}));
     f("dtype", dtype, "Compute dtype.", one_of({"float32", "bfloat16"}));
     f("device", device, "Where to compute.", one_of({"cpu", "cuda"}));
@@ -64,6 +64,7 @@ struct Line {
 double median_of(int64_t repeats, const std::function<double()>& measure) {
   measure();
   std::vector<double> seconds;
+  seconds.reserve(repeats);
   for (int64_t i = 0; i < repeats; ++i) seconds.push_back(measure());
   std::nth_element(seconds.begin(), seconds.begin() + repeats / 2, seconds.end());
   return seconds[repeats / 2];
@@ -267,7 +268,8 @@ Json to_json(const BenchConfig& config, const Report& report) {
   for (const Line& line : report.lines) {
     rows.push_back({{"name", line.name},
                     {"tokens_per_s", line.tokens_per_s},
-                    {"ceiling_tokens_per_s", line.ceiling_per_s}});
+                    {"ceiling_tokens_per_s", line.ceiling_per_s},
+                    {"share", line.tokens_per_s / line.ceiling_per_s}});
   }
   return {{"model", config.model},
           {"dtype", config.dtype},
@@ -285,12 +287,14 @@ int bench_command(const Command& self, const Arguments& arguments) {
   BenchConfig config;
   if (!read_flags(self, arguments, config)) return 0;
   require(config.model, "model");
-  if (!config.output.empty()) check_output(config.output);
   set_threads(config.threads);
   const auto decoder = load_pretrained(config.model, parse_dtype(config.dtype), parse_device(config.device));
   const Report report = measure(config, *decoder);
-  print(report);
-  if (!config.output.empty()) write_result(config.output, to_json(config, report));
+  if (config.json) {
+    std::cout << to_json(config, report).dump() << "\n";
+  } else {
+    print(report);
+  }
   return 0;
 }
 

@@ -1204,16 +1204,16 @@ class VerifyTest(CliTest):
 
 class BenchTest(CliTest):
     def test_every_measurement_stands_beside_its_ceiling(self):
-        output = self.folder / "bench.json"
-        sizes = ("--prompt_length", 20, "--completion_length", 4, "--repeats", 1)
-        result = self.cohort("bench", "--model", self.model, *sizes, "--dtype", "float32", "--output", output)
-        report = json.loads(output.read_text())
+        sizes = ("--prompt_length", 20, "--completion_length", 4, "--repeats", 1, "--dtype", "float32")
+        report = json.loads(self.cohort("bench", "--json", "--model", self.model, *sizes).stdout)
+        table = self.cohort("bench", "--model", self.model, *sizes).stdout
         names = ["prefill", "decode, 1 stream", "decode, 8 streams", "decode, 64 streams", "training"]
         self.assertEqual([line["name"] for line in report["lines"]], names)
         for line in report["lines"]:
             self.assertGreater(line["tokens_per_s"], 0)
             self.assertGreater(line["ceiling_tokens_per_s"], 0)
-            self.assertIn(line["name"], result.stdout)
+            self.assertAlmostEqual(line["share"], line["tokens_per_s"] / line["ceiling_tokens_per_s"])
+            self.assertIn(line["name"], table)
         self.assertGreater(report["gflops"], 0)
         self.assertGreater(report["peak_memory_bytes"], 1 << 20)
 
