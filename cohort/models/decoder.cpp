@@ -78,8 +78,9 @@ double rounded_scale(double scale, at::ScalarType compute) {
 }  // namespace
 
 void DecoderInput::set_rows(std::vector<int64_t> token_ids, std::vector<int64_t> positions,
-                            at::Device device) {
-  const auto rows = padded_rows(static_cast<int64_t>(token_ids.size()));
+                            const at::TensorOptions& decoder) {
+  const at::Device device = decoder.device();
+  const int64_t rows = padded_rows(static_cast<int64_t>(token_ids.size()), decoder.dtype().toScalarType());
   token_ids.resize(rows, 0);
   positions.resize(rows, 0);
   this->token_ids = at::tensor(token_ids, at::kLong).to(device);

@@ -26,8 +26,10 @@ namespace cohort {
 
 /// The rows of one forward pass. Must stay alive until the backward is done.
 struct DecoderInput {
-  /// Fills token_ids and positions; rows that belong to no sequence follow, up to padded_rows.
-  void set_rows(std::vector<int64_t> token_ids, std::vector<int64_t> positions, at::Device device);
+  /// Fills token_ids and positions for a decoder of these options; rows that belong to no sequence follow, up
+  /// to padded_rows.
+  void set_rows(std::vector<int64_t> token_ids, std::vector<int64_t> positions,
+                const at::TensorOptions& decoder);
 
   at::Tensor token_ids;  ///< [N] int64
   at::Tensor positions;  ///< [N] int64
@@ -80,6 +82,9 @@ class Decoder {
   const DecoderConfig& config() const { return config_; }
   at::ScalarType compute_dtype() const { return compute_; }
   at::Device device() const { return embedding_.device(); }
+
+  /// Device and compute dtype.
+  at::TensorOptions options() const { return at::TensorOptions(device()).dtype(compute_); }
 
   /// The trained leaves: all weights, of which projections that read the same input are one (q | k | v,
   /// gate | up), or the adapters'.

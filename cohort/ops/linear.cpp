@@ -38,8 +38,8 @@ at::Tensor onednn_product(const at::Tensor& x, const at::Tensor& packed, const a
                      std::string_view());
 }
 
-/// Whether ATen's float32 products, MKL's, are as fast as the processor: on others than Intel's they are half
-/// as fast as oneDNN's. There they save the packing of weights.
+/// Whether ATen's float32 products, MKL's, are the fastest: on others than Intel's processors panels are,
+/// which have to be packed anew for every backward.
 bool is_mkl_fast() {
 #if defined(__x86_64__)
   static const bool result = at::hasMKL() && __builtin_cpu_is("intel");
@@ -49,31 +49,43 @@ bool is_mkl_fast() {
 #endif
 }
 
-/// True where oneDNN's float32 products of large matrices stand in for ATen's.
-bool uses_onednn_float(const at::Tensor& grad) {
-  return grad.is_cpu() && grad.scalar_type() == at::kFloat && grad.size(0) > 0 && !is_mkl_fast();
+bool uses_panels_backward(const at::Tensor& grad) {
+  return grad.is_cpu() && grad.scalar_type() == at::kFloat && !is_mkl_fast();
+}
+
+/// The panels of matrix^T, float32.
+at::Tensor pack_transpose(const at::Tensor& matrix) {
+  const int64_t in = matrix.size(0), out = matrix.size(1);
+  const at::Tensor rows = matrix.contiguous();
+  const at::Tensor panels = at::empty({COHORT_CALL_KERNEL(panel_elements(out, in))}, matrix.options());
+  COHORT_CALL_KERNEL(
+      pack_panels_of_transpose(rows.const_data_ptr<float>(), panels.mutable_data_ptr<float>(), out, in));
+  return panels;
 }
 
 /// grad W.
 at::Tensor input_gradient(const at::Tensor& grad, const at::Tensor& weight) {
-  if (!uses_onednn_float(grad)) return at::matmul(grad, weight);
-  return onednn_product(grad.contiguous(), pack_for_onednn(weight.t()), {});
+  if (!uses_panels_backward(grad)) return at::matmul(grad, weight);
+  const at::Tensor rows = grad.contiguous(), panels = pack_transpose(weight);
+  at::Tensor y = at::empty({grad.size(0), weight.size(1)}, grad.options());
+  COHORT_CALL_KERNEL(panel_product(rows.const_data_ptr<float>(), panels.const_data_ptr<float>(), nullptr,
+                                   y.mutable_data_ptr<float>(), grad.size(0), weight.size(1),
+                                   weight.size(0)));
+  return y;
 }
 
 /// total += grad^T x.
-void add_weight_gradient(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight,
-                         at::Tensor& total) {
-  if (!uses_onednn_float(grad)) {
-    if (total.scalar_type() == grad.scalar_type()) {
-      total.addmm_(grad.t(), x);
-    } else {
-      total.add_(at::matmul(grad.t(), x));
-    }
-    return;
+void add_weight_gradient(const at::Tensor& grad, const at::Tensor& x, at::Tensor& total) {
+  if (total.scalar_type() != grad.scalar_type()) {
+    total.add_(at::matmul(grad.t(), x));
+  } else if (!uses_panels_backward(grad) || !total.is_contiguous()) {
+    total.addmm_(grad.t(), x);
+  } else {
+    const at::Tensor rows = grad.contiguous(), panels = pack_transpose(x);
+    COHORT_CALL_KERNEL(add_product_of_transpose(rows.const_data_ptr<float>(), panels.const_data_ptr<float>(),
+                                                total.mutable_data_ptr<float>(), grad.size(1), x.size(1),
+                                                grad.size(0)));
   }
-  const auto [product, no_bias] =
-      at::mkldnn_linear_backward_weights(grad.to_mkldnn(), x.to_mkldnn(), weight, /*bias_defined=*/false);
-  total.add_(product.to_dense());
 }
 
 /// Whether the processor has instructions for bfloat16 products. oneDNN takes them on AVX-512 without any, at
@@ -164,7 +176,9 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
 
 }  // namespace
 
-int64_t padded_rows(int64_t rows) { return cpu_multiplies_bfloat16() ? next_step(rows) : rows; }
+int64_t padded_rows(int64_t rows, at::ScalarType compute) {
+  return compute == at::kBFloat16 && cpu_multiplies_bfloat16() ? next_step(rows) : rows;
+}
 
 Linear::Linear(at::Tensor weight, at::Tensor bias, at::ScalarType compute)
     : Linear(without_values(std::move(weight), std::move(bias), compute)) {
@@ -243,14 +257,14 @@ at::Tensor Linear::backward(const at::Tensor& grad, const at::Tensor& x) const {
 
 at::Tensor Linear::base_backward(const at::Tensor& grad, const at::Tensor& x) const {
   const at::ScalarType work = uses_panels_ ? at::kFloat : compute_;
-  const bool is_padded = packed_.defined() && grad.size(0) > 0 && !(work == at::kFloat && is_mkl_fast());
+  const bool is_padded = packed_.defined() && !uses_panels_ && grad.size(0) > 0;
   const auto prepare = [&](const at::Tensor& rows) {
     return is_padded ? pad_rows(rows.to(work)) : rows.to(work);
   };
   const at::Tensor grad_work = prepare(grad);
   const at::Tensor weight = weight_.detach().to(compute_).to(work);
   if (weight_.requires_grad()) {
-    add_weight_gradient(grad_work, prepare(x), weight, gradient_of(weight_));
+    add_weight_gradient(grad_work, prepare(x), gradient_of(weight_));
     if (bias_.defined()) accumulate_grad(bias_, grad.sum(0, false, bias_.scalar_type()));
   }
   return input_gradient(grad_work, weight).narrow(0, 0, grad.size(0)).to(compute_);

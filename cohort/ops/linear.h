@@ -15,10 +15,10 @@ class Lora;
 /// the same bits each time.
 using InputOp = std::function<at::Tensor(const at::Tensor& source)>;
 
-/// The next number of rows for which products are prepared. Where bfloat16 goes through oneDNN, it compiles
-/// and keeps a kernel for each number of rows, which would cost more time and memory than the rows added
-/// here: zeros that change no result. Elsewhere `rows` itself.
-int64_t padded_rows(int64_t rows);
+/// The next number of rows for which products of type `compute` are prepared. oneDNN, through which bfloat16
+/// may go, compiles and keeps a kernel for each number of rows, which would cost more time and memory than
+/// the rows added here: zeros that change no result. Elsewhere `rows` itself.
+int64_t padded_rows(int64_t rows, at::ScalarType compute);
 
 /// A weight, its gradient and the packed copy that the forward uses. The weight is a float32 master, or,
 /// without a gradient of its own, a frozen one in the compute dtype; then adapters may add to the product

@@ -47,7 +47,7 @@ void for_each_batch(const std::vector<std::vector<PackGroup>>& pieces, double ba
                     const LossOptions& options, const Decoder& decoder, F f) {
   for_each_microbatch(decoder, std::ssize(pieces), [&](int64_t i) {
     const bool repeats_prompt = i > 0 && pieces[i].front().prompt_ids == pieces[i - 1].back().prompt_ids;
-    const auto batch = pack(pieces[i], decoder.device(), repeats_prompt);
+    const auto batch = pack(pieces[i], decoder.options(), repeats_prompt);
     batch->input.recompute = options.recompute;
     batch->balance_experts(balance);
     f(i, *batch);

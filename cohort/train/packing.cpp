@@ -43,9 +43,9 @@ class RowBuilder {
     }
   }
 
-  void finish(at::Device device) {
-    batch_.input.set_rows(std::move(token_ids_), std::move(positions_), device);
-    batch_.logit_rows = at::tensor(logit_rows_, at::kLong).to(device);
+  void finish(const at::TensorOptions& decoder) {
+    batch_.input.set_rows(std::move(token_ids_), std::move(positions_), decoder);
+    batch_.logit_rows = at::tensor(logit_rows_, at::kLong).to(decoder.device());
     if (!has_kept_ids_) batch_.targets.kept_ids.clear();
   }
 
@@ -134,12 +134,12 @@ std::vector<std::vector<PackGroup>> cut_into_microbatches(const std::vector<Pack
   return microbatches;
 }
 
-std::unique_ptr<PackedBatch> pack(const std::vector<PackGroup>& groups, at::Device device,
+std::unique_ptr<PackedBatch> pack(const std::vector<PackGroup>& groups, const at::TensorOptions& decoder,
                                   bool repeats_prompt) {
   auto batch = std::make_unique<PackedBatch>();
   RowBuilder builder(*batch);
   for (const PackGroup& group : groups) builder.add_group(group, repeats_prompt && &group == &groups.front());
-  builder.finish(device);
+  builder.finish(decoder);
   return batch;
 }
 

@@ -60,8 +60,9 @@ double balance_weight(const DecoderConfig& config, const std::vector<PackGroup>&
 std::vector<std::vector<PackGroup>> cut_into_microbatches(const std::vector<PackGroup>& groups,
                                                           int64_t max_rows);
 
-/// Lays out one piece. `repeats_prompt`: the first group's prompt was forwarded by an earlier piece.
-std::unique_ptr<PackedBatch> pack(const std::vector<PackGroup>& groups, at::Device device,
+/// Lays out one piece for a decoder of these options. `repeats_prompt`: the first group's prompt was
+/// forwarded by an earlier piece.
+std::unique_ptr<PackedBatch> pack(const std::vector<PackGroup>& groups, const at::TensorOptions& decoder,
                                   bool repeats_prompt = false);
 
 /// [M, H] the rows that predict the tokens of `batch`, as a head sees them; gradient to the decoder's weights

@@ -28,7 +28,7 @@ void for_each_packed(const Decoder& decoder, const std::vector<PackGroup>& group
   std::vector<size_t> first_pair{0};
   for (const auto& piece : pieces) first_pair.push_back(first_pair.back() + piece.size());
   for_each_microbatch(decoder, std::ssize(pieces), [&](int64_t i) {
-    const auto packed = pack(pieces[i], decoder.device());
+    const auto packed = pack(pieces[i], decoder.options());
     packed->input.recompute = options.recompute;
     f(i, first_pair[i], *packed);
   });

@@ -37,7 +37,7 @@ double sampler_trainer_difference(const Decoder& decoder) {
   for (const RolloutGroup& group : groups) {
     PackGroup packed{&group.prompt.token_ids, {}};
     for (const Completion& completion : group.completions) packed.completions.push_back(&completion);
-    const auto batch = pack({packed}, decoder.device());
+    const auto batch = pack({packed}, decoder.options());
     const at::Tensor logprobs = packed_logprobs(decoder, *batch, 1.0).logprobs.cpu().to(at::kFloat);
     const float* value = logprobs.const_data_ptr<float>();
     for (const Completion* completion : batch->completions) {

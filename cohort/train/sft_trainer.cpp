@@ -76,7 +76,7 @@ SftTrainer::Sums SftTrainer::accumulate_gradient(const std::vector<SftExample>& 
   for (const auto& piece : pieces) first_sequence.push_back(first_sequence.back() + piece.size());
   std::vector<Sums> results(pieces.size());
   for_each_microbatch(model_, std::ssize(pieces), [&](int64_t i) {
-    const auto packed = pack(pieces[i], model_.device());
+    const auto packed = pack(pieces[i], model_.options());
     packed->balance_experts(balance);
     address_dropout(pieces[i], first_sequence[i]);
     packed->input.recompute = config_.train.recompute;

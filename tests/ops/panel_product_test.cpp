@@ -17,9 +17,9 @@ struct Case {
 };
 
 // Partial tiles and panels, more rows than a block holds, one input, one output, no row.
-constexpr Case kCases[] = {{0, 5, 3, true},    {1, 1, 1, false},      {1, 64, 48, true},
-                           {5, 33, 7, true},   {11, 96, 100, false},  {130, 40, 4000, true},
-                           {25, 31, 64, true}, {300, 130, 576, false}};
+constexpr Case kCases[] = {{0, 5, 3, true},    {1, 1, 1, false},       {1, 64, 48, true},
+                           {5, 33, 7, true},   {11, 96, 100, false},   {130, 40, 4000, true},
+                           {25, 31, 64, true}, {300, 130, 576, false}, {900, 70, 300, false}};
 
 at::Tensor product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   const int64_t out = weight.size(0), in = weight.size(1);
@@ -81,6 +81,49 @@ TEST(PanelProduct, SumsInTheOrderOfTheInputs) {
   const at::Tensor weight = at::ones({3, 5});
   const at::Tensor x = at::tensor({1.0F, 1e8F, -1e8F, 1.0F, 1.0F}).reshape({1, 5});
   EXPECT_TRUE(at::equal(product(x, weight, {}), at::full({1, 3}, 2.0F)));
+}
+
+/// total + grad^T x as the backward of a product makes it.
+at::Tensor with_weight_gradient(const at::Tensor& total, const at::Tensor& grad, const at::Tensor& x) {
+  const int64_t rows = grad.size(0), out = grad.size(1), in = x.size(1);
+  const at::Tensor panels = at::empty({COHORT_CALL_KERNEL(panel_elements(in, rows))});
+  at::Tensor sum = total.clone();
+  COHORT_CALL_KERNEL(
+      pack_panels_of_transpose(x.const_data_ptr<float>(), panels.mutable_data_ptr<float>(), in, rows));
+  COHORT_CALL_KERNEL(add_product_of_transpose(grad.const_data_ptr<float>(), panels.const_data_ptr<float>(),
+                                              sum.mutable_data_ptr<float>(), out, in, rows));
+  return sum;
+}
+
+TEST(PanelProduct, APanelOfTheTransposeIsThePanelOfTheMatrix) {
+  for (const Case& c : kCases) {
+    const at::Tensor matrix = at::randn({c.in, c.out}), transpose = matrix.t().contiguous();
+    const at::Tensor one = at::zeros({COHORT_CALL_KERNEL(panel_elements(c.out, c.in))}), other = one.clone();
+    COHORT_CALL_KERNEL(
+        pack_panels(transpose.const_data_ptr<float>(), one.mutable_data_ptr<float>(), c.out, c.in));
+    COHORT_CALL_KERNEL(pack_panels_of_transpose(matrix.const_data_ptr<float>(),
+                                                other.mutable_data_ptr<float>(), c.out, c.in));
+    EXPECT_TRUE(at::equal(one, other)) << c.out << " x " << c.in;
+  }
+}
+
+TEST(PanelProduct, TheWeightsGradientIsAddedOnAnyThreadsAlike) {
+  const int threads = at::get_num_threads();
+  at::manual_seed(2);
+  for (const Case& c : kCases) {
+    const at::Tensor grad = at::randn({c.in, c.rows}), x = at::randn({c.in, c.out});
+    const at::Tensor total = at::randn({c.rows, c.out});
+    at::set_num_threads(1);
+    const at::Tensor sum = with_weight_gradient(total, grad, x);
+    const at::Tensor expected = total.to(at::kDouble) + at::mm(grad.t().to(at::kDouble), x.to(at::kDouble));
+    EXPECT_TRUE(at::allclose(sum.to(at::kDouble), expected, 1e-5, 2e-4))
+        << c.rows << " " << c.out << " " << c.in;
+    for (const int count : {2, 3, 5, 8}) {
+      at::set_num_threads(count);
+      ASSERT_TRUE(at::equal(with_weight_gradient(total, grad, x), sum)) << c.rows << " on " << count;
+    }
+  }
+  at::set_num_threads(threads);
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ at::Tensor loss_of(const Decoder& decoder, const PackedBatch& batch) {
 
 double loss_of(const Decoder& decoder, const std::vector<PackGroup>& groups) {
   const at::NoGradGuard no_grad;
-  return loss_of(decoder, *pack(groups, at::kCPU)).item<double>();
+  return loss_of(decoder, *pack(groups, decoder.options())).item<double>();
 }
 
 /// How a gradient is taken; the loss of the balance of experts is counted in `balance_loss`.
@@ -100,7 +100,7 @@ std::vector<at::Tensor> gradients(const Decoder& decoder, const std::vector<Pack
   const auto pieces = cut_into_microbatches(groups, pass.max_rows);
   std::vector<double> balance_losses(pieces.size());
   for_each_microbatch(decoder, std::ssize(pieces), [&](int64_t i) {
-    const auto batch = pack(pieces[i], at::kCPU);
+    const auto batch = pack(pieces[i], decoder.options());
     batch->input.recompute = pass.recompute;
     batch->balance_experts(balance);
     loss_of(decoder, *batch).backward();

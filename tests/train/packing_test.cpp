@@ -30,8 +30,6 @@ TEST(Packing, LaysOutThePromptOnce) {
   const Completion a = completion_of({1, 2, 3}), b = completion_of({4}), empty, c = completion_of({5, 6});
   const auto batch = pack({{&first, {&a, &b, &empty}}, {&second, {&c}}}, at::kCPU, true);
   std::vector<int64_t> token_ids{10, 11, 12, 1, 2, 20, 5}, positions{0, 1, 2, 3, 4, 0, 1};
-  token_ids.resize(padded_rows(7), 0);
-  positions.resize(padded_rows(7), 0);
   EXPECT_EQ(values(batch->input.token_ids), token_ids);
   EXPECT_EQ(values(batch->input.positions), positions);
   EXPECT_EQ(values(batch->logit_rows), (std::vector<int64_t>{2, 3, 4, 2, 5, 6}));
@@ -42,6 +40,10 @@ TEST(Packing, LaysOutThePromptOnce) {
   EXPECT_EQ(batch->rows.prompt, 1);
   EXPECT_EQ(batch->rows.completion, 3);
   EXPECT_EQ(pack({{&first, {&a}}}, at::kCPU)->rows.prompt, 3);
+  const at::TensorOptions bfloat16 = at::TensorOptions(at::kCPU).dtype(at::kBFloat16);
+  token_ids = {10, 11, 12, 1, 2};
+  token_ids.resize(padded_rows(5, at::kBFloat16), 0);
+  EXPECT_EQ(values(pack({{&first, {&a}}}, bfloat16)->input.token_ids), token_ids);
 }
 
 TEST(Packing, CarriesKeptIdsOfSomeCompletions) {
@@ -114,7 +116,7 @@ std::vector<float> trainer_logprobs(const Decoder& decoder, const std::vector<Ro
   }
   std::vector<float> logprobs;
   for (const auto& microbatch : cut_into_microbatches(groups, max_rows)) {
-    const auto batch = pack(microbatch, at::kCPU);
+    const auto batch = pack(microbatch, decoder.options());
     const at::Tensor part = packed_logprobs(decoder, *batch, temperature).logprobs.detach().contiguous();
     logprobs.insert(logprobs.end(), part.const_data_ptr<float>(),
                     part.const_data_ptr<float>() + part.numel());
