@@ -18,6 +18,7 @@ import statistics
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import partial
 
 from workloads import WORKLOADS
 
@@ -206,21 +207,30 @@ def prepare(name, work_dir):
     return folder
 
 
+def take_run(runs, label, run):
+    """Adds a run to those of its label and says what it measured, for a later one may take an hour."""
+    runs.setdefault(label, []).append(run)
+    figures = ", ".join(f"{key} {value:.3f}" for key, value in summary([run]).items())
+    print(f"{label}: {figures}", flush=True)
+
+
 def compare(name, folder, dtype, steps, repeats, micro_batch=None, side="both", options=()):
     """Label of a side -> summary of its runs, which alternate; Cohort's first."""
     runs = {"Cohort": []} if side != "trl" else {}
-    settings = {}
+    programs = {}
     if side != "cohort":
         micro_batch = micro_batch or fastest_micro_batch(name, folder, dtype)
-        settings[f"TRL, micro-batch {micro_batch}"] = trl_settings(dtype, steps, micro_batch)
-        if dtype == "bfloat16":
-            settings[MASTER_WEIGHTS] = trl_settings(dtype, steps, micro_batch, "float32")
+        plain = trl_settings(dtype, steps, micro_batch)
+        programs[f"TRL, micro-batch {micro_batch}"] = partial(run_trl, name, folder, plain)
+    if side != "trl":
+        programs["Cohort"] = partial(run_cohort, name, folder, dtype, steps, options)
+    if side != "cohort" and dtype == "bfloat16":
+        masters = trl_settings(dtype, steps, micro_batch, "float32")
+        programs[MASTER_WEIGHTS] = partial(run_trl, name, folder, masters)
     for repeat in range(repeats):
-        for label, trl in settings.items():
+        for label, program in programs.items():
             if repeat == 0 or label != MASTER_WEIGHTS:
-                runs.setdefault(label, []).append(run_trl(name, folder, trl))
-        if "Cohort" in runs:
-            runs["Cohort"].append(run_cohort(name, folder, dtype, steps, options))
+                take_run(runs, label, program())
         print(f"{name}: round {repeat + 1} of {repeats} done", flush=True)
     return {label: summary(measured) for label, measured in runs.items()}
 

@@ -49,60 +49,20 @@ bool is_mkl_fast() {
 #endif
 }
 
-bool uses_panels_backward(const at::Tensor& grad) {
-  return grad.is_cpu() && grad.scalar_type() == at::kFloat && !is_mkl_fast();
-}
+bool has_bfloat16_dots() { return COHORT_CALL_KERNEL(multiplies_bfloat16()); }
 
-/// The panels of matrix^T, float32.
-at::Tensor pack_transpose(const at::Tensor& matrix) {
-  const int64_t in = matrix.size(0), out = matrix.size(1);
-  const at::Tensor rows = matrix.contiguous();
-  const at::Tensor panels = at::empty({COHORT_CALL_KERNEL(panel_elements(out, in))}, matrix.options());
-  COHORT_CALL_KERNEL(
-      pack_panels_of_transpose(rows.const_data_ptr<float>(), panels.mutable_data_ptr<float>(), out, in));
-  return panels;
-}
-
-/// grad W.
-at::Tensor input_gradient(const at::Tensor& grad, const at::Tensor& weight) {
-  if (!uses_panels_backward(grad)) return at::matmul(grad, weight);
-  const at::Tensor rows = grad.contiguous(), panels = pack_transpose(weight);
-  at::Tensor y = at::empty({grad.size(0), weight.size(1)}, grad.options());
-  COHORT_CALL_KERNEL(panel_product(rows.const_data_ptr<float>(), panels.const_data_ptr<float>(), nullptr,
-                                   y.mutable_data_ptr<float>(), grad.size(0), weight.size(1),
-                                   weight.size(0)));
-  return y;
-}
-
-/// total += grad^T x.
-void add_weight_gradient(const at::Tensor& grad, const at::Tensor& x, at::Tensor& total) {
-  if (total.scalar_type() != grad.scalar_type()) {
-    total.add_(at::matmul(grad.t(), x));
-  } else if (!uses_panels_backward(grad) || !total.is_contiguous()) {
-    total.addmm_(grad.t(), x);
-  } else {
-    const at::Tensor rows = grad.contiguous(), panels = pack_transpose(x);
-    COHORT_CALL_KERNEL(add_product_of_transpose(rows.const_data_ptr<float>(), panels.const_data_ptr<float>(),
-                                                total.mutable_data_ptr<float>(), grad.size(1), x.size(1),
-                                                grad.size(0)));
-  }
-}
-
-/// Whether the processor has instructions for bfloat16 products. oneDNN takes them on AVX-512 without any, at
-/// a fraction of float32's speed.
-bool cpu_multiplies_bfloat16() {
+/// Whether the processor has matrix units for bfloat16, which oneDNN knows how to feed. It takes bfloat16 on
+/// AVX-512 without any instructions for it, too, at a fraction of float32's speed.
+bool has_bfloat16_units() {
 #if defined(__x86_64__)
-  if (!__builtin_cpu_supports("avx512bf16")) return false;
+  if (!__builtin_cpu_supports("amx-bf16")) return false;
 #endif
-  static const bool result = [] {
-    try {
-      pack_for_onednn(at::zeros({16, 16}, at::kBFloat16));
-      return true;
-    } catch (const c10::Error&) {
-      return false;
-    }
-  }();
-  return result;
+  try {
+    pack_for_onednn(at::zeros({16, 16}, at::kBFloat16));
+    return true;
+  } catch (const c10::Error&) {
+    return false;
+  }
 }
 
 /// The weight in the layout of panel_product.
@@ -127,6 +87,28 @@ at::Tensor product_with_panels(const at::Tensor& x, const at::Tensor& panels, co
                                      y.mutable_data_ptr<T>(), x.size(0), out, x.size(1)));
   });
   return y;
+}
+
+/// The panels of matrix^T.
+at::Tensor pack_transpose(const at::Tensor& matrix) {
+  const int64_t in = matrix.size(0), out = matrix.size(1);
+  const at::Tensor rows = matrix.contiguous();
+  const at::Tensor panels = at::empty({COHORT_CALL_KERNEL(panel_elements(out, in))}, matrix.options());
+  dispatch_float(matrix, [&]<typename T>() {
+    COHORT_CALL_KERNEL(
+        pack_panels_of_transpose(rows.const_data_ptr<T>(), panels.mutable_data_ptr<T>(), out, in));
+  });
+  return panels;
+}
+
+/// total [out, in] += grad^T x, float32.
+void add_weight_gradient(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& total) {
+  const at::Tensor rows = grad.contiguous(), panels = pack_transpose(x);
+  dispatch_float(grad, [&]<typename T>() {
+    COHORT_CALL_KERNEL(add_product_of_transpose(rows.const_data_ptr<T>(), panels.const_data_ptr<T>(),
+                                                total.mutable_data_ptr<float>(), grad.size(1), x.size(1),
+                                                grad.size(0)));
+  });
 }
 
 /// The next number of rows that oneDNN is given.
@@ -176,8 +158,13 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
 
 }  // namespace
 
+bool& uses_onednn_for_bfloat16() {
+  static bool result = has_bfloat16_units();
+  return result;
+}
+
 int64_t padded_rows(int64_t rows, at::ScalarType compute) {
-  return compute == at::kBFloat16 && cpu_multiplies_bfloat16() ? next_step(rows) : rows;
+  return compute == at::kBFloat16 && uses_onednn_for_bfloat16() ? next_step(rows) : rows;
 }
 
 Linear::Linear(at::Tensor weight, at::Tensor bias, at::ScalarType compute)
@@ -205,10 +192,10 @@ void Linear::pack_weight() {
   packed_version_ = weight_._version();
   if (bias_.defined()) rounded_bias_ = bias_.detach().to(compute_);
   if (!weight_.is_cpu() || compute_ == at::kDouble) return;
-  uses_panels_ = compute_ == at::kFloat || !cpu_multiplies_bfloat16();
+  uses_onednn_ = compute_ == at::kBFloat16 && uses_onednn_for_bfloat16();
   const at::Tensor rounded = weight_.detach().to(compute_);
-  packed_ = uses_panels_ ? pack_for_panels(rounded) : pack_for_onednn(rounded);
-  if (uses_panels_ && bias_.defined()) rounded_bias_ = rounded_bias_.to(at::kFloat);
+  packed_ = uses_onednn_ ? pack_for_onednn(rounded) : pack_for_panels(rounded);
+  if (!uses_onednn_ && bias_.defined()) rounded_bias_ = rounded_bias_.to(at::kFloat);
 }
 
 void Linear::adapt(std::shared_ptr<Lora> lora) {
@@ -231,7 +218,7 @@ at::Tensor Linear::product(const at::Tensor& x) const {
 
 at::Tensor Linear::base_product(const at::Tensor& x, const at::Tensor& bias) const {
   if (!packed_.defined()) return at::linear(x, weight_.to(compute_), bias);
-  if (uses_panels_) return product_with_panels(x, packed_, bias, out_features());
+  if (!uses_onednn_) return product_with_panels(x, packed_, bias, out_features());
   const int64_t rows = x.size(0);
   if (rows == 0) return at::empty({0, out_features()}, x.options());
   return onednn_product(pad_rows(x), packed_, bias).narrow(0, 0, rows);
@@ -256,18 +243,29 @@ at::Tensor Linear::backward(const at::Tensor& grad, const at::Tensor& x) const {
 }
 
 at::Tensor Linear::base_backward(const at::Tensor& grad, const at::Tensor& x) const {
-  const at::ScalarType work = uses_panels_ ? at::kFloat : compute_;
-  const bool is_padded = packed_.defined() && !uses_panels_ && grad.size(0) > 0;
+  const bool has_panels = packed_.defined() && !uses_onednn_, has_dots = has_bfloat16_dots();
+  const at::ScalarType work = has_panels && !has_dots ? at::kFloat : compute_;
+  const bool by_panels = has_panels && !(work == at::kFloat && is_mkl_fast());
+  const bool is_padded = uses_onednn_ && grad.size(0) > 0;
   const auto prepare = [&](const at::Tensor& rows) {
     return is_padded ? pad_rows(rows.to(work)) : rows.to(work);
   };
   const at::Tensor grad_work = prepare(grad);
   const at::Tensor weight = weight_.detach().to(compute_).to(work);
   if (weight_.requires_grad()) {
-    add_weight_gradient(grad_work, prepare(x), gradient_of(weight_));
+    at::Tensor& total = gradient_of(weight_);
+    if (by_panels && total.scalar_type() == at::kFloat && total.is_contiguous()) {
+      add_weight_gradient(grad_work, prepare(x), total);
+    } else if (total.scalar_type() == work) {
+      total.addmm_(grad_work.t(), prepare(x));
+    } else {
+      total.add_(at::matmul(grad_work.t(), prepare(x)));
+    }
     if (bias_.defined()) accumulate_grad(bias_, grad.sum(0, false, bias_.scalar_type()));
   }
-  return input_gradient(grad_work, weight).narrow(0, 0, grad.size(0)).to(compute_);
+  if (by_panels)
+    return product_with_panels(grad_work, pack_transpose(weight), {}, weight.size(1)).to(compute_);
+  return at::matmul(grad_work, weight).narrow(0, 0, grad.size(0)).to(compute_);
 }
 
 }  // namespace cohort

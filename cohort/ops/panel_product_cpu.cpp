@@ -1,6 +1,10 @@
 #include <ATen/Parallel.h>
+#if defined(__AVX512BF16__)
+#include <immintrin.h>
+#endif
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <type_traits>
 
@@ -17,8 +21,10 @@ using c10::BFloat16;
 constexpr int64_t kWidth = 2 * kLanes;
 constexpr int64_t kTileRows = kLanes == 16 ? 12 : 6;
 
-/// Floats of the rows that go through all panels at a time: half of a usual second-level cache.
-constexpr int64_t kRowFloats = 1 << 17;
+/// Bytes of the rows that go through all panels at a time: half of a usual second-level cache.
+constexpr int64_t kRowBytes = 1 << 19;
+
+constexpr int64_t kLineBytes = 64;
 
 /// Multiply-adds that are worth a thread.
 constexpr int64_t kGrain = 1 << 17;
@@ -26,27 +32,104 @@ constexpr int64_t kGrain = 1 << 17;
 /// Tiles that a thread gets where rows are cut: with fewer the last ones wait for each other.
 constexpr int64_t kTilesOfThread = 8;
 
-/// Inputs that are packed at a time, so that what is written stays in the first-level cache.
-constexpr int64_t kPackedInputs = 64;
+/// How products of T are computed: in steps of kStep inputs, whose kStep * kWidth weights lie together in a
+/// panel, from rows of Input. This one takes T to float32.
+template <typename T>
+struct Arithmetic {
+  using Input = float;
+  using Values = Vec;
+  static constexpr int64_t kStep = 1;
 
-/// How the rows of a product lie in its buffer: one after the other, or the rows of a tile side by side,
-/// [tiles, in, kTileRows].
-enum class RowOrder { kApart, kInterleaved };
+  /// Where the weight of a step's input `k` and a panel's column `c` lies among the step's.
+  static int64_t place_of(int64_t /*k*/, int64_t c) {
+    return std::is_same_v<T, float> ? c : c % kLanes * 2 + c / kLanes;
+  }
+
+  /// What a row of the weight, with that of the upper column in the same word, gives kLanes steps of a panel.
+  COHORT_INLINE UintVec load_steps(const T* row, int64_t stride) {
+    if constexpr (std::is_same_v<T, float>) {
+      return reinterpret_cast<UintVec>(load(row));
+    } else {
+      const auto low = reinterpret_cast<UintVec>(load(row)) >> 16;
+      return low | reinterpret_cast<UintVec>(load(row + kLanes * stride));
+    }
+  }
+
+  /// Lanes of the panel's lower and of its upper columns.
+  COHORT_INLINE void load_weights(const T* p, Values& low, Values& high) {
+    if constexpr (std::is_same_v<T, float>) {
+      low = load(p);
+      high = load(p + kLanes);
+    } else {
+      const UintVec pair = *reinterpret_cast<const StoredUintVec*>(p);
+      low = reinterpret_cast<Vec>(pair << 16);
+      high = reinterpret_cast<Vec>(pair & 0xffff0000u);
+    }
+  }
+
+  COHORT_INLINE Values broadcast_inputs(const Input* x) { return broadcast(*x); }
+  COHORT_INLINE void add(Vec& sum, Values inputs, Values weights) { sum += inputs * weights; }
+};
+
+#if defined(__AVX512BF16__)
+/// Dot products of pairs.
+template <>
+struct Arithmetic<BFloat16> {
+  using Input = BFloat16;
+  using Values = __m512bh;
+  static constexpr int64_t kStep = 2;
+
+  static int64_t place_of(int64_t k, int64_t c) { return 2 * c + k; }
+
+  COHORT_INLINE UintVec load_steps(const BFloat16* row, int64_t /*stride*/) {
+    return *reinterpret_cast<const StoredUintVec*>(row);
+  }
+
+  COHORT_INLINE void load_weights(const BFloat16* p, Values& low, Values& high) {
+    low = reinterpret_cast<Values>(_mm512_loadu_si512(p));
+    high = reinterpret_cast<Values>(_mm512_loadu_si512(p + kWidth));
+  }
+
+  COHORT_INLINE Values broadcast_inputs(const Input* x) {
+    int32_t pair;
+    std::memcpy(&pair, x, sizeof(pair));
+    return reinterpret_cast<Values>(_mm512_set1_epi32(pair));
+  }
+
+  COHORT_INLINE void add(Vec& sum, Values inputs, Values weights) {
+    sum = _mm512_dpbf16_ps(sum, inputs, weights);
+  }
+};
+#endif
 
 template <typename T>
+using InputOf = typename Arithmetic<T>::Input;
+
+/// `in` in whole steps; what is beyond it is zero.
+template <typename T>
+int64_t whole_steps(int64_t in) {
+  constexpr int64_t kStep = Arithmetic<T>::kStep;
+  return (in + kStep - 1) / kStep * kStep;
+}
+
+/// How the rows of a product lie in its buffer: one after the other, or the rows of a tile side by side,
+/// [tiles, in / kStep, kTileRows, kStep].
+enum class RowOrder { kApart, kInterleaved };
+
+template <typename T, typename Y>
 struct Job {
-  const float* x;  // rows * stride
+  const InputOf<T>* x;  // rows * stride
   int64_t stride;
   const float* bias;
-  T* y;  // [rows, out]
+  Y* y;  // [rows, out]
   int64_t out;
-  int64_t in;
+  int64_t in;         // in whole steps
   bool adds = false;  // to what y has
 };
 
-template <typename T>
-COHORT_INLINE void store_results(const Job<T>& job, int64_t row, int64_t column, const Vec (&sums)[2]) {
-  T* to = job.y + row * job.out + column;
+template <typename T, typename Y>
+COHORT_INLINE void store_results(const Job<T, Y>& job, int64_t row, int64_t column, const Vec (&sums)[2]) {
+  Y* to = job.y + row * job.out + column;
   for (int64_t half = 0; half < 2; ++half) {
     const int64_t begin = half * kLanes;
     const int64_t count = std::min(kLanes, job.out - column - begin);
@@ -66,46 +149,29 @@ COHORT_INLINE void store_results(const Job<T>& job, int64_t row, int64_t column,
   }
 }
 
-/// The weights of one input: lanes of the panel's lower and of its upper columns.
-COHORT_INLINE void load_weights(const float* p, Vec& low, Vec& high) {
-  low = load(p);
-  high = load(p + kLanes);
-}
-
-COHORT_INLINE void load_weights(const BFloat16* p, Vec& low, Vec& high) {
-  const UintVec pair = *reinterpret_cast<const StoredUintVec*>(p);
-  low = reinterpret_cast<Vec>(pair << 16);
-  high = reinterpret_cast<Vec>(pair & 0xffff0000u);
-}
-
-/// Where column c of a panel lies among the weights of one input: load_weights' inverse.
-template <typename T>
-int64_t place_of(int64_t c) {
-  return std::is_same_v<T, float> ? c : c % kLanes * 2 + c / kLanes;
-}
-
 /// `rows` rows from `row` on against one panel.
-template <int64_t rows, RowOrder order, typename T>
-COHORT_INLINE void tile(const Job<T>& job, const T* panel, int64_t row, int64_t column) {
+template <int64_t rows, RowOrder order, typename T, typename Y>
+COHORT_INLINE void tile(const Job<T, Y>& job, const T* panel, int64_t row, int64_t column) {
+  using A = Arithmetic<T>;
   Vec sums[rows][2] = {};
-  const float* x = job.x + row * job.stride;
-  for (int64_t k = 0; k < job.in; ++k) {
-    Vec low, high;
-    load_weights(panel + k * kWidth, low, high);
+  const InputOf<T>* x = job.x + row * job.stride;
+  for (int64_t k = 0; k < job.in; k += A::kStep) {
+    typename A::Values low, high;
+    A::load_weights(panel + k * kWidth, low, high);
 #pragma GCC unroll 16
     for (int64_t r = 0; r < rows; ++r) {
-      const int64_t place = order == RowOrder::kApart ? r * job.stride + k : k * kTileRows + r;
-      const Vec value = broadcast(x[place]);
-      sums[r][0] += value * low;
-      sums[r][1] += value * high;
+      const int64_t place = order == RowOrder::kApart ? r * job.stride + k : k * kTileRows + r * A::kStep;
+      const auto inputs = A::broadcast_inputs(x + place);
+      A::add(sums[r][0], inputs, low);
+      A::add(sums[r][1], inputs, high);
     }
   }
   for (int64_t r = 0; r < rows; ++r) store_results(job, row + r, column, sums[r]);
 }
 
 /// The last, partial tile.
-template <int64_t rows, RowOrder order, typename T>
-COHORT_INLINE void part_of_tile(const Job<T>& job, const T* panel, int64_t row, int64_t column,
+template <int64_t rows, RowOrder order, typename T, typename Y>
+COHORT_INLINE void part_of_tile(const Job<T, Y>& job, const T* panel, int64_t row, int64_t column,
                                 int64_t count) {
   if constexpr (rows > 0) {
     if (count == rows) {
@@ -116,49 +182,100 @@ COHORT_INLINE void part_of_tile(const Job<T>& job, const T* panel, int64_t row, 
   }
 }
 
-template <RowOrder order, typename T>
-void all_rows(const Job<T>& job, const T* panel, int64_t rows, int64_t column) {
+template <RowOrder order, typename T, typename Y>
+void all_rows(const Job<T, Y>& job, const T* panel, int64_t rows, int64_t column) {
   int64_t row = 0;
   for (; row + kTileRows <= rows; row += kTileRows) tile<kTileRows, order>(job, panel, row, column);
   part_of_tile<kTileRows - 1, order>(job, panel, row, column, rows - row);
 }
 
+/// A row of `in` elements as the product reads it.
 template <typename T>
-void widen(const T* from, float* to, int64_t count) {
+void copy_row(const T* from, InputOf<T>* to, int64_t in) {
   int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) store(to + i, load(from + i));
-  for (; i < count; ++i) to[i] = from[i];
+  if constexpr (std::is_same_v<T, InputOf<T>>) {
+    std::copy_n(from, in, to);
+    i = in;
+  } else {
+    for (; i + kLanes <= in; i += kLanes) store(to + i, load(from + i));
+    for (; i < in; ++i) to[i] = from[i];
+  }
+  std::fill(to + i, to + whole_steps<T>(in), InputOf<T>(0.0f));
 }
 
-/// Inputs [first, last) of one panel, whose columns begin at `column`.
+/// Inputs [first, last), whole steps, of one panel, whose columns begin at `column`.
 template <typename T>
 void pack_block(const T* weight, T* panel, int64_t column, int64_t first, int64_t last, int64_t out,
                 int64_t in) {
+  constexpr int64_t kStep = Arithmetic<T>::kStep;
   for (int64_t c = 0; c < kWidth; ++c) {
     const T* row = column + c < out ? weight + (column + c) * in : nullptr;
-    T* to = panel + place_of<T>(c);
-    for (int64_t k = first; k < last; ++k) to[k * kWidth] = row != nullptr ? row[k] : T(0.0f);
-  }
-}
-
-/// Columns [first_row, first_row + rows) of x [in, width] as interleaved rows, filled up with zeros.
-void interleave(const float* x, float* to, int64_t first_row, int64_t rows, int64_t width, int64_t in) {
-  for (int64_t row = 0; row < rows; row += kTileRows) {
-    const int64_t count = std::min(kTileRows, rows - row);
-    const float* from = x + first_row + row;
-    for (int64_t k = 0; k < in; ++k, to += kTileRows, from += width) {
-      if (count == kTileRows) {
-        std::copy_n(from, kTileRows, to);
-      } else {
-        std::fill(std::copy_n(from, count, to), to + kTileRows, 0.0f);
+    for (int64_t i = 0; i < kStep; ++i) {
+      T* to = panel + Arithmetic<T>::place_of(i, c);
+      for (int64_t k = first + i; k < last; k += kStep) {
+        to[(k - i) * kWidth] = row != nullptr && k < in ? row[k] : T(0.0f);
       }
     }
   }
 }
 
-/// Rows, in whole tiles, whose `stride` floats each stay in the second-level cache while all panels pass.
+/// The same for kLanes steps and a panel without columns beyond the last.
+template <typename T>
+void pack_whole_block(const T* weight, T* panel, int64_t column, int64_t first, int64_t in) {
+  constexpr int64_t kStep = Arithmetic<T>::kStep;
+  constexpr int64_t kStepWords = kWidth * kStep * sizeof(T) / sizeof(uint32_t);
+  for (int64_t place = 0; place < kStepWords; place += kLanes) {
+    UintVec block[kLanes];
+    for (int64_t c = 0; c < kLanes; ++c) {
+      block[c] = Arithmetic<T>::load_steps(weight + (column + place + c) * in + first, in);
+    }
+    transpose(block);
+    auto* to = reinterpret_cast<uint32_t*>(panel + first * kWidth) + place;
+    for (int64_t step = 0; step < kLanes; ++step) store(to + step * kStepWords, block[step]);
+  }
+}
+
+/// One step's inputs of a panel from the rows of its transpose, `stride` apart; all of them where is_whole,
+/// else `inputs` and `width` columns.
+template <bool is_whole, typename T>
+COHORT_INLINE void pack_step(const T* from, int64_t stride, int64_t inputs, int64_t width, T* to) {
+  for (int64_t c = 0; c < kWidth; ++c) {
+    for (int64_t k = 0; k < Arithmetic<T>::kStep; ++k) {
+      const bool is_there = is_whole || (k < inputs && c < width);
+      to[Arithmetic<T>::place_of(k, c)] = is_there ? from[k * stride + c] : T(0.0f);
+    }
+  }
+}
+
+/// Columns [first_row, first_row + rows) of x [in, width] as interleaved rows, filled up with zeros.
+template <typename T>
+void interleave(const T* x, InputOf<T>* to, int64_t first_row, int64_t rows, int64_t width, int64_t in) {
+  constexpr int64_t kStep = Arithmetic<T>::kStep;
+  for (int64_t row = 0; row < rows; row += kTileRows) {
+    const int64_t count = std::min(kTileRows, rows - row);
+    const T* from = x + first_row + row;
+    for (int64_t k = 0; k < in; k += kStep, to += kTileRows * kStep, from += width * kStep) {
+      if (count == kTileRows && k + kStep <= in) {
+        for (int64_t r = 0; r < kTileRows; ++r) {
+          for (int64_t i = 0; i < kStep; ++i) to[r * kStep + i] = from[i * width + r];
+        }
+      } else {
+        for (int64_t r = 0; r < kTileRows; ++r) {
+          for (int64_t i = 0; i < kStep; ++i) {
+            to[r * kStep + i] = r < count && k + i < in ? from[i * width + r] : T(0.0f);
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Rows, in whole tiles, of `stride` elements each, that stay in the second-level cache while all panels
+/// pass.
+template <typename T>
 int64_t rows_at_once(int64_t stride) {
-  return std::max(kTileRows, kRowFloats / stride / kTileRows * kTileRows);
+  const int64_t row_bytes = stride * static_cast<int64_t>(sizeof(InputOf<T>));
+  return std::max(kTileRows, kRowBytes / row_bytes / kTileRows * kTileRows);
 }
 
 /// Cuts a product among the threads: many rows by their tiles, few by the panels. f(first row, rows, first
@@ -182,34 +299,43 @@ void cut_product(int64_t rows, int64_t out, int64_t in, F f) {
 
 }  // namespace
 
-int64_t panel_elements(int64_t out, int64_t in) { return (out + kWidth - 1) / kWidth * kWidth * in; }
+int64_t panel_elements(int64_t out, int64_t in) {
+  return (out + kWidth - 1) / kWidth * kWidth * whole_steps<BFloat16>(in);
+}
+
+bool multiplies_bfloat16() { return Arithmetic<BFloat16>::kStep == 2; }
 
 template <typename T>
 void pack_panels(const T* weight, T* panels, int64_t out, int64_t in) {
-  const int64_t count = (out + kWidth - 1) / kWidth;
+  constexpr int64_t kBlock = kLanes * Arithmetic<T>::kStep;
+  const int64_t count = (out + kWidth - 1) / kWidth, steps = whole_steps<T>(in);
   at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
     for (int64_t panel = begin; panel < end; ++panel) {
-      for (int64_t first = 0; first < in; first += kPackedInputs) {
-        pack_block(weight, panels + panel * kWidth * in, panel * kWidth, first,
-                   std::min(in, first + kPackedInputs), out, in);
+      const int64_t column = panel * kWidth;
+      T* to = panels + column * steps;
+      int64_t first = 0;
+      if (column + kWidth <= out) {
+        for (; first + kBlock <= in; first += kBlock) pack_whole_block(weight, to, column, first, in);
       }
+      pack_block(weight, to, column, first, steps, out, in);
     }
   });
 }
 
-void pack_panels_of_transpose(const float* matrix, float* panels, int64_t out, int64_t in) {
-  const int64_t count = (out + kWidth - 1) / kWidth;
+template <typename T>
+void pack_panels_of_transpose(const T* matrix, T* panels, int64_t out, int64_t in) {
+  constexpr int64_t kStep = Arithmetic<T>::kStep;
+  const int64_t count = (out + kWidth - 1) / kWidth, steps = whole_steps<T>(in);
   at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
     for (int64_t panel = begin; panel < end; ++panel) {
-      const float* from = matrix + panel * kWidth;
-      float* to = panels + panel * kWidth * in;
+      const T* from = matrix + panel * kWidth;
+      T* to = panels + panel * kWidth * steps;
       const int64_t width = std::min(kWidth, out - panel * kWidth);
-      for (int64_t k = 0; k < in; ++k, from += out, to += kWidth) {
-        if (width == kWidth) {
-          store(to, load(from));
-          store(to + kLanes, load(from + kLanes));
+      for (int64_t k = 0; k < in; k += kStep, from += kStep * out, to += kStep * kWidth) {
+        if (width == kWidth && k + kStep <= in) {
+          pack_step</*is_whole=*/true>(from, out, kStep, kWidth, to);
         } else {
-          std::fill(std::copy_n(from, width, to), to + kWidth, 0.0f);
+          pack_step</*is_whole=*/false>(from, out, in - k, width, to);
         }
       }
     }
@@ -219,42 +345,49 @@ void pack_panels_of_transpose(const float* matrix, float* panels, int64_t out, i
 template <typename T>
 void panel_product(const T* x, const T* panels, const float* bias, T* y, int64_t rows, int64_t out,
                    int64_t in) {
+  using Input = InputOf<T>;
+  constexpr int64_t kLine = kLineBytes / sizeof(Input);
   // Rows a multiple of 1 KiB apart would share their lines in the first-level cache.
-  const int64_t stride = (in + 15) / 16 * 16 + 16, block = rows_at_once(stride);
+  const int64_t stride = (in + kLine - 1) / kLine * kLine + kLine, block = rows_at_once<T>(stride);
+  const int64_t steps = whole_steps<T>(in);
   cut_product(rows, out, in, [&](int64_t first_row, int64_t count, int64_t first_panel, int64_t num_panels) {
-    const auto wide = std::make_unique_for_overwrite<float[]>(std::min(count, block) * stride);
+    const auto inputs = std::make_unique_for_overwrite<Input[]>(std::min(count, block) * stride);
     for (int64_t row = first_row; row < first_row + count; row += block) {
       const int64_t at_once = std::min(block, first_row + count - row);
-      for (int64_t r = 0; r < at_once; ++r) widen(x + (row + r) * in, wide.get() + r * stride, in);
-      const Job<T> job{wide.get(), stride, bias, y + row * out, out, in};
+      for (int64_t r = 0; r < at_once; ++r) copy_row(x + (row + r) * in, inputs.get() + r * stride, in);
+      const Job<T, T> job{inputs.get(), stride, bias, y + row * out, out, steps};
       for (int64_t panel = first_panel; panel < first_panel + num_panels; ++panel) {
-        all_rows<RowOrder::kApart>(job, panels + panel * kWidth * in, at_once, panel * kWidth);
+        all_rows<RowOrder::kApart>(job, panels + panel * kWidth * steps, at_once, panel * kWidth);
       }
     }
   });
 }
 
-void add_product_of_transpose(const float* x, const float* panels, float* y, int64_t rows, int64_t out,
-                              int64_t in) {
-  const int64_t block = rows_at_once(in);
+template <typename T>
+void add_product_of_transpose(const T* x, const T* panels, float* y, int64_t rows, int64_t out, int64_t in) {
+  using Input = InputOf<T>;
+  const int64_t steps = whole_steps<T>(in), block = rows_at_once<T>(steps);
   cut_product(rows, out, in, [&](int64_t first_row, int64_t count, int64_t first_panel, int64_t num_panels) {
     const int64_t padded = (std::min(count, block) + kTileRows - 1) / kTileRows * kTileRows;
-    const auto columns = std::make_unique_for_overwrite<float[]>(padded * in);
+    const auto columns = std::make_unique_for_overwrite<Input[]>(padded * steps);
     for (int64_t row = first_row; row < first_row + count; row += block) {
       const int64_t at_once = std::min(block, first_row + count - row);
       interleave(x, columns.get(), row, at_once, rows, in);
-      const Job<float> job{columns.get(), in, nullptr, y + row * out, out, in, /*adds=*/true};
+      const Job<T, float> job{columns.get(), steps, nullptr, y + row * out, out, steps, /*adds=*/true};
       for (int64_t panel = first_panel; panel < first_panel + num_panels; ++panel) {
-        all_rows<RowOrder::kInterleaved>(job, panels + panel * kWidth * in, at_once, panel * kWidth);
+        all_rows<RowOrder::kInterleaved>(job, panels + panel * kWidth * steps, at_once, panel * kWidth);
       }
     }
   });
 }
 
-template void pack_panels(const float*, float*, int64_t, int64_t);
-template void pack_panels(const BFloat16*, BFloat16*, int64_t, int64_t);
-template void panel_product(const float*, const float*, const float*, float*, int64_t, int64_t, int64_t);
-template void panel_product(const BFloat16*, const BFloat16*, const float*, BFloat16*, int64_t, int64_t,
-                            int64_t);
+#define COHORT_INSTANTIATE(T)                                                                   \
+  template void pack_panels(const T*, T*, int64_t, int64_t);                                    \
+  template void pack_panels_of_transpose(const T*, T*, int64_t, int64_t);                       \
+  template void panel_product(const T*, const T*, const float*, T*, int64_t, int64_t, int64_t); \
+  template void add_product_of_transpose(const T*, const T*, float*, int64_t, int64_t, int64_t)
+COHORT_INSTANTIATE(float);
+COHORT_INSTANTIATE(BFloat16);
+#undef COHORT_INSTANTIATE
 
 }  // namespace cohort::COHORT_ARCH

@@ -1,7 +1,7 @@
-// The CPU's products in float32 arithmetic: rows with a weight, for float32 and for bfloat16 where the
-// processor has no instructions for it, and what their backward needs. A result is one chain of multiply-adds
-// in the order of the inputs, so it has the same bits for any number of rows and threads. T is float or
-// c10::BFloat16.
+// The CPU's products of rows with a weight and what their backward needs: float32, and bfloat16 by dot
+// products of pairs where the processor has them, else in float32 arithmetic. A result is one float32 chain
+// in the order of the inputs, rounded once, so it has the same bits for any number of rows and threads. T is
+// float or c10::BFloat16.
 #pragma once
 
 #include <c10/util/BFloat16.h>
@@ -21,14 +21,17 @@ COHORT_DECLARE_KERNELS(
     template <typename T> void pack_panels(const T* weight, T* panels, int64_t out, int64_t in);
 
     // The panels of the transpose of matrix [in, out]: pack_panels without the transposition.
-    void pack_panels_of_transpose(const float* matrix, float* panels, int64_t out, int64_t in);
+    template <typename T> void pack_panels_of_transpose(const T* matrix, T* panels, int64_t out, int64_t in);
+
+    // Whether bfloat16 goes by dot products of pairs.
+    bool multiplies_bfloat16();
 
     // x [rows, in], bias [out] or null -> y [rows, out] = x W^T + bias, rounded once.
     template <typename T> void panel_product(const T* x, const T* panels, const float* bias, T* y,
                                              int64_t rows, int64_t out, int64_t in);
 
     // x [in, rows] -> y [rows, out] += x^T W^T.
-    void add_product_of_transpose(const float* x, const float* panels, float* y, int64_t rows, int64_t out,
-                                  int64_t in);)
+    template <typename T> void add_product_of_transpose(const T* x, const T* panels, float* y, int64_t rows,
+                                                        int64_t out, int64_t in);)
 
 }  // namespace cohort

@@ -56,6 +56,32 @@ COHORT_INLINE void store(c10::BFloat16* p, Vec v) {
   *reinterpret_cast<StoredHalfVec*>(p) = __builtin_convertvector(chosen, HalfVec);
 }
 
+COHORT_INLINE void store(uint32_t* p, UintVec v) { *reinterpret_cast<StoredUintVec*>(p) = v; }
+
+/// Lanes of a, and of b in place of those where `lane & n` is not 0; `is_upper`: with the lanes n further on.
+template <int n, bool is_upper, int... i>
+COHORT_INLINE UintVec exchange(UintVec a, UintVec b, std::integer_sequence<int, i...>) {
+  if constexpr (is_upper) {
+    return __builtin_shufflevector(a, b, ((i & n) != 0 ? static_cast<int>(kLanes) + i : i + n)...);
+  } else {
+    return __builtin_shufflevector(a, b, ((i & n) != 0 ? static_cast<int>(kLanes) + i - n : i)...);
+  }
+}
+
+/// Lane i of row j becomes lane j of row i.
+template <int n = kLanes / 2>
+COHORT_INLINE void transpose(UintVec (&rows)[kLanes]) {
+  constexpr auto lanes = std::make_integer_sequence<int, kLanes>();
+#pragma GCC unroll 16
+  for (int64_t i = 0; i < kLanes; ++i) {
+    if ((i & n) != 0) continue;
+    const UintVec low = exchange<n, false>(rows[i], rows[i + n], lanes);
+    rows[i + n] = exchange<n, true>(rows[i], rows[i + n], lanes);
+    rows[i] = low;
+  }
+  if constexpr (n > 1) transpose<n / 2>(rows);
+}
+
 /// Loads the first `count` < kLanes elements; the rest is `fill`.
 template <typename T>
 COHORT_INLINE Vec load_part(const T* p, int64_t count, float fill = 0.0f) {

@@ -4,7 +4,10 @@
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "cohort/ops/attention.h"
+#include "cohort/ops/cpu_arch.h"
 #include "cohort/ops/gated_activation.h"
 #include "cohort/ops/linear.h"
 #include "cohort/ops/moe.h"
@@ -74,6 +77,33 @@ TEST_P(OpsTest, Linear) {
             auto* linear = new Linear(in[1], in[2], compute);  // outlives the graph
             return std::vector<at::Tensor>{linear->forward(in[0])};
           });
+}
+
+/// oneDNN for bfloat16 while it lives, as on a processor with matrix units.
+class OneDnnScope {
+ public:
+  OneDnnScope() : before_(std::exchange(uses_onednn_for_bfloat16(), true)) {}
+  ~OneDnnScope() { uses_onednn_for_bfloat16() = before_; }
+  OneDnnScope(const OneDnnScope&) = delete;
+  OneDnnScope& operator=(const OneDnnScope&) = delete;
+
+ private:
+  bool before_;
+};
+
+TEST_P(OpsTest, LinearThroughOneDnn) {
+  if (cpu_arch() < CpuArch::kAvx512) GTEST_SKIP() << "oneDNN takes bfloat16 on AVX-512";
+  const OneDnnScope scope;
+  compare({randn({37, 48}), randn({29, 48}) * 0.2, randn({29})}, {false, true, true},
+          [](const auto& in, at::ScalarType compute) {
+            auto* linear = new Linear(in[1], in[2], compute);  // outlives the graph
+            return std::vector<at::Tensor>{linear->forward(in[0])};
+          });
+  const Linear linear(randn({65, 96}), randn({65}), dtype());
+  const at::Tensor x = randn({70, 96}, dtype()), all = linear.product(x);
+  for (int64_t rows = 0; rows <= x.size(0); ++rows) {
+    EXPECT_TRUE(at::equal(linear.product(x.narrow(0, 0, rows)), all.narrow(0, 0, rows))) << rows;
+  }
 }
 
 TEST_P(OpsTest, LinearOfAnOpKeepsTheSourceAndHasTheSameBits) {

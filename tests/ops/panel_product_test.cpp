@@ -1,9 +1,10 @@
-// The CPU's float32 product against float64 and against its own definition: one chain of multiply-adds.
+// The CPU's products against float64 and against their own definition: one chain in the order of the inputs.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
 #include "cohort/ops/dispatch.h"
 #include "cohort/ops/panel_product_kernel.h"
@@ -86,45 +87,94 @@ TEST(PanelProduct, SumsInTheOrderOfTheInputs) {
 /// total + grad^T x as the backward of a product makes it.
 at::Tensor with_weight_gradient(const at::Tensor& total, const at::Tensor& grad, const at::Tensor& x) {
   const int64_t rows = grad.size(0), out = grad.size(1), in = x.size(1);
-  const at::Tensor panels = at::empty({COHORT_CALL_KERNEL(panel_elements(in, rows))});
+  const at::Tensor panels = at::empty({COHORT_CALL_KERNEL(panel_elements(in, rows))}, x.options());
   at::Tensor sum = total.clone();
-  COHORT_CALL_KERNEL(
-      pack_panels_of_transpose(x.const_data_ptr<float>(), panels.mutable_data_ptr<float>(), in, rows));
-  COHORT_CALL_KERNEL(add_product_of_transpose(grad.const_data_ptr<float>(), panels.const_data_ptr<float>(),
-                                              sum.mutable_data_ptr<float>(), out, in, rows));
+  dispatch_float(x, [&]<typename T>() {
+    COHORT_CALL_KERNEL(
+        pack_panels_of_transpose(x.const_data_ptr<T>(), panels.mutable_data_ptr<T>(), in, rows));
+    COHORT_CALL_KERNEL(add_product_of_transpose(grad.const_data_ptr<T>(), panels.const_data_ptr<T>(),
+                                                sum.mutable_data_ptr<float>(), out, in, rows));
+  });
   return sum;
 }
 
 TEST(PanelProduct, APanelOfTheTransposeIsThePanelOfTheMatrix) {
-  for (const Case& c : kCases) {
-    const at::Tensor matrix = at::randn({c.in, c.out}), transpose = matrix.t().contiguous();
-    const at::Tensor one = at::zeros({COHORT_CALL_KERNEL(panel_elements(c.out, c.in))}), other = one.clone();
-    COHORT_CALL_KERNEL(
-        pack_panels(transpose.const_data_ptr<float>(), one.mutable_data_ptr<float>(), c.out, c.in));
-    COHORT_CALL_KERNEL(pack_panels_of_transpose(matrix.const_data_ptr<float>(),
-                                                other.mutable_data_ptr<float>(), c.out, c.in));
-    EXPECT_TRUE(at::equal(one, other)) << c.out << " x " << c.in;
+  for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
+    for (const Case& c : kCases) {
+      const at::Tensor matrix = at::randn({c.in, c.out}).to(dtype), transpose = matrix.t().contiguous();
+      const int64_t size = COHORT_CALL_KERNEL(panel_elements(c.out, c.in));
+      const at::Tensor one = at::zeros({size}, matrix.options()), other = one.clone();
+      dispatch_float(matrix, [&]<typename T>() {
+        COHORT_CALL_KERNEL(
+            pack_panels(transpose.const_data_ptr<T>(), one.mutable_data_ptr<T>(), c.out, c.in));
+        COHORT_CALL_KERNEL(
+            pack_panels_of_transpose(matrix.const_data_ptr<T>(), other.mutable_data_ptr<T>(), c.out, c.in));
+      });
+      EXPECT_TRUE(at::equal(one, other)) << c.out << " x " << c.in << " " << dtype;
+    }
   }
 }
 
 TEST(PanelProduct, TheWeightsGradientIsAddedOnAnyThreadsAlike) {
   const int threads = at::get_num_threads();
   at::manual_seed(2);
-  for (const Case& c : kCases) {
-    const at::Tensor grad = at::randn({c.in, c.rows}), x = at::randn({c.in, c.out});
-    const at::Tensor total = at::randn({c.rows, c.out});
-    at::set_num_threads(1);
-    const at::Tensor sum = with_weight_gradient(total, grad, x);
-    const at::Tensor expected = total.to(at::kDouble) + at::mm(grad.t().to(at::kDouble), x.to(at::kDouble));
-    EXPECT_TRUE(at::allclose(sum.to(at::kDouble), expected, 1e-5, 2e-4))
-        << c.rows << " " << c.out << " " << c.in;
-    for (const int count : {2, 3, 5, 8}) {
-      at::set_num_threads(count);
-      ASSERT_TRUE(at::equal(with_weight_gradient(total, grad, x), sum)) << c.rows << " on " << count;
+  for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
+    for (const Case& c : kCases) {
+      const at::Tensor grad = at::randn({c.in, c.rows}).to(dtype), x = at::randn({c.in, c.out}).to(dtype);
+      const at::Tensor total = at::randn({c.rows, c.out});
+      at::set_num_threads(1);
+      const at::Tensor sum = with_weight_gradient(total, grad, x);
+      const at::Tensor expected = total.to(at::kDouble) + at::mm(grad.t().to(at::kDouble), x.to(at::kDouble));
+      EXPECT_TRUE(at::allclose(sum.to(at::kDouble), expected, 1e-5, 2e-4))
+          << c.rows << " " << c.out << " " << c.in << " " << dtype;
+      for (const int count : {2, 3, 5, 8}) {
+        at::set_num_threads(count);
+        ASSERT_TRUE(at::equal(with_weight_gradient(total, grad, x), sum)) << c.rows << " on " << count;
+      }
     }
   }
   at::set_num_threads(threads);
 }
+
+#if !defined(COHORT_ONE_ARCH)
+/// x W^T and grad^T x by the kernels of one instruction set.
+#define COHORT_PRODUCTS_OF(arch)                                                                         \
+  [](const at::Tensor& x, const at::Tensor& weight, const at::Tensor& grad) {                            \
+    const int64_t rows = x.size(0), out = weight.size(0), in = x.size(1);                                \
+    const at::Tensor panels = at::empty({arch::panel_elements(out, in)}, x.options());                   \
+    const at::Tensor transposed = at::empty({arch::panel_elements(in, rows)}, x.options());              \
+    const at::Tensor y = at::empty({rows, out}, x.options()), total = at::zeros({out, in});              \
+    dispatch_float(x, [&]<typename T>() {                                                                \
+      arch::pack_panels(weight.const_data_ptr<T>(), panels.mutable_data_ptr<T>(), out, in);              \
+      arch::panel_product(x.const_data_ptr<T>(), panels.const_data_ptr<T>(), nullptr,                    \
+                          y.mutable_data_ptr<T>(), rows, out, in);                                       \
+      arch::pack_panels_of_transpose(x.const_data_ptr<T>(), transposed.mutable_data_ptr<T>(), in, rows); \
+      arch::add_product_of_transpose(grad.const_data_ptr<T>(), transposed.const_data_ptr<T>(),           \
+                                     total.mutable_data_ptr<float>(), out, in, rows);                    \
+    });                                                                                                  \
+    return std::pair(y, total);                                                                          \
+  }
+
+TEST(PanelProduct, IsAProductOnEveryInstructionSetThatTheMachineHas) {
+  using Products =
+      std::pair<at::Tensor, at::Tensor> (*)(const at::Tensor&, const at::Tensor&, const at::Tensor&);
+  constexpr Products kOfArch[] = {COHORT_PRODUCTS_OF(base), COHORT_PRODUCTS_OF(avx2),
+                                  COHORT_PRODUCTS_OF(avx512), COHORT_PRODUCTS_OF(avx512bf16)};
+  const at::Tensor x = at::randn({77, 101}), weight = at::randn({70, 101}), grad = at::randn({77, 70});
+  for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
+    const at::Tensor x_in = x.to(dtype), weight_in = weight.to(dtype), grad_in = grad.to(dtype);
+    const auto wide = [](const at::Tensor& t) { return t.to(at::kDouble); };
+    const double relative = dtype == at::kBFloat16 ? 4e-3 : 1e-6;
+    for (int arch = 0; arch <= static_cast<int>(cpu_arch()); ++arch) {
+      const auto [y, total] = kOfArch[arch](x_in, weight_in, grad_in);
+      EXPECT_TRUE(at::allclose(wide(y), at::mm(wide(x_in), wide(weight_in).t()), relative, 1e-4))
+          << arch << " " << dtype;
+      EXPECT_TRUE(at::allclose(wide(total), at::mm(wide(grad_in).t(), wide(x_in)), 1e-5, 1e-4))
+          << arch << " " << dtype;
+    }
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace cohort
