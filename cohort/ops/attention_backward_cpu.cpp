@@ -4,28 +4,38 @@
 namespace cohort::COHORT_ARCH {
 namespace {
 
+/// float32 rows for sums, and what dot products are made from.
+template <typename T>
 struct BackwardScratch {
   BackwardScratch(int64_t padded, int64_t repeat)
-      : tile(padded),
+      : keys(padded),
+        dotted_keys(padded),
+        dotted_values(padded),
         queries(kQueryBlock * repeat * padded),
         grad_out(queries.size()),
         grad_q(queries.size()),
         added(4 * padded),
         probabilities(kQueryBlock * repeat * kTile),
         grad_scores(probabilities.size()),
-        deltas(kQueryBlock * repeat) {}
+        deltas(kQueryBlock * repeat),
+        dotted_queries(queries.size()),
+        dotted_grad_out(queries.size()) {}
   Tile tile;
+  HeadRows<float> keys;
+  HeadRows<Dotted<T>> dotted_keys, dotted_values;
   std::vector<float> queries, grad_out, grad_q, added, probabilities, grad_scores, deltas;
+  std::vector<Dotted<T>> dotted_queries, dotted_grad_out;
 };
 
 /// Probabilities and score gradients of one row over one tile.
-COHORT_INLINE void backward_scores(const Tile& tile, const float* query, const float* grad_out,
-                                   float log_sum_exp, float delta, Visible visible,
+template <typename U>
+COHORT_INLINE void backward_scores(const HeadRows<U>& keys, const HeadRows<U>& values, const U* query,
+                                   const U* grad_out, float log_sum_exp, float delta, Visible visible,
                                    const AttentionShape& shape, int64_t padded, float* probabilities,
                                    float* grad_scores) {
   const int64_t scored = visible.registers_end();
-  tile_dots(query, tile.keys, scored, padded, probabilities);
-  tile_dots(grad_out, tile.values, scored, padded, grad_scores);
+  tile_dots(query, keys.rows, scored, padded, probabilities);
+  tile_dots(grad_out, values.rows, scored, padded, grad_scores);
   const bool is_capped = shape.softcap > 0.0f;
   if (is_capped) cap_scores(probabilities, scored, shape);
   const float score_scale = is_capped ? 1.0f : shape.scale;
@@ -42,12 +52,12 @@ COHORT_INLINE void backward_scores(const Tile& tile, const float* query, const f
 }
 
 /// grad_q of kRows rows from on r += their score gradients over the keys of the tile.
-template <int kRows>
-COHORT_INLINE void add_query_gradients(const Block& block, int64_t r, BackwardScratch& s) {
+template <int kRows, typename T>
+COHORT_INLINE void add_query_gradients(const Block& block, int64_t r, BackwardScratch<T>& s) {
   float* added = s.added.data();
   weighted_sums<kRows>(
       s.grad_scores.data() + r * kTile, kTile, 1,
-      [&](int64_t j) __attribute__((always_inline)) { return s.tile.keys[j]; }, s.tile.count, block.padded,
+      [&](int64_t j) __attribute__((always_inline)) { return s.keys.rows[j]; }, s.tile.count, block.padded,
       added, block.padded);
   float* grad = s.grad_q.data() + r * block.padded;
   for (int64_t d = 0; d < kRows * block.padded; d += kLanes) {
@@ -56,8 +66,8 @@ COHORT_INLINE void add_query_gradients(const Block& block, int64_t r, BackwardSc
 }
 
 /// The gradient of kKeys keys or values of the tile += weights of the rows [first, end) times `rows`.
-template <int kKeys>
-COHORT_INLINE void add_key_gradients(const Block& block, const AttentionShape& shape, BackwardScratch& s,
+template <int kKeys, typename T>
+COHORT_INLINE void add_key_gradients(const Block& block, const AttentionShape& shape, BackwardScratch<T>& s,
                                      int64_t j, int64_t first, int64_t end, const float* weights,
                                      const float* rows, float* grad) {
   float* added = s.added.data();
@@ -75,11 +85,13 @@ template <typename T>
 COHORT_INLINE void backward_block(const AttentionPlan& plan, const AttentionShape& shape,
                                   const WorkItem& item, const T* q, const T* k, const T* v, const T* out,
                                   const float* log_sum_exp, const T* grad_out, T* grad_q, float* grad_k,
-                                  float* grad_v, BackwardScratch& s) {
+                                  float* grad_v, BackwardScratch<T>& s) {
   const Block block(plan, shape, item);
   const int64_t padded = block.padded;
   block.load_rows(q, s.queries.data());
   block.load_rows(grad_out, s.grad_out.data());
+  block.load_rows(q, s.dotted_queries.data());
+  block.load_rows(grad_out, s.dotted_grad_out.data());
   std::fill_n(s.grad_q.begin(), block.num_rows * padded, 0.0f);
   for (int64_t r = 0; r < block.num_rows; ++r) {
     const T* output = out + block.source(r) * block.dim;
@@ -91,12 +103,16 @@ COHORT_INLINE void backward_block(const AttentionPlan& plan, const AttentionShap
 
   KeyRows walk(plan, block.sequence, block.first_tile());
   for (int64_t begin = block.first_tile(); begin < block.num_keys; begin += kTile) {
-    gather(s.tile, walk, block.num_keys - begin, k, v, shape, item.head, padded);
+    s.tile.take(walk, block.num_keys - begin);
+    s.keys.gather(s.tile, k, shape, item.head, padded);
+    s.dotted_keys.gather(s.tile, k, shape, item.head, padded);
+    s.dotted_values.gather(s.tile, v, shape, item.head, padded);
     const int64_t first = block.first_row_behind(begin), end = block.end_row(begin);
     for (int64_t r = first; r < end; ++r) {
-      backward_scores(s.tile, s.queries.data() + r * padded, s.grad_out.data() + r * padded,
-                      log_sum_exp[block.source(r)], s.deltas[r], block.visible(r, begin), shape, padded,
-                      s.probabilities.data() + r * kTile, s.grad_scores.data() + r * kTile);
+      backward_scores(s.dotted_keys, s.dotted_values, s.dotted_queries.data() + r * padded,
+                      s.dotted_grad_out.data() + r * padded, log_sum_exp[block.source(r)], s.deltas[r],
+                      block.visible(r, begin), shape, padded, s.probabilities.data() + r * kTile,
+                      s.grad_scores.data() + r * kTile);
     }
     int64_t r = first;
     for (; r + 4 <= end; r += 4) add_query_gradients<4>(block, r, s);
@@ -138,7 +154,7 @@ void attention_backward_kernel(const AttentionPlan& plan, const AttentionShape& 
     costs.insert(costs.end(), shape.num_kv_heads, cost);
   }
   parallel_by_cost(costs, [&](int64_t begin, int64_t end) {
-    BackwardScratch scratch(simd::round_up(shape.head_dim), shape.num_heads / shape.num_kv_heads);
+    BackwardScratch<T> scratch(simd::round_up(shape.head_dim), shape.num_heads / shape.num_kv_heads);
     for (int64_t unit = begin; unit < end; ++unit) {
       const int64_t group = unit / shape.num_kv_heads, head = unit % shape.num_kv_heads;
       for (int64_t i = plan.group_begin[group]; i < group_end(group); ++i) {

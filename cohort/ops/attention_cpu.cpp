@@ -8,10 +8,12 @@
 namespace cohort::COHORT_ARCH {
 namespace {
 
+template <typename T>
 struct ForwardScratch {
   ForwardScratch(int64_t padded, int64_t repeat)
       : padded(padded),
-        tile(padded),
+        keys(padded),
+        values(padded),
         queries(kQueryBlock * repeat * padded),
         outputs(queries.size()),
         added(4 * padded),
@@ -24,18 +26,30 @@ struct ForwardScratch {
     std::fill_n(sums.begin(), count, 0.0f);
   }
 
+  void gather(KeyRows& walk, int64_t num_keys, const T* k, const T* v, const AttentionShape& shape,
+              int64_t head) {
+    tile.take(walk, num_keys);
+    keys.gather(tile, k, shape, head, padded);
+    values.gather(tile, v, shape, head, padded);
+    if constexpr (std::is_same_v<T, float>) values.prefetch(tile, padded);
+  }
+
   int64_t padded;
   Tile tile;
-  std::vector<float> queries, outputs, added, maxima, sums;
+  HeadRows<Dotted<T>> keys;
+  HeadRows<float> values;
+  std::vector<Dotted<T>> queries;
+  std::vector<float> outputs, added, maxima, sums;
 };
 
 /// Scores of one row over the first `scored` keys of a tile, folded into its running maximum and sum; leaves
 /// the weights of the keys, 0 where the row does not see them, and returns what the output so far is
 /// multiplied with.
-COHORT_INLINE float fold_scores(const Tile& tile, const float* query, Visible visible, int64_t scored,
+template <typename U>
+COHORT_INLINE float fold_scores(const HeadRows<U>& keys, const U* query, Visible visible, int64_t scored,
                                 const AttentionShape& shape, int64_t padded, float& maximum, float& sum,
                                 float* weights) {
-  tile_dots(query, tile.keys, scored, padded, weights);
+  tile_dots(query, keys.rows, scored, padded, weights);
   if (shape.softcap > 0.0f) cap_scores(weights, scored, shape);
   const float scale = shape.softcap > 0.0f ? 1.0f : shape.scale;
   for (int64_t j = 0; j < visible.begin; ++j) weights[j] = -std::numeric_limits<float>::infinity();
@@ -60,18 +74,19 @@ COHORT_INLINE float fold_scores(const Tile& tile, const float* query, Visible vi
 }
 
 /// kRows neighbouring rows over the tile in `s`; visible(q) of the last one is the longest.
-template <int kRows, typename VisibleAt>
-COHORT_INLINE void fold_tile(int64_t r, VisibleAt visible, const AttentionShape& shape, ForwardScratch& s) {
+template <int kRows, typename T, typename VisibleAt>
+COHORT_INLINE void fold_tile(int64_t r, VisibleAt visible, const AttentionShape& shape,
+                             ForwardScratch<T>& s) {
   float weights[kRows][kTile], decays[kRows];
   const Visible seen_by_last = visible(r + kRows - 1);
   for (int q = 0; q < kRows; ++q) {
-    decays[q] = fold_scores(s.tile, s.queries.data() + (r + q) * s.padded, visible(r + q),
+    decays[q] = fold_scores(s.keys, s.queries.data() + (r + q) * s.padded, visible(r + q),
                             seen_by_last.registers_end(), shape, s.padded, s.maxima[r + q], s.sums[r + q],
                             weights[q]);
   }
   float* added = s.added.data();
   weighted_sums<kRows>(
-      weights[0], kTile, 1, [&](int64_t j) __attribute__((always_inline)) { return s.tile.values[j]; },
+      weights[0], kTile, 1, [&](int64_t j) __attribute__((always_inline)) { return s.values.rows[j]; },
       seen_by_last.end, s.padded, added, s.padded);
   for (int q = 0; q < kRows; ++q) {
     float* output = s.outputs.data() + (r + q) * s.padded;
@@ -82,9 +97,9 @@ COHORT_INLINE void fold_tile(int64_t r, VisibleAt visible, const AttentionShape&
 }
 
 /// Rows [r, end) over the tile in `s`.
-template <typename VisibleAt>
+template <typename T, typename VisibleAt>
 COHORT_INLINE void fold_tile_into_rows(int64_t r, int64_t end, VisibleAt visible, const AttentionShape& shape,
-                                       ForwardScratch& s) {
+                                       ForwardScratch<T>& s) {
   for (; r + 4 <= end; r += 4) fold_tile<4>(r, visible, shape, s);
   for (; r + 2 <= end; r += 2) fold_tile<2>(r, visible, shape, s);
   for (; r < end; ++r) fold_tile<1>(r, visible, shape, s);
@@ -93,10 +108,10 @@ COHORT_INLINE void fold_tile_into_rows(int64_t r, int64_t end, VisibleAt visible
 /// A block's rows, which start at `first_row` of `s`, over its tiles from key `from` on.
 template <typename T>
 COHORT_INLINE void fold_tiles(const AttentionPlan& plan, const Block& block, int64_t from, int64_t first_row,
-                              const AttentionShape& shape, const T* k, const T* v, ForwardScratch& s) {
+                              const AttentionShape& shape, const T* k, const T* v, ForwardScratch<T>& s) {
   KeyRows walk(plan, block.sequence, from);
   for (int64_t begin = from; begin < block.num_keys; begin += kTile) {
-    gather(s.tile, walk, block.num_keys - begin, k, v, shape, block.head, block.padded);
+    s.gather(walk, block.num_keys - begin, k, v, shape, block.head);
     fold_tile_into_rows(
         first_row + block.first_row_behind(begin), first_row + block.end_row(begin),
         [&](int64_t r) __attribute__((always_inline)) { return block.visible(r - first_row, begin); }, shape,
@@ -106,7 +121,7 @@ COHORT_INLINE void fold_tiles(const AttentionPlan& plan, const Block& block, int
 
 /// The sum's end: rows of `s` from `first_row` on -> out.
 template <typename T>
-COHORT_INLINE void write_rows(const Block& block, int64_t first_row, const ForwardScratch& s, T* out,
+COHORT_INLINE void write_rows(const Block& block, int64_t first_row, const ForwardScratch<T>& s, T* out,
                               float* log_sum_exp) {
   for (int64_t i = 0; i < block.num_rows; ++i) {
     const int64_t r = first_row + i, target = block.source(i);
@@ -130,7 +145,7 @@ struct Team {
 template <typename T>
 COHORT_INLINE void forward_team(const AttentionPlan& plan, const AttentionShape& shape, const Team& team,
                                 int64_t head, const T* q, const T* k, const T* v, T* out, float* log_sum_exp,
-                                ForwardScratch& s) {
+                                ForwardScratch<T>& s) {
   const auto block_of = [&](int64_t i) {
     return Block(plan, shape, {team.first_sequence + i, team.first_query, head});
   };
@@ -142,7 +157,7 @@ COHORT_INLINE void forward_team(const AttentionPlan& plan, const AttentionShape&
   s.begin_rows(num_rows);
   KeyRows walk(plan, first.sequence, 0);
   for (int64_t begin = 0; begin < team.shared; begin += kTile) {
-    gather(s.tile, walk, kTile, k, v, shape, head, s.padded);
+    s.gather(walk, kTile, k, v, shape, head);
     fold_tile_into_rows(
         0, num_rows, [](int64_t) __attribute__((always_inline)) { return Visible{0, kTile}; }, shape, s);
   }
@@ -207,7 +222,7 @@ void attention_kernel(const AttentionPlan& plan, const AttentionShape& shape, co
   std::vector<int64_t> costs;
   for (const Team& team : teams) costs.insert(costs.end(), shape.num_kv_heads, team.cost);
   parallel_by_cost(costs, [&](int64_t begin, int64_t end) {
-    ForwardScratch scratch(simd::round_up(shape.head_dim), shape.num_heads / shape.num_kv_heads);
+    ForwardScratch<T> scratch(simd::round_up(shape.head_dim), shape.num_heads / shape.num_kv_heads);
     for (int64_t i = begin; i < end; ++i) {
       forward_team(plan, shape, teams[i / shape.num_kv_heads], i % shape.num_kv_heads, q, k, v, out,
                    log_sum_exp, scratch);

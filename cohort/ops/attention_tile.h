@@ -87,33 +87,53 @@ COHORT_INLINE Vec lane_sums(const Vec* sums) {
   }
 }
 
-/// out[j] = query . keys[j] for j < end, in whole registers; kVecs registers a row, or `width` where it is 0.
-template <int kVecs>
-COHORT_INLINE void tile_dots(const float* query, const float* const* keys, int64_t end, int64_t width,
-                             float* out) {
-  const int64_t vecs = kVecs > 0 ? kVecs : width / kLanes;
+/// What dot products of T are made from: T itself where the processor multiplies pairs of it, else float32.
+template <typename T>
+using Dotted = std::conditional_t<simd::kHasPairs, T, float>;
+
+/// Sums, over the lanes of a register, of the products of two rows.
+template <int kWidth>
+COHORT_INLINE Vec products(const float* a, const float* b, int64_t width) {
+  Vec sum{};
+#pragma GCC unroll 16
+  for (int64_t d = 0; d < (kWidth > 0 ? kWidth : width); d += kLanes) {
+    sum += simd::load(a + d) * simd::load(b + d);
+  }
+  return sum;
+}
+
+#if defined(__AVX512BF16__)
+template <int kWidth>
+COHORT_INLINE Vec products(const c10::BFloat16* a, const c10::BFloat16* b, int64_t width) {
+  Vec sum{};
+#pragma GCC unroll 16
+  for (int64_t d = 0; d < (kWidth > 0 ? kWidth : width); d += 2 * kLanes) {
+    sum = simd::add_products(sum, simd::load_pairs(a + d), simd::load_pairs(b + d));
+  }
+  return sum;
+}
+#endif
+
+/// out[j] = query . keys[j] for j < end, in whole registers; rows of kWidth, or of `width` where it is 0.
+template <int kWidth, typename U>
+COHORT_INLINE void tile_dots_of(const U* query, const U* const* keys, int64_t end, int64_t width,
+                                float* out) {
   for (int64_t first = 0; first < end; first += kLanes) {
     Vec sums[kLanes];
 #pragma GCC unroll 16
-    for (int j = 0; j < kLanes; ++j) {
-      const float* key = keys[first + j];
-      Vec sum{};
-#pragma GCC unroll 16
-      for (int64_t b = 0; b < vecs; ++b) sum += simd::load(query + b * kLanes) * simd::load(key + b * kLanes);
-      sums[j] = sum;
-    }
+    for (int j = 0; j < kLanes; ++j) sums[j] = products<kWidth>(query, keys[first + j], width);
     simd::store(out + first, lane_sums(sums));
   }
 }
 
-COHORT_INLINE void tile_dots(const float* query, const float* const* keys, int64_t end, int64_t width,
-                             float* out) {
+template <typename U>
+COHORT_INLINE void tile_dots(const U* query, const U* const* keys, int64_t end, int64_t width, float* out) {
   if (width == 64) {
-    tile_dots<64 / kLanes>(query, keys, end, width, out);
+    tile_dots_of<64>(query, keys, end, width, out);
   } else if (width == 128) {
-    tile_dots<128 / kLanes>(query, keys, end, width, out);
+    tile_dots_of<128>(query, keys, end, width, out);
   } else {
-    tile_dots<0>(query, keys, end, width, out);
+    tile_dots_of<0>(query, keys, end, width, out);
   }
 }
 
@@ -156,54 +176,60 @@ class KeyRows {
 };
 
 /// Copies one head of a row, padded with zeros to `padded`.
-template <typename T>
-COHORT_INLINE void load_head(const T* head, int64_t dim, int64_t padded, float* out) {
+template <typename T, typename U>
+COHORT_INLINE void load_head(const T* head, int64_t dim, int64_t padded, U* out) {
   int64_t d = 0;
-  for (; d + kLanes <= dim; d += kLanes) simd::store(out + d, simd::load(head + d));
-  for (; d < dim; ++d) out[d] = static_cast<float>(head[d]);
-  for (; d < padded; ++d) out[d] = 0.0f;
+  if constexpr (std::is_same_v<T, U>) {
+    std::copy_n(head, dim, out);
+    d = dim;
+  } else {
+    for (; d + kLanes <= dim; d += kLanes) simd::store(out + d, simd::load(head + d));
+    for (; d < dim; ++d) out[d] = static_cast<float>(head[d]);
+  }
+  std::fill(out + d, out + padded, U(0.0f));
 }
 
-/// One tile of keys of one head: float32 rows of P, in place where they lie so in memory.
+/// Where the keys of a tile lie in k and v.
 struct Tile {
-  explicit Tile(int64_t padded) : key_copies(kTile * padded), value_copies(kTile * padded) {}
-
-  const float* keys[kTile];  // those behind `count` repeat the first, and weigh nothing
-  const float* values[kTile];
-  int64_t rows[kTile];  // of k and v
+  int64_t rows[kTile];
   int64_t count = 0;
-  std::vector<float> key_copies, value_copies;
+
+  void take(KeyRows& walk, int64_t num_keys) {
+    count = std::min(kTile, num_keys);
+    walk.take(count, rows);
+  }
 };
 
-template <typename T>
-COHORT_INLINE void gather_rows(const Tile& tile, const T* source, const AttentionShape& shape, int64_t head,
-                               int64_t padded, float* copies, const float** out) {
-  for (int64_t j = 0; j < tile.count; ++j) {
-    const T* row = source + tile.rows[j] * shape.key_row_stride + head * shape.key_head_stride;
-    if constexpr (std::is_same_v<T, float>) {
-      if (padded == shape.head_dim) {
-        out[j] = row;
-        continue;
-      }
-    }
-    load_head(row, shape.head_dim, padded, copies + j * padded);
-    out[j] = copies + j * padded;
-  }
-  std::fill(out + tile.count, out + kTile, out[0]);
-}
+/// A tile's rows of one head as U of P elements, in place where they lie so in memory.
+template <typename U>
+struct HeadRows {
+  explicit HeadRows(int64_t padded) : copies(kTile * padded) {}
 
-template <typename T>
-COHORT_INLINE void gather(Tile& tile, KeyRows& walk, int64_t num_keys, const T* k, const T* v,
-                          const AttentionShape& shape, int64_t head, int64_t padded) {
-  tile.count = std::min(kTile, num_keys);
-  walk.take(tile.count, tile.rows);
-  gather_rows(tile, k, shape, head, padded, tile.key_copies.data(), tile.keys);
-  gather_rows(tile, v, shape, head, padded, tile.value_copies.data(), tile.values);
-  if constexpr (std::is_same_v<T, float>) {
-    for (int64_t j = 0; j < tile.count; ++j)
-      for (int64_t d = 0; d < padded; d += 16) __builtin_prefetch(tile.values[j] + d);
+  template <typename T>
+  __attribute__((always_inline)) void gather(const Tile& tile, const T* source, const AttentionShape& shape,
+                                             int64_t head, int64_t padded) {
+    for (int64_t j = 0; j < tile.count; ++j) {
+      const T* row = source + tile.rows[j] * shape.key_row_stride + head * shape.key_head_stride;
+      if constexpr (std::is_same_v<T, U>) {
+        if (padded == shape.head_dim) {
+          rows[j] = row;
+          continue;
+        }
+      }
+      load_head(row, shape.head_dim, padded, copies.data() + j * padded);
+      rows[j] = copies.data() + j * padded;
+    }
+    std::fill(rows + tile.count, rows + kTile, rows[0]);
   }
-}
+
+  void prefetch(const Tile& tile, int64_t padded) const {
+    for (int64_t j = 0; j < tile.count; ++j)
+      for (int64_t d = 0; d < padded; d += 16) __builtin_prefetch(rows[j] + d);
+  }
+
+  const U* rows[kTile];  // those behind the tile's count repeat the first, and weigh nothing
+  std::vector<U> copies;
+};
 
 /// One block of queries of one sequence and one key head.
 struct WorkItem {
@@ -258,8 +284,8 @@ struct Block {
     return {std::max<int64_t>(0, end - window), std::min(kTile, end)};
   }
 
-  template <typename T>
-  void load_rows(const T* heads, float* out) const {
+  template <typename T, typename U>
+  void load_rows(const T* heads, U* out) const {
     for (int64_t r = 0; r < num_rows; ++r) load_head(heads + source(r) * dim, dim, padded, out + r * padded);
   }
 

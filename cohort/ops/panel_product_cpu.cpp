@@ -1,10 +1,6 @@
 #include <ATen/Parallel.h>
-#if defined(__AVX512BF16__)
-#include <immintrin.h>
-#endif
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <type_traits>
 
@@ -76,7 +72,7 @@ struct Arithmetic {
 template <>
 struct Arithmetic<BFloat16> {
   using Input = BFloat16;
-  using Values = __m512bh;
+  using Values = Pairs;
   static constexpr int64_t kStep = 2;
 
   static int64_t place_of(int64_t k, int64_t c) { return 2 * c + k; }
@@ -86,18 +82,13 @@ struct Arithmetic<BFloat16> {
   }
 
   COHORT_INLINE void load_weights(const BFloat16* p, Values& low, Values& high) {
-    low = reinterpret_cast<Values>(_mm512_loadu_si512(p));
-    high = reinterpret_cast<Values>(_mm512_loadu_si512(p + kWidth));
+    low = load_pairs(p);
+    high = load_pairs(p + kWidth);
   }
 
-  COHORT_INLINE Values broadcast_inputs(const Input* x) {
-    int32_t pair;
-    std::memcpy(&pair, x, sizeof(pair));
-    return reinterpret_cast<Values>(_mm512_set1_epi32(pair));
-  }
-
+  COHORT_INLINE Values broadcast_inputs(const Input* x) { return broadcast_pair(x); }
   COHORT_INLINE void add(Vec& sum, Values inputs, Values weights) {
-    sum = _mm512_dpbf16_ps(sum, inputs, weights);
+    sum = add_products(sum, inputs, weights);
   }
 };
 #endif

@@ -7,6 +7,9 @@
 #pragma once
 
 #include <c10/util/BFloat16.h>
+#if defined(__AVX512BF16__)
+#include <immintrin.h>
+#endif
 
 #include <cstdint>
 #include <cstring>
@@ -23,7 +26,12 @@ constexpr int64_t kLanes = 8;
 #else
 constexpr int64_t kLanes = 4;
 #endif
-constexpr int64_t kPadding = 16;  ///< rows in scratch memory are padded to a multiple of it
+#if defined(__AVX512BF16__)
+constexpr bool kHasPairs = true;  ///< dot products of pairs of bfloat16
+#else
+constexpr bool kHasPairs = false;
+#endif
+constexpr int64_t kPadding = kHasPairs ? 32 : 16;  ///< rows in scratch memory are padded to a multiple of it
 
 typedef float Vec __attribute__((vector_size(4 * kLanes)));
 typedef int32_t IntVec __attribute__((vector_size(4 * kLanes)));
@@ -81,6 +89,23 @@ COHORT_INLINE void transpose(UintVec (&rows)[kLanes]) {
   }
   if constexpr (n > 1) transpose<n / 2>(rows);
 }
+
+#if defined(__AVX512BF16__)
+using Pairs = __m512bh;
+
+COHORT_INLINE Pairs load_pairs(const c10::BFloat16* p) {
+  return reinterpret_cast<Pairs>(_mm512_loadu_si512(p));
+}
+
+COHORT_INLINE Pairs broadcast_pair(const c10::BFloat16* p) {
+  int32_t pair;
+  std::memcpy(&pair, p, sizeof(pair));
+  return reinterpret_cast<Pairs>(_mm512_set1_epi32(pair));
+}
+
+/// sum + the pairs' products, rounded after each.
+COHORT_INLINE Vec add_products(Vec sum, Pairs a, Pairs b) { return _mm512_dpbf16_ps(sum, a, b); }
+#endif
 
 /// Loads the first `count` < kLanes elements; the rest is `fill`.
 template <typename T>
