@@ -4,27 +4,64 @@
 namespace cohort::COHORT_ARCH {
 namespace {
 
-/// float32 rows for sums, and what dot products are made from.
+/// A block's rows in float32 for sums, and as what dot products are made from; the same where that is
+/// float32.
+template <typename T>
+class BothRows {
+ public:
+  explicit BothRows(int64_t size) : wide_(size), dotted_(kIsOne ? 0 : size) {}
+
+  void load(const Block& block, const T* heads) {
+    block.load_rows(heads, wide_.data());
+    if constexpr (!kIsOne) block.load_rows(heads, dotted_.data());
+  }
+
+  const float* wide() const { return wide_.data(); }
+  const Dotted<T>* dotted() const {
+    if constexpr (kIsOne) {
+      return wide_.data();
+    } else {
+      return dotted_.data();
+    }
+  }
+
+ private:
+  static constexpr bool kIsOne = std::is_same_v<Dotted<T>, float>;
+  std::vector<float> wide_;
+  std::vector<Dotted<T>> dotted_;
+};
+
 template <typename T>
 struct BackwardScratch {
   BackwardScratch(int64_t padded, int64_t repeat)
       : keys(padded),
         dotted_keys(padded),
-        dotted_values(padded),
+        values(padded),
         queries(kQueryBlock * repeat * padded),
-        grad_out(queries.size()),
-        grad_q(queries.size()),
+        grad_out(kQueryBlock * repeat * padded),
+        grad_q(kQueryBlock * repeat * padded),
         added(4 * padded),
         probabilities(kQueryBlock * repeat * kTile),
         grad_scores(probabilities.size()),
-        deltas(kQueryBlock * repeat),
-        dotted_queries(queries.size()),
-        dotted_grad_out(queries.size()) {}
+        deltas(kQueryBlock * repeat) {}
+
+  void gather(KeyRows& walk, int64_t num_keys, const T* k, const T* v, const AttentionShape& shape,
+              int64_t head, int64_t padded) {
+    tile.take(walk, num_keys);
+    keys.gather(tile, k, shape, head, padded);
+    values.gather(tile, v, shape, head, padded);
+    if constexpr (std::is_same_v<Dotted<T>, float>) {
+      std::copy_n(keys.rows, kTile, dotted_keys.rows);
+    } else {
+      dotted_keys.gather(tile, k, shape, head, padded);
+    }
+  }
+
   Tile tile;
   HeadRows<float> keys;
-  HeadRows<Dotted<T>> dotted_keys, dotted_values;
-  std::vector<float> queries, grad_out, grad_q, added, probabilities, grad_scores, deltas;
-  std::vector<Dotted<T>> dotted_queries, dotted_grad_out;
+  HeadRows<Dotted<T>> dotted_keys, values;
+  BothRows<T> queries, grad_out;
+  std::vector<float> grad_q, added, probabilities, grad_scores, deltas;
 };
 
 /// Probabilities and score gradients of one row over one tile.
@@ -88,29 +125,24 @@ COHORT_INLINE void backward_block(const AttentionPlan& plan, const AttentionShap
                                   float* grad_v, BackwardScratch<T>& s) {
   const Block block(plan, shape, item);
   const int64_t padded = block.padded;
-  block.load_rows(q, s.queries.data());
-  block.load_rows(grad_out, s.grad_out.data());
-  block.load_rows(q, s.dotted_queries.data());
-  block.load_rows(grad_out, s.dotted_grad_out.data());
+  s.queries.load(block, q);
+  s.grad_out.load(block, grad_out);
   std::fill_n(s.grad_q.begin(), block.num_rows * padded, 0.0f);
   for (int64_t r = 0; r < block.num_rows; ++r) {
     const T* output = out + block.source(r) * block.dim;
     float delta = 0.0f;
     for (int64_t d = 0; d < block.dim; ++d)
-      delta += s.grad_out[r * padded + d] * static_cast<float>(output[d]);
+      delta += s.grad_out.wide()[r * padded + d] * static_cast<float>(output[d]);
     s.deltas[r] = delta;
   }
 
   KeyRows walk(plan, block.sequence, block.first_tile());
   for (int64_t begin = block.first_tile(); begin < block.num_keys; begin += kTile) {
-    s.tile.take(walk, block.num_keys - begin);
-    s.keys.gather(s.tile, k, shape, item.head, padded);
-    s.dotted_keys.gather(s.tile, k, shape, item.head, padded);
-    s.dotted_values.gather(s.tile, v, shape, item.head, padded);
+    s.gather(walk, block.num_keys - begin, k, v, shape, item.head, padded);
     const int64_t first = block.first_row_behind(begin), end = block.end_row(begin);
     for (int64_t r = first; r < end; ++r) {
-      backward_scores(s.dotted_keys, s.dotted_values, s.dotted_queries.data() + r * padded,
-                      s.dotted_grad_out.data() + r * padded, log_sum_exp[block.source(r)], s.deltas[r],
+      backward_scores(s.dotted_keys, s.values, s.queries.dotted() + r * padded,
+                      s.grad_out.dotted() + r * padded, log_sum_exp[block.source(r)], s.deltas[r],
                       block.visible(r, begin), shape, padded, s.probabilities.data() + r * kTile,
                       s.grad_scores.data() + r * kTile);
     }
@@ -125,8 +157,8 @@ COHORT_INLINE void backward_block(const AttentionPlan& plan, const AttentionShap
                                for (; j < s.tile.count; ++j)
                                  add_key_gradients<1>(block, shape, s, j, first, end, weights, rows, grad);
                              };
-    add_all(s.probabilities.data(), s.grad_out.data(), grad_v);
-    add_all(s.grad_scores.data(), s.queries.data(), grad_k);
+    add_all(s.probabilities.data(), s.grad_out.wide(), grad_v);
+    add_all(s.grad_scores.data(), s.queries.wide(), grad_k);
   }
   for (int64_t r = 0; r < block.num_rows; ++r) {
     T* target = grad_q + block.source(r) * block.dim;

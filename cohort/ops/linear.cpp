@@ -65,6 +65,11 @@ bool has_bfloat16_units() {
   }
 }
 
+at::ScalarType backward_dtype(at::ScalarType compute, bool uses_onednn) {
+  const bool is_widened = compute == at::kBFloat16 && !uses_onednn && !has_bfloat16_dots();
+  return is_widened ? at::kFloat : compute;
+}
+
 /// The weight in the layout of panel_product.
 at::Tensor pack_for_panels(const at::Tensor& weight) {
   const int64_t out = weight.size(0), in = weight.size(1);
@@ -167,6 +172,10 @@ int64_t padded_rows(int64_t rows, at::ScalarType compute) {
   return compute == at::kBFloat16 && uses_onednn_for_bfloat16() ? next_step(rows) : rows;
 }
 
+at::ScalarType backward_dtype(at::ScalarType compute) {
+  return backward_dtype(compute, uses_onednn_for_bfloat16());
+}
+
 Linear::Linear(at::Tensor weight, at::Tensor bias, at::ScalarType compute)
     : Linear(without_values(std::move(weight), std::move(bias), compute)) {
   repack();
@@ -235,26 +244,41 @@ at::Tensor Linear::forward(const at::Tensor& source, const InputOp& op) const {
 }
 
 at::Tensor Linear::backward(const at::Tensor& grad, const at::Tensor& x) const {
-  if (!is_adapted()) return base_backward(grad, x);
+  return backward(grad, x, weight_for_backward());
+}
+
+at::Tensor Linear::backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight) const {
+  if (!is_adapted()) return base_backward(grad, x, weight);
   const at::NoGradGuard no_grad;
   const at::Tensor base = lora_->has_magnitudes() ? base_product(x, {}) : at::Tensor();
   const Lora::Gradients through = lora_->backward(grad, x, base);
-  return (base_backward(through.base, x).to(through.x.scalar_type()) + through.x).to(compute_);
+  return (base_backward(through.base, x, weight).to(through.x.scalar_type()) + through.x).to(compute_);
 }
 
-at::Tensor Linear::base_backward(const at::Tensor& grad, const at::Tensor& x) const {
-  const bool has_panels = packed_.defined() && !uses_onednn_, has_dots = has_bfloat16_dots();
-  const at::ScalarType work = has_panels && !has_dots ? at::kFloat : compute_;
-  const bool by_panels = has_panels && !(work == at::kFloat && is_mkl_fast());
+at::ScalarType Linear::work_dtype() const {
+  return packed_.defined() ? backward_dtype(compute_, uses_onednn_) : compute_;
+}
+
+bool Linear::goes_back_by_panels() const {
+  return packed_.defined() && !uses_onednn_ && !(work_dtype() == at::kFloat && is_mkl_fast());
+}
+
+at::Tensor Linear::weight_for_backward() const {
+  const at::Tensor weight = weight_.detach().to(compute_).to(work_dtype());
+  return goes_back_by_panels() ? pack_transpose(weight) : weight;
+}
+
+at::Tensor Linear::base_backward(const at::Tensor& grad, const at::Tensor& x,
+                                 const at::Tensor& weight) const {
+  const at::ScalarType work = work_dtype();
   const bool is_padded = uses_onednn_ && grad.size(0) > 0;
   const auto prepare = [&](const at::Tensor& rows) {
     return is_padded ? pad_rows(rows.to(work)) : rows.to(work);
   };
   const at::Tensor grad_work = prepare(grad);
-  const at::Tensor weight = weight_.detach().to(compute_).to(work);
   if (weight_.requires_grad()) {
     at::Tensor& total = gradient_of(weight_);
-    if (by_panels && total.scalar_type() == at::kFloat && total.is_contiguous()) {
+    if (goes_back_by_panels() && total.scalar_type() == at::kFloat && total.is_contiguous()) {
       add_weight_gradient(grad_work, prepare(x), total);
     } else if (total.scalar_type() == work) {
       total.addmm_(grad_work.t(), prepare(x));
@@ -263,8 +287,7 @@ at::Tensor Linear::base_backward(const at::Tensor& grad, const at::Tensor& x) co
     }
     if (bias_.defined()) accumulate_grad(bias_, grad.sum(0, false, bias_.scalar_type()));
   }
-  if (by_panels)
-    return product_with_panels(grad_work, pack_transpose(weight), {}, weight.size(1)).to(compute_);
+  if (goes_back_by_panels()) return product_with_panels(grad_work, weight, {}, weight_.size(1)).to(compute_);
   return at::matmul(grad_work, weight).narrow(0, 0, grad.size(0)).to(compute_);
 }
 

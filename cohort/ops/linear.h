@@ -24,6 +24,9 @@ bool& uses_onednn_for_bfloat16();
 /// the rows added here: zeros that change no result. Elsewhere `rows` itself.
 int64_t padded_rows(int64_t rows, at::ScalarType compute);
 
+/// The dtype in which the gradients of products of type `compute` are multiplied on the CPU.
+at::ScalarType backward_dtype(at::ScalarType compute);
+
 /// A weight, its gradient and the packed copy that the forward uses. The weight is a float32 master, or,
 /// without a gradient of its own, a frozen one in the compute dtype; then adapters may add to the product
 /// (lora.h).
@@ -68,13 +71,19 @@ class Linear {
   at::Tensor product(const at::Tensor& x) const;
 
   /// `grad` [N, out] -> the gradient of x [N, in]; adds to the gradients of weight and bias where they want
-  /// one.
+  /// one. `weight` is weight_for_backward(), which callers with rows in several pieces make once.
+  at::Tensor backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight) const;
   at::Tensor backward(const at::Tensor& grad, const at::Tensor& x) const;
+
+  /// The weight as it is now, laid out for backward.
+  at::Tensor weight_for_backward() const;
 
  private:
   bool is_adapted() const;
+  bool goes_back_by_panels() const;
+  at::ScalarType work_dtype() const;
   at::Tensor base_product(const at::Tensor& x, const at::Tensor& bias) const;
-  at::Tensor base_backward(const at::Tensor& grad, const at::Tensor& x) const;
+  at::Tensor base_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight) const;
   void pack_weight();
 
   at::Tensor weight_;

@@ -4,6 +4,8 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
+#include <type_traits>
+#include <utility>
 
 #include "cohort/core/error.h"
 #include "cohort/ops/dispatch.h"
@@ -16,7 +18,8 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr int64_t kChunkElements = 16 << 20;  // logits held at once: 64 MiB of float32
+constexpr int64_t kChunkElements = 48 << 20;  // products of the head held at once: 96 MiB of bfloat16
+constexpr int64_t kScaledAtOnce = 1 << 15;    // elements that are worth a thread
 
 /// A row's logits over its kept ids: the row itself, or a gathered copy in `buffer`.
 struct KeptRow {
@@ -37,25 +40,56 @@ KeptRow kept_row(float* row, int64_t vocabulary, const TokenTargets& targets, in
   return {buffer.data(), static_cast<int64_t>(kept->size()), found - kept->begin()};
 }
 
-TokenLogprobs forward_chunks(const at::Tensor& hidden, const Linear& head, const TokenTargets& targets,
-                             const LogitOptions& options) {
+/// A row of the head's products as logits: the row itself where they are the same, else in `buffer`.
+template <typename T>
+float* logits_of(T* products, int64_t vocabulary, const LogitOptions& options, std::vector<float>& buffer) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (options.temperature == 1.0 && options.softcap == 0.0) return products;
+  }
+  buffer.resize(vocabulary);
+  COHORT_CALL_KERNEL(scale_logits(static_cast<const T*>(products), buffer.data(), vocabulary,
+                                  static_cast<float>(options.softcap),
+                                  static_cast<float>(options.temperature)));
+  return buffer.data();
+}
+
+/// What the backward of a pass needs beside its rows.
+struct HeadPass : torch::CustomClassHolder {
+  HeadPass(const Linear* head, const TokenTargets* targets, LogitOptions options)
+      : head(head), targets(targets), options(options) {}
+  const Linear* head;
+  const TokenTargets* targets;
+  LogitOptions options;
+  at::Tensor log_sum_exps;   // [M] float32
+  at::Tensor last_products;  // of the last chunk, which the backward begins with
+};
+
+TokenLogprobs forward_chunks(const at::Tensor& hidden, HeadPass& pass) {
+  const Linear& head = *pass.head;
   const int64_t num_rows = hidden.size(0), vocabulary = head.out_features();
   TokenLogprobs result{at::empty({num_rows}, at::kFloat), at::empty({num_rows}, at::kFloat)};
+  pass.log_sum_exps = at::empty({num_rows}, at::kFloat);
   float* logprobs = result.logprobs.mutable_data_ptr<float>();
   float* entropies = result.entropies.mutable_data_ptr<float>();
+  float* log_sum_exps = pass.log_sum_exps.mutable_data_ptr<float>();
   const int64_t step = logit_rows_at_once(vocabulary);
   for (int64_t first = 0; first < num_rows; first += step) {
     const int64_t count = std::min(step, num_rows - first);
-    at::Tensor logits = scaled_logits(head.product(hidden.narrow(0, first, count)), options);
-    float* data = logits.mutable_data_ptr<float>();
-    at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
-      std::vector<float> buffer;
-      for (int64_t i = begin; i < end; ++i) {
-        const KeptRow row = kept_row(data + i * vocabulary, vocabulary, targets, first + i, buffer);
-        const float lse = COHORT_CALL_KERNEL(log_sum_exp(row.logits, row.count));
-        logprobs[first + i] = row.logits[row.target] - lse;
-        entropies[first + i] = COHORT_CALL_KERNEL(entropy(row.logits, row.count, lse));
-      }
+    pass.last_products = at::Tensor();  // before the next ones take their place
+    pass.last_products = head.product(hidden.narrow(0, first, count));
+    dispatch_float(hidden, [&]<typename T>() {
+      T* products = pass.last_products.mutable_data_ptr<T>();
+      at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
+        std::vector<float> buffer, gathered;
+        for (int64_t i = begin; i < end; ++i) {
+          float* logits = logits_of(products + i * vocabulary, vocabulary, pass.options, buffer);
+          const KeptRow row = kept_row(logits, vocabulary, *pass.targets, first + i, gathered);
+          const float lse = COHORT_CALL_KERNEL(log_sum_exp(row.logits, row.count));
+          log_sum_exps[first + i] = lse;
+          logprobs[first + i] = row.logits[row.target] - lse;
+          entropies[first + i] = COHORT_CALL_KERNEL(entropy(row.logits, row.count, lse));
+        }
+      });
     });
   }
   return result;
@@ -66,12 +100,13 @@ struct OutputGradients {
   const float* logprobs;
   const float* entropies;
   const float* entropy_values;  // of the forward
+  const float* log_sum_exps;    // of the forward
 };
 
 /// Turns the logits over the kept ids into the gradient of log-probability and entropy by them, weighed by
 /// what arrived for the row.
 void kept_gradient(const KeptRow& row, int64_t index, float temperature, const OutputGradients& grads) {
-  const float lse = COHORT_CALL_KERNEL(log_sum_exp(row.logits, row.count));
+  const float lse = grads.log_sum_exps[index];
   const float coefficient = grads.logprobs == nullptr ? 0.0f : -(grads.logprobs[index] / temperature);
   if (grads.entropies == nullptr) {
     COHORT_CALL_KERNEL(softmax_gradient(row.logits, row.count, lse, row.target, coefficient));
@@ -103,15 +138,6 @@ void row_gradient(float* logits, int64_t vocabulary, const TokenTargets& targets
   for (size_t i = 0; i < kept.size(); ++i) logits[kept[i]] = buffer[i];
 }
 
-/// What the backward needs beside the rows.
-struct HeadPass : torch::CustomClassHolder {
-  HeadPass(const Linear* head, const TokenTargets* targets, LogitOptions options)
-      : head(head), targets(targets), options(options) {}
-  const Linear* head;
-  const TokenTargets* targets;
-  LogitOptions options;
-};
-
 class TokenLogprobsFunction : public torch::autograd::Function<TokenLogprobsFunction> {
  public:
   static variable_list forward(AutogradContext* context, const at::Tensor& hidden,
@@ -119,42 +145,48 @@ class TokenLogprobsFunction : public torch::autograd::Function<TokenLogprobsFunc
                                const TokenTargets* targets, LogitOptions options) {
     (void)trained_leaf;
     context->set_materialize_grads(false);
-    context->saved_data["pass"] =
-        c10::IValue::make_capsule(c10::make_intrusive<HeadPass>(head, targets, options));
-    TokenLogprobs result = forward_chunks(hidden, *head, *targets, options);
+    const auto pass = c10::make_intrusive<HeadPass>(head, targets, options);
+    context->saved_data["pass"] = c10::IValue::make_capsule(pass);
+    const TokenLogprobs result = forward_chunks(hidden, *pass);
     context->save_for_backward({hidden, result.entropies});
     return {result.logprobs, result.entropies};
   }
 
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const variable_list saved = context->get_saved_variables();
-    const at::Tensor &hidden = saved[0], &entropies = saved[1];
+    const at::Tensor& hidden = saved[0];
     const auto capsule = context->saved_data["pass"].toCapsule();
-    const auto& pass = static_cast<const HeadPass&>(*capsule);
+    auto& pass = static_cast<HeadPass&>(*capsule);
     const Linear& head = *pass.head;
-    const TokenTargets& targets = *pass.targets;
-    const LogitOptions& options = pass.options;
     for (at::Tensor& grad : grads) grad = grad.defined() ? grad.contiguous() : grad;
     const auto data_of = [](const at::Tensor& x) {
       return x.defined() ? x.const_data_ptr<float>() : nullptr;
     };
-    const OutputGradients arrived{data_of(grads[0]), data_of(grads[1]), data_of(entropies)};
+    const OutputGradients arrived{data_of(grads[0]), data_of(grads[1]), data_of(saved[1]),
+                                  data_of(pass.log_sum_exps)};
     const int64_t num_rows = hidden.size(0), vocabulary = head.out_features(),
                   step = logit_rows_at_once(vocabulary);
+    const at::Tensor weight = head.weight_for_backward();
     at::Tensor grad_hidden = at::empty_like(hidden);
-    for (int64_t first = 0; first < num_rows; first += step) {
-      const int64_t count = std::min(step, num_rows - first);
+    for (int64_t chunk = (num_rows + step - 1) / step; chunk-- > 0;) {
+      const int64_t first = chunk * step, count = std::min(step, num_rows - first);
       const at::Tensor rows = hidden.narrow(0, first, count);
-      at::Tensor logits = scaled_logits(head.product(rows), options);
-      float* data = logits.mutable_data_ptr<float>();
-      at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
-        std::vector<float> buffer, slopes;
-        for (int64_t i = begin; i < end; ++i) {
-          row_gradient(data + i * vocabulary, vocabulary, targets, first + i, options, arrived, buffer,
-                       slopes);
-        }
+      at::Tensor grad = std::exchange(pass.last_products, at::Tensor());
+      if (!grad.defined()) grad = head.product(rows);
+      dispatch_float(hidden, [&]<typename T>() {
+        T* products = grad.mutable_data_ptr<T>();
+        at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
+          std::vector<float> buffer, gathered, slopes;
+          for (int64_t i = begin; i < end; ++i) {
+            T* row = products + i * vocabulary;
+            float* logits = logits_of(row, vocabulary, pass.options, buffer);
+            row_gradient(logits, vocabulary, *pass.targets, first + i, pass.options, arrived, gathered,
+                         slopes);
+            if (static_cast<void*>(row) != logits) COHORT_CALL_KERNEL(round_row(logits, row, vocabulary));
+          }
+        });
       });
-      grad_hidden.narrow(0, first, count).copy_(head.backward(logits, rows));
+      grad_hidden.narrow(0, first, count).copy_(head.backward(grad, rows, weight));
     }
     return {grad_hidden, {}, {}, {}, {}};
   }
@@ -189,18 +221,21 @@ int64_t logit_rows_at_once(int64_t vocabulary) {
 }
 
 at::Tensor scaled_logits(const at::Tensor& products, const LogitOptions& options) {
-  at::Tensor logits = products.scalar_type() == at::kDouble ? products : products.to(at::kFloat);
-  if (options.softcap > 0.0 && has_cpu_kernel(products) && !at::GradMode::is_enabled()) {
-    logits = logits.is_same(products) ? logits.clone() : logits.contiguous();
-    const int64_t vocabulary = logits.size(1);
+  if (has_cpu_kernel(products) && !at::GradMode::is_enabled()) {
+    const at::Tensor rows = products.contiguous();
+    at::Tensor logits = at::empty(rows.sizes(), at::kFloat);
     float* data = logits.mutable_data_ptr<float>();
-    at::parallel_for(0, logits.size(0), 1, [&](int64_t begin, int64_t end) {
-      COHORT_CALL_KERNEL(cap_logits(data + begin * vocabulary, (end - begin) * vocabulary,
-                                    static_cast<float>(options.softcap)));
+    dispatch_float(rows, [&]<typename T>() {
+      at::parallel_for(0, rows.numel(), kScaledAtOnce, [&](int64_t begin, int64_t end) {
+        COHORT_CALL_KERNEL(scale_logits(rows.const_data_ptr<T>() + begin, data + begin, end - begin,
+                                        static_cast<float>(options.softcap),
+                                        static_cast<float>(options.temperature)));
+      });
     });
-  } else if (options.softcap > 0.0) {
-    logits = logits.div(options.softcap).tanh() * options.softcap;
+    return logits;
   }
+  at::Tensor logits = products.scalar_type() == at::kDouble ? products : products.to(at::kFloat);
+  if (options.softcap > 0.0) logits = logits.div(options.softcap).tanh() * options.softcap;
   return options.temperature == 1.0 ? logits : logits.div(options.temperature);
 }
 
@@ -210,7 +245,10 @@ TokenLogprobs token_logprobs(const at::Tensor& hidden, const Linear& head, const
               "token_logprobs: hidden");
   COHORT_CHECK(targets.kept_ids.empty() || targets.kept_ids.size() == targets.token_ids.size());
   if (!has_cpu_kernel(hidden)) return aten_token_logprobs(hidden, head, targets, options);
-  if (!at::GradMode::is_enabled()) return forward_chunks(hidden, head, targets, options);
+  if (!at::GradMode::is_enabled()) {
+    HeadPass pass(&head, &targets, options);
+    return forward_chunks(hidden, pass);
+  }
   const auto results = TokenLogprobsFunction::apply(hidden, head.trained_leaf(), &head, &targets, options);
   return {results[0], results[1]};
 }

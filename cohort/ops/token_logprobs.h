@@ -29,9 +29,9 @@ struct LogitOptions {
 };
 
 /// log softmax(logits)[token] and the entropy of softmax(logits) for every row of `hidden` [M, H]. Works
-/// through chunks of rows, so that memory is O(chunk * vocabulary); the backward, one for both, computes each
-/// chunk's logits again. Gradient of both to hidden and the head; `head` and `targets` must stay alive until
-/// the backward is done.
+/// through chunks of rows, so that memory is O(chunk * vocabulary); the backward, one for both, computes the
+/// logits of each chunk but the last again. Gradient of both to hidden and the head; `head` and `targets`
+/// must stay alive until the backward is done.
 TokenLogprobs token_logprobs(const at::Tensor& hidden, const Linear& head, const TokenTargets& targets,
                              const LogitOptions& options);
 

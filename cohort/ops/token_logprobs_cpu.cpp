@@ -45,12 +45,31 @@ float log_sum_exp(const float* x, int64_t count) { return row_log_sum_exp(x, cou
 
 float entropy(const float* x, int64_t count, float log_sum_exp) { return row_entropy(x, count, log_sum_exp); }
 
-void cap_logits(float* x, int64_t count, float softcap) {
+template <typename T>
+void scale_logits(const T* products, float* logits, int64_t count, float softcap, float temperature) {
   const float inverse = 1.0f / softcap;
+  const auto scaled = [&](Vec v) __attribute__((always_inline)) {
+    if (softcap > 0.0f) v = tanh(v * inverse) * softcap;
+    return temperature == 1.0f ? v : v / temperature;
+  };
   int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) store(x + i, tanh(load(x + i) * inverse) * softcap);
-  if (i < count) store_part(x + i, tanh(load_part(x + i, count - i) * inverse) * softcap, count - i);
+  for (; i + kLanes <= count; i += kLanes) store(logits + i, scaled(load(products + i)));
+  if (i < count) store_part(logits + i, scaled(load_part(products + i, count - i)), count - i);
 }
+
+template <typename T>
+void round_row(const float* x, T* rounded, int64_t count) {
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) store(rounded + i, load(x + i));
+  if (i < count) store_part(rounded + i, load_part(x + i, count - i), count - i);
+}
+
+#define COHORT_INSTANTIATE(T)                                             \
+  template void scale_logits<T>(const T*, float*, int64_t, float, float); \
+  template void round_row<T>(const float*, T*, int64_t);
+COHORT_INSTANTIATE(float)
+COHORT_INSTANTIATE(c10::BFloat16)
+#undef COHORT_INSTANTIATE
 
 void probabilities(const float* x, int64_t count, float log_sum_exp, float* out) {
   int64_t i = 0;

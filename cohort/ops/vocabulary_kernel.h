@@ -1,6 +1,8 @@
 // The CPU kernels over one row of logits: one order of arithmetic, the same in sampler and trainer.
 #pragma once
 
+#include <c10/util/BFloat16.h>
+
 #include <cstdint>
 
 #include "cohort/ops/cpu_arch.h"
@@ -28,8 +30,13 @@ COHORT_DECLARE_KERNELS(
     // Written for count / kSumBlock (rounded up) blocks.
     void block_sums(const float* x, int64_t count, float log_sum_exp, float* sums);
 
-    // x = softcap * tanh(x / softcap), element by element.
-    void cap_logits(float* x, int64_t count, float softcap);
+    // Products of a head -> logits: softcap * tanh(x / softcap) where softcap is not 0, over the temperature.
+    // T is float or c10::BFloat16.
+    template <typename T>
+    void scale_logits(const T* products, float* logits, int64_t count, float softcap, float temperature);
+
+    // Rounds each element to T.
+    template <typename T> void round_row(const float* x, T* rounded, int64_t count);
 
     // Writes exp(x - log_sum_exp) of `count` elements.
     void probabilities(const float* x, int64_t count, float log_sum_exp, float* out);)

@@ -62,14 +62,24 @@ int64_t activation_bytes(const Decoder& decoder, const StepShape& step, int64_t 
   return rows * element * (kept + gradient_elements(config));
 }
 
-/// A chunk of logits in float32, where they are divided by the temperature, or in the compute dtype and in
-/// float32, and its gradient; the scores of a classification head are few.
-int64_t logits_bytes(const Decoder& decoder, int64_t rows) {
+/// A chunk of the head's products; the scores of a classification head are few.
+int64_t products_bytes(const Decoder& decoder, int64_t rows, at::ScalarType dtype) {
   if (decoder.config().head != HeadKind::kCausalLm) return 0;
   const int64_t vocabulary = decoder.config().vocab_size;
-  const auto element = static_cast<int64_t>(c10::elementSize(decoder.compute_dtype()));
   return std::min(logit_rows_at_once(vocabulary), rows) * vocabulary *
-         (element == kFloatBytes ? 2 * kFloatBytes : kFloatBytes + 2 * element);
+         static_cast<int64_t>(c10::elementSize(dtype));
+}
+
+/// Products and the logits made from them.
+int64_t sampled_logits_bytes(const Decoder& decoder, int64_t rows) {
+  return products_bytes(decoder, rows, decoder.compute_dtype()) + products_bytes(decoder, rows, at::kFloat);
+}
+
+/// Products, which become their own gradient, and a copy where that is multiplied in another dtype.
+int64_t trained_logits_bytes(const Decoder& decoder, int64_t rows) {
+  const at::ScalarType compute = decoder.compute_dtype(), work = backward_dtype(compute);
+  const int64_t copy = work == compute ? 0 : products_bytes(decoder, rows, work);
+  return products_bytes(decoder, rows, compute) + copy;
 }
 
 /// The largest weight, rounded, and its gradient before it is added to the others.
@@ -133,7 +143,7 @@ MemoryPlan::Parts update_parts(const Decoder& decoder, const StepShape& step) {
   const int64_t at_once = step.is_side_by_side ? microbatches_at_once(decoder, count) : 1;
   const int64_t gradients = decoder.num_trained() * kFloatBytes;
   return {{"activations", at_once * activation_bytes(decoder, step, rows)},
-          {"logits", at_once * logits_bytes(decoder, step.rows)},
+          {"logits", at_once * trained_logits_bytes(decoder, rows)},
           {"a weight's gradient", at_once * weight_backward_bytes(decoder)},
           {"gradients apart",
            decoder.is_small() && step.is_side_by_side ? (at_once > 1 ? count : 1) * gradients : 0}};
@@ -162,7 +172,7 @@ MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step) {
                                                                  critic + step.loaded_reward_bytes));
   if (step.cache_pages > 0)
     plan.sampling = {{"KV cache", cache_bytes(decoder, step.cache_pages)},
-                     {"logits", logits_bytes(decoder, step.rows)}};
+                     {"logits", sampled_logits_bytes(decoder, step.rows)}};
   if (step.reward_bytes > step.loaded_reward_bytes)  // they judge while completions are sampled
     plan.sampling.emplace_back("rewards at work", step.reward_bytes - step.loaded_reward_bytes);
   plan.updating = update_parts(decoder, step);
@@ -178,7 +188,7 @@ MemoryPlan plan_sampling_memory(const Decoder& decoder, int64_t cache_pages, int
   const int64_t weights = weight_bytes(decoder);
   plan.always = {{"weights", weights}, {"program", program_bytes(decoder, weights)}};
   plan.sampling = {{"KV cache", cache_bytes(decoder, cache_pages)},
-                   {"logits", logits_bytes(decoder, num_sequences)}};
+                   {"logits", sampled_logits_bytes(decoder, num_sequences)}};
   return plan;
 }
 

@@ -293,6 +293,22 @@ TEST_P(OpsTest, TokenLogprobs) {
   }
 }
 
+// The logits of the last chunk are kept for the backward, those of the others made again.
+TEST_P(OpsTest, TokenLogprobsInChunks) {
+  constexpr int kRows = 2100, kVocabulary = 37;
+  ASSERT_EQ(logit_rows_at_once(kVocabulary), 1024);
+  TokenTargets targets;
+  for (int i = 0; i < kRows; ++i) targets.token_ids.push_back(i * 3 % kVocabulary);
+  for (const double temperature : {1.0, 0.7}) {
+    compare({randn({kRows, 8}).mul(2).round() / 2, randn({kVocabulary, 8}).mul(2).round() / 4}, {false, true},
+            [&](const auto& in, at::ScalarType compute) {
+              auto* head = new Linear(in[1], at::Tensor(), compute);
+              const TokenLogprobs all = token_logprobs(in[0], *head, targets, {temperature, 0.0});
+              return std::vector<at::Tensor>{all.logprobs, all.entropies};
+            });
+  }
+}
+
 TEST_P(OpsTest, EntropyOfUniformAndSharpRows) {
   const at::NoGradGuard no_grad;
   Linear head(at::eye(40), at::Tensor(), dtype());
