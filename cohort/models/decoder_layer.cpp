@@ -78,16 +78,18 @@ at::Tensor DecoderLayer::attention(const at::Tensor& x, const DecoderInput& inpu
     return rms_norm(rows, weights);
   };
   const QkvShape shape{config_.num_attention_heads, config_.num_key_value_heads, config_.head_dim};
-  QkvHeads heads = qkv_heads(qkv_.forward(x, norm), shape, q_norm_, k_norm_, rope, input.positions);
-  if (input.cache != nullptr) {
-    input.cache->write(index_, input.cache_rows, heads.k, heads.v);
-    heads.k = input.cache->keys(index_);
-    heads.v = input.cache->values(index_);
-  }
+  const QkvHeads heads = qkv_heads(qkv_.forward(x, norm), shape, q_norm_, k_norm_, rope, input.positions);
   const AttentionOptions options{.scale = config_.attention_scale,
                                  .window = config_.layers[index_].window,
                                  .softcap = config_.attention_softcap};
-  return output_.forward(attend(heads.q, heads.k, heads.v, input.plan, options).flatten(1));
+  at::Tensor attended;
+  if (input.cache != nullptr) {
+    input.cache->write(index_, input.cache_rows, heads.k, heads.v);
+    attended = input.cache->attend(index_, heads.q, input.plan, options);
+  } else {
+    attended = attend(heads.q, heads.k, heads.v, input.plan, options);
+  }
+  return output_.forward(attended.flatten(1));
 }
 
 at::Tensor DecoderLayer::mlp(const at::Tensor& x, const DecoderInput& input) const {

@@ -1,64 +1,53 @@
 #include "cohort/models/kv_cache.h"
 
-#include <ATen/Parallel.h>
-
-#include <cstring>
+#include "cohort/ops/dispatch.h"
 
 namespace cohort {
 namespace {
 
-/// target[rows[i]] = source[i] on the CPU; several times as fast as index_copy_.
-void write_rows(const at::Tensor& target, const at::Tensor& rows, const at::Tensor& source) {
-  const at::Tensor from = source.contiguous();
-  const int64_t heads = from.size(1), item_bytes = from.element_size();
-  const int64_t head_bytes = from.size(2) * item_bytes;
-  const int64_t row_stride = target.stride(0) * item_bytes, head_stride = target.stride(1) * item_bytes;
-  const int64_t* row = rows.const_data_ptr<int64_t>();
-  const auto* in = static_cast<const char*>(from.const_data_ptr());
-  auto* out = static_cast<char*>(target.mutable_data_ptr());
-  at::parallel_for(0, rows.size(0), 64, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      for (int64_t head = 0; head < heads; ++head) {
-        std::memcpy(out + row[i] * row_stride + head * head_stride, in + (i * heads + head) * head_bytes,
-                    head_bytes);
-      }
-    }
-  });
+bool has_pages(at::ScalarType compute, at::Device device) {
+  return has_cpu_kernel(at::empty({0}, at::TensorOptions().dtype(compute).device(device)));
 }
 
 }  // namespace
 
-KvCache::KvCache(const DecoderConfig& config, int64_t num_rows, at::ScalarType compute, at::Device device) {
+KvCache::KvCache(const DecoderConfig& config, int64_t num_pages, at::ScalarType compute, at::Device device)
+    : is_paged_(has_pages(compute, device)) {
   const auto options = at::TensorOptions().dtype(compute).device(device);
+  const int64_t heads = config.num_key_value_heads, dim = config.head_dim;
   for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
-    // Not zeroed: attention reads only rows that were written.
     for (auto* tensors : {&keys_, &values_}) {
-      tensors->push_back(
-          at::empty({config.num_key_value_heads, num_rows, config.head_dim}, options).transpose(0, 1));
+      tensors->push_back(is_paged_ ? make_pages(num_pages, heads, dim, options)
+                                   : at::empty({num_pages, kKeyBlock, heads, dim}, options));
     }
   }
 }
 
 void KvCache::write(int64_t layer, const at::Tensor& rows, const at::Tensor& k, const at::Tensor& v) {
-  if (keys_[layer].is_cpu()) {
-    write_rows(keys_[layer], rows, k);
-    write_rows(values_[layer], rows, v);
+  if (is_paged_) {
+    write_pages(rows, k, v, keys_[layer], values_[layer]);
     return;
   }
-  keys_[layer].index_copy_(0, rows, k.narrow(0, 0, rows.size(0)));
-  values_[layer].index_copy_(0, rows, v.narrow(0, 0, rows.size(0)));
+  keys_[layer].flatten(0, 1).index_copy_(0, rows, k.narrow(0, 0, rows.size(0)));
+  values_[layer].flatten(0, 1).index_copy_(0, rows, v.narrow(0, 0, rows.size(0)));
 }
 
-void KvCache::copy_rows(int64_t source, int64_t target, int64_t count) {
+void KvCache::copy_page(int64_t source, int64_t target) {
   for (auto* tensors : {&keys_, &values_}) {
-    for (at::Tensor& tensor : *tensors)
-      tensor.narrow(0, target, count).copy_(tensor.narrow(0, source, count));
+    for (at::Tensor& tensor : *tensors) tensor.select(0, target).copy_(tensor.select(0, source));
   }
+}
+
+at::Tensor KvCache::attend(int64_t layer, const at::Tensor& q, const AttentionPlan& plan,
+                           const AttentionOptions& options) const {
+  const at::Tensor &keys = keys_.at(layer), &values = values_.at(layer);
+  if (is_paged_) return attend_pages(q, keys, values, plan, options);
+  return cohort::attend(q, keys.flatten(0, 1), values.flatten(0, 1), plan, options);
 }
 
 int64_t KvCache::bytes_per_row(const DecoderConfig& config, at::ScalarType compute) {
-  return 2 * config.num_hidden_layers * config.num_key_value_heads * config.head_dim *
-         static_cast<int64_t>(c10::elementSize(compute));
+  return 2 * config.num_hidden_layers * config.num_key_value_heads * page_head_elements(config.head_dim) /
+         kKeyBlock * static_cast<int64_t>(c10::elementSize(compute));
 }
 
 }  // namespace cohort

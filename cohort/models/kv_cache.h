@@ -1,5 +1,5 @@
 // Keys and values of the tokens that were forwarded, one row a token and layer; which row is whose is the
-// sampler's business. A head's rows lie side by side, so that a page of them is read in one piece.
+// sampler's business. On the CPU they lie in pages, as attention multiplies them.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -8,30 +8,32 @@
 #include <vector>
 
 #include "cohort/models/decoder_config.h"
+#include "cohort/ops/attention.h"
 
 namespace cohort {
 
 class KvCache {
  public:
-  /// `num_rows` rows in `compute` dtype on `device`; the memory is taken at once.
-  KvCache(const DecoderConfig& config, int64_t num_rows, at::ScalarType compute, at::Device device);
+  /// `num_pages` pages in `compute` dtype on `device`; the memory is taken at once.
+  KvCache(const DecoderConfig& config, int64_t num_pages, at::ScalarType compute, at::Device device);
 
   /// Writes the first R rows of `k` and `v` [N, num_kv_heads, head_dim] to `rows` [R] int64 of a layer.
   void write(int64_t layer, const at::Tensor& rows, const at::Tensor& k, const at::Tensor& v);
 
-  /// Copies `count` rows from `source` on to `target` on, in every layer.
-  void copy_rows(int64_t source, int64_t target, int64_t count);
+  /// Copies a page, of kKeyBlock rows, in every layer.
+  void copy_page(int64_t source, int64_t target);
 
-  /// [num_rows, num_kv_heads, head_dim], not contiguous.
-  const at::Tensor& keys(int64_t layer) const { return keys_.at(layer); }
-  const at::Tensor& values(int64_t layer) const { return values_.at(layer); }
+  /// attend() over the rows of a layer; each range of `plan` is one whole page. Without gradient on the CPU.
+  at::Tensor attend(int64_t layer, const at::Tensor& q, const AttentionPlan& plan,
+                    const AttentionOptions& options) const;
 
   /// Bytes that one row takes over all layers.
   static int64_t bytes_per_row(const DecoderConfig& config, at::ScalarType compute);
 
  private:
-  std::vector<at::Tensor> keys_;  // per layer [num_rows, num_kv_heads, head_dim]
-  std::vector<at::Tensor> values_;
+  bool is_paged_;
+  std::vector<at::Tensor> keys_,
+      values_;  // per layer: pages, or [num_pages, kKeyBlock, num_kv_heads, head_dim]
 };
 
 }  // namespace cohort

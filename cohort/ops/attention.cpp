@@ -21,11 +21,12 @@ AttentionShape shape_of(const at::Tensor& q, const at::Tensor& k, const Attentio
           .window = options.window,
           .softcap = static_cast<float>(options.softcap),
           .key_row_stride = k.stride(0),
-          .key_head_stride = k.stride(1)};
+          .key_head_stride = k.stride(1),
+          .is_paged = false};
 }
 
 at::Tensor forward_rows(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                        const AttentionPlan& plan, const AttentionOptions& options, at::Tensor* log_sum_exp) {
+                        const AttentionPlan& plan, const AttentionShape& shape, at::Tensor* log_sum_exp) {
   at::Tensor out = at::zeros_like(q);
   float* lse = nullptr;
   if (log_sum_exp != nullptr) {
@@ -33,9 +34,8 @@ at::Tensor forward_rows(const at::Tensor& q, const at::Tensor& k, const at::Tens
     lse = log_sum_exp->mutable_data_ptr<float>();
   }
   dispatch_float(q, [&]<typename T>() {
-    COHORT_CALL_KERNEL(attention_kernel<T>(plan, shape_of(q, k, options), q.const_data_ptr<T>(),
-                                           k.const_data_ptr<T>(), v.const_data_ptr<T>(),
-                                           out.mutable_data_ptr<T>(), lse));
+    COHORT_CALL_KERNEL(attention_kernel<T>(plan, shape, q.const_data_ptr<T>(), k.const_data_ptr<T>(),
+                                           v.const_data_ptr<T>(), out.mutable_data_ptr<T>(), lse));
   });
   return out;
 }
@@ -45,7 +45,7 @@ class AttentionFunction : public torch::autograd::Function<AttentionFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& q, const at::Tensor& k,
                             const at::Tensor& v, const AttentionPlan* plan, AttentionOptions options) {
     at::Tensor log_sum_exp;
-    at::Tensor out = forward_rows(q, k, v, *plan, options, &log_sum_exp);
+    at::Tensor out = forward_rows(q, k, v, *plan, shape_of(q, k, options), &log_sum_exp);
     context->save_for_backward({q, k, v, out, log_sum_exp});
     context->saved_data["plan"] = reinterpret_cast<int64_t>(plan);
     context->saved_data["scale"] = options.scale;
@@ -130,8 +130,45 @@ at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
   COHORT_CHECK(q.size(1) % k.size(1) == 0, q.size(1), " query heads over ", k.size(1), " key heads");
   if (!has_cpu_kernel(q)) return aten_attend(q, k, v, plan, options);
   COHORT_CHECK(q.is_contiguous() && k.stride(2) == 1 && k.strides() == v.strides());
-  if (!at::GradMode::is_enabled()) return forward_rows(q, k, v, plan, options, nullptr);
+  if (!at::GradMode::is_enabled()) return forward_rows(q, k, v, plan, shape_of(q, k, options), nullptr);
   return AttentionFunction::apply(q, k, v, &plan, options);
+}
+
+int64_t page_head_elements(int64_t head_dim) { return kKeyBlock * ((head_dim + 15) / 16 * 16); }
+
+at::Tensor make_pages(int64_t num_pages, int64_t num_kv_heads, int64_t head_dim,
+                      const at::TensorOptions& options) {
+  // Not zeroed: attention reads only what was written.
+  return at::empty({num_pages, num_kv_heads, page_head_elements(head_dim)}, options);
+}
+
+void write_pages(const at::Tensor& rows, const at::Tensor& k, const at::Tensor& v,
+                 const at::Tensor& key_pages, const at::Tensor& value_pages) {
+  const at::Tensor keys = k.contiguous(), values = v.contiguous();
+  check_shape(key_pages, {-1, keys.size(1), page_head_elements(keys.size(2))}, "write_pages: key_pages");
+  COHORT_CHECK(rows.size(0) <= keys.size(0) && keys.sizes() == values.sizes());
+  const AttentionShape shape = shape_of(keys, keys, {});
+  dispatch_float(keys, [&]<typename T>() {
+    COHORT_CALL_KERNEL(write_pages(shape, rows.const_data_ptr<int64_t>(), rows.size(0),
+                                   keys.const_data_ptr<T>(), values.const_data_ptr<T>(),
+                                   key_pages.mutable_data_ptr<T>(), value_pages.mutable_data_ptr<T>()));
+  });
+}
+
+at::Tensor attend_pages(const at::Tensor& q, const at::Tensor& key_pages, const at::Tensor& value_pages,
+                        const AttentionPlan& plan, const AttentionOptions& options) {
+  check_shape(q, {-1, -1, -1}, "attend_pages: q");
+  check_shape(key_pages, {-1, -1, page_head_elements(q.size(2))}, "attend_pages: key_pages");
+  check_shape(value_pages, {key_pages.size(0), key_pages.size(1), key_pages.size(2)},
+              "attend_pages: value_pages");
+  COHORT_CHECK(q.is_contiguous() && q.size(1) % key_pages.size(1) == 0);
+  for (const RowRange& range : plan.ranges) {
+    COHORT_CHECK(range.begin % kKeyBlock == 0 && range.end == range.begin + kKeyBlock, "rows ", range.begin,
+                 " to ", range.end, " are not a page");
+  }
+  AttentionShape shape = shape_of(q, key_pages, options);
+  shape.is_paged = true;
+  return forward_rows(q, key_pages, value_pages, plan, shape, nullptr);
 }
 
 }  // namespace cohort

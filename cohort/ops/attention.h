@@ -60,4 +60,23 @@ struct AttentionOptions {
 at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionPlan& plan,
                   const AttentionOptions& options);
 
+constexpr int64_t kKeyBlock = 16;  ///< rows of a page
+
+/// Keys or values for the CPU's kernels: page p holds rows [16 p, 16 p + 16), as the kernels multiply them.
+/// `options` float32 or bfloat16 on the CPU.
+at::Tensor make_pages(int64_t num_pages, int64_t num_kv_heads, int64_t head_dim,
+                      const at::TensorOptions& options);
+
+/// Elements of one head in a page.
+int64_t page_head_elements(int64_t head_dim);
+
+/// Writes the first R rows of `k` and `v` [N, num_kv_heads, head_dim] to `rows` [R] int64 of pages.
+void write_pages(const at::Tensor& rows, const at::Tensor& k, const at::Tensor& v,
+                 const at::Tensor& key_pages, const at::Tensor& value_pages);
+
+/// attend(), with the same bits, over keys and values in pages: each range of `plan` is one whole page.
+/// Without gradient.
+at::Tensor attend_pages(const at::Tensor& q, const at::Tensor& key_pages, const at::Tensor& value_pages,
+                        const AttentionPlan& plan, const AttentionOptions& options);
+
 }  // namespace cohort

@@ -1,121 +1,156 @@
 // Gradients of attention: probabilities are made again from the log-sum-exp of the forward, tile by tile.
+#include <tuple>
+
 #include "cohort/ops/attention_tile.h"
 
 namespace cohort::COHORT_ARCH {
 namespace {
 
-/// A block's rows in float32 for sums, and as what dot products are made from; the same where that is
-/// float32.
+/// Rows of inputs one after the other and by sums (key_blocks.h), which is the same where a step is one row.
+/// Rows are filled up with zeros to a whole step.
 template <typename T>
-class BothRows {
+class BothOrders {
  public:
-  explicit BothRows(int64_t size) : wide_(size), dotted_(kIsOne ? 0 : size) {}
+  using Input = InputOf<T>;
 
-  void load(const Block& block, const T* heads) {
-    block.load_rows(heads, wide_.data());
-    if constexpr (!kIsOne) block.load_rows(heads, dotted_.data());
-  }
+  BothOrders(int64_t num_rows, int64_t width)
+      : width_(width),
+        rows_((num_rows + kStep - 1) / kStep * kStep * width),
+        by_sums_(rows_.size() * (kStep - 1)) {}
 
-  const float* wide() const { return wide_.data(); }
-  const Dotted<T>* dotted() const {
-    if constexpr (kIsOne) {
-      return wide_.data();
-    } else {
-      return dotted_.data();
+  Input* row(int64_t r) { return rows_.data() + r * width_; }
+
+  /// Makes rows [first, end) by sums; `first` begins a step.
+  void pack(int64_t first, int64_t end) {
+    if constexpr (kStep > 1) {
+      for (int64_t r = first; r < end; r += kStep)
+        interleave(row(r), row(r + 1), width_, by_sums_.data() + r * width_);
     }
   }
 
+  /// From row `first` on, which begins a step.
+  const Input* by_sums(int64_t first) const {
+    return (kStep == 1 ? rows_ : by_sums_).data() + first * width_;
+  }
+
  private:
-  static constexpr bool kIsOne = std::is_same_v<Dotted<T>, float>;
-  std::vector<float> wide_;
-  std::vector<Dotted<T>> dotted_;
+  static constexpr int64_t kStep = Products<T>::kStep;
+  int64_t width_;
+  std::vector<Input> rows_, by_sums_;
 };
 
 template <typename T>
 struct BackwardScratch {
-  BackwardScratch(int64_t padded, int64_t repeat)
-      : keys(padded),
-        dotted_keys(padded),
+  explicit BackwardScratch(const AttentionShape& shape)
+      : padded(simd::round_up(shape.head_dim)),
+        max_rows(kQueryBlock * shape.num_heads / shape.num_kv_heads),
+        keys(padded),
+        keys_to_add(padded),
         values(padded),
-        queries(kQueryBlock * repeat * padded),
-        grad_out(kQueryBlock * repeat * padded),
-        grad_q(kQueryBlock * repeat * padded),
-        added(4 * padded),
-        probabilities(kQueryBlock * repeat * kTile),
-        grad_scores(probabilities.size()),
-        deltas(kQueryBlock * repeat) {}
+        queries(max_rows, padded),
+        grad_out(max_rows, padded),
+        probabilities(max_rows, kTile),
+        grad_scores(max_rows, kTile),
+        grad_q(max_rows * padded),
+        added(kRowsAtOnce * padded),
+        deltas(max_rows) {}
 
-  void gather(KeyRows& walk, int64_t num_keys, const T* k, const T* v, const AttentionShape& shape,
-              int64_t head, int64_t padded) {
-    tile.take(walk, num_keys);
-    keys.gather(tile, k, shape, head, padded);
-    values.gather(tile, v, shape, head, padded);
-    if constexpr (std::is_same_v<Dotted<T>, float>) {
-      std::copy_n(keys.rows, kTile, dotted_keys.rows);
-    } else {
-      dotted_keys.gather(tile, k, shape, head, padded);
-    }
-  }
-
+  int64_t padded, max_rows;
   Tile tile;
-  HeadRows<float> keys;
-  HeadRows<Dotted<T>> dotted_keys, values;
-  BothRows<T> queries, grad_out;
-  std::vector<float> grad_q, added, probabilities, grad_scores, deltas;
+  PackedTile<T> keys, keys_to_add, values;  // by dots, the second one by sums
+  BothOrders<T> queries, grad_out;
+  BothOrders<T> probabilities, grad_scores;  // [rows, kTile] of the tile
+  std::vector<float> grad_q, added, deltas;
 };
 
-/// Probabilities and score gradients of one row over one tile.
-template <typename U>
-COHORT_INLINE void backward_scores(const HeadRows<U>& keys, const HeadRows<U>& values, const U* query,
-                                   const U* grad_out, float log_sum_exp, float delta, Visible visible,
-                                   const AttentionShape& shape, int64_t padded, float* probabilities,
-                                   float* grad_scores) {
-  const int64_t scored = visible.registers_end();
-  tile_dots(query, keys.rows, scored, padded, probabilities);
-  tile_dots(grad_out, values.rows, scored, padded, grad_scores);
+template <typename T>
+COHORT_INLINE float dot(const T* a, const T* b, int64_t count) {
+  Vec total{};
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) total += simd::load(a + i) * simd::load(b + i);
+  if (i < count) total += simd::load_part(a + i, count - i) * simd::load_part(b + i, count - i);
+  return simd::sum(total);
+}
+
+/// Dot products of a row with the keys, and of its output's gradient with the values -> probabilities and
+/// gradients of the scores.
+template <typename T>
+COHORT_INLINE void backward_scores(float* scores, float* grads, int64_t scored, float log_sum_exp,
+                                   float delta, Visible visible, const AttentionShape& shape,
+                                   InputOf<T>* probabilities, InputOf<T>* grad_scores) {
   const bool is_capped = shape.softcap > 0.0f;
-  if (is_capped) cap_scores(probabilities, scored, shape);
+  if (is_capped) cap_scores(scores, scored, shape);
   const float score_scale = is_capped ? 1.0f : shape.scale;
   for (int64_t j = 0; j < scored; j += kLanes) {
-    const Vec score = simd::load(probabilities + j) * score_scale;
+    const Vec score = simd::load(scores + j) * score_scale;
     const Vec p = simd::exp(score - log_sum_exp);
     Vec slope = simd::broadcast(shape.scale);
     if (is_capped) slope *= 1.0f - (score / shape.softcap) * (score / shape.softcap);
-    simd::store(probabilities + j, p);
-    simd::store(grad_scores + j, p * (simd::load(grad_scores + j) - delta) * slope);
+    Products<T>::store(probabilities + j, p);
+    Products<T>::store(grad_scores + j, p * (simd::load(grads + j) - delta) * slope);
   }
-  for (int64_t j = 0; j < visible.begin; ++j) probabilities[j] = grad_scores[j] = 0.0f;
-  for (int64_t j = visible.end; j < kTile; ++j) probabilities[j] = grad_scores[j] = 0.0f;
+  const auto hide = [&](int64_t begin, int64_t end) {
+    std::fill(probabilities + begin, probabilities + end, InputOf<T>(0.0f));
+    std::fill(grad_scores + begin, grad_scores + end, InputOf<T>(0.0f));
+  };
+  hide(0, visible.begin);
+  hide(visible.end, kTile);
 }
 
-/// grad_q of kRows rows from on r += their score gradients over the keys of the tile.
-template <int kRows, typename T>
-COHORT_INLINE void add_query_gradients(const Block& block, int64_t r, BackwardScratch<T>& s) {
-  float* added = s.added.data();
-  weighted_sums<kRows>(
-      s.grad_scores.data() + r * kTile, kTile, 1,
-      [&](int64_t j) __attribute__((always_inline)) { return s.keys.rows[j]; }, s.tile.count, block.padded,
-      added, block.padded);
-  float* grad = s.grad_q.data() + r * block.padded;
-  for (int64_t d = 0; d < kRows * block.padded; d += kLanes) {
-    simd::store(grad + d, simd::load(grad + d) + simd::load(added + d));
-  }
+/// The transpose of kRows columns of weights [steps, kTile], in steps, times as many rows by sums -> `out`
+/// [kRows, P].
+template <typename T, int kRows>
+void transposed_product(const InputOf<T>* weights, const InputOf<T>* rows, int64_t steps, int64_t padded,
+                        float* out) {
+  constexpr int64_t kStep = Products<T>::kStep;
+  by_registers(padded / kLanes, [&](auto registers, int64_t first) __attribute__((always_inline)) {
+    constexpr int kColumns = decltype(registers)::value;
+    const InputOf<T>* columns[kColumns];
+#pragma GCC unroll 16
+    for (int c = 0; c < kColumns; ++c) columns[c] = rows + (first + c) * kLanes * kStep;
+    Vec sums[kRows][kColumns] = {};
+    add_steps<T>(sums, weights, kStep, kTile * kStep, columns, padded * kStep, steps);
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 16
+      for (int c = 0; c < kColumns; ++c) simd::store(out + r * padded + (first + c) * kLanes, sums[r][c]);
+    }
+  });
 }
 
-/// The gradient of kKeys keys or values of the tile += weights of the rows [first, end) times `rows`.
-template <int kKeys, typename T>
+/// The gradient of each key or value of the tile += its weights times `rows` by sums.
+template <typename T>
 COHORT_INLINE void add_key_gradients(const Block& block, const AttentionShape& shape, BackwardScratch<T>& s,
-                                     int64_t j, int64_t first, int64_t end, const float* weights,
-                                     const float* rows, float* grad) {
-  float* added = s.added.data();
-  weighted_sums<kKeys>(
-      weights + first * kTile + j, 1, kTile,
-      [&](int64_t r) __attribute__((always_inline)) { return rows + (first + r) * block.padded; },
-      end - first, block.padded, added, block.padded);
-  for (int q = 0; q < kKeys; ++q) {
-    float* target = grad + (s.tile.rows[j + q] * shape.num_kv_heads + block.head) * block.dim;
-    for (int64_t d = 0; d < block.dim; ++d) target[d] += added[q * block.padded + d];
-  }
+                                     const InputOf<T>* weights, const InputOf<T>* rows, int64_t steps,
+                                     float* grad) {
+  by_rows(0, s.tile.count, [&](auto count, int64_t j) __attribute__((always_inline)) {
+    constexpr int kRows = decltype(count)::value;
+    transposed_product<T, kRows>(weights + j * Products<T>::kStep, rows, steps, s.padded, s.added.data());
+    for (int r = 0; r < kRows; ++r) {
+      const float* added = s.added.data() + r * s.padded;
+      float* target = grad + (s.tile.rows[j + r] * shape.num_kv_heads + block.head) * block.dim;
+      for (int64_t d = 0; d < block.dim; ++d) target[d] += added[d];
+    }
+  });
+}
+
+/// Probabilities and score gradients of rows [first, end) over the tile in `s`, which starts at key `begin`.
+template <typename T>
+COHORT_INLINE void backward_rows(const Block& block, int64_t begin, int64_t first, int64_t end,
+                                 const AttentionShape& shape, const float* log_sum_exp,
+                                 BackwardScratch<T>& s) {
+  const int64_t num_blocks = s.tile.num_blocks();
+  by_rows(first, end, [&](auto count, int64_t r) __attribute__((always_inline)) {
+    constexpr int kRows = decltype(count)::value;
+    float scores[kRows * kTile], grads[kRows * kTile];
+    dot_rows<T, kRows>(s.queries.row(r), s.padded, s.keys.blocks, num_blocks, scores);
+    dot_rows<T, kRows>(s.grad_out.row(r), s.padded, s.values.blocks, num_blocks, grads);
+    for (int q = 0; q < kRows; ++q) {
+      backward_scores<T>(scores + q * kTile, grads + q * kTile, num_blocks * kKeyBlock,
+                         log_sum_exp[block.source(r + q)], s.deltas[r + q], block.visible(r + q, begin),
+                         shape, s.probabilities.row(r + q), s.grad_scores.row(r + q));
+    }
+  });
 }
 
 template <typename T>
@@ -123,47 +158,49 @@ COHORT_INLINE void backward_block(const AttentionPlan& plan, const AttentionShap
                                   const WorkItem& item, const T* q, const T* k, const T* v, const T* out,
                                   const float* log_sum_exp, const T* grad_out, T* grad_q, float* grad_k,
                                   float* grad_v, BackwardScratch<T>& s) {
+  constexpr int64_t kStep = Products<T>::kStep;
   const Block block(plan, shape, item);
-  const int64_t padded = block.padded;
-  s.queries.load(block, q);
-  s.grad_out.load(block, grad_out);
+  const int64_t padded = block.padded, whole = (block.num_rows + kStep - 1) / kStep * kStep;
+  for (const auto& [rows, heads] : {std::pair(&s.queries, q), {&s.grad_out, grad_out}}) {
+    block.load_rows(heads, rows->row(0));
+    std::fill(rows->row(block.num_rows), rows->row(whole), InputOf<T>(0.0f));
+    rows->pack(0, whole);
+  }
   std::fill_n(s.grad_q.begin(), block.num_rows * padded, 0.0f);
   for (int64_t r = 0; r < block.num_rows; ++r) {
-    const T* output = out + block.source(r) * block.dim;
-    float delta = 0.0f;
-    for (int64_t d = 0; d < block.dim; ++d)
-      delta += s.grad_out.wide()[r * padded + d] * static_cast<float>(output[d]);
-    s.deltas[r] = delta;
+    const int64_t source = block.source(r) * block.dim;
+    s.deltas[r] = dot(grad_out + source, out + source, block.dim);
   }
 
   KeyRows walk(plan, block.sequence, block.first_tile());
   for (int64_t begin = block.first_tile(); begin < block.num_keys; begin += kTile) {
-    s.gather(walk, block.num_keys - begin, k, v, shape, item.head, padded);
+    s.tile.take(walk, block.num_keys - begin);
+    const int64_t num_blocks = s.tile.num_blocks();
+    const T* found[kTile];
+    s.tile.find(k, shape, item.head, found);
+    s.keys.pack_by_dots(found, num_blocks, block.dim);
+    s.keys_to_add.pack_by_sums(found, num_blocks, block.dim);
+    s.tile.find(v, shape, item.head, found);
+    s.values.pack_by_dots(found, num_blocks, block.dim);
     const int64_t first = block.first_row_behind(begin), end = block.end_row(begin);
-    for (int64_t r = first; r < end; ++r) {
-      backward_scores(s.dotted_keys, s.values, s.queries.dotted() + r * padded,
-                      s.grad_out.dotted() + r * padded, log_sum_exp[block.source(r)], s.deltas[r],
-                      block.visible(r, begin), shape, padded, s.probabilities.data() + r * kTile,
-                      s.grad_scores.data() + r * kTile);
+    backward_rows(block, begin, first, end, shape, log_sum_exp, s);
+    by_rows(first, end, [&](auto count, int64_t r) __attribute__((always_inline)) {
+      add_weighted<T, decltype(count)::value>(s.grad_scores.row(r), s.keys_to_add.blocks, s.tile.count,
+                                              padded, nullptr, s.grad_q.data() + r * padded);
+    });
+    // Keys add up whole steps of rows, of which those beside [first, end) do not see the tile.
+    const int64_t first_step = first / kStep * kStep, steps = (end + kStep - 1) / kStep - first / kStep;
+    for (const auto& [weights, rows, grad] :
+         {std::tuple(&s.probabilities, &s.grad_out, grad_v), {&s.grad_scores, &s.queries, grad_k}}) {
+      std::fill(weights->row(first_step), weights->row(first), InputOf<T>(0.0f));
+      std::fill(weights->row(end), weights->row(first_step + steps * kStep), InputOf<T>(0.0f));
+      weights->pack(first_step, end);
+      add_key_gradients(block, shape, s, weights->by_sums(first_step), rows->by_sums(first_step), steps,
+                        grad);
     }
-    int64_t r = first;
-    for (; r + 4 <= end; r += 4) add_query_gradients<4>(block, r, s);
-    for (; r < end; ++r) add_query_gradients<1>(block, r, s);
-    const auto add_all = [&](const float* weights, const float* rows, float* grad)
-                             __attribute__((always_inline)) {
-                               int64_t j = 0;
-                               for (; j + 4 <= s.tile.count; j += 4)
-                                 add_key_gradients<4>(block, shape, s, j, first, end, weights, rows, grad);
-                               for (; j < s.tile.count; ++j)
-                                 add_key_gradients<1>(block, shape, s, j, first, end, weights, rows, grad);
-                             };
-    add_all(s.probabilities.data(), s.grad_out.wide(), grad_v);
-    add_all(s.grad_scores.data(), s.queries.wide(), grad_k);
   }
-  for (int64_t r = 0; r < block.num_rows; ++r) {
-    T* target = grad_q + block.source(r) * block.dim;
-    for (int64_t d = 0; d < block.dim; ++d) target[d] = static_cast<T>(s.grad_q[r * padded + d]);
-  }
+  for (int64_t r = 0; r < block.num_rows; ++r)
+    store_head(s.grad_q.data() + r * padded, 1.0f, block.dim, grad_q + block.source(r) * block.dim);
 }
 
 }  // namespace
@@ -186,7 +223,7 @@ void attention_backward_kernel(const AttentionPlan& plan, const AttentionShape& 
     costs.insert(costs.end(), shape.num_kv_heads, cost);
   }
   parallel_by_cost(costs, [&](int64_t begin, int64_t end) {
-    BackwardScratch<T> scratch(simd::round_up(shape.head_dim), shape.num_heads / shape.num_kv_heads);
+    BackwardScratch<T> scratch(shape);
     for (int64_t unit = begin; unit < end; ++unit) {
       const int64_t group = unit / shape.num_kv_heads, head = unit % shape.num_kv_heads;
       for (int64_t i = plan.group_begin[group]; i < group_end(group); ++i) {

@@ -1,5 +1,5 @@
-// Online softmax over tiles of keys. A query's arithmetic is the same whatever block it is computed in:
-// scores are dot products folded in one fixed tree, and an output adds the keys in their order.
+// Online softmax over tiles of keys. A query's arithmetic is the same whatever block it is computed in: a
+// score adds the elements of a head in their order, an output the keys in theirs.
 #include <cmath>
 #include <limits>
 
@@ -10,62 +10,94 @@ namespace {
 
 template <typename T>
 struct ForwardScratch {
-  ForwardScratch(int64_t padded, int64_t repeat)
-      : padded(padded),
-        keys(padded),
-        values(padded),
-        queries(kQueryBlock * repeat * padded),
+  explicit ForwardScratch(const AttentionShape& shape)
+      : padded(simd::round_up(shape.head_dim)),
+        keys(shape.is_paged ? 0 : padded),
+        values(shape.is_paged ? 0 : padded),
+        queries(kQueryBlock * shape.num_heads / shape.num_kv_heads * padded),
         outputs(queries.size()),
-        added(4 * padded),
-        maxima(kQueryBlock * repeat),
-        sums(kQueryBlock * repeat) {}
+        maxima(queries.size() / padded),
+        sums(maxima.size()) {}
 
-  void begin_rows(int64_t count) {
-    std::fill_n(outputs.begin(), count * padded, 0.0f);
-    std::fill_n(maxima.begin(), count, -std::numeric_limits<float>::infinity());
-    std::fill_n(sums.begin(), count, 0.0f);
-  }
-
-  void gather(KeyRows& walk, int64_t num_keys, const T* k, const T* v, const AttentionShape& shape,
-              int64_t head) {
-    tile.take(walk, num_keys);
-    keys.gather(tile, k, shape, head, padded);
-    values.gather(tile, v, shape, head, padded);
-    if constexpr (std::is_same_v<T, float>) values.prefetch(tile, padded);
+  void begin_rows(int64_t num_rows) {
+    std::fill_n(outputs.begin(), num_rows * padded, 0.0f);
+    std::fill_n(maxima.begin(), num_rows, -std::numeric_limits<float>::infinity());
+    std::fill_n(sums.begin(), num_rows, 0.0f);
   }
 
   int64_t padded;
-  Tile tile;
-  HeadRows<Dotted<T>> keys;
-  HeadRows<float> values;
-  std::vector<Dotted<T>> queries;
-  std::vector<float> outputs, added, maxima, sums;
+  PackedTile<T> keys, values;
+  const T *key_blocks[kTileBlocks], *value_blocks[kTileBlocks];  // of the tile
+  int64_t count = 0;                                             // its keys
+  std::vector<InputOf<T>> queries;
+  std::vector<float> outputs, maxima, sums;
 };
 
-/// Scores of one row over the first `scored` keys of a tile, folded into its running maximum and sum; leaves
-/// the weights of the keys, 0 where the row does not see them, and returns what the output so far is
-/// multiplied with.
-template <typename U>
-COHORT_INLINE float fold_scores(const HeadRows<U>& keys, const U* query, Visible visible, int64_t scored,
-                                const AttentionShape& shape, int64_t padded, float& maximum, float& sum,
-                                float* weights) {
-  tile_dots(query, keys.rows, scored, padded, weights);
-  if (shape.softcap > 0.0f) cap_scores(weights, scored, shape);
+/// The keys and values of one head and sequence, tile by tile.
+template <typename T>
+class TileWalk {
+ public:
+  TileWalk(const AttentionPlan& plan, const AttentionShape& shape, const AttentionSequence& sequence,
+           int64_t head, int64_t first, const T* k, const T* v)
+      : shape_(shape),
+        head_(head),
+        k_(k),
+        v_(v),
+        rows_(plan, sequence, shape.is_paged ? 0 : first),
+        page_(plan.ranges.data() + sequence.range_begin + first / kKeyBlock) {}
+
+  /// The next tile, of at most `num_keys` keys.
+  void next(int64_t num_keys, ForwardScratch<T>& s) {
+    s.count = std::min(kTile, num_keys);
+    const int64_t num_blocks = (s.count + kKeyBlock - 1) / kKeyBlock;
+    if (shape_.is_paged) {
+      for (int64_t b = 0; b < num_blocks; ++b, ++page_) {
+        const int64_t place = (page_->begin / kKeyBlock * shape_.num_kv_heads + head_) * kKeyBlock * s.padded;
+        s.key_blocks[b] = k_ + place;
+        s.value_blocks[b] = v_ + place;
+      }
+      return;
+    }
+    const T* found[kTile];
+    Tile tile;
+    tile.take(rows_, num_keys);
+    tile.find(k_, shape_, head_, found);
+    s.keys.pack_by_dots(found, num_blocks, shape_.head_dim);
+    tile.find(v_, shape_, head_, found);
+    s.values.pack_by_sums(found, num_blocks, shape_.head_dim);
+    std::copy_n(s.keys.blocks, num_blocks, s.key_blocks);
+    std::copy_n(s.values.blocks, num_blocks, s.value_blocks);
+  }
+
+ private:
+  const AttentionShape& shape_;
+  int64_t head_;
+  const T *k_, *v_;
+  KeyRows rows_;
+  const RowRange* page_;
+};
+
+/// Dot products of one row with the first `scored` keys of a tile, folded into its running maximum and sum ->
+/// weights of the keys, 0 where the row does not see them; returns what the output so far is multiplied with.
+template <typename T>
+COHORT_INLINE float fold_scores(float* scores, int64_t scored, Visible visible, const AttentionShape& shape,
+                                float& maximum, float& sum, InputOf<T>* weights) {
+  if (shape.softcap > 0.0f) cap_scores(scores, scored, shape);
   const float scale = shape.softcap > 0.0f ? 1.0f : shape.scale;
-  for (int64_t j = 0; j < visible.begin; ++j) weights[j] = -std::numeric_limits<float>::infinity();
-  for (int64_t j = visible.end; j < scored; ++j) weights[j] = -std::numeric_limits<float>::infinity();
+  for (int64_t j = 0; j < visible.begin; ++j) scores[j] = -std::numeric_limits<float>::infinity();
+  for (int64_t j = visible.end; j < scored; ++j) scores[j] = -std::numeric_limits<float>::infinity();
   Vec largest = simd::broadcast(-std::numeric_limits<float>::infinity());
   for (int64_t j = 0; j < scored; j += kLanes) {
-    const Vec scaled = simd::load(weights + j) * scale;
-    simd::store(weights + j, scaled);
+    const Vec scaled = simd::load(scores + j) * scale;
+    simd::store(scores + j, scaled);
     largest = simd::max(largest, scaled);
   }
   const float new_maximum = std::max(maximum, simd::max(largest));
   const float decay = simd::exp(simd::broadcast(maximum - new_maximum))[0];
   Vec total{};
   for (int64_t j = 0; j < scored; j += kLanes) {
-    const Vec p = simd::exp(simd::load(weights + j) - new_maximum);
-    simd::store(weights + j, p);
+    const Vec p = simd::exp(simd::load(scores + j) - new_maximum);
+    Products<T>::store(weights + j, p);
     total += p;
   }
   maximum = new_maximum;
@@ -73,46 +105,33 @@ COHORT_INLINE float fold_scores(const HeadRows<U>& keys, const U* query, Visible
   return decay;
 }
 
-/// kRows neighbouring rows over the tile in `s`; visible(q) of the last one is the longest.
-template <int kRows, typename T, typename VisibleAt>
-COHORT_INLINE void fold_tile(int64_t r, VisibleAt visible, const AttentionShape& shape,
-                             ForwardScratch<T>& s) {
-  float weights[kRows][kTile], decays[kRows];
-  const Visible seen_by_last = visible(r + kRows - 1);
-  for (int q = 0; q < kRows; ++q) {
-    decays[q] = fold_scores(s.keys, s.queries.data() + (r + q) * s.padded, visible(r + q),
-                            seen_by_last.registers_end(), shape, s.padded, s.maxima[r + q], s.sums[r + q],
-                            weights[q]);
-  }
-  float* added = s.added.data();
-  weighted_sums<kRows>(
-      weights[0], kTile, 1, [&](int64_t j) __attribute__((always_inline)) { return s.values.rows[j]; },
-      seen_by_last.end, s.padded, added, s.padded);
-  for (int q = 0; q < kRows; ++q) {
-    float* output = s.outputs.data() + (r + q) * s.padded;
-    for (int64_t d = 0; d < s.padded; d += kLanes) {
-      simd::store(output + d, simd::load(output + d) * decays[q] + simd::load(added + q * s.padded + d));
-    }
-  }
-}
-
-/// Rows [r, end) over the tile in `s`.
+/// Rows [first, end) over the tile in `s`; visible(row, count) says which of its keys a row sees.
 template <typename T, typename VisibleAt>
-COHORT_INLINE void fold_tile_into_rows(int64_t r, int64_t end, VisibleAt visible, const AttentionShape& shape,
-                                       ForwardScratch<T>& s) {
-  for (; r + 4 <= end; r += 4) fold_tile<4>(r, visible, shape, s);
-  for (; r + 2 <= end; r += 2) fold_tile<2>(r, visible, shape, s);
-  for (; r < end; ++r) fold_tile<1>(r, visible, shape, s);
+COHORT_INLINE void fold_tile(int64_t first, int64_t end, VisibleAt visible, const AttentionShape& shape,
+                             ForwardScratch<T>& s) {
+  const int64_t num_blocks = (s.count + kKeyBlock - 1) / kKeyBlock;
+  by_rows(first, end, [&](auto count, int64_t r) __attribute__((always_inline)) {
+    constexpr int kRows = decltype(count)::value;
+    float scores[kRows * kTile], decays[kRows];
+    InputOf<T> weights[kRows * kTile];
+    dot_rows<T, kRows>(s.queries.data() + r * s.padded, s.padded, s.key_blocks, num_blocks, scores);
+    for (int q = 0; q < kRows; ++q) {
+      decays[q] = fold_scores<T>(scores + q * kTile, num_blocks * kKeyBlock, visible(r + q), shape,
+                                 s.maxima[r + q], s.sums[r + q], weights + q * kTile);
+    }
+    add_weighted<T, kRows>(weights, s.value_blocks, s.count, s.padded, decays,
+                           s.outputs.data() + r * s.padded);
+  });
 }
 
 /// A block's rows, which start at `first_row` of `s`, over its tiles from key `from` on.
 template <typename T>
 COHORT_INLINE void fold_tiles(const AttentionPlan& plan, const Block& block, int64_t from, int64_t first_row,
                               const AttentionShape& shape, const T* k, const T* v, ForwardScratch<T>& s) {
-  KeyRows walk(plan, block.sequence, from);
+  TileWalk<T> walk(plan, shape, block.sequence, block.head, from, k, v);
   for (int64_t begin = from; begin < block.num_keys; begin += kTile) {
-    s.gather(walk, block.num_keys - begin, k, v, shape, block.head);
-    fold_tile_into_rows(
+    walk.next(block.num_keys - begin, s);
+    fold_tile(
         first_row + block.first_row_behind(begin), first_row + block.end_row(begin),
         [&](int64_t r) __attribute__((always_inline)) { return block.visible(r - first_row, begin); }, shape,
         s);
@@ -125,10 +144,7 @@ COHORT_INLINE void write_rows(const Block& block, int64_t first_row, const Forwa
                               float* log_sum_exp) {
   for (int64_t i = 0; i < block.num_rows; ++i) {
     const int64_t r = first_row + i, target = block.source(i);
-    const float inverse = 1.0f / s.sums[r];
-    for (int64_t d = 0; d < block.dim; ++d) {
-      out[target * block.dim + d] = static_cast<T>(s.outputs[r * block.padded + d] * inverse);
-    }
+    store_head(s.outputs.data() + r * block.padded, 1.0f / s.sums[r], block.dim, out + target * block.dim);
     if (log_sum_exp != nullptr) log_sum_exp[target] = s.maxima[r] + std::log(s.sums[r]);
   }
 }
@@ -155,10 +171,10 @@ COHORT_INLINE void forward_team(const AttentionPlan& plan, const AttentionShape&
     block_of(i).load_rows(q, s.queries.data() + i * first.num_rows * s.padded);
   }
   s.begin_rows(num_rows);
-  KeyRows walk(plan, first.sequence, 0);
+  TileWalk<T> walk(plan, shape, first.sequence, head, 0, k, v);
   for (int64_t begin = 0; begin < team.shared; begin += kTile) {
-    s.gather(walk, kTile, k, v, shape, head);
-    fold_tile_into_rows(
+    walk.next(kTile, s);
+    fold_tile(
         0, num_rows, [](int64_t) __attribute__((always_inline)) { return Visible{0, kTile}; }, shape, s);
   }
   for (int64_t i = 0; i < team.num_sequences; ++i) {
@@ -222,7 +238,7 @@ void attention_kernel(const AttentionPlan& plan, const AttentionShape& shape, co
   std::vector<int64_t> costs;
   for (const Team& team : teams) costs.insert(costs.end(), shape.num_kv_heads, team.cost);
   parallel_by_cost(costs, [&](int64_t begin, int64_t end) {
-    ForwardScratch<T> scratch(simd::round_up(shape.head_dim), shape.num_heads / shape.num_kv_heads);
+    ForwardScratch<T> scratch(shape);
     for (int64_t i = begin; i < end; ++i) {
       forward_team(plan, shape, teams[i / shape.num_kv_heads], i % shape.num_kv_heads, q, k, v, out,
                    log_sum_exp, scratch);
@@ -230,9 +246,38 @@ void attention_kernel(const AttentionPlan& plan, const AttentionShape& shape, co
   });
 }
 
-template void attention_kernel<float>(const AttentionPlan&, const AttentionShape&, const float*, const float*,
-                                      const float*, float*, float*);
-template void attention_kernel<at::BFloat16>(const AttentionPlan&, const AttentionShape&, const at::BFloat16*,
-                                             const at::BFloat16*, const at::BFloat16*, at::BFloat16*, float*);
+template <typename T>
+void write_pages(const AttentionShape& shape, const int64_t* rows, int64_t num_rows, const T* k, const T* v,
+                 T* key_pages, T* value_pages) {
+  constexpr int64_t kStep = Products<T>::kStep;
+  const int64_t heads = shape.num_kv_heads, dim = shape.head_dim, padded = simd::round_up(dim);
+  at::parallel_for(0, num_rows, 16, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t page = rows[i] / kKeyBlock, row = rows[i] % kKeyBlock;
+      // A step of several rows is multiplied whole: what is not there yet must be finite.
+      const bool clears_next = (row + 1) % kStep != 0 && (i + 1 == num_rows || rows[i + 1] != rows[i] + 1);
+      for (int64_t head = 0; head < heads; ++head) {
+        const int64_t place = (page * heads + head) * kKeyBlock * padded;
+        const T* key = k + (i * heads + head) * dim;
+        const T* value = v + (i * heads + head) * dim;
+        T* by_dots = key_pages + place + row * kStep;
+        T* by_sums = value_pages + place + row / kStep * padded * kStep + row % kStep;
+        for (int64_t d = 0; d < padded; ++d) {
+          by_dots[d / kStep * kKeyBlock * kStep + d % kStep] = d < dim ? key[d] : T(0.0f);
+          by_sums[d * kStep] = d < dim ? value[d] : T(0.0f);
+          if (clears_next) by_sums[d * kStep + 1] = T(0.0f);
+        }
+      }
+    }
+  });
+}
+
+#define COHORT_INSTANTIATE(T)                                                                        \
+  template void attention_kernel<T>(const AttentionPlan&, const AttentionShape&, const T*, const T*, \
+                                    const T*, T*, float*);                                           \
+  template void write_pages<T>(const AttentionShape&, const int64_t*, int64_t, const T*, const T*, T*, T*);
+COHORT_INSTANTIATE(float)
+COHORT_INSTANTIATE(at::BFloat16)
+#undef COHORT_INSTANTIATE
 
 }  // namespace cohort::COHORT_ARCH

@@ -16,6 +16,7 @@ struct AttentionShape {
   int64_t window;                           // 0: none
   float softcap;                            // 0: none
   int64_t key_row_stride, key_head_stride;  // of k and of v
+  bool is_paged;                            // k and v are pages (attention.h), and strides mean nothing
 };
 
 COHORT_DECLARE_KERNELS(
@@ -23,6 +24,10 @@ COHORT_DECLARE_KERNELS(
     template <typename T>
     void attention_kernel(const AttentionPlan& plan, const AttentionShape& shape, const T* q, const T* k,
                           const T* v, T* out, float* log_sum_exp);
+
+    // Rows of k and v [num_rows, num_kv_heads, head_dim] -> rows `rows` of the pages.
+    template <typename T> void write_pages(const AttentionShape& shape, const int64_t* rows, int64_t num_rows,
+                                           const T* k, const T* v, T* key_pages, T* value_pages);
 
     // Writes grad_q; adds to grad_k and grad_v, which are float32 and zero at the start.
     template <typename T>

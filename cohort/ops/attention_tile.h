@@ -1,141 +1,20 @@
-// What the forward and the backward of attention share: tiles of 64 keys by logical position, blocks of
-// queries, and the two products between them. Compiled once per instruction set, like the kernels.
-// Legend: D head_dim, P head_dim rounded up to 16, R query heads per key head, "row" a query of one head.
+// What the forward and the backward of attention share: blocks of queries, tiles of keys by logical position,
+// and how work is cut. Compiled once per instruction set, like the kernels.
+// Legend: P head_dim rounded up to 16, "row" a query of one head.
 #pragma once
 
 #include <ATen/Parallel.h>
 
 #include <algorithm>
 #include <numeric>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
-#include "cohort/ops/attention_kernel.h"
-#include "cohort/ops/simd.h"
+#include "cohort/ops/key_blocks.h"
 
 namespace cohort::COHORT_ARCH {
 namespace {
 
-using simd::kLanes;
-using simd::Vec;
-
-constexpr int64_t kTile = 64;
 constexpr int64_t kQueryBlock = 64;
-
-/// out[q][width] = sum over i < count of weights[q * weight_stride + i * weight_step] * row(i)[width], i
-/// ascending, for kRows outputs that share the loads of the rows.
-template <int kRows, int kVecs, typename RowAt>
-COHORT_INLINE void weighted_sums_block(const float* weights, int64_t weight_stride, int64_t weight_step,
-                                       RowAt row_at, int64_t count, float* out, int64_t out_stride) {
-  Vec sums[kRows][kVecs] = {};
-  for (int64_t i = 0; i < count; ++i) {
-    const float* row = row_at(i);
-#pragma GCC unroll 16
-    for (int q = 0; q < kRows; ++q) {
-      const Vec weight = simd::broadcast(weights[q * weight_stride + i * weight_step]);
-#pragma GCC unroll 16
-      for (int b = 0; b < kVecs; ++b) sums[q][b] += weight * simd::load(row + b * kLanes);
-    }
-  }
-#pragma GCC unroll 16
-  for (int q = 0; q < kRows; ++q) {
-#pragma GCC unroll 16
-    for (int b = 0; b < kVecs; ++b) simd::store(out + q * out_stride + b * kLanes, sums[q][b]);
-  }
-}
-
-/// The same for any width that is a multiple of 16, by columns of as many registers as stay in the file.
-template <int kRows, typename RowAt>
-COHORT_INLINE void weighted_sums(const float* weights, int64_t weight_stride, int64_t weight_step,
-                                 RowAt row_at, int64_t count, int64_t width, float* out, int64_t out_stride) {
-  constexpr int64_t kColumns = kLanes == 16 ? 64 : 16;
-  int64_t c = 0;
-  for (; c + kColumns <= width; c += kColumns) {
-    weighted_sums_block<kRows, kColumns / kLanes>(
-        weights, weight_stride, weight_step,
-        [&](int64_t i) __attribute__((always_inline)) { return row_at(i) + c; }, count, out + c, out_stride);
-  }
-  for (; c < width; c += 16) {
-    weighted_sums_block<kRows, 16 / kLanes>(
-        weights, weight_stride, weight_step,
-        [&](int64_t i) __attribute__((always_inline)) { return row_at(i) + c; }, count, out + c, out_stride);
-  }
-}
-
-/// Neighbouring sums of `a` and of `b`, w lanes apart, interleaved by blocks of w.
-template <int w, int... i>
-COHORT_INLINE Vec fold(Vec a, Vec b, std::integer_sequence<int, i...>) {
-  return __builtin_shufflevector(a, b, (i / (2 * w) * (2 * w) + i % w + (i % (2 * w) < w ? 0 : kLanes))...) +
-         __builtin_shufflevector(a, b,
-                                 (i / (2 * w) * (2 * w) + i % w + (i % (2 * w) < w ? 0 : kLanes) + w)...);
-}
-
-/// Lane j of the result is the sum of the lanes of sums[j], in a fixed tree.
-template <int w = 1>
-COHORT_INLINE Vec lane_sums(const Vec* sums) {
-  if constexpr (w == kLanes) {
-    return sums[0];
-  } else {
-    constexpr int64_t kFolded = kLanes / (int64_t{2} * w);
-    Vec folded[kFolded];
-#pragma GCC unroll 16
-    for (int64_t j = 0; j < kFolded; ++j) {
-      folded[j] = fold<w>(sums[2 * j], sums[2 * j + 1], std::make_integer_sequence<int, kLanes>());
-    }
-    return lane_sums<2 * w>(folded);
-  }
-}
-
-/// What dot products of T are made from: T itself where the processor multiplies pairs of it, else float32.
-template <typename T>
-using Dotted = std::conditional_t<simd::kHasPairs, T, float>;
-
-/// Sums, over the lanes of a register, of the products of two rows.
-template <int kWidth>
-COHORT_INLINE Vec products(const float* a, const float* b, int64_t width) {
-  Vec sum{};
-#pragma GCC unroll 16
-  for (int64_t d = 0; d < (kWidth > 0 ? kWidth : width); d += kLanes) {
-    sum += simd::load(a + d) * simd::load(b + d);
-  }
-  return sum;
-}
-
-#if defined(__AVX512BF16__)
-template <int kWidth>
-COHORT_INLINE Vec products(const c10::BFloat16* a, const c10::BFloat16* b, int64_t width) {
-  Vec sum{};
-#pragma GCC unroll 16
-  for (int64_t d = 0; d < (kWidth > 0 ? kWidth : width); d += 2 * kLanes) {
-    sum = simd::add_products(sum, simd::load_pairs(a + d), simd::load_pairs(b + d));
-  }
-  return sum;
-}
-#endif
-
-/// out[j] = query . keys[j] for j < end, in whole registers; rows of kWidth, or of `width` where it is 0.
-template <int kWidth, typename U>
-COHORT_INLINE void tile_dots_of(const U* query, const U* const* keys, int64_t end, int64_t width,
-                                float* out) {
-  for (int64_t first = 0; first < end; first += kLanes) {
-    Vec sums[kLanes];
-#pragma GCC unroll 16
-    for (int j = 0; j < kLanes; ++j) sums[j] = products<kWidth>(query, keys[first + j], width);
-    simd::store(out + first, lane_sums(sums));
-  }
-}
-
-template <typename U>
-COHORT_INLINE void tile_dots(const U* query, const U* const* keys, int64_t end, int64_t width, float* out) {
-  if (width == 64) {
-    tile_dots_of<64>(query, keys, end, width, out);
-  } else if (width == 128) {
-    tile_dots_of<128>(query, keys, end, width, out);
-  } else {
-    tile_dots_of<0>(query, keys, end, width, out);
-  }
-}
 
 /// Dot products of a tile -> softcap * tanh(scale * product / softcap).
 COHORT_INLINE void cap_scores(float* products, int64_t end, const AttentionShape& shape) {
@@ -175,6 +54,65 @@ class KeyRows {
   int64_t row_;
 };
 
+/// Where the keys of a tile lie in k and v. Those behind its count repeat the first, and weigh nothing.
+struct Tile {
+  int64_t rows[kTile];
+  int64_t count = 0;
+
+  int64_t num_blocks() const { return (count + kKeyBlock - 1) / kKeyBlock; }
+
+  void take(KeyRows& walk, int64_t num_keys) {
+    count = std::min(kTile, num_keys);
+    walk.take(count, rows);
+    std::fill(rows + count, rows + kTile, rows[0]);
+  }
+
+  /// One head's rows of k or v.
+  template <typename T>
+  void find(const T* source, const AttentionShape& shape, int64_t head, const T* (&found)[kTile]) const {
+    const T* first = source + head * shape.key_head_stride;
+    for (int64_t j = 0; j < kTile; ++j) found[j] = first + rows[j] * shape.key_row_stride;
+  }
+};
+
+/// The blocks of a tile, packed.
+template <typename T>
+class PackedTile {
+ public:
+  explicit PackedTile(int64_t padded) : padded_(padded), elements_(kTile * padded) {
+    for (int64_t b = 0; b < kTileBlocks; ++b) blocks[b] = elements_.data() + b * kKeyBlock * padded;
+  }
+
+  void pack_by_dots(const T* const (&rows)[kTile], int64_t num_blocks, int64_t dim) {
+    for (int64_t b = 0; b < num_blocks; ++b) {
+      COHORT_ARCH::pack_by_dots(rows + b * kKeyBlock, dim, padded_,
+                                elements_.data() + b * kKeyBlock * padded_);
+    }
+  }
+
+  void pack_by_sums(const T* const (&rows)[kTile], int64_t num_blocks, int64_t dim) {
+    COHORT_ARCH::pack_by_sums(rows, num_blocks * kKeyBlock, dim, padded_, elements_.data());
+  }
+
+  const T* blocks[kTileBlocks];
+
+ private:
+  int64_t padded_;
+  std::vector<T> elements_;
+};
+
+/// One block of queries of one sequence and one key head.
+struct WorkItem {
+  int64_t sequence;
+  int64_t first_query;
+  int64_t head;
+};
+
+/// Which keys of a tile a row sees: [begin, end).
+struct Visible {
+  int64_t begin, end;
+};
+
 /// Copies one head of a row, padded with zeros to `padded`.
 template <typename T, typename U>
 COHORT_INLINE void load_head(const T* head, int64_t dim, int64_t padded, U* out) {
@@ -189,60 +127,13 @@ COHORT_INLINE void load_head(const T* head, int64_t dim, int64_t padded, U* out)
   std::fill(out + d, out + padded, U(0.0f));
 }
 
-/// Where the keys of a tile lie in k and v.
-struct Tile {
-  int64_t rows[kTile];
-  int64_t count = 0;
-
-  void take(KeyRows& walk, int64_t num_keys) {
-    count = std::min(kTile, num_keys);
-    walk.take(count, rows);
-  }
-};
-
-/// A tile's rows of one head as U of P elements, in place where they lie so in memory.
-template <typename U>
-struct HeadRows {
-  explicit HeadRows(int64_t padded) : copies(kTile * padded) {}
-
-  template <typename T>
-  __attribute__((always_inline)) void gather(const Tile& tile, const T* source, const AttentionShape& shape,
-                                             int64_t head, int64_t padded) {
-    for (int64_t j = 0; j < tile.count; ++j) {
-      const T* row = source + tile.rows[j] * shape.key_row_stride + head * shape.key_head_stride;
-      if constexpr (std::is_same_v<T, U>) {
-        if (padded == shape.head_dim) {
-          rows[j] = row;
-          continue;
-        }
-      }
-      load_head(row, shape.head_dim, padded, copies.data() + j * padded);
-      rows[j] = copies.data() + j * padded;
-    }
-    std::fill(rows + tile.count, rows + kTile, rows[0]);
-  }
-
-  void prefetch(const Tile& tile, int64_t padded) const {
-    for (int64_t j = 0; j < tile.count; ++j)
-      for (int64_t d = 0; d < padded; d += 16) __builtin_prefetch(rows[j] + d);
-  }
-
-  const U* rows[kTile];  // those behind the tile's count repeat the first, and weigh nothing
-  std::vector<U> copies;
-};
-
-/// One block of queries of one sequence and one key head.
-struct WorkItem {
-  int64_t sequence;
-  int64_t first_query;
-  int64_t head;
-};
-
-/// Which keys of a tile a row sees: [begin, end). Scores are made for whole registers.
-struct Visible {
-  int64_t begin, end;
-  int64_t registers_end() const { return (end + kLanes - 1) / kLanes * kLanes; }
-};
+/// Rounds the elements of one head, times `factor`.
+template <typename T>
+COHORT_INLINE void store_head(const float* from, float factor, int64_t dim, T* head) {
+  int64_t d = 0;
+  for (; d + kLanes <= dim; d += kLanes) simd::store(head + d, simd::load(from + d) * factor);
+  if (d < dim) simd::store_part(head + d, simd::load_part(from + d, dim - d) * factor, dim - d);
+}
 
 /// A work item with what follows from it.
 struct Block {

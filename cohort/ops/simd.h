@@ -26,12 +26,7 @@ constexpr int64_t kLanes = 8;
 #else
 constexpr int64_t kLanes = 4;
 #endif
-#if defined(__AVX512BF16__)
-constexpr bool kHasPairs = true;  ///< dot products of pairs of bfloat16
-#else
-constexpr bool kHasPairs = false;
-#endif
-constexpr int64_t kPadding = kHasPairs ? 32 : 16;  ///< rows in scratch memory are padded to a multiple of it
+constexpr int64_t kPadding = 16;  ///< rows in scratch memory are padded to a multiple of it
 
 typedef float Vec __attribute__((vector_size(4 * kLanes)));
 typedef int32_t IntVec __attribute__((vector_size(4 * kLanes)));
@@ -65,6 +60,20 @@ COHORT_INLINE void store(c10::BFloat16* p, Vec v) {
 }
 
 COHORT_INLINE void store(uint32_t* p, UintVec v) { *reinterpret_cast<StoredUintVec*>(p) = v; }
+
+/// Lanes first, first + 1, ... of a and of b by turns.
+template <int first, int... i>
+COHORT_INLINE UintVec by_turns(UintVec a, UintVec b, std::integer_sequence<int, i...>) {
+  return __builtin_shufflevector(a, b, (i % 2 * static_cast<int>(kLanes) + first + i / 2)...);
+}
+
+/// The 16-bit halves of a and of b by turns -> 2 * kLanes words.
+COHORT_INLINE void interleave(UintVec a, UintVec b, uint32_t* out) {
+  constexpr auto lanes = std::make_integer_sequence<int, kLanes>();
+  const UintVec even = (a & 0xffffu) | (b << 16), odd = (a >> 16) | (b & 0xffff0000u);
+  store(out, by_turns<0>(even, odd, lanes));
+  store(out + kLanes, by_turns<kLanes / 2>(even, odd, lanes));
+}
 
 /// Lanes of a, and of b in place of those where `lane & n` is not 0; `is_upper`: with the lanes n further on.
 template <int n, bool is_upper, int... i>
@@ -101,6 +110,11 @@ COHORT_INLINE Pairs broadcast_pair(const c10::BFloat16* p) {
   int32_t pair;
   std::memcpy(&pair, p, sizeof(pair));
   return reinterpret_cast<Pairs>(_mm512_set1_epi32(pair));
+}
+
+/// Rounds as store does; what is too small for a normal number becomes 0.
+COHORT_INLINE void store_rounded(c10::BFloat16* p, Vec v) {
+  *reinterpret_cast<StoredHalfVec*>(p) = reinterpret_cast<HalfVec>(_mm512_cvtneps_pbh(v));
 }
 
 /// sum + the pairs' products, rounded after each.

@@ -18,6 +18,8 @@ namespace {
 /// A pass of a small model is cut into lanes of at least this many rows.
 constexpr int64_t kLaneRows = 16;
 
+static_assert(kPageRows == kKeyBlock);
+
 std::vector<RowRange> row_ranges(const std::vector<int64_t>& pages) {
   std::vector<RowRange> ranges;
   ranges.reserve(pages.size());
@@ -58,7 +60,7 @@ std::vector<RolloutGroup> Rollout::run(SamplerStats& stats) {
     const Schedule schedule = scheduler_.next();
     if (schedule.rows.empty()) break;
     for (const PageCopy& copy : schedule.copies) {
-      cache_.copy_rows(copy.source_page * kPageRows, copy.target_page * kPageRows, copy.num_rows);
+      cache_.copy_page(copy.source_page, copy.target_page);
     }
     const auto began = std::chrono::steady_clock::now();
     std::vector<Lane> lanes = cut_into_lanes(schedule.rows);

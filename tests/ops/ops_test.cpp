@@ -256,7 +256,7 @@ AttentionPlan shared_prompt_plan() {
 
 TEST_P(OpsTest, Attention) {
   const AttentionPlan plan = shared_prompt_plan();
-  for (const int64_t dim : {8, 64}) {
+  for (const int64_t dim : {8, 48, 64, 80, 128}) {
     const double scale = 1.0 / std::sqrt(dim);
     for (const AttentionOptions& options : {AttentionOptions{scale},
                                             {scale, 1},
@@ -365,9 +365,14 @@ TEST_P(OpsTest, ExpertsGiveARowTheSameBitsInAnyCompany) {
   at::set_num_threads(threads);
 }
 
+/// Pages that other sequences left: what nobody may read is not a number.
+at::Tensor other_pages(int64_t num_pages, int64_t num_kv_heads, int64_t head_dim, at::ScalarType dtype) {
+  return make_pages(num_pages, num_kv_heads, head_dim, at::TensorOptions(dtype)).fill_(NAN);
+}
+
 TEST_P(OpsTest, AttentionHasTheSameBitsFromScatteredPages) {
   const at::NoGradGuard no_grad;
-  constexpr int64_t kKeys = 200, kPage = 16;
+  constexpr int64_t kKeys = 201, kPage = 16;
   const at::Tensor q = randn({kKeys, 6, 32}, dtype()), k = randn({kKeys, 2, 32}, dtype()),
                    v = randn({kKeys, 2, 32}, dtype());
   AttentionPlan packed;
@@ -375,21 +380,29 @@ TEST_P(OpsTest, AttentionHasTheSameBitsFromScatteredPages) {
 
   const at::Tensor order = at::randperm(20, at::kLong);
   at::Tensor cache_k = randn({20 * kPage, 2, 32}, dtype()), cache_v = randn({20 * kPage, 2, 32}, dtype());
+  const at::Tensor key_pages = other_pages(20, 2, 32, dtype()), value_pages = other_pages(20, 2, 32, dtype());
   std::vector<RowRange> pages;
   for (int64_t begin = 0; begin < kKeys; begin += kPage) {
     const int64_t count = std::min(kPage, kKeys - begin), slot = order[begin / kPage].item<int64_t>() * kPage;
     cache_k.narrow(0, slot, count).copy_(k.narrow(0, begin, count));
     cache_v.narrow(0, slot, count).copy_(v.narrow(0, begin, count));
+    for (const auto& [from, rows] :
+         {std::pair<int64_t, int64_t>{0, std::min<int64_t>(count, 3)}, {3, count - 3}}) {
+      write_pages(at::arange(slot + from, slot + from + rows), k.narrow(0, begin + from, rows),
+                  v.narrow(0, begin + from, rows), key_pages, value_pages);
+    }
     pages.push_back({slot, slot + kPage});
   }
   for (const AttentionOptions& options : {AttentionOptions{0.2}, {0.2, 30}, {0.2, 64}, {0.2, 100, 1.5}}) {
     const at::Tensor expected = attend(q, k, v, packed, options);
     for (const int64_t count : {1, 2, 5, 70}) {
-      for (const int64_t first : {0, 15, 63, 64, 130}) {
+      for (const int64_t first : {0, 15, 63, 64, 131}) {
         AttentionPlan decode;
         decode.add_sequence(0, count, first, pages);
-        const at::Tensor out = attend(q.narrow(0, first, count).clone(), cache_k, cache_v, decode, options);
-        ASSERT_TRUE(at::equal(out, expected.narrow(0, first, count))) << count << " from " << first;
+        const at::Tensor queries = q.narrow(0, first, count).clone();
+        for (const at::Tensor& out : {attend(queries, cache_k, cache_v, decode, options),
+                                      attend_pages(queries, key_pages, value_pages, decode, options)})
+          ASSERT_TRUE(at::equal(out, expected.narrow(0, first, count))) << count << " from " << first;
       }
     }
   }
@@ -400,6 +413,9 @@ TEST_P(OpsTest, AttentionOverASharedPromptHasTheBitsOfLoneSequences) {
   constexpr int64_t kPage = 16;
   const auto cache = [&](int64_t rows) { return randn({2, rows, 32}, dtype()).transpose(0, 1); };
   const at::Tensor q = randn({24, 6, 32}, dtype()), k = cache(200 * kPage), v = cache(200 * kPage);
+  const at::Tensor key_pages = other_pages(200, 2, 32, dtype()),
+                   value_pages = other_pages(200, 2, 32, dtype());
+  write_pages(at::arange(200 * kPage), k, v, key_pages, value_pages);
   // Two prompts of 9 and 4 whole pages, completions of other lengths; positions before, at and behind the
   // ends of tiles.
   const std::vector<int64_t> positions{150, 149, 200, 144, 127, 128, 191, 192,
@@ -421,6 +437,7 @@ TEST_P(OpsTest, AttentionOverASharedPromptHasTheBitsOfLoneSequences) {
     for (const int count : {1, 2, 5}) {
       at::set_num_threads(count);
       const at::Tensor all = attend(q, k, v, together, options);
+      ASSERT_TRUE(at::equal(attend_pages(q, key_pages, value_pages, together, options), all));
       for (size_t i = 0; i < positions.size(); ++i) {
         AttentionPlan alone;
         alone.add_sequence(0, 1, positions[i], pages[i]);
