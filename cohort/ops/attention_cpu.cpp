@@ -44,7 +44,8 @@ class TileWalk {
         k_(k),
         v_(v),
         rows_(plan, sequence, shape.is_paged ? 0 : first),
-        page_(plan.ranges.data() + sequence.range_begin + first / kKeyBlock) {}
+        page_(plan.ranges.data() + sequence.range_begin + first / kKeyBlock),
+        last_page_(plan.ranges.data() + sequence.range_end) {}
 
   /// The next tile, of at most `num_keys` keys.
   void next(int64_t num_keys, ForwardScratch<T>& s) {
@@ -52,9 +53,17 @@ class TileWalk {
     const int64_t num_blocks = (s.count + kKeyBlock - 1) / kKeyBlock;
     if (shape_.is_paged) {
       for (int64_t b = 0; b < num_blocks; ++b, ++page_) {
-        const int64_t place = (page_->begin / kKeyBlock * shape_.num_kv_heads + head_) * kKeyBlock * s.padded;
+        const int64_t place = place_of(*page_, s.padded);
         s.key_blocks[b] = k_ + place;
         s.value_blocks[b] = v_ + place;
+      }
+      // The next tile: pages lie anywhere, so the processor does not foresee where it goes on.
+      for (const RowRange* page = page_; page < std::min(page_ + kTileBlocks, last_page_); ++page) {
+        const int64_t place = place_of(*page, s.padded);
+        for (int64_t i = 0; i < kKeyBlock * s.padded; i += kLine) {
+          __builtin_prefetch(k_ + place + i, 0, 2);
+          __builtin_prefetch(v_ + place + i, 0, 2);
+        }
       }
       return;
     }
@@ -70,11 +79,17 @@ class TileWalk {
   }
 
  private:
+  static constexpr int64_t kLine = 64 / sizeof(T);
+
+  int64_t place_of(const RowRange& page, int64_t padded) const {
+    return (page.begin / kKeyBlock * shape_.num_kv_heads + head_) * kKeyBlock * padded;
+  }
+
   const AttentionShape& shape_;
   int64_t head_;
   const T *k_, *v_;
   KeyRows rows_;
-  const RowRange* page_;
+  const RowRange *page_, *last_page_;
 };
 
 /// Dot products of one row with the first `scored` keys of a tile, folded into its running maximum and sum ->
