@@ -71,7 +71,8 @@ class PresetTest(TinyRunTest):
         options = self.small("--max-steps=1", "--train.tokens-per-microbatch=60", *sizes)
         self.assertEqual(self.run_preset(f"{preset}-60", preset, *options)[0], 0)
         few, many = self.lines(f"{preset}-60")[0], self.lines(preset)[0]
-        self.assertAlmostEqual(few["loss"], many["loss"], delta=1e-5 * (1 + abs(many["loss"])))
+        # The second update's loss shows what rounding did to the first one's gradients, through Adam.
+        self.assertAlmostEqual(few["loss"], many["loss"], delta=5e-5 * (1 + abs(many["loss"])))
         self.assertAlmostEqual(few["grad_norm"] / many["grad_norm"], 1, delta=1e-4)
 
     def test_settings_that_need_a_pass_of_their_own(self):
