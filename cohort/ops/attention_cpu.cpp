@@ -44,7 +44,7 @@ class TileWalk {
         k_(k),
         v_(v),
         rows_(plan, sequence, shape.is_paged ? 0 : first),
-        page_(plan.ranges.data() + sequence.range_begin + first / kKeyBlock),
+        page_(plan.ranges.data() + sequence.range_begin + (shape.is_paged ? first / kKeyBlock : 0)),
         last_page_(plan.ranges.data() + sequence.range_end) {}
 
   /// The next tile, of at most `num_keys` keys.
