@@ -20,6 +20,9 @@ REFUSED = {
 # Where groups of four do not do.
 SIZES = {"gfpo": ["--gfpo-k=2"], "mc_grpo": ["--num-generations=5"]}
 
+# The second update's loss shows, through Adam, how the first one's gradients were rounded: here 1.02e-5.
+LOSS_DELTAS = {"vespo": 2e-5}
+
 
 def preset_names():
     text = subprocess.run([PROGRAM, "objectives"], check=True, capture_output=True, text=True).stdout
@@ -71,8 +74,8 @@ class PresetTest(TinyRunTest):
         options = self.small("--max-steps=1", "--train.tokens-per-microbatch=60", *sizes)
         self.assertEqual(self.run_preset(f"{preset}-60", preset, *options)[0], 0)
         few, many = self.lines(f"{preset}-60")[0], self.lines(preset)[0]
-        # The second update's loss shows what rounding did to the first one's gradients, through Adam.
-        self.assertAlmostEqual(few["loss"], many["loss"], delta=5e-5 * (1 + abs(many["loss"])))
+        delta = LOSS_DELTAS.get(preset, 1e-5) * (1 + abs(many["loss"]))
+        self.assertAlmostEqual(few["loss"], many["loss"], delta=delta)
         self.assertAlmostEqual(few["grad_norm"] / many["grad_norm"], 1, delta=1e-4)
 
     def test_settings_that_need_a_pass_of_their_own(self):
