@@ -134,7 +134,7 @@ at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
   return AttentionFunction::apply(q, k, v, &plan, options);
 }
 
-int64_t page_head_elements(int64_t head_dim) { return kKeyBlock * ((head_dim + 15) / 16 * 16); }
+int64_t page_head_elements(int64_t head_dim) { return kKeyBlock * padded_head_dim(head_dim); }
 
 at::Tensor make_pages(int64_t num_pages, int64_t num_kv_heads, int64_t head_dim,
                       const at::TensorOptions& options) {

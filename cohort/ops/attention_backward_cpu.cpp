@@ -42,7 +42,7 @@ class BothOrders {
 template <typename T>
 struct BackwardScratch {
   explicit BackwardScratch(const AttentionShape& shape)
-      : padded(simd::round_up(shape.head_dim)),
+      : padded(padded_head_dim(shape.head_dim)),
         max_rows(kQueryBlock * shape.num_heads / shape.num_kv_heads),
         keys(padded),
         keys_to_add(padded),

@@ -11,7 +11,7 @@ namespace {
 template <typename T>
 struct ForwardScratch {
   explicit ForwardScratch(const AttentionShape& shape)
-      : padded(simd::round_up(shape.head_dim)),
+      : padded(padded_head_dim(shape.head_dim)),
         keys(shape.is_paged ? 0 : padded),
         values(shape.is_paged ? 0 : padded),
         queries(kQueryBlock * shape.num_heads / shape.num_kv_heads * padded),
@@ -265,7 +265,7 @@ template <typename T>
 void write_pages(const AttentionShape& shape, const int64_t* rows, int64_t num_rows, const T* k, const T* v,
                  T* key_pages, T* value_pages) {
   constexpr int64_t kStep = Products<T>::kStep;
-  const int64_t heads = shape.num_kv_heads, dim = shape.head_dim, padded = simd::round_up(dim);
+  const int64_t heads = shape.num_kv_heads, dim = shape.head_dim, padded = padded_head_dim(dim);
   at::parallel_for(0, num_rows, 16, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t page = rows[i] / kKeyBlock, row = rows[i] % kKeyBlock;

@@ -8,6 +8,9 @@
 
 namespace cohort {
 
+/// Elements that a head takes in pages and in the kernels' memory.
+constexpr int64_t padded_head_dim(int64_t head_dim) { return (head_dim + 15) / 16 * 16; }
+
 struct AttentionShape {
   int64_t num_heads;
   int64_t num_kv_heads;

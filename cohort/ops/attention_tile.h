@@ -142,7 +142,7 @@ struct Block {
         head(item.head),
         repeat(shape.num_heads / shape.num_kv_heads),
         dim(shape.head_dim),
-        padded(simd::round_up(dim)),
+        padded(padded_head_dim(dim)),
         num_heads(shape.num_heads),
         num_queries(std::min(kQueryBlock, sequence.num_queries - item.first_query)),
         num_rows(num_queries * repeat),

@@ -59,8 +59,8 @@ struct Products<c10::BFloat16> {
 template <typename T>
 using InputOf = typename Products<T>::Input;
 
-/// Calls f(n, first) for n of `count` items from `first` on: kMost of them at a time, then what is left by 3,
-/// 2 and 1, n a constant.
+/// Calls f(n, first) for the n items from `first` on, until all of [first, end) are done: kMost at a time,
+/// then what is left by 3, 2 and 1, n a constant.
 template <int kMost, typename F>
 COHORT_INLINE void in_groups(int64_t first, int64_t end, F f) {
   for (; first + kMost <= end; first += kMost) f(std::integral_constant<int, kMost>(), first);

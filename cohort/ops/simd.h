@@ -26,7 +26,6 @@ constexpr int64_t kLanes = 8;
 #else
 constexpr int64_t kLanes = 4;
 #endif
-constexpr int64_t kPadding = 16;  ///< rows in scratch memory are padded to a multiple of it
 
 typedef float Vec __attribute__((vector_size(4 * kLanes)));
 typedef int32_t IntVec __attribute__((vector_size(4 * kLanes)));
@@ -36,8 +35,6 @@ typedef uint16_t HalfVec __attribute__((vector_size(2 * kLanes)));
 typedef float StoredVec __attribute__((vector_size(4 * kLanes), aligned(4), may_alias));
 typedef uint32_t StoredUintVec __attribute__((vector_size(4 * kLanes), aligned(4), may_alias));
 typedef uint16_t StoredHalfVec __attribute__((vector_size(2 * kLanes), aligned(2), may_alias));
-
-COHORT_INLINE int64_t round_up(int64_t n) { return (n + kPadding - 1) / kPadding * kPadding; }
 
 COHORT_INLINE Vec broadcast(float x) { return x - Vec{}; }
 
