@@ -116,21 +116,20 @@ Json to_json(const Decoder& decoder, const fs::path& base_dir) {
 }
 
 /// Whether a tensor is the base model's own: PEFT writes head and embedding along where the head is adapted.
-bool is_copy_of_base(std::string name, const at::Tensor& tensor, const Decoder& decoder) {
+bool is_copy_of_base(std::string name, const at::Tensor& tensor, const WeightReader& base,
+                     const DecoderConfig& config) {
   if (!name.starts_with(kPeftPrefix)) return false;
   name.erase(0, sizeof(kPeftPrefix) - 1);
   const std::string layer = ".base_layer";
   if (const size_t at = name.find(layer); at != std::string::npos) name.erase(at, layer.size());
-  if (name == "lm_head.weight" && decoder.config().tie_word_embeddings) name = "model.embed_tokens.weight";
-  for (const auto& [base_name, weight] : decoder.named_weights()) {
-    if (base_name == name)
-      return tensor.sizes() == weight.sizes() && at::equal(tensor.to(weight.scalar_type()), weight);
-  }
-  return false;
+  if (name == "lm_head.weight" && config.tie_word_embeddings) name = "model.embed_tokens.weight";
+  if (!base.contains(name)) return false;
+  const at::Tensor own = base.tensor(name).to(tensor.scalar_type());
+  return tensor.sizes() == own.sizes() && at::equal(tensor, own);
 }
 
-/// Copies the tensors of a file into the leaves of the adapters.
-void load_tensors(const fs::path& path, const Decoder& decoder) {
+/// Copies the tensors of a file into the leaves of the adapters of a model that is read from `model_dir`.
+void load_tensors(const fs::path& path, const fs::path& model_dir, const Decoder& decoder) {
   const at::NoGradGuard no_grad;
   const SafetensorsFile file(path);
   std::set<std::string> unused;
@@ -145,8 +144,10 @@ void load_tensors(const fs::path& path, const Decoder& decoder) {
     }
     weight.copy_(tensor);
   }
+  if (unused.empty()) return;
+  const WeightReader base = WeightReader::open(model_dir);
   for (const std::string& name : unused) {
-    if (is_copy_of_base(name, file.tensor(name), decoder)) continue;
+    if (is_copy_of_base(name, file.tensor(name), base, decoder.config())) continue;
     throw FormatError(str(path.string(), ": tensor \"", name, "\" has no place in the model with this ",
                           kConfigFile, ", nor is it that of the base model"));
   }
@@ -185,6 +186,15 @@ void untie_changed_head(const TensorMap& leaves, const LoraConfig& config, const
   json["tie_word_embeddings"] = false;
 }
 
+void load_adapter(const fs::path& adapter_dir, const fs::path& model_dir, Decoder& decoder) {
+  if (!fs::is_directory(adapter_dir)) {
+    throw FormatError(str(adapter_dir.string(), ": no such adapter directory"));
+  }
+  decoder.adapt(read_lora_config(adapter_dir), 0);
+  load_tensors(adapter_dir / kWeightFile, model_dir, decoder);
+  decoder.refresh();
+}
+
 }  // namespace
 
 LoraConfig read_lora_config(const fs::path& adapter_dir) {
@@ -209,19 +219,10 @@ LoraConfig read_lora_config(const fs::path& adapter_dir) {
   return config;
 }
 
-void load_adapter(const fs::path& adapter_dir, Decoder& decoder) {
-  if (!fs::is_directory(adapter_dir)) {
-    throw FormatError(str(adapter_dir.string(), ": no such adapter directory"));
-  }
-  decoder.adapt(read_lora_config(adapter_dir), 0);
-  load_tensors(adapter_dir / kWeightFile, decoder);
-  decoder.refresh();
-}
-
 std::unique_ptr<Decoder> load_adapted(const fs::path& model_dir, const fs::path& adapter_dir,
                                       at::ScalarType compute, at::Device device) {
   auto decoder = load_pretrained(model_dir, compute, device, HeadKind::kCausalLm, /*is_frozen=*/true);
-  if (!adapter_dir.empty()) load_adapter(adapter_dir, *decoder);
+  if (!adapter_dir.empty()) load_adapter(adapter_dir, model_dir, *decoder);
   return decoder;
 }
 
@@ -248,7 +249,7 @@ void merge_adapter(const fs::path& model_dir, const fs::path& adapter_dir, const
   const at::NoGradGuard no_grad;
   Decoder decoder(read_decoder_config(model_dir), at::kFloat, at::kCPU, std::nullopt, /*is_frozen=*/true);
   load_weights(model_dir, decoder);
-  load_adapter(adapter_dir, decoder);
+  load_adapter(adapter_dir, model_dir, decoder);
   const TensorMap leaves(decoder.adapter_weights().begin(), decoder.adapter_weights().end());
   const WeightReader reader = WeightReader::open(model_dir);
   Json config = decoder.config().raw;

@@ -13,11 +13,8 @@ namespace cohort {
 /// something unsupported.
 LoraConfig read_lora_config(const std::filesystem::path& adapter_dir);
 
-/// Adds the adapters of a directory to a frozen decoder. Every tensor of the file must have a place and every
-/// adapter its tensors. Throws FormatError naming file, tensor or key.
-void load_adapter(const std::filesystem::path& adapter_dir, Decoder& decoder);
-
-/// A frozen model with an adapter on it, or alone where `adapter_dir` is empty.
+/// A frozen model with an adapter on it, or alone where `adapter_dir` is empty. Every tensor of the adapter's
+/// file must have a place and every adapter its tensors. Throws FormatError naming file, tensor or key.
 std::unique_ptr<Decoder> load_adapted(const std::filesystem::path& model_dir,
                                       const std::filesystem::path& adapter_dir, at::ScalarType compute,
                                       at::Device device);

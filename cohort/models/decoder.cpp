@@ -133,7 +133,8 @@ void Decoder::make_head(const MakeParameter& make) {
     weight = make({config_.vocab_size, config_.hidden_size}, 0.0, config_.initializer_range);
     named_weights_.emplace_back("lm_head.weight", weight.detach());
   }
-  head_ = Linear::without_values(weight, bias, compute_);
+  const bool is_tied = weight.is_same(embedding_);
+  head_ = Linear::without_values(weight, bias, compute_, /*owns_weight=*/!is_tied);
 }
 
 void Decoder::plan_length(int64_t longest_sequence) {

@@ -74,6 +74,9 @@ class Decoder {
   /// ConfigError when a setting fits no module of the model.
   void adapt(const LoraConfig& config, uint64_t seed);
 
+  /// Whether its weights are in the compute dtype and have no gradients.
+  bool is_frozen() const { return is_frozen_; }
+
   /// What all adapters share: whether they are on, and their dropout. Null without adapters.
   LoraState* lora_state() const { return lora_state_.get(); }
   const LoraConfig& lora_config() const { return lora_config_; }
@@ -90,7 +93,8 @@ class Decoder {
   /// gate | up), or the adapters'.
   const std::vector<at::Tensor>& parameters() const { return parameters_; }
 
-  /// Views of the masters by Hugging Face name, in the order of the layers.
+  /// Views of the masters by Hugging Face name, in the order of the layers. Of a frozen decoder's projections
+  /// only the sizes are left once refresh() has packed them.
   const NamedTensors& named_weights() const { return named_weights_; }
 
   /// Views of the adapters' leaves, by PEFT's names; empty without adapters.

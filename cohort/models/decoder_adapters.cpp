@@ -38,7 +38,7 @@ void Decoder::save_module(const std::string& name) {
   if (name == "embed_tokens") {
     saved_embedding_ = leaf(embedding_, "model.embed_tokens.weight");
   } else if (name == (is_lm ? "lm_head" : "score")) {
-    const at::Tensor weight = leaf(head_.weight(), name + ".weight");
+    const at::Tensor weight = leaf(head_.values(), name + ".weight");
     const at::Tensor bias = head_.bias().defined() ? leaf(head_.bias(), name + ".bias") : at::Tensor();
     saved_head_.emplace(weight, bias, compute_);
   } else {
@@ -71,7 +71,7 @@ void Decoder::adapt(const LoraConfig& config, uint64_t seed) {
     add_leaf(module.name + ".lora_A.weight", part.a);
     add_leaf(module.name + ".lora_B.weight", part.b);
     if (config.use_dora) {
-      const at::Tensor weight = module.linear->weight().detach().narrow(0, module.row, module.rows);
+      const at::Tensor weight = module.linear->values().narrow(0, module.row, module.rows);
       part.magnitude = adapted_row_norms(weight, part, Linear(part.b, {}, dtype));
       add_leaf(module.name + ".lora_magnitude_vector", part.magnitude);
     }

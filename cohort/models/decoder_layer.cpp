@@ -23,7 +23,7 @@ Linear make_linear(const std::string& prefix, const std::vector<Part>& parts, in
     if (bias) names.emplace_back(prefix + part.name + ".bias", bias_leaf.detach().narrow(0, row, part.rows));
     row += part.rows;
   }
-  return Linear::without_values(weight, bias_leaf, compute);
+  return Linear::without_values(weight, bias_leaf, compute, /*owns_weight=*/true);
 }
 
 }  // namespace

@@ -81,6 +81,22 @@ at::Tensor pack_for_panels(const at::Tensor& weight) {
   return panels;
 }
 
+at::Tensor unpack_panels(const at::Tensor& panels, at::IntArrayRef sizes) {
+  at::Tensor weight = at::empty(sizes, panels.options());
+  dispatch_float(weight, [&]<typename T>() {
+    COHORT_CALL_KERNEL(
+        unpack_panels(panels.const_data_ptr<T>(), weight.mutable_data_ptr<T>(), sizes[0], sizes[1]));
+  });
+  return weight;
+}
+
+/// Frees the values of all views of a tensor's memory; sizes stay.
+void free_values(const at::Tensor& tensor) {
+  c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
+  storage->set_data_ptr_noswap(at::DataPtr(nullptr, tensor.device()));
+  storage->set_nbytes(0);
+}
+
 /// `bias` [out] float32 or undefined.
 at::Tensor product_with_panels(const at::Tensor& x, const at::Tensor& panels, const at::Tensor& bias,
                                int64_t out) {
@@ -181,8 +197,9 @@ Linear::Linear(at::Tensor weight, at::Tensor bias, at::ScalarType compute)
   repack();
 }
 
-Linear Linear::without_values(at::Tensor weight, at::Tensor bias, at::ScalarType compute) {
+Linear Linear::without_values(at::Tensor weight, at::Tensor bias, at::ScalarType compute, bool owns_weight) {
   Linear linear;
+  linear.owns_weight_ = owns_weight;
   linear.weight_ = std::move(weight);
   linear.bias_ = std::move(bias);
   linear.compute_ = compute;
@@ -193,7 +210,7 @@ void Linear::repack() {
   const at::NoGradGuard no_grad;
   // A frozen weight is packed again only where it was set anew.
   if (weight_.requires_grad() || packed_version_ != weight_._version()) pack_weight();
-  if (lora_ != nullptr) lora_->repack(weight_);
+  if (lora_ != nullptr) lora_->repack(lora_->has_magnitudes() ? values() : at::Tensor());
 }
 
 void Linear::pack_weight() {
@@ -205,6 +222,13 @@ void Linear::pack_weight() {
   const at::Tensor rounded = weight_.detach().to(compute_);
   packed_ = uses_onednn_ ? pack_for_onednn(rounded) : pack_for_panels(rounded);
   if (!uses_onednn_ && bias_.defined()) rounded_bias_ = rounded_bias_.to(at::kFloat);
+  if (owns_weight_ && !weight_.requires_grad()) free_values(weight_);
+}
+
+at::Tensor Linear::values() const {
+  const bool is_packed_alone = owns_weight_ && !weight_.requires_grad() && packed_.defined();
+  if (!is_packed_alone) return weight_.detach();
+  return uses_onednn_ ? packed_.to_dense() : unpack_panels(packed_, weight_.sizes());
 }
 
 void Linear::adapt(std::shared_ptr<Lora> lora) {
@@ -226,7 +250,7 @@ at::Tensor Linear::product(const at::Tensor& x) const {
 }
 
 at::Tensor Linear::base_product(const at::Tensor& x, const at::Tensor& bias) const {
-  if (!packed_.defined()) return at::linear(x, weight_.to(compute_), bias);
+  if (!packed_.defined()) return at::linear(x, values().to(compute_), bias);
   if (!uses_onednn_) return product_with_panels(x, packed_, bias, out_features());
   const int64_t rows = x.size(0);
   if (rows == 0) return at::empty({0, out_features()}, x.options());
@@ -264,7 +288,7 @@ bool Linear::goes_back_by_panels() const {
 }
 
 at::Tensor Linear::weight_for_backward() const {
-  const at::Tensor weight = weight_.detach().to(compute_).to(work_dtype());
+  const at::Tensor weight = values().to(compute_).to(work_dtype());
   return goes_back_by_panels() ? pack_transpose(weight) : weight;
 }
 

@@ -43,7 +43,10 @@ class Linear {
   Linear(at::Tensor weight, at::Tensor bias, at::ScalarType compute);
 
   /// The same for a weight that gets its values later; repack() is due before the first product.
-  static Linear without_values(at::Tensor weight, at::Tensor bias, at::ScalarType compute);
+  /// `owns_weight`: nobody else reads the weight. A frozen one in the compute dtype then lies in memory
+  /// packed alone: of weight() only the sizes are left, values() reads the packed copy.
+  static Linear without_values(at::Tensor weight, at::Tensor bias, at::ScalarType compute,
+                               bool owns_weight = false);
 
   /// `x` [N, in] in the compute dtype -> [N, out] in the compute dtype. Carries gradient to x, weight and
   /// bias.
@@ -64,6 +67,10 @@ class Linear {
   const at::Tensor& trained_leaf() const;
 
   const at::Tensor& weight() const { return weight_; }
+
+  /// [out, in] the weight's values, without gradient.
+  at::Tensor values() const;
+
   const at::Tensor& bias() const { return bias_; }
   int64_t out_features() const { return weight_.size(0); }
 
@@ -94,6 +101,7 @@ class Linear {
   at::Tensor packed_;        // undefined on the ATen path
   at::Tensor rounded_bias_;  // bias in the dtype that the product adds it in
   bool uses_onednn_ = false;
+  bool owns_weight_ = false;
 };
 
 }  // namespace cohort

@@ -43,7 +43,8 @@ class Lora {
   bool has_magnitudes() const;
   const std::vector<LoraPart>& parts() const { return parts_; }
 
-  /// Brings what depends on the leaves and on `weight` [out, in], the frozen base, up to date.
+  /// Brings what depends on the leaves and on `weight` [out, in], the frozen base, up to date. The base is
+  /// read where has_magnitudes() alone.
   void repack(const at::Tensor& weight);
 
   /// `base` [N, out] = x W^T, without bias where has_magnitudes() -> what the adapted projection gives, in

@@ -22,6 +22,9 @@ constexpr int64_t kRowBytes = 1 << 19;
 
 constexpr int64_t kLineBytes = 64;
 
+/// Rows of a matrix that are transposed at a time.
+constexpr int64_t kLinesAtOnce = 32;
+
 /// Multiply-adds that are worth a thread.
 constexpr int64_t kGrain = 1 << 17;
 
@@ -238,23 +241,36 @@ COHORT_INLINE void pack_step(const T* from, int64_t stride, int64_t inputs, int6
   }
 }
 
-/// Columns [first_row, first_row + rows) of x [in, width] as interleaved rows, filled up with zeros.
+/// One step's inputs of a tile's `rows` rows, from the columns of x that begin at `from`; all of them where
+/// is_whole, else `inputs` of `rows` rows.
+template <bool is_whole, typename T>
+COHORT_INLINE void interleave_step(const T* __restrict from, int64_t width, int64_t inputs, int64_t rows,
+                                   InputOf<T>* __restrict to) {
+  constexpr int64_t kStep = Arithmetic<T>::kStep;
+  for (int64_t r = 0; r < kTileRows; ++r) {
+    for (int64_t i = 0; i < kStep; ++i) {
+      const bool is_there = is_whole || (r < rows && i < inputs);
+      to[r * kStep + i] = is_there ? from[i * width + r] : T(0.0f);
+    }
+  }
+}
+
+/// Columns [first_row, first_row + rows) of x [in, width] as interleaved rows, filled up with zeros. A few
+/// rows of x at a time, whose lines all tiles find in the first-level cache.
 template <typename T>
 void interleave(const T* x, InputOf<T>* to, int64_t first_row, int64_t rows, int64_t width, int64_t in) {
   constexpr int64_t kStep = Arithmetic<T>::kStep;
-  for (int64_t row = 0; row < rows; row += kTileRows) {
-    const int64_t count = std::min(kTileRows, rows - row);
-    const T* from = x + first_row + row;
-    for (int64_t k = 0; k < in; k += kStep, to += kTileRows * kStep, from += width * kStep) {
-      if (count == kTileRows && k + kStep <= in) {
-        for (int64_t r = 0; r < kTileRows; ++r) {
-          for (int64_t i = 0; i < kStep; ++i) to[r * kStep + i] = from[i * width + r];
-        }
-      } else {
-        for (int64_t r = 0; r < kTileRows; ++r) {
-          for (int64_t i = 0; i < kStep; ++i) {
-            to[r * kStep + i] = r < count && k + i < in ? from[i * width + r] : T(0.0f);
-          }
+  for (int64_t first = 0; first < in; first += kLinesAtOnce) {
+    const int64_t last = std::min(in, first + kLinesAtOnce);
+    for (int64_t row = 0; row < rows; row += kTileRows) {
+      const int64_t count = std::min(kTileRows, rows - row);
+      InputOf<T>* tile = to + row * whole_steps<T>(in);
+      for (int64_t k = first; k < last; k += kStep) {
+        const T* from = x + k * width + first_row + row;
+        if (count == kTileRows && k + kStep <= in) {
+          interleave_step</*is_whole=*/true>(from, width, kStep, kTileRows, tile + k * kTileRows);
+        } else {
+          interleave_step</*is_whole=*/false>(from, width, in - k, count, tile + k * kTileRows);
         }
       }
     }
@@ -269,22 +285,24 @@ int64_t rows_at_once(int64_t stride) {
   return std::max(kTileRows, kRowBytes / row_bytes / kTileRows * kTileRows);
 }
 
-/// Cuts a product among the threads: many rows by their tiles, few by the panels. f(first row, rows, first
-/// panel, panels).
+/// Cuts a product among the threads: many rows into as many whole tiles for each, the rows that are left, and
+/// few rows, by the panels. f(first row, rows, first panel, panels).
 template <typename F>
 void cut_product(int64_t rows, int64_t out, int64_t in, F f) {
-  const int64_t num_panels = (out + kWidth - 1) / kWidth, num_tiles = (rows + kTileRows - 1) / kTileRows;
-  const bool is_by_rows = num_tiles >= kTilesOfThread * at::get_num_threads();
-  const int64_t count = is_by_rows ? num_tiles : num_panels;
-  const int64_t work = rows * in * num_panels * kWidth / std::max<int64_t>(1, count);
-  const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, work));
-  at::parallel_for(0, count, grain, [&](int64_t begin, int64_t end) {
-    if (is_by_rows) {
-      const int64_t first = begin * kTileRows;
-      f(first, std::min(rows, end * kTileRows) - first, int64_t{0}, num_panels);
-    } else {
-      f(int64_t{0}, rows, begin, end - begin);
-    }
+  const int64_t num_panels = (out + kWidth - 1) / kWidth, num_threads = at::get_num_threads();
+  const int64_t tiles_of_thread = rows / kTileRows / num_threads;
+  if (tiles_of_thread < kTilesOfThread) {
+    const int64_t work = std::max<int64_t>(1, rows * in * kWidth);
+    const int64_t grain = std::max<int64_t>(1, kGrain / work);
+    at::parallel_for(0, num_panels, grain,
+                     [&](int64_t begin, int64_t end) { f(int64_t{0}, rows, begin, end - begin); });
+    return;
+  }
+  const int64_t rows_of_thread = tiles_of_thread * kTileRows, rest = num_threads * rows_of_thread;
+  at::parallel_for(0, num_threads, 1, [&](int64_t begin, int64_t end) {
+    f(begin * rows_of_thread, (end - begin) * rows_of_thread, int64_t{0}, num_panels);
+    const int64_t first = begin * num_panels / num_threads, last = end * num_panels / num_threads;
+    if (rest < rows && first < last) f(rest, rows - rest, first, last - first);
   });
 }
 
@@ -309,6 +327,21 @@ void pack_panels(const T* weight, T* panels, int64_t out, int64_t in) {
         for (; first + kBlock <= in; first += kBlock) pack_whole_block(weight, to, column, first, in);
       }
       pack_block(weight, to, column, first, steps, out, in);
+    }
+  });
+}
+
+template <typename T>
+void unpack_panels(const T* panels, T* weight, int64_t out, int64_t in) {
+  constexpr int64_t kStep = Arithmetic<T>::kStep;
+  const int64_t steps = whole_steps<T>(in);
+  at::parallel_for(0, out, kWidth, [&](int64_t begin, int64_t end) {
+    for (int64_t column = begin; column < end; ++column) {
+      const T* panel = panels + column / kWidth * kWidth * steps;
+      for (int64_t k = 0; k < in; ++k) {
+        const int64_t place = Arithmetic<T>::place_of(k % kStep, column % kWidth);
+        weight[column * in + k] = panel[(k - k % kStep) * kWidth + place];
+      }
     }
   });
 }
@@ -374,6 +407,7 @@ void add_product_of_transpose(const T* x, const T* panels, float* y, int64_t row
 
 #define COHORT_INSTANTIATE(T)                                                                   \
   template void pack_panels(const T*, T*, int64_t, int64_t);                                    \
+  template void unpack_panels(const T*, T*, int64_t, int64_t);                                  \
   template void pack_panels_of_transpose(const T*, T*, int64_t, int64_t);                       \
   template void panel_product(const T*, const T*, const float*, T*, int64_t, int64_t, int64_t); \
   template void add_product_of_transpose(const T*, const T*, float*, int64_t, int64_t, int64_t)

@@ -20,6 +20,9 @@ COHORT_DECLARE_KERNELS(
     // as many bytes of a bfloat16 weight.
     template <typename T> void pack_panels(const T* weight, T* panels, int64_t out, int64_t in);
 
+    // The weight that the panels were packed from.
+    template <typename T> void unpack_panels(const T* panels, T* weight, int64_t out, int64_t in);
+
     // The panels of the transpose of matrix [in, out]: pack_panels without the transposition.
     template <typename T> void pack_panels_of_transpose(const T* matrix, T* panels, int64_t out, int64_t in);
 

@@ -18,8 +18,8 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr int64_t kChunkElements = 48 << 20;  // products of the head held at once: 96 MiB of bfloat16
-constexpr int64_t kScaledAtOnce = 1 << 15;    // elements that are worth a thread
+constexpr int64_t kChunkElements = 160 << 20;  // products of the head held at once: 320 MiB of bfloat16
+constexpr int64_t kScaledAtOnce = 1 << 15;     // elements that are worth a thread
 
 /// A row's logits over its kept ids: the row itself, or a gathered copy in `buffer`.
 struct KeptRow {
@@ -216,7 +216,7 @@ TokenLogprobs aten_token_logprobs(const at::Tensor& hidden, const Linear& head, 
 }  // namespace
 
 int64_t logit_rows_at_once(int64_t vocabulary) {
-  const int64_t rows = std::clamp<int64_t>(kChunkElements / vocabulary, 64, 1024);
+  const int64_t rows = std::clamp<int64_t>(kChunkElements / vocabulary, 64, 2048);
   return rows / 64 * 64;
 }
 

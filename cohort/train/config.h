@@ -67,7 +67,7 @@ struct GrpoLoopConfig {
   std::optional<int64_t> max_steps;
   std::optional<double> num_train_epochs;
   int64_t steps_per_generation = 1;
-  int64_t tokens_per_microbatch = 2048;
+  int64_t tokens_per_microbatch = 2560;
   bool recompute = false;
   double router_aux_loss_coef = 0.0;
   int64_t eval_steps = 0;
@@ -127,7 +127,7 @@ struct SftLoopConfig {
   std::optional<int64_t> max_steps;
   std::optional<double> num_train_epochs;
   int64_t sequences_per_step = 8;
-  int64_t tokens_per_microbatch = 2048;
+  int64_t tokens_per_microbatch = 2560;
   bool recompute = false;
   double router_aux_loss_coef = 0.0;
   int64_t save_steps = 500;

@@ -30,7 +30,7 @@ struct DpoLoopConfig {
   std::optional<int64_t> max_steps;
   std::optional<double> num_train_epochs;
   int64_t pairs_per_step = 8;
-  int64_t tokens_per_microbatch = 2048;
+  int64_t tokens_per_microbatch = 2560;
   bool recompute = false;
   bool precompute_ref_log_probs = false;
   double router_aux_loss_coef = 0.0;

@@ -59,7 +59,9 @@ int64_t activation_bytes(const Decoder& decoder, const StepShape& step, int64_t 
     for (const LayerConfig& layer : config.layers) kept = std::max(kept, kept_elements(config, layer));
     kept += config.num_hidden_layers * config.hidden_size;
   }
-  return rows * element * (kept + gradient_elements(config));
+  const int64_t gradient_element =
+      decoder.lora_state() != nullptr ? kFloatBytes : element;  // adapters' dtype
+  return rows * (element * kept + gradient_element * gradient_elements(config));
 }
 
 /// A chunk of the head's products; the scores of a classification head are few.
@@ -82,18 +84,24 @@ int64_t trained_logits_bytes(const Decoder& decoder, int64_t rows) {
   return products_bytes(decoder, rows, compute) + copy;
 }
 
-/// The largest weight, rounded, and its gradient before it is added to the others.
+/// The largest weight as its backward reads it, and its gradient, where it has one, before it is added to the
+/// others.
 int64_t weight_backward_bytes(const Decoder& decoder) {
   int64_t largest = 0;
+  for (const auto& [name, weight] : decoder.named_weights()) largest = std::max(largest, weight.numel());
   for (const at::Tensor& leaf : decoder.parameters()) largest = std::max(largest, leaf.numel());
-  return largest * (kFloatBytes + static_cast<int64_t>(c10::elementSize(decoder.compute_dtype())));
+  const auto element = static_cast<int64_t>(c10::elementSize(decoder.compute_dtype()));
+  return largest * (element + (decoder.is_frozen() ? 0 : kFloatBytes));
 }
 
-/// A trained model as float32 masters and packed, a frozen one as it is and packed. (Its adapters are masters
-/// and packed, both float32.)
+/// A trained model as float32 masters and packed; a frozen one packed, but for the embeddings, which a tied
+/// head has packed beside them. (Adapters are masters and packed, both float32.)
 int64_t weight_bytes(const Decoder& decoder) {
   const auto element = static_cast<int64_t>(c10::elementSize(decoder.compute_dtype()));
-  return decoder.num_parameters() * ((decoder.lora_state() != nullptr ? element : kFloatBytes) + element);
+  if (!decoder.is_frozen()) return decoder.num_parameters() * (kFloatBytes + element);
+  const DecoderConfig& config = decoder.config();
+  const bool is_tied = config.head == HeadKind::kCausalLm && config.tie_word_embeddings;
+  return (decoder.num_parameters() + (is_tied ? config.vocab_size * config.hidden_size : 0)) * element;
 }
 
 /// What the process takes beside what is planned and `loaded` already: libraries, tokenizer and data as they
@@ -172,7 +180,7 @@ MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step) {
                                                                  critic + step.loaded_reward_bytes));
   if (step.cache_pages > 0)
     plan.sampling = {{"KV cache", cache_bytes(decoder, step.cache_pages)},
-                     {"logits", sampled_logits_bytes(decoder, step.rows)}};
+                     {"logits", sampled_logits_bytes(decoder, step.num_sequences)}};
   if (step.reward_bytes > step.loaded_reward_bytes)  // they judge while completions are sampled
     plan.sampling.emplace_back("rewards at work", step.reward_bytes - step.loaded_reward_bytes);
   plan.updating = update_parts(decoder, step);

@@ -31,6 +31,7 @@ struct StepShape {
   int64_t tokens_per_microbatch = 0;
   int64_t microbatch_rows = 0;  ///< of the largest one, where lengths are known beforehand; else 0
   int64_t cache_pages = 0;      ///< of the sampler; 0 without one
+  int64_t num_sequences = 0;    ///< that it draws tokens for at once, at most
   bool recompute = false;
   bool has_reference = false;       ///< a second, frozen copy of the model
   const Decoder* critic = nullptr;  ///< a second trained model, updated before the policy

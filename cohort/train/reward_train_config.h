@@ -39,7 +39,7 @@ struct RewardLoopConfig {
   std::optional<int64_t> max_steps;
   std::optional<double> num_train_epochs;
   int64_t rows_per_step = 8;
-  int64_t tokens_per_microbatch = 2048;
+  int64_t tokens_per_microbatch = 2560;
   bool recompute = false;
   int64_t eval_steps = 0;
   int64_t save_steps = 500;

@@ -103,6 +103,7 @@ struct LargestStep {
     if (config.rollout.ignore_eos && prompt_lengths.size() == 1)
       microbatch_rows = filled_rows(config.train.tokens_per_microbatch, prompt_length, completion_length - 1,
                                     num_generations, count);
+    num_sequences = count * num_generations;
     cache_pages = config.rollout.cache_tokens > 0
                       ? config.rollout.cache_tokens / kPageRows
                       : default_cache_pages(policy.config(), policy.compute_dtype(), step_lengths,
@@ -112,6 +113,7 @@ struct LargestStep {
   int64_t longest_sequence = 0;
   int64_t rows = 0;
   int64_t microbatch_rows = 0;  // where all completions have one length; else 0
+  int64_t num_sequences = 0;
   int64_t cache_pages = 0;
 };
 
@@ -128,18 +130,19 @@ StepShape step_shape(const TrainConfig& config, const Decoder& policy, const Dat
           .tokens_per_microbatch = config.train.tokens_per_microbatch,
           .microbatch_rows = rollout.selects() || has_experts ? 0 : trained.microbatch_rows,
           .cache_pages = drawn.cache_pages,
+          .num_sequences = drawn.num_sequences,
           .recompute = config.train.recompute,
           .has_reference = needs_reference(resolved(config.objective, rollout.max_completion_length))};
 }
 
-/// Pages that evaluation takes, which samples more completions at once.
-int64_t evaluation_pages(const TrainConfig& config, const Decoder& policy,
-                         const std::vector<Prompt>& prompts) {
+/// A batch of the evaluation, which samples more completions at once.
+LargestStep evaluation_step(const TrainConfig& config, const Decoder& policy,
+                            const std::vector<Prompt>& prompts) {
   const int64_t num_generations = generations_eval(config);
   const auto batch = static_cast<int64_t>(prompt_batches(prompts, num_generations).front().prompts.size());
   Lengths lengths;
   for (const Prompt& prompt : prompts) lengths.insert(static_cast<int64_t>(prompt.token_ids.size()));
-  return LargestStep(lengths, batch, num_generations, config, policy).cache_pages;
+  return {lengths, batch, num_generations, config, policy};
 }
 
 /// Refuses a cache that is too small for some prompt.
@@ -257,7 +260,9 @@ int run_grpo(const TrainConfig& config, bool resume) {
     const Dataset held_out_data = open_prompts(config.data, DataPart::kEvaluation, format, policy->config());
     check_cache(config, held_out_data, format, policy->config());
     std::vector<Prompt> held_out = all_prompts(held_out_data, format);
-    shape.cache_pages = std::max(shape.cache_pages, evaluation_pages(config, *policy, held_out));
+    const LargestStep evaluation = evaluation_step(config, *policy, held_out);
+    shape.cache_pages = std::max(shape.cache_pages, evaluation.cache_pages);
+    shape.num_sequences = std::max(shape.num_sequences, evaluation.num_sequences);
     evaluate_step =
         evaluator(config, eval_sampler, scorer, *tokenizer, policy->config(), std::move(held_out));
   }

@@ -103,8 +103,8 @@ inline void randomize_adapters(Decoder& decoder, uint64_t seed) {
 /// A tiny decoder, frozen, with adapters on all projections.
 inline std::unique_ptr<Decoder> tiny_adapted_decoder(const Json& config, at::ScalarType compute,
                                                      const LoraConfig& lora) {
-  auto decoder = std::make_unique<Decoder>(parse_decoder_config(config, "config.json"), compute, at::kCPU, 0,
-                                           /*is_frozen=*/true);
+  auto decoder = std::make_unique<Decoder>(parse_decoder_config(config, "config.json"), compute, at::kCPU,
+                                           std::nullopt, /*is_frozen=*/true);
   randomize(*decoder, 1);
   decoder->adapt(lora, 1);
   randomize_adapters(*decoder, 2);

@@ -18,7 +18,8 @@ int64_t part(const MemoryPlan& plan, const std::string& name) {
   return -1;
 }
 
-const StepShape kStep{.longest_sequence = 30, .rows = 100, .tokens_per_microbatch = 40, .cache_pages = 7};
+const StepShape kStep{
+    .longest_sequence = 30, .rows = 100, .tokens_per_microbatch = 40, .cache_pages = 7, .num_sequences = 12};
 
 TEST(MemoryPlan, CountsWhatIsHeldPerParameter) {
   const auto decoder = tiny_decoder(tiny_config("Qwen2ForCausalLM"), at::kBFloat16);
@@ -31,6 +32,18 @@ TEST(MemoryPlan, CountsWhatIsHeldPerParameter) {
   EXPECT_EQ(part(plan, "reference"), 0);
   step.has_reference = true;
   EXPECT_EQ(part(plan_memory(*decoder, step), "reference"), parameters * (4 + 2));
+}
+
+TEST(MemoryPlan, CountsFrozenWeightsOnce) {
+  for (const char* architecture : {"Qwen2ForCausalLM", "Qwen3ForCausalLM"}) {
+    const DecoderConfig config = parse_decoder_config(tiny_config(architecture), "config.json");
+    Decoder decoder(config, at::kBFloat16, at::kCPU, 0, /*is_frozen=*/true);
+    decoder.adapt({.r = 2}, 0);
+    const int64_t tied_head = config.tie_word_embeddings ? config.vocab_size * config.hidden_size : 0;
+    const MemoryPlan plan = plan_memory(decoder, kStep);
+    EXPECT_EQ(part(plan, "weights"), (decoder.num_parameters() + tied_head) * 2) << architecture;
+    EXPECT_EQ(part(plan, "a weight's gradient"), 300 * 48 * 2) << "laid out for the head's backward";
+  }
 }
 
 TEST(MemoryPlan, TakesForTheProgramWhatIsResidentOfNothingElse) {
@@ -59,7 +72,7 @@ TEST(MemoryPlan, CountsWhatIsHeldPerRow) {
             40 * 4 * (2 * (2 * 48 + 2 * (96 + 2 * 48) + 96 + 2 * 80) + 2 * 48 + 3 * 96 + 6 * 48));
   EXPECT_EQ(part(plan, "activations"), 40 * 4 * (2 * kept + gradients));
   EXPECT_EQ(part(plan, "KV cache"), 7 * 16 * 2 * 2 * (2 * 16) * 4);  // heads are filled up to 16
-  EXPECT_EQ(part(plan, "logits"), 100 * 300 * 2 * 4);
+  EXPECT_EQ(part(plan, "logits"), 12 * 300 * 2 * 4);
   EXPECT_EQ(part({{}, {}, plan.updating}, "logits"), 40 * 300 * 4);
   EXPECT_EQ(part(plan, "a weight's gradient"), 300 * 48 * 2 * 4);
 
