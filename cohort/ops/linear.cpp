@@ -110,21 +110,27 @@ at::Tensor product_with_panels(const at::Tensor& x, const at::Tensor& panels, co
   return y;
 }
 
-/// The panels of matrix^T.
-at::Tensor pack_transpose(const at::Tensor& matrix) {
-  const int64_t in = matrix.size(0), out = matrix.size(1);
-  const at::Tensor rows = matrix.contiguous();
-  const at::Tensor panels = at::empty({COHORT_CALL_KERNEL(panel_elements(out, in))}, matrix.options());
-  dispatch_float(matrix, [&]<typename T>() {
-    COHORT_CALL_KERNEL(
-        pack_panels_of_transpose(rows.const_data_ptr<T>(), panels.mutable_data_ptr<T>(), out, in));
+/// The panels of matrix^T, rounded to `dtype`.
+at::Tensor pack_transpose(const at::Tensor& matrix, at::ScalarType dtype) {
+  const bool is_rounded_on_the_way = matrix.scalar_type() == at::kFloat && dtype == at::kBFloat16;
+  const at::Tensor rows = (is_rounded_on_the_way ? matrix : matrix.to(dtype)).contiguous();
+  const int64_t in = rows.size(0), out = rows.size(1);
+  const at::Tensor panels =
+      at::empty({COHORT_CALL_KERNEL(panel_elements(out, in))}, rows.options().dtype(dtype));
+  dispatch_float(rows, [&]<typename Matrix>() {
+    dispatch_float(panels, [&]<typename T>() {
+      if constexpr (std::is_same_v<Matrix, T> || std::is_same_v<T, c10::BFloat16>) {
+        COHORT_CALL_KERNEL(
+            pack_panels_of_transpose(rows.const_data_ptr<Matrix>(), panels.mutable_data_ptr<T>(), out, in));
+      }
+    });
   });
   return panels;
 }
 
 /// total [out, in] += grad^T x, float32.
 void add_weight_gradient(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& total) {
-  const at::Tensor rows = grad.contiguous(), panels = pack_transpose(x);
+  const at::Tensor rows = grad.contiguous(), panels = pack_transpose(x, x.scalar_type());
   dispatch_float(grad, [&]<typename T>() {
     COHORT_CALL_KERNEL(add_product_of_transpose(rows.const_data_ptr<T>(), panels.const_data_ptr<T>(),
                                                 total.mutable_data_ptr<float>(), grad.size(1), x.size(1),
@@ -288,8 +294,10 @@ bool Linear::goes_back_by_panels() const {
 }
 
 at::Tensor Linear::weight_for_backward() const {
-  const at::Tensor weight = values().to(compute_).to(work_dtype());
-  return goes_back_by_panels() ? pack_transpose(weight) : weight;
+  const at::ScalarType work = work_dtype();
+  if (work == compute_ && goes_back_by_panels()) return pack_transpose(values(), work);
+  const at::Tensor weight = values().to(compute_).to(work);
+  return goes_back_by_panels() ? pack_transpose(weight, work) : weight;
 }
 
 at::Tensor Linear::base_backward(const at::Tensor& grad, const at::Tensor& x,

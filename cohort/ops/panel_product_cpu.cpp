@@ -231,12 +231,12 @@ void pack_whole_block(const T* weight, T* panel, int64_t column, int64_t first, 
 
 /// One step's inputs of a panel from the rows of its transpose, `stride` apart; all of them where is_whole,
 /// else `inputs` and `width` columns.
-template <bool is_whole, typename T>
-COHORT_INLINE void pack_step(const T* from, int64_t stride, int64_t inputs, int64_t width, T* to) {
+template <bool is_whole, typename Matrix, typename T>
+COHORT_INLINE void pack_step(const Matrix* from, int64_t stride, int64_t inputs, int64_t width, T* to) {
   for (int64_t c = 0; c < kWidth; ++c) {
     for (int64_t k = 0; k < Arithmetic<T>::kStep; ++k) {
       const bool is_there = is_whole || (k < inputs && c < width);
-      to[Arithmetic<T>::place_of(k, c)] = is_there ? from[k * stride + c] : T(0.0f);
+      to[Arithmetic<T>::place_of(k, c)] = is_there ? T(from[k * stride + c]) : T(0.0f);
     }
   }
 }
@@ -346,13 +346,13 @@ void unpack_panels(const T* panels, T* weight, int64_t out, int64_t in) {
   });
 }
 
-template <typename T>
-void pack_panels_of_transpose(const T* matrix, T* panels, int64_t out, int64_t in) {
+template <typename Matrix, typename T>
+void pack_panels_of_transpose(const Matrix* matrix, T* panels, int64_t out, int64_t in) {
   constexpr int64_t kStep = Arithmetic<T>::kStep;
   const int64_t count = (out + kWidth - 1) / kWidth, steps = whole_steps<T>(in);
   at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
     for (int64_t panel = begin; panel < end; ++panel) {
-      const T* from = matrix + panel * kWidth;
+      const Matrix* from = matrix + panel * kWidth;
       T* to = panels + panel * kWidth * steps;
       const int64_t width = std::min(kWidth, out - panel * kWidth);
       for (int64_t k = 0; k < in; k += kStep, from += kStep * out, to += kStep * kWidth) {
@@ -413,6 +413,7 @@ void add_product_of_transpose(const T* x, const T* panels, float* y, int64_t row
   template void add_product_of_transpose(const T*, const T*, float*, int64_t, int64_t, int64_t)
 COHORT_INSTANTIATE(float);
 COHORT_INSTANTIATE(BFloat16);
+template void pack_panels_of_transpose(const float*, BFloat16*, int64_t, int64_t);
 #undef COHORT_INSTANTIATE
 
 }  // namespace cohort::COHORT_ARCH

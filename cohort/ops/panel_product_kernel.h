@@ -23,8 +23,9 @@ COHORT_DECLARE_KERNELS(
     // The weight that the panels were packed from.
     template <typename T> void unpack_panels(const T* panels, T* weight, int64_t out, int64_t in);
 
-    // The panels of the transpose of matrix [in, out]: pack_panels without the transposition.
-    template <typename T> void pack_panels_of_transpose(const T* matrix, T* panels, int64_t out, int64_t in);
+    // The panels of the transpose of matrix [in, out], rounded to T: pack_panels without the transposition.
+    template <typename Matrix, typename T>
+    void pack_panels_of_transpose(const Matrix* matrix, T* panels, int64_t out, int64_t in);
 
     // Whether bfloat16 goes by dot products of pairs.
     bool multiplies_bfloat16();

@@ -18,7 +18,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr int64_t kChunkElements = 160 << 20;  // products of the head held at once: 320 MiB of bfloat16
+constexpr int64_t kChunkElements = 112 << 20;  // products of the head held at once: 224 MiB of bfloat16
 constexpr int64_t kScaledAtOnce = 1 << 15;     // elements that are worth a thread
 
 /// A row's logits over its kept ids: the row itself, or a gathered copy in `buffer`.
@@ -64,6 +64,14 @@ struct HeadPass : torch::CustomClassHolder {
   at::Tensor last_products;  // of the last chunk, which the backward begins with
 };
 
+/// Rows of each chunk: the fewest chunks that logit_rows_at_once allows, of one size, so that the last one,
+/// which is kept, is a large one.
+int64_t rows_of_chunk(int64_t num_rows, int64_t vocabulary) {
+  const int64_t most = logit_rows_at_once(vocabulary);
+  const int64_t chunks = std::max<int64_t>(1, (num_rows + most - 1) / most);
+  return std::max<int64_t>(1, (num_rows + chunks - 1) / chunks);
+}
+
 TokenLogprobs forward_chunks(const at::Tensor& hidden, HeadPass& pass) {
   const Linear& head = *pass.head;
   const int64_t num_rows = hidden.size(0), vocabulary = head.out_features();
@@ -72,7 +80,7 @@ TokenLogprobs forward_chunks(const at::Tensor& hidden, HeadPass& pass) {
   float* logprobs = result.logprobs.mutable_data_ptr<float>();
   float* entropies = result.entropies.mutable_data_ptr<float>();
   float* log_sum_exps = pass.log_sum_exps.mutable_data_ptr<float>();
-  const int64_t step = logit_rows_at_once(vocabulary);
+  const int64_t step = rows_of_chunk(num_rows, vocabulary);
   for (int64_t first = 0; first < num_rows; first += step) {
     const int64_t count = std::min(step, num_rows - first);
     pass.last_products = at::Tensor();  // before the next ones take their place
@@ -165,7 +173,7 @@ class TokenLogprobsFunction : public torch::autograd::Function<TokenLogprobsFunc
     const OutputGradients arrived{data_of(grads[0]), data_of(grads[1]), data_of(saved[1]),
                                   data_of(pass.log_sum_exps)};
     const int64_t num_rows = hidden.size(0), vocabulary = head.out_features(),
-                  step = logit_rows_at_once(vocabulary);
+                  step = rows_of_chunk(num_rows, vocabulary);
     const at::Tensor weight = head.weight_for_backward();
     at::Tensor grad_hidden = at::empty_like(hidden);
     for (int64_t chunk = (num_rows + step - 1) / step; chunk-- > 0;) {

@@ -152,10 +152,12 @@ TEST_P(OpsTest, AFrozenWeightThatNobodyElseReadsIsThereOnce) {
     EXPECT_TRUE(at::equal(owner.product(x), plain.product(x)));
     EXPECT_TRUE(at::equal(owner.backward(grad, x), plain.backward(grad, x)));
   }
-  const at::Tensor trained = weight.to(at::kFloat).requires_grad_();
+  const at::Tensor trained = randn({37, 50}).requires_grad_();
   Linear master = Linear::without_values(trained, {}, dtype(), /*owns_weight=*/true);
   master.repack();
   EXPECT_TRUE(at::equal(master.values(), trained.detach())) << "a master is changed by every update";
+  const Linear rounded(trained.detach().to(dtype()), {}, dtype());
+  EXPECT_TRUE(at::equal(master.backward(grad, x), rounded.backward(grad, x)));
 }
 
 TEST_P(OpsTest, RmsNorm) {
@@ -330,6 +332,16 @@ TEST_P(OpsTest, TokenLogprobsInChunks) {
               return std::vector<at::Tensor>{all.logprobs, all.entropies};
             });
   }
+}
+
+TEST_P(OpsTest, TokenLogprobsOfNoRows) {
+  const Linear head(randn({37, 8}).requires_grad_(), at::Tensor(), dtype());
+  const at::Tensor hidden = at::empty({0, 8}, dtype()).requires_grad_();
+  const TokenTargets targets;
+  const TokenLogprobs none = token_logprobs(hidden, head, targets, {});
+  EXPECT_EQ(none.logprobs.sizes(), at::IntArrayRef({0}));
+  (none.logprobs.sum() + none.entropies.sum()).backward();
+  EXPECT_EQ(hidden.grad().sizes(), hidden.sizes());
 }
 
 TEST_P(OpsTest, EntropyOfUniformAndSharpRows) {
