@@ -2,6 +2,10 @@
 
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <algorithm>
+#include <limits>
+#include <utility>
+
 #include "cohort/core/error.h"
 #include "cohort/ops/attention_kernel.h"
 #include "cohort/ops/dispatch.h"
@@ -74,37 +78,100 @@ class AttentionFunction : public torch::autograd::Function<AttentionFunction> {
   }
 };
 
-at::Tensor key_rows(const AttentionPlan& plan, const AttentionSequence& sequence, const at::Tensor& rows) {
-  std::vector<at::Tensor> parts;
-  for (int64_t i = sequence.range_begin; i < sequence.range_end; ++i) {
-    parts.push_back(rows.slice(0, plan.ranges[i].begin, plan.ranges[i].end));
+int64_t num_keys(const AttentionSequence& sequence) { return sequence.first_position + sequence.num_queries; }
+
+/// Sequences that the plain formula takes at once, filled up to the most queries and keys of one of them.
+struct Batch {
+  std::vector<const AttentionSequence*> sequences;
+  int64_t num_queries = 0;
+  int64_t num_keys = 0;
+};
+
+/// Sequences of like size, the largest first, so that at most half of a batch's scores are filled up.
+std::vector<Batch> batches_of(const AttentionPlan& plan, int64_t num_heads) {
+  constexpr int64_t kScoresAtOnce = 1 << 27;
+  std::vector<const AttentionSequence*> sequences;
+  for (const AttentionSequence& sequence : plan.sequences) {
+    if (sequence.num_queries > 0) sequences.push_back(&sequence);
   }
-  return at::cat(parts).slice(0, 0, sequence.first_position + sequence.num_queries);
+  std::stable_sort(sequences.begin(), sequences.end(), [](const auto* a, const auto* b) {
+    return std::pair(a->num_queries, num_keys(*a)) > std::pair(b->num_queries, num_keys(*b));
+  });
+  std::vector<Batch> batches;
+  for (const AttentionSequence* sequence : sequences) {
+    const int64_t own = sequence->num_queries * num_keys(*sequence);
+    const auto fits = [&](const Batch& batch) {
+      const int64_t filled = batch.num_queries * std::max(batch.num_keys, num_keys(*sequence));
+      return 2 * own >= filled && (std::ssize(batch.sequences) + 1) * filled * num_heads <= kScoresAtOnce;
+    };
+    if (batches.empty() || !fits(batches.back())) batches.emplace_back();
+    Batch& batch = batches.back();
+    batch.sequences.push_back(sequence);
+    batch.num_queries = std::max(batch.num_queries, sequence->num_queries);
+    batch.num_keys = std::max(batch.num_keys, num_keys(*sequence));
+  }
+  return batches;
 }
 
-/// The formula as it is written in papers, one sequence after the other.
+/// Rows and positions of a batch, on the device of `q`.
+struct BatchRows {
+  at::Tensor queries;    // [B * num_queries] rows of q; those filled up are the row behind the last
+  at::Tensor positions;  // [B, 1, 1, num_queries, 1]
+  at::Tensor keys;       // [B * num_keys]; those filled up, of the first row, lie behind all positions
+};
+
+BatchRows rows_of(const Batch& batch, const AttentionPlan& plan, const at::Tensor& q) {
+  std::vector<int64_t> queries, positions, keys;
+  for (const AttentionSequence* sequence : batch.sequences) {
+    for (int64_t i = 0; i < batch.num_queries; ++i) {
+      const bool is_there = i < sequence->num_queries;
+      queries.push_back(is_there ? sequence->query_begin + i : q.size(0));
+      positions.push_back(is_there ? sequence->first_position + i : 0);
+    }
+    const size_t first = keys.size(), last = first + num_keys(*sequence);
+    for (int64_t r = sequence->range_begin; r < sequence->range_end; ++r) {
+      const RowRange& range = plan.ranges[r];
+      for (int64_t row = range.begin; row < range.end && keys.size() < last; ++row) keys.push_back(row);
+    }
+    keys.resize(first + batch.num_keys, keys[first]);
+  }
+  const auto on_device = [&](const std::vector<int64_t>& values) {
+    return at::tensor(values).to(q.device());
+  };
+  return {on_device(queries), on_device(positions).view({-1, 1, 1, batch.num_queries, 1}), on_device(keys)};
+}
+
+/// The formula as it is written in papers, for sequences of like size at once.
 at::Tensor aten_attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                        const AttentionPlan& plan, const AttentionOptions& options) {
-  const int64_t repeat = q.size(1) / k.size(1);
+  const int64_t num_kv_heads = k.size(1), repeat = q.size(1) / num_kv_heads, dim = q.size(2);
   const at::ScalarType wide = q.scalar_type() == at::kBFloat16 ? at::kFloat : q.scalar_type();
-  at::Tensor out = at::zeros_like(q);
-  for (const AttentionSequence& sequence : plan.sequences) {
-    if (sequence.num_queries == 0) continue;
-    const int64_t begin = sequence.query_begin, count = sequence.num_queries;
-    const at::Tensor queries = q.slice(0, begin, begin + count).transpose(0, 1).to(wide);
-    const auto heads = [&](const at::Tensor& rows) {
-      return key_rows(plan, sequence, rows).repeat_interleave(repeat, 1).transpose(0, 1).to(wide);
+  const at::Tensor padded = at::constant_pad_nd(q, {0, 0, 0, 0, 0, 1});
+  at::Tensor out = at::zeros_like(padded);
+  for (const Batch& batch : batches_of(plan, q.size(1))) {
+    const BatchRows rows = rows_of(batch, plan, q);
+    const int64_t count = std::ssize(batch.sequences);
+    const at::Tensor queries = padded.index_select(0, rows.queries)
+                                   .view({count, batch.num_queries, num_kv_heads, repeat, dim})
+                                   .permute({0, 2, 3, 1, 4})
+                                   .reshape({count, num_kv_heads, repeat * batch.num_queries, dim});
+    const auto heads = [&](const at::Tensor& all) {
+      return all.index_select(0, rows.keys).view({count, batch.num_keys, num_kv_heads, dim}).transpose(1, 2);
     };
-    at::Tensor scores = at::matmul(queries, heads(k).transpose(1, 2)) * options.scale;
+    at::Tensor scores = at::matmul(queries.to(wide), heads(k).to(wide).transpose(2, 3)) * options.scale;
+    scores = scores.view({count, num_kv_heads, repeat, batch.num_queries, batch.num_keys});
     if (options.softcap > 0.0) scores = (scores / options.softcap).tanh() * options.softcap;
-    const at::Tensor every = at::ones({count, scores.size(2)}, q.options().dtype(at::kBool));
-    at::Tensor hidden = every.triu(sequence.first_position + 1);
-    if (options.window > 0) hidden = hidden.logical_or(every.tril(sequence.first_position - options.window));
+    const at::Tensor key_positions = at::arange(batch.num_keys, rows.keys.options());
+    at::Tensor hidden = key_positions > rows.positions;
+    if (options.window > 0) hidden = hidden.logical_or(key_positions <= rows.positions - options.window);
     scores = scores.masked_fill(hidden, -std::numeric_limits<double>::infinity());
-    const at::Tensor rows = at::matmul(scores.softmax(-1), heads(v)).transpose(0, 1).to(q.scalar_type());
-    out = out.slice_scatter(rows, 0, begin, begin + count);
+    const at::Tensor attended = at::matmul(scores.softmax(-1).flatten(2, 3), heads(v).to(wide))
+                                    .view({count, num_kv_heads, repeat, batch.num_queries, dim})
+                                    .permute({0, 3, 1, 2, 4})
+                                    .reshape({count * batch.num_queries, q.size(1), dim});
+    out = out.index_copy(0, rows.queries, attended.to(q.scalar_type()));
   }
-  return out;
+  return out.narrow(0, 0, q.size(0));
 }
 
 }  // namespace

@@ -252,7 +252,9 @@ at::Tensor Linear::product(const at::Tensor& x) const {
   check_dtype(x, compute_, "linear: x");
   if (!is_adapted()) return base_product(x, rounded_bias_);
   const at::Tensor bias = lora_->has_magnitudes() ? at::Tensor() : rounded_bias_;
-  return lora_->add_to(base_product(x, bias), x, rounded_bias_);
+  at::Tensor y = base_product(x, bias);
+  lora_->add_to(y, x, rounded_bias_);
+  return y;
 }
 
 at::Tensor Linear::base_product(const at::Tensor& x, const at::Tensor& bias) const {

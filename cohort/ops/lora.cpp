@@ -63,29 +63,24 @@ at::Tensor Lora::dropped(const at::Tensor& x, const LoraPart& part) const {
   return wide * dropout_factors(part, x.size(0), x.size(1));
 }
 
-at::Tensor Lora::add_to(const at::Tensor& base, const at::Tensor& x, const at::Tensor& bias) const {
-  std::vector<at::Tensor> columns;
+void Lora::add_to(at::Tensor& base, const at::Tensor& x, const at::Tensor& bias) const {
+  const bool adds_bias = has_magnitudes() && bias.defined();
   int64_t done = 0;
-  const auto copy_up_to = [&](int64_t end) {
-    if (end == done) return;
-    const at::Tensor rest = base.narrow(1, done, end - done).to(leaf_dtype(parts_.front()));
-    const bool adds_bias = has_magnitudes() && bias.defined();
-    columns.push_back(adds_bias ? rest + bias.narrow(0, done, end - done) : rest);
+  const auto skip_up_to = [&](int64_t end) {
+    if (adds_bias && end > done) base.narrow(1, done, end - done).add_(bias.narrow(0, done, end - done));
   };
   for (size_t i = 0; i < parts_.size(); ++i) {
     const LoraPart& part = parts_[i];
-    copy_up_to(part.row);
-    const at::Tensor own = base.narrow(1, part.row, part.rows).to(leaf_dtype(part));
-    at::Tensor sum = own + packed_[i].b.product(packed_[i].a.product(dropped(x, part))) * part.scale;
-    if (packed_[i].gain.defined()) {
-      sum = sum * packed_[i].gain;
-      if (bias.defined()) sum = sum + bias.narrow(0, part.row, part.rows);
-    }
-    columns.push_back(sum);
+    skip_up_to(part.row);
+    const at::Tensor own = base.narrow(1, part.row, part.rows);
+    at::Tensor sum = packed_[i].b.product(packed_[i].a.product(dropped(x, part)));
+    sum.mul_(part.scale).add_(own);
+    if (packed_[i].gain.defined()) sum.mul_(packed_[i].gain);
+    if (adds_bias) sum.add_(bias.narrow(0, part.row, part.rows));
+    own.copy_(sum);
     done = part.row + part.rows;
   }
-  copy_up_to(base.size(1));
-  return at::cat(columns, 1).to(base.scalar_type());
+  skip_up_to(base.size(1));
 }
 
 Lora::Gradients Lora::backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& base) const {

@@ -47,10 +47,10 @@ class Lora {
   /// read where has_magnitudes() alone.
   void repack(const at::Tensor& weight);
 
-  /// `base` [N, out] = x W^T, without bias where has_magnitudes() -> what the adapted projection gives, in
-  /// the dtype of `base`: base + scale * B A x, or in DoRA magnitude / |W + scale B A| * (that) + bias. A
-  /// product and a sum of single elements: exact in any company, as Linear is.
-  at::Tensor add_to(const at::Tensor& base, const at::Tensor& x, const at::Tensor& bias) const;
+  /// Turns `base` [N, out] = x W^T, without bias where has_magnitudes(), into what the adapted projection
+  /// gives: base + scale * B A x, or in DoRA magnitude / |W + scale B A| * (that) + bias. A product and a sum
+  /// of single elements: exact in any company, as Linear is.
+  void add_to(at::Tensor& base, const at::Tensor& x, const at::Tensor& bias) const;
 
   struct Gradients {
     at::Tensor base;  ///< [N, out]: of x W^T

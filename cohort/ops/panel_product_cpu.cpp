@@ -25,6 +25,12 @@ constexpr int64_t kLineBytes = 64;
 /// Rows of a matrix that are transposed at a time.
 constexpr int64_t kLinesAtOnce = 32;
 
+/// Longer rows are multiplied piece by piece, so that many of them stay in that cache for all panels.
+constexpr int64_t kLongRowBytes = 1 << 14, kPieceBytes = 1 << 12;
+
+/// Sums of pieces that are held at once.
+constexpr int64_t kSumsAtOnce = 1 << 17;
+
 /// Multiply-adds that are worth a thread.
 constexpr int64_t kGrain = 1 << 17;
 
@@ -285,6 +291,17 @@ int64_t rows_at_once(int64_t stride) {
   return std::max(kTileRows, kRowBytes / row_bytes / kTileRows * kTileRows);
 }
 
+/// `count` results of a row, from `column` on, rounded.
+template <typename T>
+void store_row(const float* sums, const float* bias, T* y, int64_t column, int64_t count) {
+  for (int64_t c = 0; c < count; c += kLanes) {
+    const int64_t lanes = std::min(kLanes, count - c);
+    Vec sum = load_part(sums + c, lanes);
+    if (bias != nullptr) sum += load_part(bias + column + c, lanes);
+    store_part(y + column + c, sum, lanes);
+  }
+}
+
 /// Cuts a product among the threads: many rows into as many whole tiles for each, the rows that are left, and
 /// few rows, by the panels. f(first row, rows, first panel, panels).
 template <typename F>
@@ -303,6 +320,46 @@ void cut_product(int64_t rows, int64_t out, int64_t in, F f) {
     f(begin * rows_of_thread, (end - begin) * rows_of_thread, int64_t{0}, num_panels);
     const int64_t first = begin * num_panels / num_threads, last = end * num_panels / num_threads;
     if (rest < rows && first < last) f(rest, rows - rest, first, last - first);
+  });
+}
+
+/// panel_product of long rows: a result is the sum of its pieces' chains, in order.
+template <typename T>
+void product_in_pieces(const T* x, const T* panels, const float* bias, T* y, int64_t rows, int64_t out,
+                       int64_t in) {
+  using Input = InputOf<T>;
+  constexpr int64_t kPiece = kPieceBytes / sizeof(Input), kStride = kPiece + kLineBytes / sizeof(Input);
+  const int64_t steps = whole_steps<T>(in);
+  cut_product(rows, out, in, [&](int64_t first_row, int64_t count, int64_t first_panel, int64_t num_panels) {
+    const int64_t block = std::min(count, rows_at_once<T>(kStride));
+    const int64_t panels_at_once = std::clamp(kSumsAtOnce / (block * kWidth), int64_t{1}, num_panels);
+    const auto inputs = std::make_unique_for_overwrite<Input[]>(block * kStride);
+    const auto sums = std::make_unique_for_overwrite<float[]>(block * panels_at_once * kWidth);
+    const auto multiply = [&](int64_t row, int64_t num_rows, int64_t panel, int64_t width) {
+      for (int64_t first = 0; first < in; first += kPiece) {
+        const int64_t depth = std::min(kPiece, in - first);
+        for (int64_t r = 0; r < num_rows; ++r) {
+          copy_row(x + (row + r) * in + first, inputs.get() + r * kStride, depth);
+        }
+        const Job<T, float> job{inputs.get(),          kStride,           nullptr, sums.get(), width,
+                                whole_steps<T>(depth), /*adds=*/first > 0};
+        for (int64_t column = 0; column < width; column += kWidth) {
+          const T* from = panels + (panel * kWidth + column) * steps + first * kWidth;
+          all_rows<RowOrder::kApart>(job, from, num_rows, column);
+        }
+      }
+    };
+    for (int64_t row = first_row; row < first_row + count; row += block) {
+      const int64_t num_rows = std::min(block, first_row + count - row);
+      for (int64_t panel = first_panel; panel < first_panel + num_panels; panel += panels_at_once) {
+        const int64_t width = std::min(panels_at_once, first_panel + num_panels - panel) * kWidth;
+        multiply(row, num_rows, panel, width);
+        for (int64_t r = 0; r < num_rows; ++r) {
+          const int64_t column = panel * kWidth;
+          store_row(sums.get() + r * width, bias, y + (row + r) * out, column, std::min(width, out - column));
+        }
+      }
+    }
   });
 }
 
@@ -371,6 +428,10 @@ void panel_product(const T* x, const T* panels, const float* bias, T* y, int64_t
                    int64_t in) {
   using Input = InputOf<T>;
   constexpr int64_t kLine = kLineBytes / sizeof(Input);
+  if (in * static_cast<int64_t>(sizeof(Input)) > kLongRowBytes) {
+    product_in_pieces(x, panels, bias, y, rows, out, in);
+    return;
+  }
   // Rows a multiple of 1 KiB apart would share their lines in the first-level cache.
   const int64_t stride = (in + kLine - 1) / kLine * kLine + kLine, block = rows_at_once<T>(stride);
   const int64_t steps = whole_steps<T>(in);
