@@ -16,14 +16,14 @@ std::string escaped(const std::string& text) {
 }
 
 void append_table(const Section& section, const std::string& title, std::string& out) {
-  if (!title.empty()) out += "\n### `" + title + "`\n\n" + section.meaning + "\n";
+  if (!title.empty()) out += str("\n### `", title, "`\n\n", section.meaning, "\n");
   if (section.fields.empty()) return;
   out += "\n| key | type | default | range | meaning |\n|---|---|---|---|---|\n";
   for (const Field& field : section.fields) {
     const std::string value = value_text(field);
     out += str("| `", field.name, "` | ", type_name(field), " | ",
-               value.empty() ? "unset" : "`" + escaped(value) + "`", " | ", escaped(field.limits.describe()),
-               " | ", escaped(field.meaning), " |\n");
+               value.empty() ? "unset" : str("`", escaped(value), "`"), " | ",
+               escaped(field.limits.describe()), " | ", escaped(field.meaning), " |\n");
   }
 }
 
