@@ -186,7 +186,7 @@ void untie_changed_head(const TensorMap& leaves, const LoraConfig& config, const
   json["tie_word_embeddings"] = false;
 }
 
-void load_adapter(const fs::path& adapter_dir, const fs::path& model_dir, Decoder& decoder) {
+void load_adapter(const fs::path& model_dir, const fs::path& adapter_dir, Decoder& decoder) {
   if (!fs::is_directory(adapter_dir)) {
     throw FormatError(str(adapter_dir.string(), ": no such adapter directory"));
   }
@@ -222,7 +222,7 @@ LoraConfig read_lora_config(const fs::path& adapter_dir) {
 std::unique_ptr<Decoder> load_adapted(const fs::path& model_dir, const fs::path& adapter_dir,
                                       at::ScalarType compute, at::Device device) {
   auto decoder = load_pretrained(model_dir, compute, device, HeadKind::kCausalLm, /*is_frozen=*/true);
-  if (!adapter_dir.empty()) load_adapter(adapter_dir, model_dir, *decoder);
+  if (!adapter_dir.empty()) load_adapter(model_dir, adapter_dir, *decoder);
   return decoder;
 }
 
@@ -249,7 +249,7 @@ void merge_adapter(const fs::path& model_dir, const fs::path& adapter_dir, const
   const at::NoGradGuard no_grad;
   Decoder decoder(read_decoder_config(model_dir), at::kFloat, at::kCPU, std::nullopt, /*is_frozen=*/true);
   load_weights(model_dir, decoder);
-  load_adapter(adapter_dir, model_dir, decoder);
+  load_adapter(model_dir, adapter_dir, decoder);
   const TensorMap leaves(decoder.adapter_weights().begin(), decoder.adapter_weights().end());
   const WeightReader reader = WeightReader::open(model_dir);
   Json config = decoder.config().raw;

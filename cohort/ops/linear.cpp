@@ -258,7 +258,7 @@ at::Tensor Linear::product(const at::Tensor& x) const {
 }
 
 at::Tensor Linear::base_product(const at::Tensor& x, const at::Tensor& bias) const {
-  if (!packed_.defined()) return at::linear(x, values().to(compute_), bias);
+  if (!packed_.defined()) return at::linear(x, weight_.to(compute_), bias);
   if (!uses_onednn_) return product_with_panels(x, packed_, bias, out_features());
   const int64_t rows = x.size(0);
   if (rows == 0) return at::empty({0, out_features()}, x.options());
