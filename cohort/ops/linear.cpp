@@ -228,12 +228,13 @@ void Linear::pack_weight() {
   const at::Tensor rounded = weight_.detach().to(compute_);
   packed_ = uses_onednn_ ? pack_for_onednn(rounded) : pack_for_panels(rounded);
   if (!uses_onednn_ && bias_.defined()) rounded_bias_ = rounded_bias_.to(at::kFloat);
-  if (owns_weight_ && !weight_.requires_grad()) free_values(weight_);
+  if (is_packed_alone()) free_values(weight_);
 }
 
+bool Linear::is_packed_alone() const { return owns_weight_ && !weight_.requires_grad() && packed_.defined(); }
+
 at::Tensor Linear::values() const {
-  const bool is_packed_alone = owns_weight_ && !weight_.requires_grad() && packed_.defined();
-  if (!is_packed_alone) return weight_.detach();
+  if (!is_packed_alone()) return weight_.detach();
   return uses_onednn_ ? packed_.to_dense() : unpack_panels(packed_, weight_.sizes());
 }
 

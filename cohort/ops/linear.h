@@ -92,6 +92,7 @@ class Linear {
   at::Tensor base_product(const at::Tensor& x, const at::Tensor& bias) const;
   at::Tensor base_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight) const;
   void pack_weight();
+  bool is_packed_alone() const;
 
   at::Tensor weight_;
   at::Tensor bias_;

@@ -443,6 +443,25 @@ TEST_P(OpsTest, AttentionHasTheSameBitsFromScatteredPages) {
   }
 }
 
+/// The plain attention fills up the shorter of sequences that it takes at once: with its own keys alone.
+TEST_P(OpsTest, AttentionReadsNoRowThatNoSequenceNames) {
+  AttentionPlan plan;
+  for (const auto& [begin, length] : {std::pair<int64_t, int64_t>{2, 9}, {13, 7}}) {
+    plan.begin_group();
+    plan.add_sequence(begin, length, 0, {{begin, begin + length}});
+  }
+  const at::Tensor unnamed = at::tensor({0, 1, 11, 12, 20}, at::kLong);
+  for (const at::ScalarType dtype : {dtype(), at::kDouble}) {
+    const at::Tensor q = randn({21, 4, 16}, dtype);
+    const at::Tensor k = randn({21, 2, 16}, dtype), v = randn({21, 2, 16}, dtype);
+    const at::Tensor expected = attend(q, k, v, plan, {.scale = 0.25});
+    for (const at::Tensor& rows : {q, k, v}) rows.index_fill_(0, unnamed, NAN);
+    const at::Tensor out = attend(q, k, v, plan, {.scale = 0.25});
+    EXPECT_TRUE(at::equal(out.narrow(0, 2, 9), expected.narrow(0, 2, 9))) << dtype;
+    EXPECT_TRUE(at::equal(out.narrow(0, 13, 7), expected.narrow(0, 13, 7))) << dtype;
+  }
+}
+
 TEST_P(OpsTest, AttentionOverASharedPromptHasTheBitsOfLoneSequences) {
   const at::NoGradGuard no_grad;
   constexpr int64_t kPage = 16;
