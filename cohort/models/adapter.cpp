@@ -160,7 +160,7 @@ at::Tensor merged(const at::Tensor& weight, const TensorMap& leaves, const std::
                   const LoraConfig& config) {
   const std::string key = kPeftPrefix + module;
   const at::Tensor update = at::matmul(leaves.at(key + ".lora_B.weight"), leaves.at(key + ".lora_A.weight"));
-  const at::Tensor sum = weight.to(at::kFloat) + update * lora_shape(config, module).scale;
+  at::Tensor sum = weight.to(at::kFloat) + update * lora_shape(config, module).scale;
   const auto magnitude = leaves.find(key + ".lora_magnitude_vector");
   if (magnitude == leaves.end()) return sum;
   return sum * (magnitude->second / at::linalg_vector_norm(sum, 2, 1)).unsqueeze(1);

@@ -46,6 +46,13 @@ class EmbeddingFunction : public torch::autograd::Function<EmbeddingFunction> {
   }
 };
 
+/// What RecomputedLayer forwards again; the caller keeps both.
+struct LayerPass : torch::CustomClassHolder {
+  LayerPass(const DecoderLayer* layer, const DecoderInput* input) : layer(layer), input(input) {}
+  const DecoderLayer* layer;
+  const DecoderInput* input;
+};
+
 /// Forwards a layer without a graph and builds the graph in the backward; weights add to their gradients
 /// there.
 class RecomputedLayer : public torch::autograd::Function<RecomputedLayer> {
@@ -53,19 +60,18 @@ class RecomputedLayer : public torch::autograd::Function<RecomputedLayer> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const DecoderLayer* layer,
                             const DecoderInput* input, const RopeTable& rope) {
     context->save_for_backward({x, rope.cos, rope.sin});
-    context->saved_data["layer"] = reinterpret_cast<int64_t>(layer);
-    context->saved_data["input"] = reinterpret_cast<int64_t>(input);
+    context->saved_data["pass"] = c10::IValue::make_capsule(c10::make_intrusive<LayerPass>(layer, input));
     return layer->forward(x, *input, rope);
   }
 
   static variable_list backward(AutogradContext* context, variable_list grads) {
-    const auto* layer = reinterpret_cast<const DecoderLayer*>(context->saved_data["layer"].toInt());
-    const auto& input = *reinterpret_cast<const DecoderInput*>(context->saved_data["input"].toInt());
+    const auto capsule = context->saved_data["pass"].toCapsule();
+    const auto& pass = static_cast<const LayerPass&>(*capsule);
     const auto saved = context->get_saved_variables();
     const RopeTable rope{saved[1], saved[2]};
     const at::AutoGradMode with_graph(true);
     const at::Tensor x = saved[0].detach().requires_grad_(true);
-    torch::autograd::backward({layer->forward(x, input, rope)}, {grads[0]});
+    torch::autograd::backward({pass.layer->forward(x, *pass.input, rope)}, {grads[0]});
     return {x.grad(), at::Tensor(), at::Tensor(), at::Tensor()};
   }
 };

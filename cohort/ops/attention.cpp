@@ -44,6 +44,13 @@ at::Tensor forward_rows(const at::Tensor& q, const at::Tensor& k, const at::Tens
   return out;
 }
 
+/// What the backward needs beside tensors; the caller keeps the plan.
+struct AttentionPass : torch::CustomClassHolder {
+  AttentionPass(const AttentionPlan* plan, const AttentionOptions& options) : plan(plan), options(options) {}
+  const AttentionPlan* plan;
+  AttentionOptions options;
+};
+
 class AttentionFunction : public torch::autograd::Function<AttentionFunction> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& q, const at::Tensor& k,
@@ -51,28 +58,25 @@ class AttentionFunction : public torch::autograd::Function<AttentionFunction> {
     at::Tensor log_sum_exp;
     at::Tensor out = forward_rows(q, k, v, *plan, shape_of(q, k, options), &log_sum_exp);
     context->save_for_backward({q, k, v, out, log_sum_exp});
-    context->saved_data["plan"] = reinterpret_cast<int64_t>(plan);
-    context->saved_data["scale"] = options.scale;
-    context->saved_data["window"] = options.window;
-    context->saved_data["softcap"] = options.softcap;
+    context->saved_data["pass"] =
+        c10::IValue::make_capsule(c10::make_intrusive<AttentionPass>(plan, options));
     return out;
   }
 
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const auto saved = context->get_saved_variables();
     const at::Tensor &q = saved[0], &k = saved[1], &v = saved[2], &out = saved[3];
-    const auto& plan = *reinterpret_cast<const AttentionPlan*>(context->saved_data["plan"].toInt());
-    const AttentionOptions options{.scale = context->saved_data["scale"].toDouble(),
-                                   .window = context->saved_data["window"].toInt(),
-                                   .softcap = context->saved_data["softcap"].toDouble()};
+    const auto capsule = context->saved_data["pass"].toCapsule();
+    const auto& pass = static_cast<const AttentionPass&>(*capsule);
     const at::Tensor grad_out = grads[0].contiguous();
     at::Tensor grad_q = at::zeros_like(q);
     at::Tensor grad_k = at::zeros(k.sizes(), at::kFloat), grad_v = at::zeros(v.sizes(), at::kFloat);
     dispatch_float(q, [&]<typename T>() {
       COHORT_CALL_KERNEL(attention_backward_kernel<T>(
-          plan, shape_of(q, k, options), q.const_data_ptr<T>(), k.const_data_ptr<T>(), v.const_data_ptr<T>(),
-          out.const_data_ptr<T>(), saved[4].const_data_ptr<float>(), grad_out.const_data_ptr<T>(),
-          grad_q.mutable_data_ptr<T>(), grad_k.mutable_data_ptr<float>(), grad_v.mutable_data_ptr<float>()));
+          *pass.plan, shape_of(q, k, pass.options), q.const_data_ptr<T>(), k.const_data_ptr<T>(),
+          v.const_data_ptr<T>(), out.const_data_ptr<T>(), saved[4].const_data_ptr<float>(),
+          grad_out.const_data_ptr<T>(), grad_q.mutable_data_ptr<T>(), grad_k.mutable_data_ptr<float>(),
+          grad_v.mutable_data_ptr<float>()));
     });
     return {grad_q, grad_k.to(k.scalar_type()), grad_v.to(v.scalar_type()), at::Tensor(), at::Tensor()};
   }

@@ -58,7 +58,7 @@ at::Tensor Lora::dropout_factors(const LoraPart& part, int64_t num_rows, int64_t
 }
 
 at::Tensor Lora::dropped(const at::Tensor& x, const LoraPart& part) const {
-  const at::Tensor wide = x.to(leaf_dtype(part));
+  at::Tensor wide = x.to(leaf_dtype(part));
   if (state_->dropout == 0.0) return wide;
   return wide * dropout_factors(part, x.size(0), x.size(1));
 }

@@ -3,32 +3,34 @@
 #include <sys/wait.h>
 
 #include <fstream>
+#include <sstream>
 #include <thread>
+#include <vector>
 
 #include "tests/sandbox/sandbox_fixture.h"
 
 namespace cohort {
 namespace {
 
-// The command lines of all processes that contain `token`.
-int count_processes(const std::string& token) {
-  int count = 0;
+// The processes with `token` in their command lines. One that ends while it is read counts as gone.
+std::vector<pid_t> processes_with(const std::string& token) {
+  std::vector<pid_t> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    std::ifstream file(entry.path() / "cmdline");
-    const std::string line{std::istreambuf_iterator<char>(file), {}};
-    if (line.find(token) != std::string::npos) ++count;
+    std::ostringstream line;
+    line << std::ifstream(entry.path() / "cmdline").rdbuf();
+    if (line.view().find(token) != std::string::npos) {
+      found.push_back(std::stoi(entry.path().filename().string()));
+    }
   }
-  return count;
+  return found;
 }
+
+int count_processes(const std::string& token) { return static_cast<int>(processes_with(token).size()); }
 
 // The process with `token` in its command line, once it is there.
 pid_t await_process(const std::string& token) {
   for (int i = 0; i < 2000; ++i) {
-    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-      std::ifstream file(entry.path() / "cmdline");
-      const std::string line{std::istreambuf_iterator<char>(file), {}};
-      if (line.find(token) != std::string::npos) return std::stoi(entry.path().filename().string());
-    }
+    if (const auto found = processes_with(token); !found.empty()) return found.front();
     usleep(2000);
   }
   throw std::runtime_error("no process with " + token);
