@@ -66,10 +66,10 @@ COHORT_INLINE UintVec by_turns(UintVec a, UintVec b, std::integer_sequence<int, 
 
 /// The 16-bit halves of a and of b by turns -> 2 * kLanes words.
 COHORT_INLINE void interleave(UintVec a, UintVec b, uint32_t* out) {
-  constexpr auto lanes = std::make_integer_sequence<int, kLanes>();
+  constexpr auto kOrder = std::make_integer_sequence<int, kLanes>();
   const UintVec even = (a & 0xffffu) | (b << 16), odd = (a >> 16) | (b & 0xffff0000u);
-  store(out, by_turns<0>(even, odd, lanes));
-  store(out + kLanes, by_turns<kLanes / 2>(even, odd, lanes));
+  store(out, by_turns<0>(even, odd, kOrder));
+  store(out + kLanes, by_turns<kLanes / 2>(even, odd, kOrder));
 }
 
 /// Lanes of a, and of b in place of those where `lane & n` is not 0; `is_upper`: with the lanes n further on.
@@ -85,12 +85,12 @@ COHORT_INLINE UintVec exchange(UintVec a, UintVec b, std::integer_sequence<int, 
 /// Lane i of row j becomes lane j of row i.
 template <int n = kLanes / 2>
 COHORT_INLINE void transpose(UintVec (&rows)[kLanes]) {
-  constexpr auto lanes = std::make_integer_sequence<int, kLanes>();
+  constexpr auto kOrder = std::make_integer_sequence<int, kLanes>();
 #pragma GCC unroll 16
   for (int64_t i = 0; i < kLanes; ++i) {
     if ((i & n) != 0) continue;
-    const UintVec low = exchange<n, false>(rows[i], rows[i + n], lanes);
-    rows[i + n] = exchange<n, true>(rows[i], rows[i + n], lanes);
+    const UintVec low = exchange<n, false>(rows[i], rows[i + n], kOrder);
+    rows[i + n] = exchange<n, true>(rows[i], rows[i + n], kOrder);
     rows[i] = low;
   }
   if constexpr (n > 1) transpose<n / 2>(rows);

@@ -11,6 +11,7 @@ namespace {
 
 std::vector<Json> example_rows(const std::vector<SftExample>& examples) {
   std::vector<Json> rows;
+  rows.reserve(examples.size());
   for (const SftExample& example : examples) {
     rows.push_back({{"prompt_id", example.id},
                     {"prompt_ids", example.prompt_ids},
