@@ -289,10 +289,13 @@ void write_pages(const AttentionShape& shape, const int64_t* rows, int64_t num_r
 
 #define COHORT_INSTANTIATE(T)                                                                        \
   template void attention_kernel<T>(const AttentionPlan&, const AttentionShape&, const T*, const T*, \
-                                    const T*, T*, float*);                                           \
-  template void write_pages<T>(const AttentionShape&, const int64_t*, int64_t, const T*, const T*, T*, T*);
+                                    const T*, T*, float*);
 COHORT_INSTANTIATE(float)
 COHORT_INSTANTIATE(at::BFloat16)
 #undef COHORT_INSTANTIATE
+template void write_pages(const AttentionShape&, const int64_t*, int64_t, const float*, const float*, float*,
+                          float*);
+template void write_pages(const AttentionShape&, const int64_t*, int64_t, const at::BFloat16*,
+                          const at::BFloat16*, at::BFloat16*, at::BFloat16*);
 
 }  // namespace cohort::COHORT_ARCH

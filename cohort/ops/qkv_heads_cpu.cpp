@@ -154,11 +154,13 @@ void qkv_heads_backward_kernel(const QkvKernelArguments& arguments, const T* qkv
 }
 
 #define COHORT_INSTANTIATE(T)                                                                         \
-  template void qkv_heads_kernel<T>(const QkvKernelArguments&, const T*, T*, T*, T*);                 \
   template void qkv_heads_backward_kernel<T>(const QkvKernelArguments&, const T*, const T*, const T*, \
                                              const T*, T*, float*);
 COHORT_INSTANTIATE(float)
 COHORT_INSTANTIATE(at::BFloat16)
 #undef COHORT_INSTANTIATE
+template void qkv_heads_kernel(const QkvKernelArguments&, const float*, float*, float*, float*);
+template void qkv_heads_kernel(const QkvKernelArguments&, const at::BFloat16*, at::BFloat16*, at::BFloat16*,
+                               at::BFloat16*);
 
 }  // namespace cohort::COHORT_ARCH
