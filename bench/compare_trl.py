@@ -5,8 +5,9 @@
 Both sides train the same random model from the same prompts (bench/workloads.py), every completion drawn to its full
 length, one update a step, no reference model, a reward that differs inside every group; Cohort's sampler and trainer
 must agree exactly. TRL gets the micro-batch that is fastest for it. The first step of every run warms up and is left
-out; figures are medians over the other steps of all runs. On processors without native bfloat16 torch multiplies bfloat16 matrices slowly:
-there --dtype float32 is the fair comparison of workload S.
+out, but where it is the only one (--steps 1, for steps of minutes); figures are medians over the other steps of all
+runs. On processors without native bfloat16 torch multiplies bfloat16 matrices slowly: there --dtype float32 is the
+fair comparison of workload S.
 """
 
 import argparse
@@ -31,7 +32,7 @@ MASTER_WEIGHTS = "TRL, float32 master weights"  # reported beside, from one run
 
 @dataclass
 class Run:
-    """One side's measurements: seconds of every step but the first, and bytes."""
+    """One side's measurements: seconds of every measured step, and bytes."""
 
     step_s: list
     generation_s: list
@@ -76,12 +77,17 @@ def check_same_work(side, metrics, workload, steps):
     assert len(metrics) == steps, (side, "steps", len(metrics))
 
 
+def measured(steps):
+    """All but the first, which warms up, unless it is the only one."""
+    return steps[1:] or steps
+
+
 def run_trl(name, folder, settings):
     command = [VENV / "bin/python", ROOT / "bench/trl_side.py", "train", name, folder, json.dumps(settings)]
     output, peak_bytes = run_measured(command, folder / "trl.log")
     result = json.loads(output.splitlines()[-1])
     check_same_work("TRL", result["metrics"], WORKLOADS[name], settings["steps"])
-    return Run(result["step_s"][1:], result["generation_s"][1:], peak_bytes)
+    return Run(measured(result["step_s"]), measured(result["generation_s"]), peak_bytes)
 
 
 def write_recipe(workload, folder, dtype, steps):
@@ -126,7 +132,7 @@ def run_cohort(name, folder, dtype, steps, options):
     check_same_work("Cohort", lines["metrics"], WORKLOADS[name], steps)
     for row in lines["metrics"]:
         assert row["sampling/sampling_logp_difference/max"] == 0, "sampler and trainer disagree"
-    timings = lines["timings"][1:]
+    timings = measured(lines["timings"])
     return Run(
         [row["timing_s/step"] for row in timings], [row["timing_s/gen"] for row in timings], peak_bytes
     )
@@ -180,7 +186,7 @@ def parse_arguments():
     )
     parser.add_argument("--workload", choices=WORKLOADS, default="T")
     parser.add_argument("--dtype", choices=["float32", "bfloat16"], help="default: the workload's")
-    parser.add_argument("--steps", type=int, default=4, help="steps a run, the first one warms up")
+    parser.add_argument("--steps", type=int, default=4, help="steps a run; the first of several warms up")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each side")
     parser.add_argument("--micro-batch", type=int, help="TRL's, in completions; default: the fastest of four")
     parser.add_argument("--side", choices=["both", "trl", "cohort"], default="both")
@@ -192,8 +198,8 @@ def parse_arguments():
         help="a flag for `cohort train`, such as --recompute=true",
     )
     arguments = parser.parse_args()
-    if arguments.steps < 2:
-        parser.error("--steps must be at least 2: the first step only warms up")
+    if arguments.steps < 1:
+        parser.error("--steps must be at least 1")
     return arguments
 
 
