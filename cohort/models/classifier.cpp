@@ -65,7 +65,7 @@ int64_t PackedSequences::pooled_row(int64_t sequence, const DecoderConfig& confi
 
 at::Tensor PackedSequences::scores(const Decoder& decoder, const std::vector<int64_t>& rows, bool recompute) {
   COHORT_CHECK(decoder.config().head != HeadKind::kCausalLm, decoder.config().architecture);
-  input_.set_rows(token_ids_, positions_, decoder.options());
+  input_.set_rows(token_ids_, positions_, decoder.device());
   input_.recompute = recompute;
   const at::Tensor hidden = decoder.forward(input_);
   const at::Tensor selected = at::tensor(rows, at::kLong).to(hidden.device());

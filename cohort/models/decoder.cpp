@@ -83,12 +83,8 @@ double rounded_scale(double scale, at::ScalarType compute) {
 
 }  // namespace
 
-void DecoderInput::set_rows(std::vector<int64_t> token_ids, std::vector<int64_t> positions,
-                            const at::TensorOptions& decoder) {
-  const at::Device device = decoder.device();
-  const int64_t rows = padded_rows(static_cast<int64_t>(token_ids.size()), decoder.dtype().toScalarType());
-  token_ids.resize(rows, 0);
-  positions.resize(rows, 0);
+void DecoderInput::set_rows(const std::vector<int64_t>& token_ids, const std::vector<int64_t>& positions,
+                            at::Device device) {
   this->token_ids = at::tensor(token_ids, at::kLong).to(device);
   this->positions = at::tensor(positions, at::kLong).to(device);
 }

@@ -26,10 +26,9 @@ namespace cohort {
 
 /// The rows of one forward pass. Must stay alive until the backward is done.
 struct DecoderInput {
-  /// Fills token_ids and positions for a decoder of these options; rows that belong to no sequence follow, up
-  /// to padded_rows.
-  void set_rows(std::vector<int64_t> token_ids, std::vector<int64_t> positions,
-                const at::TensorOptions& decoder);
+  /// Fills token_ids and positions for a decoder on this device.
+  void set_rows(const std::vector<int64_t>& token_ids, const std::vector<int64_t>& positions,
+                at::Device device);
 
   at::Tensor token_ids;  ///< [N] int64
   at::Tensor positions;  ///< [N] int64

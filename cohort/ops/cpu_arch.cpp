@@ -1,13 +1,31 @@
 #include "cohort/ops/cpu_arch.h"
 
+#if defined(__x86_64__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 namespace cohort {
+namespace {
+
+#if defined(__x86_64__)
+/// Linux lends the matrix unit's registers to a process that asks for them.
+bool may_use_tiles() {
+  constexpr int kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+#endif
+
+}  // namespace
 
 CpuArch cpu_arch() {
 #if defined(__x86_64__)
   static const CpuArch arch = [] {
     __builtin_cpu_init();
     const bool has_avx512 = __builtin_cpu_supports("x86-64-v4") != 0;
-    if (has_avx512 && __builtin_cpu_supports("avx512bf16")) return CpuArch::kAvx512Bf16;
+    const bool has_bfloat16 = has_avx512 && __builtin_cpu_supports("avx512bf16");
+    if (has_bfloat16 && __builtin_cpu_supports("amx-bf16") && may_use_tiles()) return CpuArch::kAmx;
+    if (has_bfloat16) return CpuArch::kAvx512Bf16;
     if (has_avx512) return CpuArch::kAvx512;
     if (__builtin_cpu_supports("x86-64-v3")) return CpuArch::kAvx2;
     return CpuArch::kBase;

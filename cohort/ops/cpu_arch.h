@@ -3,7 +3,7 @@
 
 namespace cohort {
 
-enum class CpuArch { kBase, kAvx2, kAvx512, kAvx512Bf16 };
+enum class CpuArch { kBase, kAvx2, kAvx512, kAvx512Bf16, kAmx };
 
 /// The best one that this machine runs.
 CpuArch cpu_arch();
@@ -30,12 +30,16 @@ CpuArch cpu_arch();
   }                                 \
   namespace avx512bf16 {            \
   __VA_ARGS__                       \
+  }                                 \
+  namespace amx {                   \
+  __VA_ARGS__                       \
   }
 
 /// Calls a kernel of this machine's instruction set: COHORT_CALL_KERNEL(swiglu<T>(...)).
-#define COHORT_CALL_KERNEL(...)                                                               \
-  (::cohort::cpu_arch() == ::cohort::CpuArch::kAvx512Bf16 ? ::cohort::avx512bf16::__VA_ARGS__ \
-   : ::cohort::cpu_arch() == ::cohort::CpuArch::kAvx512   ? ::cohort::avx512::__VA_ARGS__     \
-   : ::cohort::cpu_arch() == ::cohort::CpuArch::kAvx2     ? ::cohort::avx2::__VA_ARGS__       \
-                                                          : ::cohort::base::__VA_ARGS__)
+#define COHORT_CALL_KERNEL(...)                                                                 \
+  (::cohort::cpu_arch() == ::cohort::CpuArch::kAmx          ? ::cohort::amx::__VA_ARGS__        \
+   : ::cohort::cpu_arch() == ::cohort::CpuArch::kAvx512Bf16 ? ::cohort::avx512bf16::__VA_ARGS__ \
+   : ::cohort::cpu_arch() == ::cohort::CpuArch::kAvx512     ? ::cohort::avx512::__VA_ARGS__     \
+   : ::cohort::cpu_arch() == ::cohort::CpuArch::kAvx2       ? ::cohort::avx2::__VA_ARGS__       \
+                                                            : ::cohort::base::__VA_ARGS__)
 #endif

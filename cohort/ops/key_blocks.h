@@ -165,9 +165,12 @@ void add_weighted(const InputOf<T>* weights, const T* const* blocks, int64_t cou
 inline void interleave(const c10::BFloat16* a, const c10::BFloat16* b, int64_t count, c10::BFloat16* out) {
   int64_t i = 0;
   for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
+    simd::UintVec low, high;
     simd::interleave(*reinterpret_cast<const simd::StoredUintVec*>(a + i),
-                     *reinterpret_cast<const simd::StoredUintVec*>(b + i),
-                     reinterpret_cast<uint32_t*>(out + 2 * i));
+                     *reinterpret_cast<const simd::StoredUintVec*>(b + i), low, high);
+    auto* to = reinterpret_cast<uint32_t*>(out + 2 * i);
+    simd::store(to, low);
+    simd::store(to + kLanes, high);
   }
   for (; i < count; ++i) {
     out[2 * i] = a[i];

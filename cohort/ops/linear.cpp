@@ -1,7 +1,6 @@
 #include "cohort/ops/linear.h"
 
 #include <ATen/Context.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "cohort/core/error.h"
@@ -13,30 +12,6 @@
 
 namespace cohort {
 namespace {
-
-// The pack hint chooses a layout that serves few and many rows alike.
-constexpr int64_t kPackRows = 64;
-
-/// An operator that has no header, looked up by name once.
-template <typename Signature>
-c10::TypedOperatorHandle<Signature> find_operator(const char* name) {
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
-}
-
-at::Tensor pack_for_onednn(const at::Tensor& weight) {
-  static const auto reorder =
-      find_operator<at::Tensor(const at::Tensor&, std::optional<int64_t>)>("mkldnn::_reorder_linear_weight");
-  return reorder.call(weight.contiguous(), kPackRows);
-}
-
-at::Tensor onednn_product(const at::Tensor& x, const at::Tensor& packed, const at::Tensor& bias) {
-  static const auto linear = find_operator<at::Tensor(
-      const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&, std::string_view,
-      c10::List<std::optional<at::Scalar>>, std::optional<std::string_view>)>("mkldnn::_linear_pointwise");
-  const std::optional<at::Tensor> optional_bias = bias.defined() ? std::optional(bias) : std::nullopt;
-  return linear.call(x, packed, optional_bias, "none", c10::List<std::optional<at::Scalar>>(),
-                     std::string_view());
-}
 
 /// Whether ATen's float32 products, MKL's, are the fastest: on others than Intel's processors panels are,
 /// which have to be packed anew for every backward.
@@ -50,25 +25,6 @@ bool is_mkl_fast() {
 }
 
 bool has_bfloat16_dots() { return COHORT_CALL_KERNEL(multiplies_bfloat16()); }
-
-/// Whether the processor has matrix units for bfloat16, which oneDNN knows how to feed. It takes bfloat16 on
-/// AVX-512 without any instructions for it, too, at a fraction of float32's speed.
-bool has_bfloat16_units() {
-#if defined(__x86_64__)
-  if (!__builtin_cpu_supports("amx-bf16")) return false;
-#endif
-  try {
-    pack_for_onednn(at::zeros({16, 16}, at::kBFloat16));
-    return true;
-  } catch (const c10::Error&) {
-    return false;
-  }
-}
-
-at::ScalarType backward_dtype(at::ScalarType compute, bool uses_onednn) {
-  const bool is_widened = compute == at::kBFloat16 && !uses_onednn && !has_bfloat16_dots();
-  return is_widened ? at::kFloat : compute;
-}
 
 /// The weight in the layout of panel_product.
 at::Tensor pack_for_panels(const at::Tensor& weight) {
@@ -138,22 +94,6 @@ void add_weight_gradient(const at::Tensor& grad, const at::Tensor& x, const at::
   });
 }
 
-/// The next number of rows that oneDNN is given.
-int64_t next_step(int64_t rows) {
-  // One row alone may take another kernel than two, with other bits.
-  for (const int64_t few : {2, 4, 8}) {
-    if (rows <= few) return few;
-  }
-  const int64_t step = rows <= 256 ? 16 : rows <= 2048 ? 64 : 256;
-  return (rows + step - 1) / step * step;
-}
-
-/// Zeros behind the last row, up to the next step.
-at::Tensor pad_rows(const at::Tensor& x) {
-  const int64_t missing = next_step(x.size(0)) - x.size(0);
-  return missing == 0 ? x.contiguous() : at::constant_pad_nd(x, {0, 0, 0, missing});
-}
-
 /// What the backward of a product needs beside its rows.
 struct Product : torch::CustomClassHolder {
   Product(const Linear* linear, InputOp op) : linear(linear), op(std::move(op)) {}
@@ -185,17 +125,8 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
 
 }  // namespace
 
-bool& uses_onednn_for_bfloat16() {
-  static bool result = has_bfloat16_units();
-  return result;
-}
-
-int64_t padded_rows(int64_t rows, at::ScalarType compute) {
-  return compute == at::kBFloat16 && uses_onednn_for_bfloat16() ? next_step(rows) : rows;
-}
-
 at::ScalarType backward_dtype(at::ScalarType compute) {
-  return backward_dtype(compute, uses_onednn_for_bfloat16());
+  return compute == at::kBFloat16 && !has_bfloat16_dots() ? at::kFloat : compute;
 }
 
 Linear::Linear(at::Tensor weight, at::Tensor bias, at::ScalarType compute)
@@ -224,18 +155,15 @@ void Linear::pack_weight() {
   packed_version_ = weight_._version();
   if (bias_.defined()) rounded_bias_ = bias_.detach().to(compute_);
   if (!weight_.is_cpu() || compute_ == at::kDouble) return;
-  uses_onednn_ = compute_ == at::kBFloat16 && uses_onednn_for_bfloat16();
-  const at::Tensor rounded = weight_.detach().to(compute_);
-  packed_ = uses_onednn_ ? pack_for_onednn(rounded) : pack_for_panels(rounded);
-  if (!uses_onednn_ && bias_.defined()) rounded_bias_ = rounded_bias_.to(at::kFloat);
+  packed_ = pack_for_panels(weight_.detach().to(compute_));
+  if (bias_.defined()) rounded_bias_ = rounded_bias_.to(at::kFloat);
   if (is_packed_alone()) free_values(weight_);
 }
 
 bool Linear::is_packed_alone() const { return owns_weight_ && !weight_.requires_grad() && packed_.defined(); }
 
 at::Tensor Linear::values() const {
-  if (!is_packed_alone()) return weight_.detach();
-  return uses_onednn_ ? packed_.to_dense() : unpack_panels(packed_, weight_.sizes());
+  return is_packed_alone() ? unpack_panels(packed_, weight_.sizes()) : weight_.detach();
 }
 
 void Linear::adapt(std::shared_ptr<Lora> lora) {
@@ -260,10 +188,7 @@ at::Tensor Linear::product(const at::Tensor& x) const {
 
 at::Tensor Linear::base_product(const at::Tensor& x, const at::Tensor& bias) const {
   if (!packed_.defined()) return at::linear(x, weight_.to(compute_), bias);
-  if (!uses_onednn_) return product_with_panels(x, packed_, bias, out_features());
-  const int64_t rows = x.size(0);
-  if (rows == 0) return at::empty({0, out_features()}, x.options());
-  return onednn_product(pad_rows(x), packed_, bias).narrow(0, 0, rows);
+  return product_with_panels(x, packed_, bias, out_features());
 }
 
 at::Tensor Linear::forward(const at::Tensor& x) const {
@@ -288,12 +213,10 @@ at::Tensor Linear::backward(const at::Tensor& grad, const at::Tensor& x, const a
   return (base_backward(through.base, x, weight).to(through.x.scalar_type()) + through.x).to(compute_);
 }
 
-at::ScalarType Linear::work_dtype() const {
-  return packed_.defined() ? backward_dtype(compute_, uses_onednn_) : compute_;
-}
+at::ScalarType Linear::work_dtype() const { return packed_.defined() ? backward_dtype(compute_) : compute_; }
 
 bool Linear::goes_back_by_panels() const {
-  return packed_.defined() && !uses_onednn_ && !(work_dtype() == at::kFloat && is_mkl_fast());
+  return packed_.defined() && !(work_dtype() == at::kFloat && is_mkl_fast());
 }
 
 at::Tensor Linear::weight_for_backward() const {
@@ -306,24 +229,20 @@ at::Tensor Linear::weight_for_backward() const {
 at::Tensor Linear::base_backward(const at::Tensor& grad, const at::Tensor& x,
                                  const at::Tensor& weight) const {
   const at::ScalarType work = work_dtype();
-  const bool is_padded = uses_onednn_ && grad.size(0) > 0;
-  const auto prepare = [&](const at::Tensor& rows) {
-    return is_padded ? pad_rows(rows.to(work)) : rows.to(work);
-  };
-  const at::Tensor grad_work = prepare(grad);
+  const at::Tensor grad_work = grad.to(work);
   if (weight_.requires_grad()) {
     at::Tensor& total = gradient_of(weight_);
     if (goes_back_by_panels() && total.scalar_type() == at::kFloat && total.is_contiguous()) {
-      add_weight_gradient(grad_work, prepare(x), total);
+      add_weight_gradient(grad_work, x.to(work), total);
     } else if (total.scalar_type() == work) {
-      total.addmm_(grad_work.t(), prepare(x));
+      total.addmm_(grad_work.t(), x.to(work));
     } else {
-      total.add_(at::matmul(grad_work.t(), prepare(x)));
+      total.add_(at::matmul(grad_work.t(), x.to(work)));
     }
     if (bias_.defined()) accumulate_grad(bias_, grad.sum(0, false, bias_.scalar_type()));
   }
   if (goes_back_by_panels()) return product_with_panels(grad_work, weight, {}, weight_.size(1)).to(compute_);
-  return at::matmul(grad_work, weight).narrow(0, 0, grad.size(0)).to(compute_);
+  return at::matmul(grad_work, weight).to(compute_);
 }
 
 }  // namespace cohort

@@ -15,15 +15,6 @@ class Lora;
 /// the same bits each time.
 using InputOp = std::function<at::Tensor(const at::Tensor& source)>;
 
-/// Whether bfloat16 goes through oneDNN on the CPU: where the processor has matrix units for it (AMX). Tests
-/// set it; weights that are packed stay as they are.
-bool& uses_onednn_for_bfloat16();
-
-/// The next number of rows for which products of type `compute` are prepared. oneDNN, through which bfloat16
-/// may go, compiles and keeps a kernel for each number of rows, which would cost more time and memory than
-/// the rows added here: zeros that change no result. Elsewhere `rows` itself.
-int64_t padded_rows(int64_t rows, at::ScalarType compute);
-
 /// The dtype in which the gradients of products of type `compute` are multiplied on the CPU.
 at::ScalarType backward_dtype(at::ScalarType compute);
 
@@ -31,9 +22,8 @@ at::ScalarType backward_dtype(at::ScalarType compute);
 /// without a gradient of its own, a frozen one in the compute dtype; then adapters may add to the product
 /// (lora.h).
 ///
-/// On the CPU products go through an own kernel (panel_product_kernel.h), or, of bfloat16 where the processor
-/// has matrix units for it, through oneDNN's pre-packed product. float64 (tests) and other devices use
-/// at::linear.
+/// On the CPU products go through an own kernel (panel_product_kernel.h). float64 (tests) and other devices
+/// use at::linear.
 class Linear {
  public:
   Linear() = default;
@@ -101,7 +91,6 @@ class Linear {
   int64_t packed_version_ = -1;
   at::Tensor packed_;        // undefined on the ATen path
   at::Tensor rounded_bias_;  // bias in the dtype that the product adds it in
-  bool uses_onednn_ = false;
   bool owns_weight_ = false;
 };
 

@@ -1,11 +1,11 @@
-#include <ATen/Parallel.h>
-
 #include <algorithm>
 #include <memory>
 #include <type_traits>
 
-#include "cohort/ops/panel_product_kernel.h"
-#include "cohort/ops/simd.h"
+#include "cohort/ops/cut_product.h"
+#if defined(__AMX_BF16__)
+#include "cohort/ops/panel_product_amx.h"
+#endif
 
 namespace cohort::COHORT_ARCH {
 namespace {
@@ -14,7 +14,6 @@ using namespace simd;
 using c10::BFloat16;
 
 // A tile of results stays in registers: kTileRows x 2 accumulators of the 32, 16 or 16 that there are.
-constexpr int64_t kWidth = 2 * kLanes;
 constexpr int64_t kTileRows = kLanes == 16 ? 12 : 6;
 
 /// Bytes of the rows that go through all panels at a time: half of a usual second-level cache.
@@ -33,84 +32,6 @@ constexpr int64_t kSumsAtOnce = 1 << 17;
 
 /// Multiply-adds that are worth a thread.
 constexpr int64_t kGrain = 1 << 17;
-
-/// Tiles that a thread gets where rows are cut: with fewer the last ones wait for each other.
-constexpr int64_t kTilesOfThread = 8;
-
-/// How products of T are computed: in steps of kStep inputs, whose kStep * kWidth weights lie together in a
-/// panel, from rows of Input. This one takes T to float32.
-template <typename T>
-struct Arithmetic {
-  using Input = float;
-  using Values = Vec;
-  static constexpr int64_t kStep = 1;
-
-  /// Where the weight of a step's input `k` and a panel's column `c` lies among the step's.
-  static int64_t place_of(int64_t /*k*/, int64_t c) {
-    return std::is_same_v<T, float> ? c : c % kLanes * 2 + c / kLanes;
-  }
-
-  /// What a row of the weight, with that of the upper column in the same word, gives kLanes steps of a panel.
-  COHORT_INLINE UintVec load_steps(const T* row, int64_t stride) {
-    if constexpr (std::is_same_v<T, float>) {
-      return reinterpret_cast<UintVec>(load(row));
-    } else {
-      const auto low = reinterpret_cast<UintVec>(load(row)) >> 16;
-      return low | reinterpret_cast<UintVec>(load(row + kLanes * stride));
-    }
-  }
-
-  /// Lanes of the panel's lower and of its upper columns.
-  COHORT_INLINE void load_weights(const T* p, Values& low, Values& high) {
-    if constexpr (std::is_same_v<T, float>) {
-      low = load(p);
-      high = load(p + kLanes);
-    } else {
-      const UintVec pair = *reinterpret_cast<const StoredUintVec*>(p);
-      low = reinterpret_cast<Vec>(pair << 16);
-      high = reinterpret_cast<Vec>(pair & 0xffff0000u);
-    }
-  }
-
-  COHORT_INLINE Values broadcast_inputs(const Input* x) { return broadcast(*x); }
-  COHORT_INLINE void add(Vec& sum, Values inputs, Values weights) { sum += inputs * weights; }
-};
-
-#if defined(__AVX512BF16__)
-/// Dot products of pairs.
-template <>
-struct Arithmetic<BFloat16> {
-  using Input = BFloat16;
-  using Values = Pairs;
-  static constexpr int64_t kStep = 2;
-
-  static int64_t place_of(int64_t k, int64_t c) { return 2 * c + k; }
-
-  COHORT_INLINE UintVec load_steps(const BFloat16* row, int64_t /*stride*/) {
-    return *reinterpret_cast<const StoredUintVec*>(row);
-  }
-
-  COHORT_INLINE void load_weights(const BFloat16* p, Values& low, Values& high) {
-    low = load_pairs(p);
-    high = load_pairs(p + kWidth);
-  }
-
-  COHORT_INLINE Values broadcast_inputs(const Input* x) { return broadcast_pair(x); }
-  COHORT_INLINE void add(Vec& sum, Values inputs, Values weights) {
-    sum = add_products(sum, inputs, weights);
-  }
-};
-#endif
-
-template <typename T>
-using InputOf = typename Arithmetic<T>::Input;
-
-/// `in` in whole steps; what is beyond it is zero.
-template <typename T>
-int64_t whole_steps(int64_t in) {
-  constexpr int64_t kStep = Arithmetic<T>::kStep;
-  return (in + kStep - 1) / kStep * kStep;
-}
 
 /// How the rows of a product lie in its buffer: one after the other, or the rows of a tile side by side,
 /// [tiles, in / kStep, kTileRows, kStep].
@@ -203,50 +124,6 @@ void copy_row(const T* from, InputOf<T>* to, int64_t in) {
   std::fill(to + i, to + whole_steps<T>(in), InputOf<T>(0.0f));
 }
 
-/// Inputs [first, last), whole steps, of one panel, whose columns begin at `column`.
-template <typename T>
-void pack_block(const T* weight, T* panel, int64_t column, int64_t first, int64_t last, int64_t out,
-                int64_t in) {
-  constexpr int64_t kStep = Arithmetic<T>::kStep;
-  for (int64_t c = 0; c < kWidth; ++c) {
-    const T* row = column + c < out ? weight + (column + c) * in : nullptr;
-    for (int64_t i = 0; i < kStep; ++i) {
-      T* to = panel + Arithmetic<T>::place_of(i, c);
-      for (int64_t k = first + i; k < last; k += kStep) {
-        to[(k - i) * kWidth] = row != nullptr && k < in ? row[k] : T(0.0f);
-      }
-    }
-  }
-}
-
-/// The same for kLanes steps and a panel without columns beyond the last.
-template <typename T>
-void pack_whole_block(const T* weight, T* panel, int64_t column, int64_t first, int64_t in) {
-  constexpr int64_t kStep = Arithmetic<T>::kStep;
-  constexpr int64_t kStepWords = kWidth * kStep * sizeof(T) / sizeof(uint32_t);
-  for (int64_t place = 0; place < kStepWords; place += kLanes) {
-    UintVec block[kLanes];
-    for (int64_t c = 0; c < kLanes; ++c) {
-      block[c] = Arithmetic<T>::load_steps(weight + (column + place + c) * in + first, in);
-    }
-    transpose(block);
-    auto* to = reinterpret_cast<uint32_t*>(panel + first * kWidth) + place;
-    for (int64_t step = 0; step < kLanes; ++step) store(to + step * kStepWords, block[step]);
-  }
-}
-
-/// One step's inputs of a panel from the rows of its transpose, `stride` apart; all of them where is_whole,
-/// else `inputs` and `width` columns.
-template <bool is_whole, typename Matrix, typename T>
-COHORT_INLINE void pack_step(const Matrix* from, int64_t stride, int64_t inputs, int64_t width, T* to) {
-  for (int64_t c = 0; c < kWidth; ++c) {
-    for (int64_t k = 0; k < Arithmetic<T>::kStep; ++k) {
-      const bool is_there = is_whole || (k < inputs && c < width);
-      to[Arithmetic<T>::place_of(k, c)] = is_there ? T(from[k * stride + c]) : T(0.0f);
-    }
-  }
-}
-
 /// One step's inputs of a tile's `rows` rows, from the columns of x that begin at `from`; all of them where
 /// is_whole, else `inputs` of `rows` rows.
 template <bool is_whole, typename T>
@@ -302,27 +179,6 @@ void store_row(const float* sums, const float* bias, T* y, int64_t column, int64
   }
 }
 
-/// Cuts a product among the threads: many rows into as many whole tiles for each, the rows that are left, and
-/// few rows, by the panels. f(first row, rows, first panel, panels).
-template <typename F>
-void cut_product(int64_t rows, int64_t out, int64_t in, F f) {
-  const int64_t num_panels = (out + kWidth - 1) / kWidth, num_threads = at::get_num_threads();
-  const int64_t tiles_of_thread = rows / kTileRows / num_threads;
-  if (tiles_of_thread < kTilesOfThread) {
-    const int64_t work = std::max<int64_t>(1, rows * in * kWidth);
-    const int64_t grain = std::max<int64_t>(1, kGrain / work);
-    at::parallel_for(0, num_panels, grain,
-                     [&](int64_t begin, int64_t end) { f(int64_t{0}, rows, begin, end - begin); });
-    return;
-  }
-  const int64_t rows_of_thread = tiles_of_thread * kTileRows, rest = num_threads * rows_of_thread;
-  at::parallel_for(0, num_threads, 1, [&](int64_t begin, int64_t end) {
-    f(begin * rows_of_thread, (end - begin) * rows_of_thread, int64_t{0}, num_panels);
-    const int64_t first = begin * num_panels / num_threads, last = end * num_panels / num_threads;
-    if (rest < rows && first < last) f(rest, rows - rest, first, last - first);
-  });
-}
-
 /// panel_product of long rows: a result is the sum of its pieces' chains, in order.
 template <typename T>
 void product_in_pieces(const T* x, const T* panels, const float* bias, T* y, int64_t rows, int64_t out,
@@ -330,102 +186,53 @@ void product_in_pieces(const T* x, const T* panels, const float* bias, T* y, int
   using Input = InputOf<T>;
   constexpr int64_t kPiece = kPieceBytes / sizeof(Input), kStride = kPiece + kLineBytes / sizeof(Input);
   const int64_t steps = whole_steps<T>(in);
-  cut_product(rows, out, in, [&](int64_t first_row, int64_t count, int64_t first_panel, int64_t num_panels) {
-    const int64_t block = std::min(count, rows_at_once<T>(kStride));
-    const int64_t panels_at_once = std::clamp(kSumsAtOnce / (block * kWidth), int64_t{1}, num_panels);
-    const auto inputs = std::make_unique_for_overwrite<Input[]>(block * kStride);
-    const auto sums = std::make_unique_for_overwrite<float[]>(block * panels_at_once * kWidth);
-    const auto multiply = [&](int64_t row, int64_t num_rows, int64_t panel, int64_t width) {
-      for (int64_t first = 0; first < in; first += kPiece) {
-        const int64_t depth = std::min(kPiece, in - first);
-        for (int64_t r = 0; r < num_rows; ++r) {
-          copy_row(x + (row + r) * in + first, inputs.get() + r * kStride, depth);
+  cut_product(
+      rows, out, in, kTileRows, kGrain,
+      [&](int64_t first_row, int64_t count, int64_t first_panel, int64_t num_panels) {
+        const int64_t block = std::min(count, rows_at_once<T>(kStride));
+        const int64_t panels_at_once = std::clamp(kSumsAtOnce / (block * kWidth), int64_t{1}, num_panels);
+        const auto inputs = std::make_unique_for_overwrite<Input[]>(block * kStride);
+        const auto sums = std::make_unique_for_overwrite<float[]>(block * panels_at_once * kWidth);
+        const auto multiply = [&](int64_t row, int64_t num_rows, int64_t panel, int64_t width) {
+          for (int64_t first = 0; first < in; first += kPiece) {
+            const int64_t depth = std::min(kPiece, in - first);
+            for (int64_t r = 0; r < num_rows; ++r) {
+              copy_row(x + (row + r) * in + first, inputs.get() + r * kStride, depth);
+            }
+            const Job<T, float> job{inputs.get(),          kStride,           nullptr, sums.get(), width,
+                                    whole_steps<T>(depth), /*adds=*/first > 0};
+            for (int64_t column = 0; column < width; column += kWidth) {
+              const T* from = panels + (panel * kWidth + column) * steps + first * kWidth;
+              all_rows<RowOrder::kApart>(job, from, num_rows, column);
+            }
+          }
+        };
+        for (int64_t row = first_row; row < first_row + count; row += block) {
+          const int64_t num_rows = std::min(block, first_row + count - row);
+          for (int64_t panel = first_panel; panel < first_panel + num_panels; panel += panels_at_once) {
+            const int64_t width = std::min(panels_at_once, first_panel + num_panels - panel) * kWidth;
+            multiply(row, num_rows, panel, width);
+            for (int64_t r = 0; r < num_rows; ++r) {
+              const int64_t column = panel * kWidth;
+              store_row(sums.get() + r * width, bias, y + (row + r) * out, column,
+                        std::min(width, out - column));
+            }
+          }
         }
-        const Job<T, float> job{inputs.get(),          kStride,           nullptr, sums.get(), width,
-                                whole_steps<T>(depth), /*adds=*/first > 0};
-        for (int64_t column = 0; column < width; column += kWidth) {
-          const T* from = panels + (panel * kWidth + column) * steps + first * kWidth;
-          all_rows<RowOrder::kApart>(job, from, num_rows, column);
-        }
-      }
-    };
-    for (int64_t row = first_row; row < first_row + count; row += block) {
-      const int64_t num_rows = std::min(block, first_row + count - row);
-      for (int64_t panel = first_panel; panel < first_panel + num_panels; panel += panels_at_once) {
-        const int64_t width = std::min(panels_at_once, first_panel + num_panels - panel) * kWidth;
-        multiply(row, num_rows, panel, width);
-        for (int64_t r = 0; r < num_rows; ++r) {
-          const int64_t column = panel * kWidth;
-          store_row(sums.get() + r * width, bias, y + (row + r) * out, column, std::min(width, out - column));
-        }
-      }
-    }
-  });
+      });
 }
 
 }  // namespace
 
-int64_t panel_elements(int64_t out, int64_t in) {
-  return (out + kWidth - 1) / kWidth * kWidth * whole_steps<BFloat16>(in);
-}
-
-bool multiplies_bfloat16() { return Arithmetic<BFloat16>::kStep == 2; }
-
-template <typename T>
-void pack_panels(const T* weight, T* panels, int64_t out, int64_t in) {
-  constexpr int64_t kBlock = kLanes * Arithmetic<T>::kStep;
-  const int64_t count = (out + kWidth - 1) / kWidth, steps = whole_steps<T>(in);
-  at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t panel = begin; panel < end; ++panel) {
-      const int64_t column = panel * kWidth;
-      T* to = panels + column * steps;
-      int64_t first = 0;
-      if (column + kWidth <= out) {
-        for (; first + kBlock <= in; first += kBlock) pack_whole_block(weight, to, column, first, in);
-      }
-      pack_block(weight, to, column, first, steps, out, in);
-    }
-  });
-}
-
-template <typename T>
-void unpack_panels(const T* panels, T* weight, int64_t out, int64_t in) {
-  constexpr int64_t kStep = Arithmetic<T>::kStep;
-  const int64_t steps = whole_steps<T>(in);
-  at::parallel_for(0, out, kWidth, [&](int64_t begin, int64_t end) {
-    for (int64_t column = begin; column < end; ++column) {
-      const T* panel = panels + column / kWidth * kWidth * steps;
-      for (int64_t k = 0; k < in; ++k) {
-        const int64_t place = Arithmetic<T>::place_of(k % kStep, column % kWidth);
-        weight[column * in + k] = panel[(k - k % kStep) * kWidth + place];
-      }
-    }
-  });
-}
-
-template <typename Matrix, typename T>
-void pack_panels_of_transpose(const Matrix* matrix, T* panels, int64_t out, int64_t in) {
-  constexpr int64_t kStep = Arithmetic<T>::kStep;
-  const int64_t count = (out + kWidth - 1) / kWidth, steps = whole_steps<T>(in);
-  at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t panel = begin; panel < end; ++panel) {
-      const Matrix* from = matrix + panel * kWidth;
-      T* to = panels + panel * kWidth * steps;
-      const int64_t width = std::min(kWidth, out - panel * kWidth);
-      for (int64_t k = 0; k < in; k += kStep, from += kStep * out, to += kStep * kWidth) {
-        if (width == kWidth && k + kStep <= in) {
-          pack_step</*is_whole=*/true>(from, out, kStep, kWidth, to);
-        } else {
-          pack_step</*is_whole=*/false>(from, out, in - k, width, to);
-        }
-      }
-    }
-  });
-}
-
 template <typename T>
 void panel_product(const T* x, const T* panels, const float* bias, T* y, int64_t rows, int64_t out,
                    int64_t in) {
+#if defined(__AMX_BF16__)
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    product_by_tiles(x, panels, bias, y, rows, out, in);
+    return;
+  }
+#endif
   using Input = InputOf<T>;
   constexpr int64_t kLine = kLineBytes / sizeof(Input);
   if (in * static_cast<int64_t>(sizeof(Input)) > kLongRowBytes) {
@@ -435,46 +242,52 @@ void panel_product(const T* x, const T* panels, const float* bias, T* y, int64_t
   // Rows a multiple of 1 KiB apart would share their lines in the first-level cache.
   const int64_t stride = (in + kLine - 1) / kLine * kLine + kLine, block = rows_at_once<T>(stride);
   const int64_t steps = whole_steps<T>(in);
-  cut_product(rows, out, in, [&](int64_t first_row, int64_t count, int64_t first_panel, int64_t num_panels) {
-    const auto inputs = std::make_unique_for_overwrite<Input[]>(std::min(count, block) * stride);
-    for (int64_t row = first_row; row < first_row + count; row += block) {
-      const int64_t at_once = std::min(block, first_row + count - row);
-      for (int64_t r = 0; r < at_once; ++r) copy_row(x + (row + r) * in, inputs.get() + r * stride, in);
-      const Job<T, T> job{inputs.get(), stride, bias, y + row * out, out, steps};
-      for (int64_t panel = first_panel; panel < first_panel + num_panels; ++panel) {
-        all_rows<RowOrder::kApart>(job, panels + panel * kWidth * steps, at_once, panel * kWidth);
-      }
-    }
-  });
+  cut_product(rows, out, in, kTileRows, kGrain,
+              [&](int64_t first_row, int64_t count, int64_t first_panel, int64_t num_panels) {
+                const auto inputs = std::make_unique_for_overwrite<Input[]>(std::min(count, block) * stride);
+                for (int64_t row = first_row; row < first_row + count; row += block) {
+                  const int64_t at_once = std::min(block, first_row + count - row);
+                  for (int64_t r = 0; r < at_once; ++r)
+                    copy_row(x + (row + r) * in, inputs.get() + r * stride, in);
+                  const Job<T, T> job{inputs.get(), stride, bias, y + row * out, out, steps};
+                  for (int64_t panel = first_panel; panel < first_panel + num_panels; ++panel) {
+                    all_rows<RowOrder::kApart>(job, panels + panel * kWidth * steps, at_once, panel * kWidth);
+                  }
+                }
+              });
 }
 
 template <typename T>
 void add_product_of_transpose(const T* x, const T* panels, float* y, int64_t rows, int64_t out, int64_t in) {
+#if defined(__AMX_BF16__)
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    add_product_by_tiles(x, panels, y, rows, out, in);
+    return;
+  }
+#endif
   using Input = InputOf<T>;
   const int64_t steps = whole_steps<T>(in), block = rows_at_once<T>(steps);
-  cut_product(rows, out, in, [&](int64_t first_row, int64_t count, int64_t first_panel, int64_t num_panels) {
-    const int64_t padded = (std::min(count, block) + kTileRows - 1) / kTileRows * kTileRows;
-    const auto columns = std::make_unique_for_overwrite<Input[]>(padded * steps);
-    for (int64_t row = first_row; row < first_row + count; row += block) {
-      const int64_t at_once = std::min(block, first_row + count - row);
-      interleave(x, columns.get(), row, at_once, rows, in);
-      const Job<T, float> job{columns.get(), steps, nullptr, y + row * out, out, steps, /*adds=*/true};
-      for (int64_t panel = first_panel; panel < first_panel + num_panels; ++panel) {
-        all_rows<RowOrder::kInterleaved>(job, panels + panel * kWidth * steps, at_once, panel * kWidth);
-      }
-    }
-  });
+  cut_product(
+      rows, out, in, kTileRows, kGrain,
+      [&](int64_t first_row, int64_t count, int64_t first_panel, int64_t num_panels) {
+        const int64_t padded = (std::min(count, block) + kTileRows - 1) / kTileRows * kTileRows;
+        const auto columns = std::make_unique_for_overwrite<Input[]>(padded * steps);
+        for (int64_t row = first_row; row < first_row + count; row += block) {
+          const int64_t at_once = std::min(block, first_row + count - row);
+          interleave(x, columns.get(), row, at_once, rows, in);
+          const Job<T, float> job{columns.get(), steps, nullptr, y + row * out, out, steps, /*adds=*/true};
+          for (int64_t panel = first_panel; panel < first_panel + num_panels; ++panel) {
+            all_rows<RowOrder::kInterleaved>(job, panels + panel * kWidth * steps, at_once, panel * kWidth);
+          }
+        }
+      });
 }
 
 #define COHORT_INSTANTIATE(T)                                                                   \
-  template void pack_panels(const T*, T*, int64_t, int64_t);                                    \
-  template void unpack_panels(const T*, T*, int64_t, int64_t);                                  \
-  template void pack_panels_of_transpose(const T*, T*, int64_t, int64_t);                       \
   template void panel_product(const T*, const T*, const float*, T*, int64_t, int64_t, int64_t); \
   template void add_product_of_transpose(const T*, const T*, float*, int64_t, int64_t, int64_t)
 COHORT_INSTANTIATE(float);
 COHORT_INSTANTIATE(BFloat16);
-template void pack_panels_of_transpose(const float*, BFloat16*, int64_t, int64_t);
 #undef COHORT_INSTANTIATE
 
 }  // namespace cohort::COHORT_ARCH

@@ -47,13 +47,16 @@ COHORT_INLINE Vec load(const c10::BFloat16* p) {
 
 COHORT_INLINE void store(float* p, Vec v) { *reinterpret_cast<StoredVec*>(p) = v; }
 
-/// Rounds to nearest, ties to even; a NaN stays one.
-COHORT_INLINE void store(c10::BFloat16* p, Vec v) {
+/// Rounded to bfloat16, to nearest, ties to even, in the lower half of each word; a NaN stays one.
+COHORT_INLINE UintVec round_to_bfloat16(Vec v) {
   const UintVec bits = reinterpret_cast<UintVec>(v);
   const UintVec rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
   const IntVec is_nan = v != v;
-  const UintVec chosen = (rounded & ~(UintVec)is_nan) | (((bits >> 16) | 0x40) & (UintVec)is_nan);
-  *reinterpret_cast<StoredHalfVec*>(p) = __builtin_convertvector(chosen, HalfVec);
+  return (rounded & ~(UintVec)is_nan) | (((bits >> 16) | 0x40) & (UintVec)is_nan);
+}
+
+COHORT_INLINE void store(c10::BFloat16* p, Vec v) {
+  *reinterpret_cast<StoredHalfVec*>(p) = __builtin_convertvector(round_to_bfloat16(v), HalfVec);
 }
 
 COHORT_INLINE void store(uint32_t* p, UintVec v) { *reinterpret_cast<StoredUintVec*>(p) = v; }
@@ -65,11 +68,11 @@ COHORT_INLINE UintVec by_turns(UintVec a, UintVec b, std::integer_sequence<int, 
 }
 
 /// The 16-bit halves of a and of b by turns -> 2 * kLanes words.
-COHORT_INLINE void interleave(UintVec a, UintVec b, uint32_t* out) {
+COHORT_INLINE void interleave(UintVec a, UintVec b, UintVec& low, UintVec& high) {
   constexpr auto kOrder = std::make_integer_sequence<int, kLanes>();
   const UintVec even = (a & 0xffffu) | (b << 16), odd = (a >> 16) | (b & 0xffff0000u);
-  store(out, by_turns<0>(even, odd, kOrder));
-  store(out + kLanes, by_turns<kLanes / 2>(even, odd, kOrder));
+  low = by_turns<0>(even, odd, kOrder);
+  high = by_turns<kLanes / 2>(even, odd, kOrder);
 }
 
 /// Lanes of a, and of b in place of those where `lane & n` is not 0; `is_upper`: with the lanes n further on.

@@ -166,7 +166,7 @@ DecoderInput Rollout::lay_out(Lane& lane) const {
     std::vector<int64_t> sequences = sequences_to_draw(rows);
     if (!sequences.empty()) lane.draws.push_back({begin + rows.count - 1, std::move(sequences), {}});
   }
-  input.set_rows(std::move(token_ids), std::move(positions), decoder_.options());
+  input.set_rows(token_ids, positions, decoder_.device());
   input.cache_rows = at::tensor(cache_rows, at::kLong).to(decoder_.device());
   input.cache = &cache_;
   return input;

@@ -4,7 +4,7 @@
 namespace cohort {
 
 /// Lets torch compute on the calling thread alone until the end of a scope; others keep their number. In a
-/// parallel region torch takes no further threads anyway, but oneDNN would still choose its order of sums for
+/// parallel region torch takes no further threads anyway, but MKL would still choose its order of sums for
 /// all of them.
 class OneThread {
  public:

@@ -44,7 +44,7 @@ class RowBuilder {
   }
 
   void finish(const at::TensorOptions& decoder) {
-    batch_.input.set_rows(std::move(token_ids_), std::move(positions_), decoder);
+    batch_.input.set_rows(token_ids_, positions_, decoder.device());
     batch_.logit_rows = at::tensor(logit_rows_, at::kLong).to(decoder.device());
     if (!has_kept_ids_) batch_.targets.kept_ids.clear();
   }

@@ -69,7 +69,8 @@ struct Inputs {
 TEST(Attention, IsTheFormulaOnEveryInstructionSetThatTheMachineHas) {
   using Attention = std::vector<at::Tensor> (*)(const AttentionPlan&, AttentionShape, const Inputs&);
   constexpr Attention kOfArch[] = {COHORT_ATTENTION_OF(base), COHORT_ATTENTION_OF(avx2),
-                                   COHORT_ATTENTION_OF(avx512), COHORT_ATTENTION_OF(avx512bf16)};
+                                   COHORT_ATTENTION_OF(avx512), COHORT_ATTENTION_OF(avx512bf16),
+                                   COHORT_ATTENTION_OF(amx)};
   at::manual_seed(3);
   const AttentionPlan plan = plan_of_rows();
   for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {

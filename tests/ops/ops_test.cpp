@@ -4,11 +4,9 @@
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
-#include <optional>
 #include <utility>
 
 #include "cohort/ops/attention.h"
-#include "cohort/ops/cpu_arch.h"
 #include "cohort/ops/gated_activation.h"
 #include "cohort/ops/linear.h"
 #include "cohort/ops/moe.h"
@@ -80,33 +78,6 @@ TEST_P(OpsTest, Linear) {
           });
 }
 
-/// oneDNN for bfloat16 while it lives, as on a processor with matrix units.
-class OneDnnScope {
- public:
-  OneDnnScope() : before_(std::exchange(uses_onednn_for_bfloat16(), true)) {}
-  ~OneDnnScope() { uses_onednn_for_bfloat16() = before_; }
-  OneDnnScope(const OneDnnScope&) = delete;
-  OneDnnScope& operator=(const OneDnnScope&) = delete;
-
- private:
-  bool before_;
-};
-
-TEST_P(OpsTest, LinearThroughOneDnn) {
-  if (cpu_arch() < CpuArch::kAvx512) GTEST_SKIP() << "oneDNN takes bfloat16 on AVX-512";
-  const OneDnnScope scope;
-  compare({randn({37, 48}), randn({29, 48}) * 0.2, randn({29})}, {false, true, true},
-          [](const auto& in, at::ScalarType compute) {
-            auto* linear = new Linear(in[1], in[2], compute);  // outlives the graph
-            return std::vector<at::Tensor>{linear->forward(in[0])};
-          });
-  const Linear linear(randn({65, 96}), randn({65}), dtype());
-  const at::Tensor x = randn({70, 96}, dtype()), all = linear.product(x);
-  for (int64_t rows = 0; rows <= x.size(0); ++rows) {
-    EXPECT_TRUE(at::equal(linear.product(x.narrow(0, 0, rows)), all.narrow(0, 0, rows))) << rows;
-  }
-}
-
 TEST_P(OpsTest, LinearOfAnOpKeepsTheSourceAndHasTheSameBits) {
   const at::Tensor weight = randn({6, 5}), scale = randn({5}), rows = randn({7, 5}, dtype());
   int calls = 0;
@@ -139,19 +110,14 @@ TEST_P(OpsTest, AWeightGetsItsValuesBeforeTheFirstProduct) {
 TEST_P(OpsTest, AFrozenWeightThatNobodyElseReadsIsThereOnce) {
   const at::Tensor weight = randn({37, 50}, dtype()), bias = randn({37}, dtype());
   const at::Tensor x = randn({9, 50}, dtype()), grad = randn({9, 37}, dtype());
-  for (const bool uses_onednn : {false, true}) {
-    if (uses_onednn && cpu_arch() < CpuArch::kAvx512) continue;
-    std::optional<OneDnnScope> scope;
-    if (uses_onednn) scope.emplace();
-    const Linear plain(weight, bias, dtype());
-    Linear owner = Linear::without_values(weight.clone(), bias, dtype(), /*owns_weight=*/true);
-    owner.repack();
-    EXPECT_EQ(owner.weight().storage().nbytes(), 0u);
-    owner.repack();
-    EXPECT_TRUE(at::equal(owner.values(), weight)) << uses_onednn;
-    EXPECT_TRUE(at::equal(owner.product(x), plain.product(x)));
-    EXPECT_TRUE(at::equal(owner.backward(grad, x), plain.backward(grad, x)));
-  }
+  const Linear plain(weight, bias, dtype());
+  Linear owner = Linear::without_values(weight.clone(), bias, dtype(), /*owns_weight=*/true);
+  owner.repack();
+  EXPECT_EQ(owner.weight().storage().nbytes(), 0u);
+  owner.repack();
+  EXPECT_TRUE(at::equal(owner.values(), weight));
+  EXPECT_TRUE(at::equal(owner.product(x), plain.product(x)));
+  EXPECT_TRUE(at::equal(owner.backward(grad, x), plain.backward(grad, x)));
   const at::Tensor trained = randn({37, 50}).requires_grad_();
   Linear master = Linear::without_values(trained, {}, dtype(), /*owns_weight=*/true);
   master.repack();

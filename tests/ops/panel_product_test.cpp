@@ -161,7 +161,8 @@ TEST(PanelProduct, IsAProductOnEveryInstructionSetThatTheMachineHas) {
   using Products =
       std::pair<at::Tensor, at::Tensor> (*)(const at::Tensor&, const at::Tensor&, const at::Tensor&);
   constexpr Products kOfArch[] = {COHORT_PRODUCTS_OF(base), COHORT_PRODUCTS_OF(avx2),
-                                  COHORT_PRODUCTS_OF(avx512), COHORT_PRODUCTS_OF(avx512bf16)};
+                                  COHORT_PRODUCTS_OF(avx512), COHORT_PRODUCTS_OF(avx512bf16),
+                                  COHORT_PRODUCTS_OF(amx)};
   const at::Tensor x = at::randn({77, 101}), weight = at::randn({70, 101}), grad = at::randn({77, 70});
   for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
     const at::Tensor x_in = x.to(dtype), weight_in = weight.to(dtype), grad_in = grad.to(dtype);

@@ -1,0 +1,232 @@
+// Products with panels of bfloat16 by the processor's matrix unit. A result is one float32 chain over chunks
+// of 32 inputs, whatever rows and columns stand beside it.
+#pragma once
+
+#include <cstring>
+#include <memory>
+
+#include "cohort/ops/amx_tiles.h"
+#include "cohort/ops/cut_product.h"
+
+namespace cohort::COHORT_ARCH {
+namespace {
+
+using c10::BFloat16;
+
+constexpr int64_t kBlockRows = 2 * tiles::kTileRows;  // rows and columns of results that stay in tiles
+static_assert(kWidth == 2 * tiles::kTileColumns && Arithmetic<BFloat16>::kDepth == tiles::kTileDepth);
+constexpr int64_t kBlockElements = kBlockRows * kWidth;
+
+/// Inputs that are multiplied at a time: a block's rows stay in the first-level cache for all panels.
+constexpr int64_t kMostInputs = 640, kInputsOfChunk = 512;
+/// Panels that stay in the second-level cache for all rows, and rows that are packed at a time.
+constexpr int64_t kPanelsAtOnce = 32, kRowsAtOnce = 256;
+
+/// Multiply-adds that are worth a thread.
+constexpr int64_t kAmxGrain = 1 << 20;
+
+/// sums [kBlockRows, kWidth] = (adds: +=) rows [depth / 32, kBlockRows, 32] times `depth` inputs of a panel.
+/// is_half: only the first half of the rows.
+template <bool is_half>
+COHORT_INLINE void multiply_block(const BFloat16* rows, const BFloat16* panel, int64_t depth, bool adds,
+                                  float* sums) {
+  constexpr int64_t kSumBytes = kWidth * sizeof(float), kPanelBytes = kWidth * 2 * sizeof(BFloat16);
+  constexpr int64_t kRowBytes = tiles::kTileDepth * sizeof(BFloat16);
+  float* lower = sums + tiles::kTileRows * kWidth;
+  tiles::settle();
+  if (adds) {
+    _tile_loadd(0, sums, kSumBytes);
+    _tile_loadd(1, sums + tiles::kTileColumns, kSumBytes);
+    if constexpr (!is_half) {
+      _tile_loadd(2, lower, kSumBytes);
+      _tile_loadd(3, lower + tiles::kTileColumns, kSumBytes);
+    }
+  } else {
+    _tile_zero(0);
+    _tile_zero(1);
+    if constexpr (!is_half) {
+      _tile_zero(2);
+      _tile_zero(3);
+    }
+  }
+  for (int64_t k = 0; k < depth; k += tiles::kTileDepth) {
+    const BFloat16* weights = panel + k * kWidth;
+    const BFloat16* inputs = rows + k * kBlockRows;
+    // Weights pass by: the hint keeps the rows in the first-level cache.
+    _tile_stream_loadd(6, weights, kPanelBytes);
+    _tile_loadd(4, inputs, kRowBytes);
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_stream_loadd(7, weights + 2 * tiles::kTileColumns, kPanelBytes);
+    _tile_dpbf16ps(1, 4, 7);
+    if constexpr (!is_half) {
+      _tile_loadd(5, inputs + tiles::kTileElements, kRowBytes);
+      _tile_dpbf16ps(2, 5, 6);
+      _tile_dpbf16ps(3, 5, 7);
+    }
+  }
+  _tile_stored(0, sums, kSumBytes);
+  _tile_stored(1, sums + tiles::kTileColumns, kSumBytes);
+  if constexpr (!is_half) {
+    _tile_stored(2, lower, kSumBytes);
+    _tile_stored(3, lower + tiles::kTileColumns, kSumBytes);
+  }
+  tiles::settle();
+}
+
+/// Where the results of a product go: rounded, with a bias, or added to float32.
+template <typename Y>
+struct Results {
+  Y* y;  // [rows, out]
+  int64_t rows, out;
+  const float* bias;
+
+  /// One row's sums of kLanes columns.
+  COHORT_INLINE void store_lanes(const Results& to, const float* sums, int64_t row, int64_t column) {
+    const int64_t count = std::min(kLanes, to.out - column);
+    if (count <= 0) return;
+    Y* y = to.y + row * to.out + column;
+    Vec sum = simd::load(sums);
+    if (count == kLanes) {
+      if (to.bias != nullptr) sum += simd::load(to.bias + column);
+      if constexpr (std::is_same_v<Y, float>) sum += simd::load(y);
+      simd::store(y, sum);
+    } else {
+      if (to.bias != nullptr) sum += simd::load_part(to.bias + column, count);
+      if constexpr (std::is_same_v<Y, float>) sum += simd::load_part(y, count);
+      simd::store_part(y, sum, count);
+    }
+  }
+
+  void store(const float* sums, int64_t row, int64_t column) const {
+    const int64_t count = std::min(kBlockRows, rows - row);
+    for (int64_t r = 0; r < count; ++r) {
+      store_lanes(*this, sums + r * kWidth, row + r, column);
+      store_lanes(*this, sums + r * kWidth + kLanes, row + r, column + kLanes);
+    }
+  }
+};
+
+/// A block's results are stored while the next one is computed.
+template <typename Y>
+class LateResults {
+ public:
+  explicit LateResults(const Results<Y>& results) : results_(results) {}
+
+  void push(const float* sums, int64_t row, int64_t column) {
+    flush();
+    sums_ = sums;
+    row_ = row;
+    column_ = column;
+  }
+
+  void flush() {
+    if (sums_ != nullptr) results_.store(sums_, row_, column_);
+    sums_ = nullptr;
+  }
+
+ private:
+  const Results<Y>& results_;
+  const float* sums_ = nullptr;
+  int64_t row_ = 0, column_ = 0;
+};
+
+/// Part of a product on one thread. pack(row, first input, inputs, to) writes the block of rows from `row` on
+/// as [inputs / 32, kBlockRows, 32].
+template <typename Y, typename Pack>
+void multiply_part(const Results<Y>& results, const BFloat16* panels, int64_t in, int64_t first_row,
+                   int64_t num_rows, int64_t first_panel, int64_t num_panels, Pack pack) {
+  const tiles::TileScope scope;
+  const int64_t steps = whole_steps<BFloat16>(in), most = steps <= kMostInputs ? steps : kInputsOfChunk;
+  const bool is_whole = most >= steps;
+  const int64_t rows_at_once = std::min((num_rows + kBlockRows - 1) / kBlockRows * kBlockRows, kRowsAtOnce);
+  const int64_t panels_at_once = std::min(num_panels, kPanelsAtOnce);
+  const int64_t num_sums = is_whole ? 2 : rows_at_once / kBlockRows * panels_at_once;
+  const auto rows = std::make_unique_for_overwrite<BFloat16[]>(rows_at_once * most);
+  const auto sums = std::make_unique_for_overwrite<float[]>(num_sums * kBlockElements);
+  const int64_t end_row = first_row + num_rows, end_panel = first_panel + num_panels;
+  for (int64_t panel = first_panel; panel < end_panel; panel += panels_at_once) {
+    const int64_t last_panel = std::min(end_panel, panel + panels_at_once);
+    for (int64_t row = first_row; row < end_row; row += rows_at_once) {
+      const int64_t last_row = std::min(end_row, row + rows_at_once);
+      LateResults<Y> late(results);
+      for (int64_t k = 0; k < steps; k += most) {
+        const int64_t depth = std::min(most, steps - k);
+        int64_t next_sum = 0;
+        for (int64_t r = row; r < last_row; r += kBlockRows) {
+          BFloat16* block = rows.get() + (r - row) * most;
+          pack(r, k, depth, block);
+          for (int64_t p = panel; p < last_panel; ++p) {
+            float* sum = sums.get() + next_sum * kBlockElements;
+            next_sum = (next_sum + 1) % num_sums;
+            const BFloat16* weights = panels + (p * steps + k) * kWidth;
+            if (last_row - r <= tiles::kTileRows) {
+              multiply_block</*is_half=*/true>(block, weights, depth, k > 0, sum);
+            } else {
+              multiply_block</*is_half=*/false>(block, weights, depth, k > 0, sum);
+            }
+            if (k + depth == steps) late.push(sum, r, p * kWidth);
+          }
+        }
+      }
+      late.flush();
+    }
+  }
+}
+
+/// 32 elements from `from` on; those behind the first `count` are zero.
+COHORT_INLINE __m512i load_inputs(const BFloat16* from, int64_t count) {
+  if (count >= tiles::kTileDepth) return _mm512_loadu_si512(from);
+  return _mm512_maskz_loadu_epi16((uint32_t{1} << std::max<int64_t>(0, count)) - 1, from);
+}
+
+/// panel_product by tiles.
+inline void product_by_tiles(const BFloat16* x, const BFloat16* panels, const float* bias, BFloat16* y,
+                             int64_t rows, int64_t out, int64_t in) {
+  const Results<BFloat16> results{y, rows, out, bias};
+  const auto pack = [&](int64_t row, int64_t first, int64_t depth, BFloat16* to) {
+    const int64_t count = std::min(kBlockRows, rows - row);
+    for (int64_t r = 0; r < count; ++r) {
+      const BFloat16* from = x + (row + r) * in;
+      for (int64_t k = 0; k < depth; k += tiles::kTileDepth) {
+        const __m512i inputs = load_inputs(from + first + k, in - first - k);
+        _mm512_storeu_si512(to + k * kBlockRows + r * tiles::kTileDepth, inputs);
+      }
+    }
+  };
+  cut_product(rows, out, in, kBlockRows, kAmxGrain,
+              [&](int64_t row, int64_t count, int64_t panel, int64_t width) {
+                multiply_part(results, panels, in, row, count, panel, width, pack);
+              });
+}
+
+/// add_product_of_transpose by tiles.
+inline void add_product_by_tiles(const BFloat16* x, const BFloat16* panels, float* y, int64_t rows,
+                                 int64_t out, int64_t in) {
+  const Results<float> results{y, rows, out, nullptr};
+  const auto pack = [&](int64_t row, int64_t first, int64_t depth, BFloat16* to) {
+    const int64_t count = std::min(kBlockRows, rows - row);
+    for (int64_t k = first; k < first + depth; k += tiles::kTileDepth, to += kBlockRows * tiles::kTileDepth) {
+      simd::UintVec low[kLanes], high[kLanes];  // pairs of inputs of the first and of the other rows
+      for (int64_t pair = 0; pair < kLanes; ++pair) {
+        const int64_t even = k + 2 * pair;
+        const BFloat16* from = x + even * rows + row;
+        const auto a = reinterpret_cast<simd::UintVec>(load_inputs(from, even < in ? count : 0));
+        const auto b = reinterpret_cast<simd::UintVec>(load_inputs(from + rows, even + 1 < in ? count : 0));
+        simd::interleave(a, b, low[pair], high[pair]);
+      }
+      simd::transpose(low);
+      simd::transpose(high);
+      for (int64_t r = 0; r < kLanes; ++r) {
+        simd::store(reinterpret_cast<uint32_t*>(to) + r * kLanes, low[r]);
+        simd::store(reinterpret_cast<uint32_t*>(to) + (kLanes + r) * kLanes, high[r]);
+      }
+    }
+  };
+  cut_product(rows, out, in, kBlockRows, kAmxGrain,
+              [&](int64_t row, int64_t count, int64_t panel, int64_t width) {
+                multiply_part(results, panels, in, row, count, panel, width, pack);
+              });
+}
+
+}  // namespace
+}  // namespace cohort::COHORT_ARCH
