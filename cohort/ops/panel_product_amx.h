@@ -16,20 +16,30 @@ using c10::BFloat16;
 constexpr int64_t kBlockRows = 2 * tiles::kTileRows;  // rows and columns of results that stay in tiles
 static_assert(kWidth == 2 * tiles::kTileColumns && Arithmetic<BFloat16>::kDepth == tiles::kTileDepth);
 constexpr int64_t kBlockElements = kBlockRows * kWidth;
+constexpr int64_t kLine = 64 / sizeof(BFloat16), kLinesOfStep = tiles::kTileDepth * kWidth / kLine;
 
 /// Inputs that are multiplied at a time: a block's rows stay in the first-level cache for all panels.
 constexpr int64_t kMostInputs = 640, kInputsOfChunk = 512;
 /// Panels that stay in the second-level cache for all rows, and rows that are packed at a time.
 constexpr int64_t kPanelsAtOnce = 32, kRowsAtOnce = 256;
 
+/// Blocks of rows that wait for the weights rather than for the unit.
+constexpr int64_t kFewBlocks = 4;
+
 /// Multiply-adds that are worth a thread.
 constexpr int64_t kAmxGrain = 1 << 20;
+
+/// Weights that a block fetches for the next panel while it computes: `lines` cache lines of every 32 inputs.
+struct Ahead {
+  const BFloat16* weights;
+  int64_t lines;
+};
 
 /// sums [kBlockRows, kWidth] = (adds: +=) rows [depth / 32, kBlockRows, 32] times `depth` inputs of a panel.
 /// is_half: only the first half of the rows.
 template <bool is_half>
 COHORT_INLINE void multiply_block(const BFloat16* rows, const BFloat16* panel, int64_t depth, bool adds,
-                                  float* sums) {
+                                  Ahead ahead, float* sums) {
   constexpr int64_t kSumBytes = kWidth * sizeof(float), kPanelBytes = kWidth * 2 * sizeof(BFloat16);
   constexpr int64_t kRowBytes = tiles::kTileDepth * sizeof(BFloat16);
   float* lower = sums + tiles::kTileRows * kWidth;
@@ -63,6 +73,8 @@ COHORT_INLINE void multiply_block(const BFloat16* rows, const BFloat16* panel, i
       _tile_dpbf16ps(2, 5, 6);
       _tile_dpbf16ps(3, 5, 7);
     }
+    for (int64_t line = 0; line < ahead.lines; ++line)
+      __builtin_prefetch(ahead.weights + k * kWidth + line * kLine, 0, 2);
   }
   _tile_stored(0, sums, kSumBytes);
   _tile_stored(1, sums + tiles::kTileColumns, kSumBytes);
@@ -106,71 +118,100 @@ struct Results {
   }
 };
 
-/// A block's results are stored while the next one is computed.
+/// A thread's part of a product: blocks of rows times panels.
 template <typename Y>
-class LateResults {
+class Part {
  public:
-  explicit LateResults(const Results<Y>& results) : results_(results) {}
+  /// Of up to `num_rows` rows and `num_panels` panels.
+  Part(const Results<Y>& results, const BFloat16* panels, int64_t in, int64_t num_rows, int64_t num_panels)
+      : results_(results),
+        panels_(panels),
+        steps_(whole_steps<BFloat16>(in)),
+        inputs_at_once_(steps_ <= kMostInputs ? steps_ : kInputsOfChunk),
+        rows_at_once_(std::min((num_rows + kBlockRows - 1) / kBlockRows * kBlockRows, kRowsAtOnce)),
+        num_sums_(has_chunks() ? rows_at_once_ / kBlockRows * std::min(num_panels, kPanelsAtOnce) : 2),
+        rows_(std::make_unique_for_overwrite<BFloat16[]>(rows_at_once_ * inputs_at_once_)),
+        sums_(std::make_unique_for_overwrite<float[]>(num_sums_ * kBlockElements)) {}
 
-  void push(const float* sums, int64_t row, int64_t column) {
-    flush();
-    sums_ = sums;
-    row_ = row;
-    column_ = column;
-  }
+  bool has_chunks() const { return inputs_at_once_ < steps_; }
+  int64_t rows_at_once() const { return rows_at_once_; }
 
-  void flush() {
-    if (sums_ != nullptr) results_.store(sums_, row_, column_);
-    sums_ = nullptr;
+  /// Rows [row, last_row), at most rows_at_once(), times panels [panel, last_panel), at most kPanelsAtOnce.
+  /// pack(row, first input, inputs, to) writes the block of rows from `row` on as [inputs / 32, kBlockRows,
+  /// 32].
+  template <typename Pack>
+  void multiply(int64_t row, int64_t last_row, int64_t panel, int64_t last_panel, Pack pack) {
+    const int64_t num_blocks = (last_row - row + kBlockRows - 1) / kBlockRows;
+    late_ = {};
+    for (int64_t k = 0; k < steps_; k += inputs_at_once_) {
+      const int64_t depth = std::min(inputs_at_once_, steps_ - k);
+      for (int64_t b = 0; b < num_blocks; ++b) pack(row + b * kBlockRows, k, depth, block(b));
+      const auto multiply_one = [&](int64_t b, int64_t p, int64_t sum,
+                                    int64_t lines) __attribute__((always_inline)) {
+        const int64_t r = row + b * kBlockRows;
+        const BFloat16* weights = panels_ + (p * steps_ + k) * kWidth;
+        const Ahead ahead{weights + steps_ * kWidth + b * lines * kLine, p + 1 < last_panel ? lines : 0};
+        float* to = sums_.get() + sum % num_sums_ * kBlockElements;
+        if (last_row - r <= tiles::kTileRows) {
+          multiply_block</*is_half=*/true>(block(b), weights, depth, k > 0, ahead, to);
+        } else {
+          multiply_block</*is_half=*/false>(block(b), weights, depth, k > 0, ahead, to);
+        }
+        if (k + depth == steps_) store_late({to, r, p * kWidth});
+      };
+      const int64_t width = last_panel - panel;
+      if (num_blocks <= kFewBlocks) {
+        // Weights come from memory: each panel once, for all rows, while the one before it is multiplied.
+        for (int64_t p = 0; p < width; ++p) {
+          for (int64_t b = 0; b < num_blocks; ++b)
+            multiply_one(b, panel + p, p * num_blocks + b, kLinesOfStep / num_blocks);
+        }
+      } else {
+        for (int64_t b = 0; b < num_blocks; ++b) {
+          for (int64_t p = 0; p < width; ++p) multiply_one(b, panel + p, b * width + p, 0);
+        }
+      }
+    }
+    store_late({});
   }
 
  private:
+  /// Sums of a block that are complete: stored while the next block is computed.
+  struct Late {
+    const float* sums = nullptr;
+    int64_t row = 0, column = 0;
+  };
+
+  BFloat16* block(int64_t b) { return rows_.get() + b * kBlockRows * inputs_at_once_; }
+
+  void store_late(Late next) {
+    if (late_.sums != nullptr) results_.store(late_.sums, late_.row, late_.column);
+    late_ = next;
+  }
+
   const Results<Y>& results_;
-  const float* sums_ = nullptr;
-  int64_t row_ = 0, column_ = 0;
+  const BFloat16* panels_;
+  int64_t steps_, inputs_at_once_, rows_at_once_, num_sums_;
+  std::unique_ptr<BFloat16[]> rows_;
+  std::unique_ptr<float[]> sums_;
+  Late late_;
 };
 
-/// Part of a product on one thread. pack(row, first input, inputs, to) writes the block of rows from `row` on
-/// as [inputs / 32, kBlockRows, 32].
+/// A product cut among the threads; see Part::multiply.
 template <typename Y, typename Pack>
-void multiply_part(const Results<Y>& results, const BFloat16* panels, int64_t in, int64_t first_row,
-                   int64_t num_rows, int64_t first_panel, int64_t num_panels, Pack pack) {
-  const tiles::TileScope scope;
-  const int64_t steps = whole_steps<BFloat16>(in), most = steps <= kMostInputs ? steps : kInputsOfChunk;
-  const bool is_whole = most >= steps;
-  const int64_t rows_at_once = std::min((num_rows + kBlockRows - 1) / kBlockRows * kBlockRows, kRowsAtOnce);
-  const int64_t panels_at_once = std::min(num_panels, kPanelsAtOnce);
-  const int64_t num_sums = is_whole ? 2 : rows_at_once / kBlockRows * panels_at_once;
-  const auto rows = std::make_unique_for_overwrite<BFloat16[]>(rows_at_once * most);
-  const auto sums = std::make_unique_for_overwrite<float[]>(num_sums * kBlockElements);
-  const int64_t end_row = first_row + num_rows, end_panel = first_panel + num_panels;
-  for (int64_t panel = first_panel; panel < end_panel; panel += panels_at_once) {
-    const int64_t last_panel = std::min(end_panel, panel + panels_at_once);
-    for (int64_t row = first_row; row < end_row; row += rows_at_once) {
-      const int64_t last_row = std::min(end_row, row + rows_at_once);
-      LateResults<Y> late(results);
-      for (int64_t k = 0; k < steps; k += most) {
-        const int64_t depth = std::min(most, steps - k);
-        int64_t next_sum = 0;
-        for (int64_t r = row; r < last_row; r += kBlockRows) {
-          BFloat16* block = rows.get() + (r - row) * most;
-          pack(r, k, depth, block);
-          for (int64_t p = panel; p < last_panel; ++p) {
-            float* sum = sums.get() + next_sum * kBlockElements;
-            next_sum = (next_sum + 1) % num_sums;
-            const BFloat16* weights = panels + (p * steps + k) * kWidth;
-            if (last_row - r <= tiles::kTileRows) {
-              multiply_block</*is_half=*/true>(block, weights, depth, k > 0, sum);
-            } else {
-              multiply_block</*is_half=*/false>(block, weights, depth, k > 0, sum);
-            }
-            if (k + depth == steps) late.push(sum, r, p * kWidth);
-          }
-        }
-      }
-      late.flush();
-    }
-  }
+void multiply_tiles(const Results<Y>& results, const BFloat16* panels, int64_t in, Pack pack) {
+  cut_product(results.rows, results.out, in, kBlockRows, kAmxGrain,
+              [&](int64_t first_row, int64_t num_rows, int64_t first_panel, int64_t num_panels) {
+                const tiles::TileScope scope;
+                Part<Y> part(results, panels, in, num_rows, num_panels);
+                const int64_t end_row = first_row + num_rows, end_panel = first_panel + num_panels;
+                for (int64_t panel = first_panel; panel < end_panel; panel += kPanelsAtOnce) {
+                  for (int64_t row = first_row; row < end_row; row += part.rows_at_once()) {
+                    part.multiply(row, std::min(end_row, row + part.rows_at_once()), panel,
+                                  std::min(end_panel, panel + kPanelsAtOnce), pack);
+                  }
+                }
+              });
 }
 
 /// 32 elements from `from` on; those behind the first `count` are zero.
@@ -193,10 +234,7 @@ inline void product_by_tiles(const BFloat16* x, const BFloat16* panels, const fl
       }
     }
   };
-  cut_product(rows, out, in, kBlockRows, kAmxGrain,
-              [&](int64_t row, int64_t count, int64_t panel, int64_t width) {
-                multiply_part(results, panels, in, row, count, panel, width, pack);
-              });
+  multiply_tiles(results, panels, in, pack);
 }
 
 /// add_product_of_transpose by tiles.
@@ -222,10 +260,7 @@ inline void add_product_by_tiles(const BFloat16* x, const BFloat16* panels, floa
       }
     }
   };
-  cut_product(rows, out, in, kBlockRows, kAmxGrain,
-              [&](int64_t row, int64_t count, int64_t panel, int64_t width) {
-                multiply_part(results, panels, in, row, count, panel, width, pack);
-              });
+  multiply_tiles(results, panels, in, pack);
 }
 
 }  // namespace
