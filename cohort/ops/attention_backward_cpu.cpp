@@ -7,15 +7,21 @@ namespace cohort::COHORT_ARCH {
 namespace {
 
 /// Rows of inputs one after the other and by sums (key_blocks.h), which is the same where a step is one row.
-/// Rows are filled up with zeros to a whole step.
+/// The caller fills rows up with zeros to a whole kDepth.
 template <typename T>
 class BothOrders {
  public:
   using Input = InputOf<T>;
 
+  /// Rows that are summed up at once.
+  static constexpr int64_t kDepth = kHasUnit<T> ? 32 : Products<T>::kStep;
+
+  static int64_t whole(int64_t num_rows) { return (num_rows + kDepth - 1) / kDepth * kDepth; }
+
   BothOrders(int64_t num_rows, int64_t width)
       : width_(width),
-        rows_((num_rows + kStep - 1) / kStep * kStep * width),
+        rows_((whole(num_rows) + Products<T>::kRowsAtOnce) *
+              width),  // the last group reads as many as it may hold
         by_sums_(rows_.size() * (kStep - 1)) {}
 
   Input* row(int64_t r) { return rows_.data() + r * width_; }
@@ -39,6 +45,105 @@ class BothOrders {
   std::vector<Input> rows_, by_sums_;
 };
 
+/// The transpose of kRows columns of weights [steps, kTile], in steps, times as many rows by sums -> `out`
+/// [kRows, P].
+template <typename T, int kRows>
+void transposed_product(const InputOf<T>* weights, const InputOf<T>* rows, int64_t steps, int64_t padded,
+                        float* out) {
+  constexpr int64_t kStep = Products<T>::kStep;
+  by_registers(padded / kLanes, [&](auto registers, int64_t first) __attribute__((always_inline)) {
+    constexpr int kColumns = decltype(registers)::value;
+    const InputOf<T>* columns[kColumns];
+#pragma GCC unroll 16
+    for (int c = 0; c < kColumns; ++c) columns[c] = rows + (first + c) * kLanes * kStep;
+    Vec sums[kRows][kColumns] = {};
+    add_steps<T>(sums, weights, kStep, kTile * kStep, columns, padded * kStep, steps);
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 16
+      for (int c = 0; c < kColumns; ++c) simd::store(out + r * padded + (first + c) * kLanes, sums[r][c]);
+    }
+  });
+}
+
+/// The queries of a block, or the gradients of their outputs: as rows, and as the gradients of keys and
+/// values add them up.
+template <typename T>
+class QueryRows {
+ public:
+  QueryRows(int64_t num_rows, int64_t padded)
+      : padded_(padded),
+        rows_(num_rows, padded),
+        columns_(kHasUnit<T> ? rows_.whole(num_rows) * padded : 0),
+        added_(Products<T>::kRowsAtOnce * padded) {}
+
+  void load(const Block& block, const T* heads) {
+    block.load_rows(heads, rows_.row(0));
+    count_ = rows_.whole(block.num_rows);
+    std::fill(rows_.row(block.num_rows), rows_.row(count_), InputOf<T>(0.0f));
+    rows_.pack(0, count_);
+#if defined(__AMX_BF16__)
+    if constexpr (kHasUnit<T>) transpose_rows();
+#endif
+  }
+
+  const InputOf<T>* row(int64_t r) { return rows_.row(r); }
+
+  /// The gradient of each key or value of the tile += its weights times rows [first, first + count), whole
+  /// kDepths of them.
+  void add_to(const Block& block, const Tile& tile, const AttentionShape& shape, const BothOrders<T>& weights,
+              int64_t first, int64_t count, float* grad) {
+    const auto target = [&](int64_t key) {
+      return grad + (tile.rows[key] * shape.num_kv_heads + block.head) * block.dim;
+    };
+#if defined(__AMX_BF16__)
+    if constexpr (kHasUnit<T>) {
+      alignas(64) float added[kTile * kKeyBlock];
+      for (int64_t d = 0; d < block.dim; d += kKeyBlock) {
+        tiles::transposed_product(columns_.data() + d * count_ + first, count_, weights.by_sums(first), count,
+                                  tile.num_blocks(), added);
+        for (int64_t key = 0; key < tile.count; ++key)
+          add_row(added + key * kKeyBlock, std::min(kKeyBlock, block.dim - d), target(key) + d);
+      }
+      return;
+    }
+#endif
+    constexpr int64_t kStep = Products<T>::kStep;
+    by_rows<T>(0, tile.count, [&](auto group, int64_t key) __attribute__((always_inline)) {
+      constexpr int kRows = decltype(group)::most;
+      transposed_product<T, kRows>(weights.by_sums(first) + key * kStep, rows_.by_sums(first), count / kStep,
+                                   padded_, added_.data());
+      for (int r = 0; r < kRows; ++r) add_row(added_.data() + r * padded_, block.dim, target(key + r));
+    });
+  }
+
+ private:
+  COHORT_INLINE void add_row(const float* added, int64_t dim, float* target) {
+    for (int64_t d = 0; d < dim; ++d) target[d] += added[d];
+  }
+
+#if defined(__AMX_BF16__)
+  void transpose_rows() {
+    for (int64_t r = 0; r < count_; r += 2 * kLanes) {
+      for (int64_t d = 0; d < padded_; d += kLanes) {
+        simd::UintVec pairs[kLanes];
+        const auto* from = reinterpret_cast<const uint32_t*>(rows_.by_sums(r)) + d;
+        for (int64_t i = 0; i < kLanes; ++i)
+          pairs[i] = *reinterpret_cast<const simd::StoredUintVec*>(from + i * padded_);
+        simd::transpose(pairs);
+        for (int64_t i = 0; i < kLanes; ++i)
+          simd::store(reinterpret_cast<uint32_t*>(columns_.data() + (d + i) * count_ + r), pairs[i]);
+      }
+    }
+  }
+#endif
+
+  int64_t padded_, count_ = 0;
+  BothOrders<T> rows_;
+  std::vector<InputOf<T>> columns_;  // [P, count_]
+  std::vector<float> added_;
+};
+
 template <typename T>
 struct BackwardScratch {
   explicit BackwardScratch(const AttentionShape& shape)
@@ -52,15 +157,14 @@ struct BackwardScratch {
         probabilities(max_rows, kTile),
         grad_scores(max_rows, kTile),
         grad_q(max_rows * padded),
-        added(kRowsAtOnce * padded),
         deltas(max_rows) {}
 
   int64_t padded, max_rows;
   Tile tile;
   PackedTile<T> keys, keys_to_add, values;  // by dots, the second one by sums
-  BothOrders<T> queries, grad_out;
+  QueryRows<T> queries, grad_out;
   BothOrders<T> probabilities, grad_scores;  // [rows, kTile] of the tile
-  std::vector<float> grad_q, added, deltas;
+  std::vector<float> grad_q, deltas;
 };
 
 template <typename T>
@@ -97,55 +201,19 @@ COHORT_INLINE void backward_scores(float* scores, float* grads, int64_t scored, 
   hide(visible.end, kTile);
 }
 
-/// The transpose of kRows columns of weights [steps, kTile], in steps, times as many rows by sums -> `out`
-/// [kRows, P].
-template <typename T, int kRows>
-void transposed_product(const InputOf<T>* weights, const InputOf<T>* rows, int64_t steps, int64_t padded,
-                        float* out) {
-  constexpr int64_t kStep = Products<T>::kStep;
-  by_registers(padded / kLanes, [&](auto registers, int64_t first) __attribute__((always_inline)) {
-    constexpr int kColumns = decltype(registers)::value;
-    const InputOf<T>* columns[kColumns];
-#pragma GCC unroll 16
-    for (int c = 0; c < kColumns; ++c) columns[c] = rows + (first + c) * kLanes * kStep;
-    Vec sums[kRows][kColumns] = {};
-    add_steps<T>(sums, weights, kStep, kTile * kStep, columns, padded * kStep, steps);
-#pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 16
-      for (int c = 0; c < kColumns; ++c) simd::store(out + r * padded + (first + c) * kLanes, sums[r][c]);
-    }
-  });
-}
-
-/// The gradient of each key or value of the tile += its weights times `rows` by sums.
-template <typename T>
-COHORT_INLINE void add_key_gradients(const Block& block, const AttentionShape& shape, BackwardScratch<T>& s,
-                                     const InputOf<T>* weights, const InputOf<T>* rows, int64_t steps,
-                                     float* grad) {
-  by_rows(0, s.tile.count, [&](auto count, int64_t j) __attribute__((always_inline)) {
-    constexpr int kRows = decltype(count)::value;
-    transposed_product<T, kRows>(weights + j * Products<T>::kStep, rows, steps, s.padded, s.added.data());
-    for (int r = 0; r < kRows; ++r) {
-      const float* added = s.added.data() + r * s.padded;
-      float* target = grad + (s.tile.rows[j + r] * shape.num_kv_heads + block.head) * block.dim;
-      for (int64_t d = 0; d < block.dim; ++d) target[d] += added[d];
-    }
-  });
-}
-
 /// Probabilities and score gradients of rows [first, end) over the tile in `s`, which starts at key `begin`.
 template <typename T>
 COHORT_INLINE void backward_rows(const Block& block, int64_t begin, int64_t first, int64_t end,
                                  const AttentionShape& shape, const float* log_sum_exp,
                                  BackwardScratch<T>& s) {
   const int64_t num_blocks = s.tile.num_blocks();
-  by_rows(first, end, [&](auto count, int64_t r) __attribute__((always_inline)) {
-    constexpr int kRows = decltype(count)::value;
-    float scores[kRows * kTile], grads[kRows * kTile];
+  by_rows<T>(first, end, [&](auto group, int64_t r) __attribute__((always_inline)) {
+    constexpr int kRows = decltype(group)::most;
+    alignas(64) float scores[kRows * kTile];
+    alignas(64) float grads[kRows * kTile];
     dot_rows<T, kRows>(s.queries.row(r), s.padded, s.keys.blocks, num_blocks, scores);
     dot_rows<T, kRows>(s.grad_out.row(r), s.padded, s.values.blocks, num_blocks, grads);
-    for (int q = 0; q < kRows; ++q) {
+    for (int64_t q = 0; q < group.size; ++q) {
       backward_scores<T>(scores + q * kTile, grads + q * kTile, num_blocks * kKeyBlock,
                          log_sum_exp[block.source(r + q)], s.deltas[r + q], block.visible(r + q, begin),
                          shape, s.probabilities.row(r + q), s.grad_scores.row(r + q));
@@ -158,14 +226,11 @@ COHORT_INLINE void backward_block(const AttentionPlan& plan, const AttentionShap
                                   const WorkItem& item, const T* q, const T* k, const T* v, const T* out,
                                   const float* log_sum_exp, const T* grad_out, T* grad_q, float* grad_k,
                                   float* grad_v, BackwardScratch<T>& s) {
-  constexpr int64_t kStep = Products<T>::kStep;
+  constexpr int64_t kDepth = BothOrders<T>::kDepth;
   const Block block(plan, shape, item);
-  const int64_t padded = block.padded, whole = (block.num_rows + kStep - 1) / kStep * kStep;
-  for (const auto& [rows, heads] : {std::pair(&s.queries, q), {&s.grad_out, grad_out}}) {
-    block.load_rows(heads, rows->row(0));
-    std::fill(rows->row(block.num_rows), rows->row(whole), InputOf<T>(0.0f));
-    rows->pack(0, whole);
-  }
+  const int64_t padded = block.padded;
+  s.queries.load(block, q);
+  s.grad_out.load(block, grad_out);
   std::fill_n(s.grad_q.begin(), block.num_rows * padded, 0.0f);
   for (int64_t r = 0; r < block.num_rows; ++r) {
     const int64_t source = block.source(r) * block.dim;
@@ -184,19 +249,18 @@ COHORT_INLINE void backward_block(const AttentionPlan& plan, const AttentionShap
     s.values.pack_by_dots(found, num_blocks, block.dim);
     const int64_t first = block.first_row_behind(begin), end = block.end_row(begin);
     backward_rows(block, begin, first, end, shape, log_sum_exp, s);
-    by_rows(first, end, [&](auto count, int64_t r) __attribute__((always_inline)) {
-      add_weighted<T, decltype(count)::value>(s.grad_scores.row(r), s.keys_to_add.blocks, s.tile.count,
-                                              padded, nullptr, s.grad_q.data() + r * padded);
+    by_rows<T>(first, end, [&](auto group, int64_t r) __attribute__((always_inline)) {
+      add_weighted<T>(group, s.grad_scores.row(r), s.keys_to_add.blocks, s.tile.count, padded, nullptr,
+                      s.grad_q.data() + r * padded);
     });
-    // Keys add up whole steps of rows, of which those beside [first, end) do not see the tile.
-    const int64_t first_step = first / kStep * kStep, steps = (end + kStep - 1) / kStep - first / kStep;
+    // Keys add up whole depths of rows, of which those beside [first, end) do not see the tile.
+    const int64_t from = first / kDepth * kDepth, to = BothOrders<T>::whole(end);
     for (const auto& [weights, rows, grad] :
          {std::tuple(&s.probabilities, &s.grad_out, grad_v), {&s.grad_scores, &s.queries, grad_k}}) {
-      std::fill(weights->row(first_step), weights->row(first), InputOf<T>(0.0f));
-      std::fill(weights->row(end), weights->row(first_step + steps * kStep), InputOf<T>(0.0f));
-      weights->pack(first_step, end);
-      add_key_gradients(block, shape, s, weights->by_sums(first_step), rows->by_sums(first_step), steps,
-                        grad);
+      std::fill(weights->row(from), weights->row(first), InputOf<T>(0.0f));
+      std::fill(weights->row(end), weights->row(to), InputOf<T>(0.0f));
+      weights->pack(from, to);
+      rows->add_to(block, s.tile, shape, *weights, from, to - from, grad);
     }
   }
   for (int64_t r = 0; r < block.num_rows; ++r)
@@ -223,6 +287,7 @@ void attention_backward_kernel(const AttentionPlan& plan, const AttentionShape& 
     costs.insert(costs.end(), shape.num_kv_heads, cost);
   }
   parallel_by_cost(costs, [&](int64_t begin, int64_t end) {
+    [[maybe_unused]] const typename Products<T>::Unit unit;
     BackwardScratch<T> scratch(shape);
     for (int64_t unit = begin; unit < end; ++unit) {
       const int64_t group = unit / shape.num_kv_heads, head = unit % shape.num_kv_heads;

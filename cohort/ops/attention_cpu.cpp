@@ -10,11 +10,14 @@ namespace {
 
 template <typename T>
 struct ForwardScratch {
+  // The last group of rows reads as many as it may hold.
+  static constexpr int64_t kRowsBehind = Products<T>::kRowsAtOnce;
+
   explicit ForwardScratch(const AttentionShape& shape)
       : padded(padded_head_dim(shape.head_dim)),
         keys(shape.is_paged ? 0 : padded),
         values(shape.is_paged ? 0 : padded),
-        queries(kQueryBlock * shape.num_heads / shape.num_kv_heads * padded),
+        queries((kQueryBlock * shape.num_heads / shape.num_kv_heads + kRowsBehind) * padded),
         outputs(queries.size()),
         maxima(queries.size() / padded),
         sums(maxima.size()) {}
@@ -125,17 +128,18 @@ template <typename T, typename VisibleAt>
 COHORT_INLINE void fold_tile(int64_t first, int64_t end, VisibleAt visible, const AttentionShape& shape,
                              ForwardScratch<T>& s) {
   const int64_t num_blocks = (s.count + kKeyBlock - 1) / kKeyBlock;
-  by_rows(first, end, [&](auto count, int64_t r) __attribute__((always_inline)) {
-    constexpr int kRows = decltype(count)::value;
-    float scores[kRows * kTile], decays[kRows];
-    InputOf<T> weights[kRows * kTile];
+  by_rows<T>(first, end, [&](auto group, int64_t r) __attribute__((always_inline)) {
+    constexpr int kRows = decltype(group)::most;
+    alignas(64) float scores[kRows * kTile];
+    alignas(64) InputOf<T> weights[kRows * kTile];
+    float decays[kRows];
     dot_rows<T, kRows>(s.queries.data() + r * s.padded, s.padded, s.key_blocks, num_blocks, scores);
-    for (int q = 0; q < kRows; ++q) {
+    for (int64_t q = 0; q < group.size; ++q) {
       decays[q] = fold_scores<T>(scores + q * kTile, num_blocks * kKeyBlock, visible(r + q), shape,
                                  s.maxima[r + q], s.sums[r + q], weights + q * kTile);
     }
-    add_weighted<T, kRows>(weights, s.value_blocks, s.count, s.padded, decays,
-                           s.outputs.data() + r * s.padded);
+    add_weighted<T>(group, weights, s.value_blocks, s.count, s.padded, decays,
+                    s.outputs.data() + r * s.padded);
   });
 }
 
@@ -253,6 +257,7 @@ void attention_kernel(const AttentionPlan& plan, const AttentionShape& shape, co
   std::vector<int64_t> costs;
   for (const Team& team : teams) costs.insert(costs.end(), shape.num_kv_heads, team.cost);
   parallel_by_cost(costs, [&](int64_t begin, int64_t end) {
+    [[maybe_unused]] const typename Products<T>::Unit unit;
     ForwardScratch<T> scratch(shape);
     for (int64_t i = begin; i < end; ++i) {
       forward_team(plan, shape, teams[i / shape.num_kv_heads], i % shape.num_kv_heads, q, k, v, out,
@@ -260,6 +265,21 @@ void attention_kernel(const AttentionPlan& plan, const AttentionShape& shape, co
     }
   });
 }
+
+namespace {
+
+/// Values are multiplied in steps of kKeyStep rows, of which those that are not there yet must be finite:
+/// whoever writes a step's first row clears the rest. The rows to clear behind row rows[i] of a page.
+template <typename T>
+int64_t rows_to_clear(const int64_t* rows, int64_t i, int64_t num_rows) {
+  constexpr int64_t kStep = Products<T>::kKeyStep;
+  const int64_t place = rows[i] % kStep, first = i - place;
+  const bool is_last = i + 1 == num_rows || rows[i + 1] != rows[i] + 1;
+  const bool has_first = first >= 0 && rows[first] == rows[i] - place;
+  return is_last && has_first ? kStep - 1 - place : 0;
+}
+
+}  // namespace
 
 template <typename T>
 void write_pages(const AttentionShape& shape, const int64_t* rows, int64_t num_rows, const T* k, const T* v,
@@ -269,19 +289,19 @@ void write_pages(const AttentionShape& shape, const int64_t* rows, int64_t num_r
   at::parallel_for(0, num_rows, 16, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t page = rows[i] / kKeyBlock, row = rows[i] % kKeyBlock;
-      // A step of several rows is multiplied whole: what is not there yet must be finite.
-      const bool clears_next = (row + 1) % kStep != 0 && (i + 1 == num_rows || rows[i + 1] != rows[i] + 1);
+      const int64_t end_row = row + 1 + rows_to_clear<T>(rows, i, num_rows);
       for (int64_t head = 0; head < heads; ++head) {
         const int64_t place = (page * heads + head) * kKeyBlock * padded;
         const T* key = k + (i * heads + head) * dim;
         const T* value = v + (i * heads + head) * dim;
         T* by_dots = key_pages + place + row * kStep;
-        T* by_sums = value_pages + place + row / kStep * padded * kStep + row % kStep;
-        for (int64_t d = 0; d < padded; ++d) {
-          by_dots[d / kStep * kKeyBlock * kStep + d % kStep] = d < dim ? key[d] : T(0.0f);
-          by_sums[d * kStep] = d < dim ? value[d] : T(0.0f);
-          if (clears_next) by_sums[d * kStep + 1] = T(0.0f);
+        T* by_sums = value_pages + place;
+        for (int64_t r = row; r < end_row; ++r) {
+          T* to = by_sums + r / kStep * padded * kStep + r % kStep;
+          for (int64_t d = 0; d < padded; ++d) to[d * kStep] = r == row && d < dim ? value[d] : T(0.0f);
         }
+        for (int64_t d = 0; d < padded; ++d)
+          by_dots[d / kStep * kKeyBlock * kStep + d % kStep] = d < dim ? key[d] : T(0.0f);
       }
     }
   });

@@ -12,6 +12,9 @@
 #include <utility>
 
 #include "cohort/ops/attention_kernel.h"
+#if defined(__AMX_BF16__)
+#include "cohort/ops/key_blocks_amx.h"
+#endif
 #include "cohort/ops/simd.h"
 
 namespace cohort::COHORT_ARCH {
@@ -22,7 +25,6 @@ using simd::Vec;
 
 constexpr int64_t kTile = 64;                       // keys that are scored at a time, by logical position
 constexpr int64_t kTileBlocks = kTile / kKeyBlock;  // of them
-constexpr int kRowsAtOnce = 6;                      // rows and
 constexpr int kRegisters = kLanes == 16 ? 4 : 2;    // registers of columns whose sums stay in registers
 
 /// How products with elements of T are added up in float32: from float32 inputs, one at a time.
@@ -31,6 +33,9 @@ struct Products {
   using Input = float;
   using Values = Vec;
   static constexpr int64_t kStep = 1;
+  static constexpr int64_t kKeyStep = kStep;  // keys that a weighted sum takes at once
+  static constexpr int kRowsAtOnce = 6;       // rows whose sums are in work side by side
+  struct Unit {};                             // what a thread holds while it multiplies
 
   template <typename C>
   COHORT_INLINE Values load(const C* p) {
@@ -48,6 +53,15 @@ struct Products<c10::BFloat16> {
   using Input = c10::BFloat16;
   using Values = simd::Pairs;
   static constexpr int64_t kStep = 2;
+#if defined(__AMX_BF16__)
+  static constexpr int64_t kKeyStep = kKeyBlock;
+  static constexpr int kRowsAtOnce = tiles::kTileRows;
+  using Unit = tiles::TileScope<tiles::TileShapes::kWithHalves>;
+#else
+  static constexpr int64_t kKeyStep = kStep;
+  static constexpr int kRowsAtOnce = 6;
+  struct Unit {};
+#endif
 
   COHORT_INLINE Values load(const c10::BFloat16* p) { return simd::load_pairs(p); }
   COHORT_INLINE Values broadcast(const Input* p) { return simd::broadcast_pair(p); }
@@ -58,6 +72,14 @@ struct Products<c10::BFloat16> {
 
 template <typename T>
 using InputOf = typename Products<T>::Input;
+
+/// Whether products with elements of T go through the processor's matrix unit.
+template <typename T>
+#if defined(__AMX_BF16__)
+constexpr bool kHasUnit = std::is_same_v<T, c10::BFloat16>;
+#else
+constexpr bool kHasUnit = false;
+#endif
 
 /// Calls f(n, first) for the n items from `first` on, until all of [first, end) are done: kMost at a time,
 /// then what is left by 3, 2 and 1, n a constant.
@@ -73,9 +95,25 @@ COHORT_INLINE void in_groups(int64_t first, int64_t end, F f) {
   if (first < end) f(std::integral_constant<int, 1>(), first);
 }
 
-template <typename F>
+/// A group of rows: `size` of the kMost that its buffers hold.
+template <int kMost>
+struct RowGroup {
+  static constexpr int most = kMost;
+  int64_t size;
+};
+
+/// Calls f(group, first row) for groups of all rows in [first, end).
+template <typename T, typename F>
 COHORT_INLINE void by_rows(int64_t first, int64_t end, F f) {
-  in_groups<kRowsAtOnce>(first, end, f);
+  constexpr int kMost = Products<T>::kRowsAtOnce;
+  if constexpr (kHasUnit<T>) {
+    for (; first < end; first += kMost) f(RowGroup<kMost>{std::min<int64_t>(kMost, end - first)}, first);
+  } else {
+    in_groups<kMost>(first, end, [&](auto count, int64_t r) __attribute__((always_inline)) {
+      constexpr int kCount = decltype(count)::value;
+      f(RowGroup<kCount>{kCount}, r);
+    });
+  }
 }
 
 template <typename F>
@@ -103,10 +141,16 @@ COHORT_INLINE void add_steps(Vec (&sums)[kRows][kColumns], const InputOf<T>* x, 
   }
 }
 
-/// Dot products of kRows rows with all of `num_blocks` blocks by dots -> out [kRows, kTile].
+/// Dot products of a group of kRows rows with all of `num_blocks` blocks by dots -> out [kRows, kTile].
 template <typename T, int kRows>
 void dot_rows(const InputOf<T>* rows, int64_t padded, const T* const* blocks, int64_t num_blocks,
               float* out) {
+#if defined(__AMX_BF16__)
+  if constexpr (kHasUnit<T>) {
+    tiles::dot_rows(rows, padded, blocks, num_blocks, out);
+    return;
+  }
+#endif
   constexpr int64_t kStep = Products<T>::kStep;
   by_registers(num_blocks * kKeyBlock / kLanes,
                [&](auto count, int64_t first) __attribute__((always_inline)) {
@@ -131,8 +175,14 @@ void dot_rows(const InputOf<T>* rows, int64_t padded, const T* const* blocks, in
 /// sums [kRows, P] = sums * factors + weights [kRows, kTile] times the first `count` rows of blocks by sums;
 /// without factors they are 1.
 template <typename T, int kRows>
-void add_weighted(const InputOf<T>* weights, const T* const* blocks, int64_t count, int64_t padded,
-                  const float* factors, float* sums) {
+void add_weighted([[maybe_unused]] RowGroup<kRows> group, const InputOf<T>* weights, const T* const* blocks,
+                  int64_t count, int64_t padded, const float* factors, float* sums) {
+#if defined(__AMX_BF16__)
+  if constexpr (kHasUnit<T>) {
+    tiles::add_weighted(group.size, weights, blocks, count, padded, factors, sums);
+    return;
+  }
+#endif
   constexpr int64_t kStep = Products<T>::kStep;
   by_registers(padded / kLanes, [&](auto registers, int64_t first) __attribute__((always_inline)) {
     constexpr int kColumns = decltype(registers)::value;

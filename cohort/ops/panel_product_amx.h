@@ -202,7 +202,7 @@ template <typename Y, typename Pack>
 void multiply_tiles(const Results<Y>& results, const BFloat16* panels, int64_t in, Pack pack) {
   cut_product(results.rows, results.out, in, kBlockRows, kAmxGrain,
               [&](int64_t first_row, int64_t num_rows, int64_t first_panel, int64_t num_panels) {
-                const tiles::TileScope scope;
+                const tiles::TileScope<tiles::TileShapes::kWhole> scope;
                 Part<Y> part(results, panels, in, num_rows, num_panels);
                 const int64_t end_row = first_row + num_rows, end_panel = first_panel + num_panels;
                 for (int64_t panel = first_panel; panel < end_panel; panel += kPanelsAtOnce) {
