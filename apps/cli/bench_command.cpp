@@ -22,6 +22,7 @@ namespace {
 
 constexpr int64_t kGroups = 8, kGroupSize = 8;
 constexpr int64_t kPeakRows = 1024;
+constexpr int64_t kColdBytes = int64_t{1} << 29;  // of weights that no cache holds
 
 struct BenchConfig {
   std::string model;
@@ -80,7 +81,8 @@ double median_seconds(int64_t repeats, const std::function<void()>& work) {
   });
 }
 
-/// The model's matrices without anything around them.
+/// The model's matrices without anything around them: one of each kind, or as many as come from memory, as
+/// they do in a pass of the model, when they are multiplied in turn.
 class MatrixProducts {
  public:
   MatrixProducts(const DecoderConfig& model, at::ScalarType compute, at::Device device)
@@ -91,55 +93,68 @@ class MatrixProducts {
                                   {hidden, q},
                                   {2 * model.intermediate_size, hidden},
                                   {hidden, model.intermediate_size}}) {
-      layer_.push_back(make(out, in));
+      layer_.push_back(make(out, in, num_layers_));
     }
-    head_ = make(model.vocab_size, hidden);
+    head_ = make(model.vocab_size, hidden, 1);
   }
 
   /// Seconds of one pass over `rows` rows, of which `head_rows` reach the head; with the backward too.
   double seconds(int64_t repeats, int64_t rows, int64_t head_rows, bool with_backward) const {
     double total = 0.0;
-    for (const Linear& linear : layer_) {
-      total += static_cast<double>(num_layers_) * product_seconds(linear, repeats, rows, with_backward);
+    for (const Matrices& matrices : layer_) {
+      total += static_cast<double>(num_layers_) * product_seconds(matrices, repeats, rows, with_backward);
     }
     return total + product_seconds(head_, repeats, head_rows, with_backward);
   }
 
   /// Floating-point operations a second of the largest layer matrix.
   double peak_flops(int64_t repeats) const {
-    const Linear& linear = layer_[2];
-    const double flop = 2.0 * static_cast<double>(kPeakRows * linear.weight().numel());
-    return flop / product_seconds(linear, repeats, kPeakRows, false);
+    const Matrices& matrices = layer_[2];
+    const double flop = 2.0 * static_cast<double>(kPeakRows * matrices.front().weight().numel());
+    return flop / product_seconds(matrices, repeats, kPeakRows, false);
   }
 
  private:
-  Linear make(int64_t out, int64_t in) const {
-    const at::Tensor weight = at::randn({out, in}, at::TensorOptions(at::kFloat).device(device_));
-    return Linear(weight.set_requires_grad(true), at::Tensor(), compute_);
+  using Matrices = std::vector<Linear>;
+
+  /// At most `most` matrices of one kind.
+  Matrices make(int64_t out, int64_t in, int64_t most) const {
+    const int64_t bytes = out * in * static_cast<int64_t>(c10::elementSize(compute_));
+    Matrices matrices;
+    for (int64_t i = 0; i < std::clamp<int64_t>(kColdBytes / bytes, 1, most); ++i) {
+      const at::Tensor weight = at::randn({out, in}, at::TensorOptions(at::kFloat).device(device_));
+      matrices.emplace_back(weight.set_requires_grad(true), at::Tensor(), compute_);
+    }
+    return matrices;
   }
 
-  double product_seconds(const Linear& linear, int64_t repeats, int64_t rows, bool with_backward) const {
+  /// Of one product with one of the matrices.
+  double product_seconds(const Matrices& matrices, int64_t repeats, int64_t rows, bool with_backward) const {
     const at::NoGradGuard no_grad;
+    const int64_t out = matrices.front().out_features(), in = matrices.front().weight().size(1);
     // A head's output is large: as in the program, not all of it is held at once.
-    const int64_t at_once = std::min({rows, kPeakRows, logit_rows_at_once(linear.out_features())});
+    const int64_t at_once = std::min({rows, kPeakRows, logit_rows_at_once(out)});
     const auto random = [&](int64_t width) {
       return at::randn({at_once, width}, at::TensorOptions(at::kFloat).device(device_)).to(compute_);
     };
-    const at::Tensor x = random(linear.weight().size(1)), grad = random(linear.out_features());
+    const at::Tensor x = random(in), grad = random(out);
     const double seconds = median_seconds(repeats, [&] {
-      const at::Tensor y = linear.product(x);
-      if (with_backward) linear.backward(grad, x);
+      at::Tensor y;
+      for (const Linear& linear : matrices) {
+        y = linear.product(x);
+        if (with_backward) linear.backward(grad, x);
+      }
       y.flatten().narrow(0, 0, 1).cpu();  // waits for a device
     });
-    linear.weight().mutable_grad() = at::Tensor();
-    return seconds * static_cast<double>(rows) / static_cast<double>(at_once);
+    for (const Linear& linear : matrices) linear.weight().mutable_grad() = at::Tensor();
+    return seconds * static_cast<double>(rows) / static_cast<double>(at_once * std::ssize(matrices));
   }
 
   at::ScalarType compute_;
   at::Device device_;
   int64_t num_layers_;
-  std::vector<Linear> layer_;
-  Linear head_;
+  std::vector<Matrices> layer_;
+  Matrices head_;
 };
 
 class Bench {
