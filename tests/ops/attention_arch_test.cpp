@@ -1,6 +1,8 @@
 // Attention by the kernels of every instruction set that the machine has.
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "cohort/ops/attention.h"
 #include "cohort/ops/attention_kernel.h"
 #include "cohort/ops/dispatch.h"
@@ -39,31 +41,33 @@ struct Inputs {
 };
 
 /// The output, the gradients of q, k and v, and the output of the last sequence from pages.
-#define COHORT_ATTENTION_OF(arch)                                                                         \
-  [](const AttentionPlan& plan, AttentionShape shape, const Inputs& in) {                                 \
-    const at::Tensor out = at::zeros_like(in.q), grad_q = at::zeros_like(in.q),                           \
-                     paged = at::zeros_like(in.q);                                                        \
-    const at::Tensor grad_k = at::zeros(in.k.sizes()), grad_v = at::zeros(in.v.sizes());                  \
-    const at::Tensor lse = at::zeros({kRows, kHeads}), rows = at::arange(9);                              \
-    const at::Tensor key_pages = make_pages(1, kKvHeads, shape.head_dim, in.q.options()).fill_(NAN);      \
-    const at::Tensor value_pages = key_pages.clone();                                                     \
-    AttentionPlan page;                                                                                   \
-    page.add_sequence(141, 9, 0, {{0, kKeyBlock}});                                                       \
-    dispatch_float(in.q, [&]<typename T>() {                                                              \
-      const auto data = [](const at::Tensor& t) { return t.mutable_data_ptr<T>(); };                      \
-      arch::attention_kernel<T>(plan, shape, data(in.q), data(in.k), data(in.v), data(out),               \
-                                lse.mutable_data_ptr<float>());                                           \
-      arch::attention_backward_kernel<T>(plan, shape, data(in.q), data(in.k), data(in.v), data(out),      \
-                                         lse.const_data_ptr<float>(), data(in.grad_out), data(grad_q),    \
-                                         grad_k.mutable_data_ptr<float>(),                                \
-                                         grad_v.mutable_data_ptr<float>());                               \
-      arch::write_pages<T>(shape, rows.const_data_ptr<int64_t>(), 9, data(in.k[141]), data(in.v[141]),    \
-                           data(key_pages), data(value_pages));                                           \
-      shape.is_paged = true;                                                                              \
-      arch::attention_kernel<T>(page, shape, data(in.q), data(key_pages), data(value_pages), data(paged), \
-                                nullptr);                                                                 \
-    });                                                                                                   \
-    return std::vector<at::Tensor>{out, grad_q, grad_k, grad_v, paged};                                   \
+#define COHORT_ATTENTION_OF(arch)                                                                           \
+  [](const AttentionPlan& plan, AttentionShape shape, const Inputs& in) {                                   \
+    const at::Tensor out = at::zeros_like(in.q), grad_q = at::zeros_like(in.q),                             \
+                     paged = at::zeros_like(in.q);                                                          \
+    const at::Tensor grad_k = at::zeros(in.k.sizes()), grad_v = at::zeros(in.v.sizes());                    \
+    const at::Tensor lse = at::zeros({kRows, kHeads}), rows = at::arange(9);                                \
+    const at::Tensor key_pages = make_pages(1, kKvHeads, shape.head_dim, in.q.options()).fill_(NAN);        \
+    const at::Tensor value_pages = key_pages.clone();                                                       \
+    AttentionPlan page;                                                                                     \
+    page.add_sequence(141, 9, 0, {{0, kKeyBlock}});                                                         \
+    dispatch_float(in.q, [&]<typename T>() {                                                                \
+      const auto data = [](const at::Tensor& t) { return t.mutable_data_ptr<T>(); };                        \
+      arch::attention_kernel<T>(plan, shape, data(in.q), data(in.k), data(in.v), data(out),                 \
+                                lse.mutable_data_ptr<float>());                                             \
+      arch::attention_backward_kernel<T>(plan, shape, data(in.q), data(in.k), data(in.v), data(out),        \
+                                         lse.const_data_ptr<float>(), data(in.grad_out), data(grad_q),      \
+                                         grad_k.mutable_data_ptr<float>(),                                  \
+                                         grad_v.mutable_data_ptr<float>());                                 \
+      for (const auto& [first, count] : {std::pair(0, 1), {1, 5}, {6, 3}}) {                                \
+        arch::write_pages<T>(shape, rows.const_data_ptr<int64_t>() + first, count, data(in.k[141 + first]), \
+                             data(in.v[141 + first]), data(key_pages), data(value_pages));                  \
+      }                                                                                                     \
+      shape.is_paged = true;                                                                                \
+      arch::attention_kernel<T>(page, shape, data(in.q), data(key_pages), data(value_pages), data(paged),   \
+                                nullptr);                                                                   \
+    });                                                                                                     \
+    return std::vector<at::Tensor>{out, grad_q, grad_k, grad_v, paged};                                     \
   }
 
 TEST(Attention, IsTheFormulaOnEveryInstructionSetThatTheMachineHas) {
