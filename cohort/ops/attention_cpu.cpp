@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "cohort/ops/attention_tile.h"
+#include "cohort/ops/attention_pages.h"
 
 namespace cohort::COHORT_ARCH {
 namespace {
@@ -41,14 +41,14 @@ template <typename T>
 class TileWalk {
  public:
   TileWalk(const AttentionPlan& plan, const AttentionShape& shape, const AttentionSequence& sequence,
-           int64_t head, int64_t first, const T* k, const T* v)
+           int64_t head, int64_t first, const T* k, const T* v, PagesAhead<T>& ahead)
       : shape_(shape),
         head_(head),
         k_(k),
         v_(v),
+        ahead_(ahead),
         rows_(plan, sequence, shape.is_paged ? 0 : first),
-        page_(plan.ranges.data() + sequence.range_begin + (shape.is_paged ? first / kKeyBlock : 0)),
-        last_page_(plan.ranges.data() + sequence.range_end) {}
+        page_(plan.ranges.data() + sequence.range_begin + (shape.is_paged ? first / kKeyBlock : 0)) {}
 
   /// The next tile, of at most `num_keys` keys.
   void next(int64_t num_keys, ForwardScratch<T>& s) {
@@ -56,18 +56,11 @@ class TileWalk {
     const int64_t num_blocks = (s.count + kKeyBlock - 1) / kKeyBlock;
     if (shape_.is_paged) {
       for (int64_t b = 0; b < num_blocks; ++b, ++page_) {
-        const int64_t place = place_of(*page_, s.padded);
+        const int64_t place = place_of(shape_, *page_, head_);
         s.key_blocks[b] = k_ + place;
         s.value_blocks[b] = v_ + place;
       }
-      // The next tile: pages lie anywhere, so the processor does not foresee where it goes on.
-      for (const RowRange* page = page_; page < std::min(page_ + kTileBlocks, last_page_); ++page) {
-        const int64_t place = place_of(*page, s.padded);
-        for (int64_t i = 0; i < kKeyBlock * s.padded; i += kLine) {
-          __builtin_prefetch(k_ + place + i, 0, 2);
-          __builtin_prefetch(v_ + place + i, 0, 2);
-        }
-      }
+      ahead_.begin_reading(num_blocks);
       return;
     }
     const T* found[kTile];
@@ -82,17 +75,12 @@ class TileWalk {
   }
 
  private:
-  static constexpr int64_t kLine = 64 / sizeof(T);
-
-  int64_t place_of(const RowRange& page, int64_t padded) const {
-    return (page.begin / kKeyBlock * shape_.num_kv_heads + head_) * kKeyBlock * padded;
-  }
-
   const AttentionShape& shape_;
   int64_t head_;
   const T *k_, *v_;
+  PagesAhead<T>& ahead_;
   KeyRows rows_;
-  const RowRange *page_, *last_page_;
+  const RowRange* page_;
 };
 
 /// Dot products of one row with the first `scored` keys of a tile, folded into its running maximum and sum ->
@@ -126,18 +114,22 @@ COHORT_INLINE float fold_scores(float* scores, int64_t scored, Visible visible, 
 /// Rows [first, end) over the tile in `s`; visible(row, count) says which of its keys a row sees.
 template <typename T, typename VisibleAt>
 COHORT_INLINE void fold_tile(int64_t first, int64_t end, VisibleAt visible, const AttentionShape& shape,
-                             ForwardScratch<T>& s) {
+                             PagesAhead<T>& ahead, ForwardScratch<T>& s) {
   const int64_t num_blocks = (s.count + kKeyBlock - 1) / kKeyBlock;
   by_rows<T>(first, end, [&](auto group, int64_t r) __attribute__((always_inline)) {
     constexpr int kRows = decltype(group)::most;
     alignas(64) float scores[kRows * kTile];
     alignas(64) InputOf<T> weights[kRows * kTile];
     float decays[kRows];
+    ahead.fetch_part();
     dot_rows<T, kRows>(s.queries.data() + r * s.padded, s.padded, s.key_blocks, num_blocks, scores);
+    ahead.fetch_part();
     for (int64_t q = 0; q < group.size; ++q) {
+      ahead.fetch_part();
       decays[q] = fold_scores<T>(scores + q * kTile, num_blocks * kKeyBlock, visible(r + q), shape,
                                  s.maxima[r + q], s.sums[r + q], weights + q * kTile);
     }
+    ahead.fetch_part();
     add_weighted<T>(group, weights, s.value_blocks, s.count, s.padded, decays,
                     s.outputs.data() + r * s.padded);
   });
@@ -146,14 +138,15 @@ COHORT_INLINE void fold_tile(int64_t first, int64_t end, VisibleAt visible, cons
 /// A block's rows, which start at `first_row` of `s`, over its tiles from key `from` on.
 template <typename T>
 COHORT_INLINE void fold_tiles(const AttentionPlan& plan, const Block& block, int64_t from, int64_t first_row,
-                              const AttentionShape& shape, const T* k, const T* v, ForwardScratch<T>& s) {
-  TileWalk<T> walk(plan, shape, block.sequence, block.head, from, k, v);
+                              const AttentionShape& shape, const T* k, const T* v, PagesAhead<T>& ahead,
+                              ForwardScratch<T>& s) {
+  TileWalk<T> walk(plan, shape, block.sequence, block.head, from, k, v, ahead);
   for (int64_t begin = from; begin < block.num_keys; begin += kTile) {
     walk.next(block.num_keys - begin, s);
     fold_tile(
         first_row + block.first_row_behind(begin), first_row + block.end_row(begin),
         [&](int64_t r) __attribute__((always_inline)) { return block.visible(r - first_row, begin); }, shape,
-        s);
+        ahead, s);
   }
 }
 
@@ -168,19 +161,10 @@ COHORT_INLINE void write_rows(const Block& block, int64_t first_row, const Forwa
   }
 }
 
-/// Neighbouring sequences of one query each that have their first `shared` keys in common, whole tiles of
-/// them (a prompt's), so that these are loaded once for all; or one block of queries of one sequence.
-struct Team {
-  int64_t first_sequence, num_sequences;
-  int64_t first_query;
-  int64_t shared;
-  int64_t cost;
-};
-
 template <typename T>
 COHORT_INLINE void forward_team(const AttentionPlan& plan, const AttentionShape& shape, const Team& team,
                                 int64_t head, const T* q, const T* k, const T* v, T* out, float* log_sum_exp,
-                                ForwardScratch<T>& s) {
+                                PagesAhead<T>& ahead, ForwardScratch<T>& s) {
   const auto block_of = [&](int64_t i) {
     return Block(plan, shape, {team.first_sequence + i, team.first_query, head});
   };
@@ -190,16 +174,17 @@ COHORT_INLINE void forward_team(const AttentionPlan& plan, const AttentionShape&
     block_of(i).load_rows(q, s.queries.data() + i * first.num_rows * s.padded);
   }
   s.begin_rows(num_rows);
-  TileWalk<T> walk(plan, shape, first.sequence, head, 0, k, v);
+  TileWalk<T> walk(plan, shape, first.sequence, head, 0, k, v, ahead);
   for (int64_t begin = 0; begin < team.shared; begin += kTile) {
     walk.next(kTile, s);
     fold_tile(
-        0, num_rows, [](int64_t) __attribute__((always_inline)) { return Visible{0, kTile}; }, shape, s);
+        0, num_rows, [](int64_t) __attribute__((always_inline)) { return Visible{0, kTile}; }, shape, ahead,
+        s);
   }
   for (int64_t i = 0; i < team.num_sequences; ++i) {
     const Block block = block_of(i);
     const int64_t first_row = i * first.num_rows;
-    fold_tiles(plan, block, std::max(team.shared, block.first_tile()), first_row, shape, k, v, s);
+    fold_tiles(plan, block, std::max(team.shared, block.first_tile()), first_row, shape, k, v, ahead, s);
     write_rows(block, first_row, s, out, log_sum_exp);
   }
 }
@@ -259,9 +244,10 @@ void attention_kernel(const AttentionPlan& plan, const AttentionShape& shape, co
   parallel_by_cost(costs, [&](int64_t begin, int64_t end) {
     [[maybe_unused]] const typename Products<T>::Unit unit;
     ForwardScratch<T> scratch(shape);
+    PagesAhead<T> ahead(plan, shape, teams, begin, end, k, v);
     for (int64_t i = begin; i < end; ++i) {
       forward_team(plan, shape, teams[i / shape.num_kv_heads], i % shape.num_kv_heads, q, k, v, out,
-                   log_sum_exp, scratch);
+                   log_sum_exp, ahead, scratch);
     }
   });
 }
