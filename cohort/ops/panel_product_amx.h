@@ -2,7 +2,6 @@
 // of 32 inputs, whatever rows and columns stand beside it.
 #pragma once
 
-#include <cstring>
 #include <memory>
 
 #include "cohort/ops/amx_tiles.h"
