@@ -28,6 +28,10 @@ class Workload:
         return self.prompts_per_step * self.num_generations
 
     @property
+    def completion_tokens_per_step(self):
+        return self.completions_per_step * self.completion_tokens
+
+    @property
     def tokens_per_step(self):
         """Every completion with its prompt, as both sides' `num_tokens` counts them."""
         return self.completions_per_step * self.context_tokens
