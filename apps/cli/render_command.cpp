@@ -37,8 +37,8 @@ std::tm read_time(const std::string& text) {
 }
 
 /// The value of `key`, or `fallback` where it is absent or null.
-Json value_or(const Json& row, const char* key, Json fallback) {
-  return row.contains(key) && !row.at(key).is_null() ? row.at(key) : std::move(fallback);
+Json value_or(const Json& row, const char* key, const Json& fallback) {
+  return row.contains(key) && !row.at(key).is_null() ? row.at(key) : fallback;
 }
 
 bool read_flag(const Json& row, const char* key) {

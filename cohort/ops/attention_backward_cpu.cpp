@@ -110,7 +110,7 @@ class QueryRows {
 #endif
     constexpr int64_t kStep = Products<T>::kStep;
     by_rows<T>(0, tile.count, [&](auto group, int64_t key) __attribute__((always_inline)) {
-      constexpr int kRows = decltype(group)::most;
+      constexpr int kRows = decltype(group)::kRows;
       transposed_product<T, kRows>(weights.by_sums(first) + key * kStep, rows_.by_sums(first), count / kStep,
                                    padded_, added_.data());
       for (int r = 0; r < kRows; ++r) add_row(added_.data() + r * padded_, block.dim, target(key + r));
@@ -208,7 +208,7 @@ COHORT_INLINE void backward_rows(const Block& block, int64_t begin, int64_t firs
                                  BackwardScratch<T>& s) {
   const int64_t num_blocks = s.tile.num_blocks();
   by_rows<T>(first, end, [&](auto group, int64_t r) __attribute__((always_inline)) {
-    constexpr int kRows = decltype(group)::most;
+    constexpr int kRows = decltype(group)::kRows;
     alignas(64) float scores[kRows * kTile];
     alignas(64) float grads[kRows * kTile];
     dot_rows<T, kRows>(s.queries.row(r), s.padded, s.keys.blocks, num_blocks, scores);

@@ -117,7 +117,7 @@ COHORT_INLINE void fold_tile(int64_t first, int64_t end, VisibleAt visible, cons
                              PagesAhead<T>& ahead, ForwardScratch<T>& s) {
   const int64_t num_blocks = (s.count + kKeyBlock - 1) / kKeyBlock;
   by_rows<T>(first, end, [&](auto group, int64_t r) __attribute__((always_inline)) {
-    constexpr int kRows = decltype(group)::most;
+    constexpr int kRows = decltype(group)::kRows;
     alignas(64) float scores[kRows * kTile];
     alignas(64) InputOf<T> weights[kRows * kTile];
     float decays[kRows];

@@ -95,10 +95,10 @@ COHORT_INLINE void in_groups(int64_t first, int64_t end, F f) {
   if (first < end) f(std::integral_constant<int, 1>(), first);
 }
 
-/// A group of rows: `size` of the kMost that its buffers hold.
+/// A group of rows: `size` of the kRows that its buffers hold.
 template <int kMost>
 struct RowGroup {
-  static constexpr int most = kMost;
+  static constexpr int kRows = kMost;
   int64_t size;
 };
 

@@ -180,7 +180,7 @@ class BalanceFunction : public torch::autograd::Function<BalanceFunction> {
 };
 
 at::Tensor expert_weights(const at::Tensor& probabilities, const Assignment& assignment, bool normalised) {
-  const at::Tensor weights = probabilities.gather(1, assignment.experts);
+  at::Tensor weights = probabilities.gather(1, assignment.experts);
   if (!normalised) return weights;
   at::Tensor total = weights.select(1, 0);
   for (int64_t j = 1; j < weights.size(1); ++j) total = total + weights.select(1, j);

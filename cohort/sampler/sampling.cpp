@@ -40,10 +40,16 @@ class RankedIds {
   std::vector<int32_t> heap_;
 };
 
+/// The logits of some ids, in their order.
+std::vector<float> logits_of(const float* logits, const std::vector<int32_t>& ids) {
+  std::vector<float> values(ids.size());
+  for (size_t i = 0; i < ids.size(); ++i) values[i] = logits[ids[i]];
+  return values;
+}
+
 /// log sum exp over some ids, in the given order of ids.
 float log_sum_exp_of(const float* logits, const std::vector<int32_t>& ids) {
-  std::vector<float> values;
-  for (const int32_t id : ids) values.push_back(logits[id]);
+  const std::vector<float> values = logits_of(logits, ids);
   return COHORT_CALL_KERNEL(log_sum_exp(values.data(), static_cast<int64_t>(values.size())));
 }
 
@@ -123,8 +129,7 @@ SampledToken sample_token(const float* logits, int64_t vocabulary, const Samplin
     return {static_cast<int32_t>(id), logits[id] - lse, {}};
   }
   std::vector<int32_t> kept = kept_set(logits, vocabulary, params);
-  std::vector<float> row;
-  for (const int32_t id : kept) row.push_back(logits[id]);
+  const std::vector<float> row = logits_of(logits, kept);
   const auto count = static_cast<int64_t>(row.size());
   const float lse = COHORT_CALL_KERNEL(log_sum_exp(row.data(), count));
   const int64_t index = draw(row.data(), count, lse);

@@ -30,7 +30,8 @@ class Runtime {
 
   /// Each throws TemplateError when the budget is spent.
   void step(int64_t count = 1) {
-    if ((steps_ += count) > limits_.steps) throw_spent("steps", limits_.steps);
+    steps_ += count;
+    if (steps_ > limits_.steps) throw_spent("steps", limits_.steps);
   }
   void look_through(int64_t bytes) { step(bytes / 64 + 1); }
   void allocate(int64_t bytes);
