@@ -63,13 +63,14 @@ class PagesAhead {
  private:
   static constexpr int64_t kLine = 64 / sizeof(T), kDistance = 2 * kTileBlocks;
 
-  /// The pages that a team has in common, those that each of its sequences has alone, and the next head's.
+  /// The pages that a team has in common, those that each of its sequences has alone, and the next head's;
+  /// may be none.
   void next_run() {
     const Team& team = teams_[item_ / shape_.num_kv_heads];
     if (++member_ == team.num_sequences) {
       member_ = -2;
-      if (++item_ == end_) return;
-      return next_run();
+      ++item_;
+      return;
     }
     const Block block(plan_, shape_,
                       {team.first_sequence + std::max<int64_t>(0, member_), team.first_query, 0});
@@ -84,7 +85,7 @@ class PagesAhead {
   const AttentionShape& shape_;
   const std::vector<Team>& teams_;
   int64_t item_, end_;
-  int64_t member_ = -2;  // of the team; -1: what they have in common
+  int64_t member_ = -2;  // of the team; -1: what they have in common, -2: before it
   const T *k_, *v_;
   const RowRange *page_ = nullptr, *last_page_ = nullptr;
   int64_t parts_ = 0;  // keys or values of pages that are to be fetched
