@@ -1,14 +1,20 @@
 // cohort bench: how fast and how large the engine runs on this machine with one model.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <functional>
 #include <iomanip>
 #include <iostream>
+#include <map>
+#include <optional>
+#include <ranges>
+#include <vector>
 
 #include "apps/cli/command.h"
 #include "cohort/core/error.h"
 #include "cohort/core/memory.h"
 #include "cohort/core/units.h"
+#include "cohort/models/decoder_layer.h"
 #include "cohort/models/pretrained.h"
 #include "cohort/ops/linear.h"
 #include "cohort/ops/token_logprobs.h"
@@ -22,7 +28,6 @@ namespace {
 
 constexpr int64_t kGroups = 8, kGroupSize = 8;
 constexpr int64_t kPeakRows = 1024;
-constexpr int64_t kColdBytes = int64_t{1} << 29;  // of weights that no cache holds
 
 struct BenchConfig {
   std::string model;
@@ -51,110 +56,119 @@ struct BenchConfig {
   }
 };
 
-/// One line of the report: a pass of so many rows, as often as fits into a second.
+/// One line of the report: what a pass of so many rows takes.
 struct Line {
   std::string name;
-  double tokens_per_s;
   int64_t rows;
   int64_t head_rows;  ///< of which the head makes logits
-  bool has_backward = false;
-  double ceiling_per_s = 0.0;  ///< if the model's matrix products alone took time
+  bool has_backward;
+  std::function<double()> engine_seconds;  ///< runs the engine: seconds a pass
+  double tokens_per_s = 0.0;
+  double ceiling_tokens_per_s = 0.0;  ///< if the model's matrix products alone took time
 };
 
-/// Median of what `measure` returns, after one call that warms up.
-double median_of(int64_t repeats, const std::function<double()>& measure) {
-  measure();
-  std::vector<double> seconds;
-  seconds.reserve(repeats);
-  for (int64_t i = 0; i < repeats; ++i) seconds.push_back(measure());
-  std::nth_element(seconds.begin(), seconds.begin() + repeats / 2, seconds.end());
-  return seconds[repeats / 2];
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
 }
 
-/// Median seconds of `work`, likewise.
-double median_seconds(int64_t repeats, const std::function<void()>& work) {
+double seconds_of(const std::function<void()>& work) {
   using Clock = std::chrono::steady_clock;
-  return median_of(repeats, [&] {
-    const Clock::time_point start = Clock::now();
-    work();
-    return std::chrono::duration<double>(Clock::now() - start).count();
-  });
+  const Clock::time_point start = Clock::now();
+  work();
+  return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// The model's matrices without anything around them: one of each kind, or as many as come from memory, as
-/// they do in a pass of the model, when they are multiplied in turn.
+/// The model's matrix products without anything around them: the same weights in the order of a pass, so that
+/// they come from the caches or from memory as they do there, times random rows.
 class MatrixProducts {
  public:
-  MatrixProducts(const DecoderConfig& model, at::ScalarType compute, at::Device device)
-      : compute_(compute), device_(device), num_layers_(model.num_hidden_layers) {
-    const int64_t hidden = model.hidden_size, q = model.num_attention_heads * model.head_dim;
-    const int64_t kv = model.num_key_value_heads * model.head_dim;
-    for (const auto& [out, in] : {std::pair{q + 2 * kv, hidden},
-                                  {hidden, q},
-                                  {2 * model.intermediate_size, hidden},
-                                  {hidden, model.intermediate_size}}) {
-      layer_.push_back(make(out, in, num_layers_));
-    }
-    head_ = make(model.vocab_size, hidden, 1);
+  MatrixProducts(const Decoder& decoder, int64_t rows_at_once)
+      : decoder_(decoder), layers_(decoder.layer_products()), rows_at_once_(rows_at_once) {
+    const int64_t most_rows = std::max(rows_at_once, kPeakRows);
+    for (const LayerProduct& product : layers_) make_rows(*product.linear, most_rows);
+    make_rows(decoder.head(), std::min(most_rows, head_rows_at_once()));
   }
 
-  /// Seconds of one pass over `rows` rows, of which `head_rows` reach the head; with the backward too.
-  double seconds(int64_t repeats, int64_t rows, int64_t head_rows, bool with_backward) const {
+  /// Mean seconds of the line's pass, over as many as half a second takes.
+  double seconds(const Line& line) const {
     double total = 0.0;
-    for (const Matrices& matrices : layer_) {
-      total += static_cast<double>(num_layers_) * product_seconds(matrices, repeats, rows, with_backward);
-    }
-    return total + product_seconds(head_, repeats, head_rows, with_backward);
+    int64_t passes = 0;
+    for (; total < 0.5; ++passes) total += seconds_of([&] { pass(line); });
+    return total / static_cast<double>(passes);
   }
 
   /// Floating-point operations a second of the largest layer matrix.
   double peak_flops(int64_t repeats) const {
-    const Matrices& matrices = layer_[2];
-    const double flop = 2.0 * static_cast<double>(kPeakRows * matrices.front().weight().numel());
-    return flop / product_seconds(matrices, repeats, kPeakRows, false);
+    const auto size = [](const LayerProduct& product) { return product.linear->weight().numel(); };
+    const Linear& largest = *std::ranges::max_element(layers_, {}, size)->linear;
+    std::vector<double> seconds;
+    for (int64_t i = 0; i <= repeats; ++i) {
+      seconds.push_back(seconds_of([&] { wait_for(largest.product(input(largest, kPeakRows))); }));
+    }
+    seconds.erase(seconds.begin());  // warms up
+    return 2.0 * static_cast<double>(kPeakRows * largest.weight().numel()) / median(seconds);
   }
 
  private:
-  using Matrices = std::vector<Linear>;
+  static void wait_for(const at::Tensor& of_device) { of_device.flatten().narrow(0, 0, 1).cpu(); }
 
-  /// At most `most` matrices of one kind.
-  Matrices make(int64_t out, int64_t in, int64_t most) const {
-    const int64_t bytes = out * in * static_cast<int64_t>(c10::elementSize(compute_));
-    Matrices matrices;
-    for (int64_t i = 0; i < std::clamp<int64_t>(kColdBytes / bytes, 1, most); ++i) {
-      const at::Tensor weight = at::randn({out, in}, at::TensorOptions(at::kFloat).device(device_));
-      matrices.emplace_back(weight.set_requires_grad(true), at::Tensor(), compute_);
+  int64_t head_rows_at_once() const { return logit_rows_at_once(decoder_.config().vocab_size); }
+
+  void make_rows(const Linear& linear, int64_t rows) {
+    for (const int64_t width : linear.weight().sizes()) {
+      at::Tensor& random = random_[width];
+      if (random.defined() && random.size(0) >= rows) continue;
+      random = at::randn({rows, width}, decoder_.options());
     }
-    return matrices;
   }
 
-  /// Of one product with one of the matrices.
-  double product_seconds(const Matrices& matrices, int64_t repeats, int64_t rows, bool with_backward) const {
+  at::Tensor input(const Linear& linear, int64_t rows) const {
+    return random_.at(linear.weight().size(1)).narrow(0, 0, rows);
+  }
+
+  at::Tensor gradient(const Linear& linear, int64_t rows) const {
+    return random_.at(linear.out_features()).narrow(0, 0, rows);
+  }
+
+  void pass(const Line& line) const {
     const at::NoGradGuard no_grad;
-    const int64_t out = matrices.front().out_features(), in = matrices.front().weight().size(1);
-    // A head's output is large: as in the program, not all of it is held at once.
-    const int64_t at_once = std::min({rows, kPeakRows, logit_rows_at_once(out)});
-    const auto random = [&](int64_t width) {
-      return at::randn({at_once, width}, at::TensorOptions(at::kFloat).device(device_)).to(compute_);
-    };
-    const at::Tensor x = random(in), grad = random(out);
-    const double seconds = median_seconds(repeats, [&] {
-      at::Tensor y;
-      for (const Linear& linear : matrices) {
-        y = linear.product(x);
-        if (with_backward) linear.backward(grad, x);
-      }
-      y.flatten().narrow(0, 0, 1).cpu();  // waits for a device
-    });
-    for (const Linear& linear : matrices) linear.weight().mutable_grad() = at::Tensor();
-    return seconds * static_cast<double>(rows) / static_cast<double>(at_once * std::ssize(matrices));
+    const int64_t pieces = (line.rows + rows_at_once_ - 1) / rows_at_once_;
+    for (int64_t i = 0; i < pieces; ++i) {
+      const auto share = [&](int64_t rows) { return rows * (i + 1) / pieces - rows * i / pieces; };
+      micro_batch(share(line.rows), share(line.head_rows), line.has_backward);
+    }
   }
 
-  at::ScalarType compute_;
-  at::Device device_;
-  int64_t num_layers_;
-  std::vector<Matrices> layer_;
-  Matrices head_;
+  void micro_batch(int64_t rows, int64_t head_rows, bool has_backward) const {
+    const auto rows_of = [&](const LayerProduct& product) {
+      return std::max<int64_t>(1, std::llround(product.share_of_rows * static_cast<double>(rows)));
+    };
+    at::Tensor last;
+    for (const LayerProduct& product : layers_) {
+      last = product.linear->product(input(*product.linear, rows_of(product)));
+    }
+    const Linear& head = decoder_.head();
+    const at::Tensor head_weight = has_backward ? head.weight_for_backward() : at::Tensor();
+    for (int64_t row = 0; row < head_rows; row += head_rows_at_once()) {
+      const int64_t count = std::min(head_rows_at_once(), head_rows - row);
+      last = head.product(input(head, count));
+      if (has_backward) last = head.backward(gradient(head, count), input(head, count), head_weight);
+    }
+    if (has_backward) {
+      for (const LayerProduct& product : std::views::reverse(layers_)) {
+        const Linear& linear = *product.linear;
+        last = linear.backward(gradient(linear, rows_of(product)), input(linear, rows_of(product)));
+      }
+    }
+    wait_for(last);
+  }
+
+  const Decoder& decoder_;
+  std::vector<LayerProduct> layers_;
+  int64_t rows_at_once_;
+  std::map<int64_t, at::Tensor> random_;  // [rows, width] of each width
 };
 
 class Bench {
@@ -168,7 +182,8 @@ class Bench {
     decoder.plan_length(config.prompt_length + config.completion_length);
   }
 
-  std::vector<Line> run() {
+  /// What was asked for, not yet measured.
+  std::vector<Line> lines() {
     const auto is_asked = [&](const char* name) {
       return config_.measure == "all" || config_.measure == name;
     };
@@ -202,63 +217,77 @@ class Bench {
   }
 
   Line prefill() {
-    const double seconds = median_seconds(config_.repeats, [&] { rollout(kGroups, 1, 1); });
     const int64_t rows = kGroups * config_.prompt_length;
-    return {"prefill", static_cast<double>(rows) / seconds, rows, kGroups};
+    return {"prefill", rows, kGroups, /*has_backward=*/false,
+            [this] { return seconds_of([&] { rollout(kGroups, 1, 1); }); }};
   }
 
   Line decode(int64_t streams) {
-    const double seconds = median_of(config_.repeats, [&] {
-      rollout(1, streams, config_.completion_length);
-      return sampler_.stats().decode_s;
-    });
-    const auto tokens = static_cast<double>(streams * (config_.completion_length - 1));
-    return {str("decode, ", streams, streams == 1 ? " stream" : " streams"), tokens / seconds, streams,
-            streams};
+    return {str("decode, ", streams, streams == 1 ? " stream" : " streams"), streams, streams,
+            /*has_backward=*/false, [this, streams] {
+              rollout(1, streams, config_.completion_length);
+              return sampler_.stats().decode_s / static_cast<double>(config_.completion_length - 1);
+            }};
   }
 
   Line training() {
-    const std::vector<RolloutGroup> groups = rollout(kGroups, kGroupSize, config_.completion_length);
-    std::vector<TrainedGroup> trained;
-    for (const RolloutGroup& group : groups) {
-      trained.push_back({&group, std::vector<TrainedCompletion>(kGroupSize)});
+    const int64_t completion_rows = kGroups * kGroupSize * config_.completion_length;
+    groups_ = rollout(kGroups, kGroupSize, config_.completion_length);
+    trained_.clear();
+    for (const RolloutGroup& group : groups_) {
+      trained_.push_back({&group, std::vector<TrainedCompletion>(kGroupSize)});
       for (int64_t i = 0; i < kGroupSize; ++i) {
-        trained.back().completions[i].advantage = i % 2 == 0 ? 1.0 : -1.0;
+        trained_.back().completions[i].advantage = i % 2 == 0 ? 1.0 : -1.0;
       }
     }
-    AdamW optimizer(decoder_.parameters(), OptimizerConfig());
+    optimizer_.emplace(decoder_.parameters(), OptimizerConfig());
     const LossOptions options{.tokens_per_microbatch = config_.tokens_per_microbatch};
-    LossResult loss;
-    const double seconds = median_seconds(config_.repeats, [&] {
-      optimizer.zero_grad();
-      loss = accumulate_policy_gradient(decoder_, trained, LossConfig(), options);
-      optimizer.step(0.0, optimizer.grad_norm());
+    const auto update = [this, options] {
+      optimizer_->zero_grad();
+      const LossResult loss = accumulate_policy_gradient(decoder_, trained_, LossConfig(), options);
+      optimizer_->step(0.0, optimizer_->grad_norm());
       decoder_.refresh();
-    });
-    const int64_t rows = loss.rows.prompt + loss.rows.completion + loss.rows.repeated_prompt;
-    return {"training", static_cast<double>(rows) / seconds, rows,
-            kGroups * kGroupSize * config_.completion_length, /*has_backward=*/true};
+      return loss.rows.prompt + loss.rows.completion + loss.rows.repeated_prompt;
+    };
+    const int64_t rows = update();
+    return {"training", rows, completion_rows, /*has_backward=*/true,
+            [update] { return seconds_of(update); }};
   }
 
   const BenchConfig& config_;
   Decoder& decoder_;
   Sampler sampler_;
+  std::vector<RolloutGroup> groups_;  // what training trains on
+  std::vector<TrainedGroup> trained_;
+  std::optional<AdamW> optimizer_;
 };
 
 /// The whole report.
 struct Report {
   std::vector<Line> lines;
-  int64_t peak_memory_bytes;
-  double gflops;  ///< of the products at kPeakRows rows
+  int64_t peak_memory_bytes = 0;
+  double gflops = 0.0;  ///< of the products at kPeakRows rows
 };
 
-Report measure(const BenchConfig& config, Decoder& decoder) {
-  Report report{Bench(config, decoder).run(), peak_memory_bytes(), 0.0};
-  const MatrixProducts products(decoder.config(), decoder.compute_dtype(), decoder.device());
-  for (Line& line : report.lines) {
-    line.ceiling_per_s = static_cast<double>(line.rows) /
-                         products.seconds(config.repeats, line.rows, line.head_rows, line.has_backward);
+/// Engine and products alternate, so that both meet the same hours of a machine that others use, too.
+void measure(Line& line, const MatrixProducts& products, int64_t repeats) {
+  std::vector<double> engine, alone;
+  for (int64_t i = 0; i < repeats; ++i) {
+    engine.push_back(line.engine_seconds());
+    alone.push_back(products.seconds(line));
   }
+  const auto rows = static_cast<double>(line.rows);
+  line.tokens_per_s = rows / median(engine);
+  line.ceiling_tokens_per_s = rows / median(alone);
+}
+
+Report measure(const BenchConfig& config, Decoder& decoder) {
+  Bench bench(config, decoder);
+  Report report{.lines = bench.lines()};
+  for (const Line& line : report.lines) line.engine_seconds();  // warms up
+  report.peak_memory_bytes = peak_memory_bytes();
+  const MatrixProducts products(decoder, config.tokens_per_microbatch);
+  for (Line& line : report.lines) measure(line, products, config.repeats);
   report.gflops = products.peak_flops(config.repeats) / 1e9;
   return report;
 }
@@ -268,8 +297,8 @@ void print(const Report& report) {
             << std::setw(12) << "ceiling" << std::setw(9) << "share\n";
   for (const Line& line : report.lines) {
     std::cout << std::left << std::setw(20) << line.name << std::right << std::setprecision(0)
-              << std::setw(12) << line.tokens_per_s << std::setw(12) << line.ceiling_per_s << std::setw(6)
-              << 100.0 * line.tokens_per_s / line.ceiling_per_s << " %\n";
+              << std::setw(12) << line.tokens_per_s << std::setw(12) << line.ceiling_tokens_per_s
+              << std::setw(6) << 100.0 * line.tokens_per_s / line.ceiling_tokens_per_s << " %\n";
   }
   std::cout
       << "Tokens are rows of a pass: a prompt's are computed once for its group. The ceiling is the time "
@@ -283,8 +312,8 @@ Json to_json(const BenchConfig& config, const Report& report) {
   for (const Line& line : report.lines) {
     rows.push_back({{"name", line.name},
                     {"tokens_per_s", line.tokens_per_s},
-                    {"ceiling_tokens_per_s", line.ceiling_per_s},
-                    {"share", line.tokens_per_s / line.ceiling_per_s}});
+                    {"ceiling_tokens_per_s", line.ceiling_tokens_per_s},
+                    {"share", line.tokens_per_s / line.ceiling_tokens_per_s}});
   }
   return {{"model", config.model},
           {"dtype", config.dtype},

@@ -194,6 +194,15 @@ at::Tensor Decoder::head_input(const at::Tensor& hidden, const at::Tensor& rows)
   return rms_norm(hidden.index_select(0, rows), final_norm_);
 }
 
+std::vector<LayerProduct> Decoder::layer_products() const {
+  std::vector<LayerProduct> products;
+  for (const auto& layer : layers_) {
+    const std::vector<LayerProduct> more = layer->products();
+    products.insert(products.end(), more.begin(), more.end());
+  }
+  return products;
+}
+
 int64_t Decoder::num_parameters() const {
   int64_t total = 0;
   for (const auto& [name, weight] : named_weights_) total += weight.numel();

@@ -42,6 +42,7 @@ struct DecoderInput {
 
 class DecoderLayer;
 struct LinearModule;
+struct LayerProduct;
 
 /// Makes a master leaf of the given sizes, filled with its initial values.
 using MakeParameter = std::function<at::Tensor(at::IntArrayRef sizes, double mean, double deviation)>;
@@ -82,6 +83,10 @@ class Decoder {
 
   const Linear& head() const { return saved_head_ && lora_state_->enabled ? *saved_head_ : head_; }
   const DecoderConfig& config() const { return config_; }
+
+  /// The layers' matrix products in the order of a pass, mixtures' experts included.
+  std::vector<LayerProduct> layer_products() const;
+
   at::ScalarType compute_dtype() const { return compute_; }
   at::Device device() const { return embedding_.device(); }
 

@@ -130,6 +130,21 @@ std::vector<LinearModule> DecoderLayer::modules() {
   return modules;
 }
 
+std::vector<LayerProduct> DecoderLayer::products() const {
+  std::vector<LayerProduct> products{{&qkv_, 1.0}, {&output_, 1.0}};
+  if (experts_.empty()) {
+    products.insert(products.end(), {{&gate_up_, 1.0}, {&down_, 1.0}});
+    return products;
+  }
+  products.push_back({&router_, 1.0});
+  const double share =
+      static_cast<double>(config_.num_experts_per_tok) / static_cast<double>(experts_.size());
+  for (const Expert& expert : experts_) {
+    products.insert(products.end(), {{&expert.gate_up, share}, {&expert.down, share}});
+  }
+  return products;
+}
+
 void DecoderLayer::refresh() {
   qkv_.repack();
   output_.repack();

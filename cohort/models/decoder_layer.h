@@ -21,6 +21,12 @@ struct LinearModule {
   int64_t rows;
 };
 
+/// A matrix that a pass multiplies rows by.
+struct LayerProduct {
+  const Linear* linear;
+  double share_of_rows;  ///< of the pass: 1, or what experts that are chosen evenly see
+};
+
 class DecoderLayer {
  public:
   /// Makes its leaves through `make` and names their views in `names`.
@@ -34,6 +40,9 @@ class DecoderLayer {
 
   /// The projections that may be adapted: attention and MLP, but not router and experts.
   std::vector<LinearModule> modules();
+
+  /// In the order of a pass.
+  std::vector<LayerProduct> products() const;
 
  private:
   /// Both of rows before their norm.
