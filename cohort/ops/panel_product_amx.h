@@ -136,15 +136,15 @@ class Part {
   int64_t rows_at_once() const { return rows_at_once_; }
 
   /// Rows [row, last_row), at most rows_at_once(), times panels [panel, last_panel), at most kPanelsAtOnce.
-  /// pack(row, first input, inputs, to) writes the block of rows from `row` on as [inputs / 32, kBlockRows,
-  /// 32].
+  /// pack(row, blocks, first input, inputs, to, stride) writes the blocks of rows from `row` on, each as
+  /// [inputs / 32, kBlockRows, 32], `stride` apart.
   template <typename Pack>
   void multiply(int64_t row, int64_t last_row, int64_t panel, int64_t last_panel, Pack pack) {
     const int64_t num_blocks = (last_row - row + kBlockRows - 1) / kBlockRows;
     late_ = {};
     for (int64_t k = 0; k < steps_; k += inputs_at_once_) {
       const int64_t depth = std::min(inputs_at_once_, steps_ - k);
-      for (int64_t b = 0; b < num_blocks; ++b) pack(row + b * kBlockRows, k, depth, block(b));
+      pack(row, num_blocks, k, depth, block(0), kBlockRows * inputs_at_once_);
       const auto multiply_one = [&](int64_t b, int64_t p, int64_t sum,
                                     int64_t lines) __attribute__((always_inline)) {
         const int64_t r = row + b * kBlockRows;
@@ -223,13 +223,13 @@ COHORT_INLINE __m512i load_inputs(const BFloat16* from, int64_t count) {
 inline void product_by_tiles(const BFloat16* x, const BFloat16* panels, const float* bias, BFloat16* y,
                              int64_t rows, int64_t out, int64_t in) {
   const Results<BFloat16> results{y, rows, out, bias};
-  const auto pack = [&](int64_t row, int64_t first, int64_t depth, BFloat16* to) {
-    const int64_t count = std::min(kBlockRows, rows - row);
-    for (int64_t r = 0; r < count; ++r) {
+  const auto pack = [&](int64_t row, int64_t blocks, int64_t first, int64_t depth, BFloat16* to,
+                        int64_t stride) {
+    for (int64_t r = 0; r < std::min(blocks * kBlockRows, rows - row); ++r) {
       const BFloat16* from = x + (row + r) * in;
+      BFloat16* block = to + r / kBlockRows * stride + r % kBlockRows * tiles::kTileDepth;
       for (int64_t k = 0; k < depth; k += tiles::kTileDepth) {
-        const __m512i inputs = load_inputs(from + first + k, in - first - k);
-        _mm512_storeu_si512(to + k * kBlockRows + r * tiles::kTileDepth, inputs);
+        _mm512_storeu_si512(block + k * kBlockRows, load_inputs(from + first + k, in - first - k));
       }
     }
   };
@@ -240,22 +240,29 @@ inline void product_by_tiles(const BFloat16* x, const BFloat16* panels, const fl
 inline void add_product_by_tiles(const BFloat16* x, const BFloat16* panels, float* y, int64_t rows,
                                  int64_t out, int64_t in) {
   const Results<float> results{y, rows, out, nullptr};
-  const auto pack = [&](int64_t row, int64_t first, int64_t depth, BFloat16* to) {
+  const auto pack_square = [&](int64_t row, int64_t first, BFloat16* to) __attribute__((always_inline)) {
     const int64_t count = std::min(kBlockRows, rows - row);
-    for (int64_t k = first; k < first + depth; k += tiles::kTileDepth, to += kBlockRows * tiles::kTileDepth) {
-      simd::UintVec low[kLanes], high[kLanes];  // pairs of inputs of the first and of the other rows
-      for (int64_t pair = 0; pair < kLanes; ++pair) {
-        const int64_t even = k + 2 * pair;
-        const BFloat16* from = x + even * rows + row;
-        const auto a = reinterpret_cast<simd::UintVec>(load_inputs(from, even < in ? count : 0));
-        const auto b = reinterpret_cast<simd::UintVec>(load_inputs(from + rows, even + 1 < in ? count : 0));
-        simd::interleave(a, b, low[pair], high[pair]);
-      }
-      simd::transpose(low);
-      simd::transpose(high);
-      for (int64_t r = 0; r < kLanes; ++r) {
-        simd::store(reinterpret_cast<uint32_t*>(to) + r * kLanes, low[r]);
-        simd::store(reinterpret_cast<uint32_t*>(to) + (kLanes + r) * kLanes, high[r]);
+    simd::UintVec low[kLanes], high[kLanes];  // pairs of inputs of the first and of the other rows
+    for (int64_t pair = 0; pair < kLanes; ++pair) {
+      const int64_t even = first + 2 * pair;
+      const BFloat16* from = x + even * rows + row;
+      const auto a = reinterpret_cast<simd::UintVec>(load_inputs(from, even < in ? count : 0));
+      const auto b = reinterpret_cast<simd::UintVec>(load_inputs(from + rows, even + 1 < in ? count : 0));
+      simd::interleave(a, b, low[pair], high[pair]);
+    }
+    simd::transpose(low);
+    simd::transpose(high);
+    for (int64_t r = 0; r < kLanes; ++r) {
+      simd::store(reinterpret_cast<uint32_t*>(to) + r * kLanes, low[r]);
+      simd::store(reinterpret_cast<uint32_t*>(to) + (kLanes + r) * kLanes, high[r]);
+    }
+  };
+  // By inputs first: what lies side by side in memory is read together.
+  const auto pack = [&](int64_t row, int64_t blocks, int64_t first, int64_t depth, BFloat16* to,
+                        int64_t stride) {
+    for (int64_t k = 0; k < depth; k += tiles::kTileDepth) {
+      for (int64_t b = 0; b < blocks; ++b) {
+        pack_square(row + b * kBlockRows, first + k, to + b * stride + k * kBlockRows);
       }
     }
   };
