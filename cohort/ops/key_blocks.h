@@ -66,7 +66,7 @@ struct Products<c10::BFloat16> {
   COHORT_INLINE Values load(const c10::BFloat16* p) { return simd::load_pairs(p); }
   COHORT_INLINE Values broadcast(const Input* p) { return simd::broadcast_pair(p); }
   COHORT_INLINE Vec add(Vec sum, Values a, Values b) { return simd::add_products(sum, a, b); }
-  COHORT_INLINE void store(Input* p, Vec v) { simd::store_rounded(p, v); }
+  COHORT_INLINE void store(Input* p, Vec v) { simd::store(p, v); }
 };
 #endif
 

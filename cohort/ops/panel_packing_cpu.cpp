@@ -62,7 +62,9 @@ COHORT_INLINE void pack_step(const Matrix* from, int64_t stride, T* to) {
     UintVec low, high;  // pairs of the two rows
     if constexpr (std::is_same_v<Matrix, float>) {
       const auto pairs = [&](int64_t c) __attribute__((always_inline)) {
-        return round_to_bfloat16(load(from + c)) | round_to_bfloat16(load(from + stride + c)) << 16;
+        const UintVec first = __builtin_convertvector(to_bfloat16(load(from + c)), UintVec);
+        const UintVec second = __builtin_convertvector(to_bfloat16(load(from + stride + c)), UintVec);
+        return first | second << 16;
       };
       low = pairs(0);
       high = pairs(kLanes);

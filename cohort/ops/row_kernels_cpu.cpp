@@ -87,8 +87,8 @@ struct Activated {
 };
 
 COHORT_INLINE Activated silu(Vec x) {
-  const Vec divisor = 1.0f + exp(-x);
-  const Vec value = x / divisor, sigmoid = 1.0f / divisor;
+  const Vec sigmoid = reciprocal(1.0f + exp(-x));
+  const Vec value = x * sigmoid;
   return {value, sigmoid + value * (1.0f - sigmoid)};
 }
 

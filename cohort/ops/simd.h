@@ -7,7 +7,7 @@
 #pragma once
 
 #include <c10/util/BFloat16.h>
-#if defined(__AVX512BF16__)
+#if defined(__AVX512F__)
 #include <immintrin.h>
 #endif
 
@@ -47,17 +47,21 @@ COHORT_INLINE Vec load(const c10::BFloat16* p) {
 
 COHORT_INLINE void store(float* p, Vec v) { *reinterpret_cast<StoredVec*>(p) = v; }
 
-/// Rounded to bfloat16, to nearest, ties to even, in the lower half of each word; a NaN stays one.
-COHORT_INLINE UintVec round_to_bfloat16(Vec v) {
+/// Rounded to bfloat16, to nearest, ties to even; a NaN stays one. The processor's own instruction makes 0 of
+/// what is too small for a normal number.
+COHORT_INLINE HalfVec to_bfloat16(Vec v) {
+#if defined(__AVX512BF16__)
+  return reinterpret_cast<HalfVec>(_mm512_cvtneps_pbh(v));
+#else
   const UintVec bits = reinterpret_cast<UintVec>(v);
   const UintVec rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
   const IntVec is_nan = v != v;
-  return (rounded & ~(UintVec)is_nan) | (((bits >> 16) | 0x40) & (UintVec)is_nan);
+  const UintVec kept = (rounded & ~(UintVec)is_nan) | (((bits >> 16) | 0x40) & (UintVec)is_nan);
+  return __builtin_convertvector(kept, HalfVec);
+#endif
 }
 
-COHORT_INLINE void store(c10::BFloat16* p, Vec v) {
-  *reinterpret_cast<StoredHalfVec*>(p) = __builtin_convertvector(round_to_bfloat16(v), HalfVec);
-}
+COHORT_INLINE void store(c10::BFloat16* p, Vec v) { *reinterpret_cast<StoredHalfVec*>(p) = to_bfloat16(v); }
 
 COHORT_INLINE void store(uint32_t* p, UintVec v) { *reinterpret_cast<StoredUintVec*>(p) = v; }
 
@@ -110,11 +114,6 @@ COHORT_INLINE Pairs broadcast_pair(const c10::BFloat16* p) {
   int32_t pair;
   std::memcpy(&pair, p, sizeof(pair));
   return reinterpret_cast<Pairs>(_mm512_set1_epi32(pair));
-}
-
-/// Rounds as store does; what is too small for a normal number becomes 0.
-COHORT_INLINE void store_rounded(c10::BFloat16* p, Vec v) {
-  *reinterpret_cast<StoredHalfVec*>(p) = reinterpret_cast<HalfVec>(_mm512_cvtneps_pbh(v));
 }
 
 /// sum + the pairs' products, rounded after each.
@@ -185,6 +184,16 @@ COHORT_INLINE Vec exp(Vec x) {
   return underflow ? Vec{} : result;
 }
 
+/// 1 / x with a relative error below 2e-7, for x of at least 1.
+COHORT_INLINE Vec reciprocal(Vec x) {
+#if defined(__AVX512F__)
+  const Vec near = _mm512_maskz_rcp14_ps(0xffff, x);  // without the mask GCC 12 warns
+  return near + near * (1.0f - x * near);
+#else
+  return 1.0f / x;
+#endif
+}
+
 /// tanh with a relative error below 3e-7: an odd polynomial near 0, where the quotient would cancel.
 COHORT_INLINE Vec tanh(Vec x) {
   const Vec size = x < Vec{} ? -x : x;
@@ -195,7 +204,7 @@ COHORT_INLINE Vec tanh(Vec x) {
   p = p * square + 1.33314422036e-1f;
   p = p * square - 3.33332819422e-1f;
   const Vec near = p * square * x + x;
-  const Vec far = 1.0f - 2.0f / (exp(size + size) + 1.0f);
+  const Vec far = 1.0f - 2.0f * reciprocal(exp(size + size) + 1.0f);
   return size < broadcast(0.625f) ? near : (x < Vec{} ? -far : far);
 }
 
