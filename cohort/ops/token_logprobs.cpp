@@ -92,10 +92,10 @@ TokenLogprobs forward_chunks(const at::Tensor& hidden, HeadPass& pass) {
         for (int64_t i = begin; i < end; ++i) {
           float* logits = logits_of(products + i * vocabulary, vocabulary, pass.options, buffer);
           const KeptRow row = kept_row(logits, vocabulary, *pass.targets, first + i, gathered);
-          const float lse = COHORT_CALL_KERNEL(log_sum_exp(row.logits, row.count));
+          const float lse =
+              COHORT_CALL_KERNEL(log_sum_exp_and_entropy(row.logits, row.count, entropies + first + i));
           log_sum_exps[first + i] = lse;
           logprobs[first + i] = row.logits[row.target] - lse;
-          entropies[first + i] = COHORT_CALL_KERNEL(entropy(row.logits, row.count, lse));
         }
       });
     });

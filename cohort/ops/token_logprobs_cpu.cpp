@@ -20,30 +20,30 @@ COHORT_INLINE void for_filled_blocks(const float* x, int64_t count, F f) {
   if (i < count) f(load_part(x + i, count - i, kMinusInfinity));
 }
 
-COHORT_INLINE float row_log_sum_exp(const float* x, int64_t count) {
+/// `entropy` may be null: with m the largest, log(sum e^(x - m)) - sum e^(x - m) (x - m) / sum e^(x - m).
+COHORT_INLINE float row_log_sum_exp(const float* x, int64_t count, float* entropy) {
   Vec largest = broadcast(kMinusInfinity);
   for_filled_blocks(x, count, [&](Vec v) __attribute__((always_inline)) { largest = max(largest, v); });
   const float maximum = max(largest);
-  Vec total{};
-  for_filled_blocks(x, count, [&](Vec v) __attribute__((always_inline)) { total += exp(v - maximum); });
-  return maximum + std::log(sum(total));
-}
-
-COHORT_INLINE float row_entropy(const float* x, int64_t count, float log_sum_exp) {
-  Vec total{};
+  Vec total{}, weighted{};
   for_filled_blocks(x, count, [&](Vec v) __attribute__((always_inline)) {
-    const Vec logprob = v - log_sum_exp;
-    const Vec p = exp(logprob);
-    total -= p > Vec{} ? p * logprob : Vec{};
+    const Vec below = v - maximum;
+    const Vec power = exp(below);
+    total += power;
+    if (entropy != nullptr) weighted += power > Vec{} ? power * below : Vec{};  // 0 * -inf is no number
   });
-  return sum(total);
+  const float log_total = std::log(sum(total));
+  if (entropy != nullptr) *entropy = log_total - sum(weighted) / sum(total);
+  return maximum + log_total;
 }
 
 }  // namespace
 
-float log_sum_exp(const float* x, int64_t count) { return row_log_sum_exp(x, count); }
+float log_sum_exp(const float* x, int64_t count) { return row_log_sum_exp(x, count, nullptr); }
 
-float entropy(const float* x, int64_t count, float log_sum_exp) { return row_entropy(x, count, log_sum_exp); }
+float log_sum_exp_and_entropy(const float* x, int64_t count, float* entropy) {
+  return row_log_sum_exp(x, count, entropy);
+}
 
 template <typename T>
 void scale_logits(const T* products, float* logits, int64_t count, float softcap, float temperature) {

@@ -15,8 +15,8 @@ COHORT_DECLARE_KERNELS(
     // log(sum(exp(x))) of `count` floats, in a fixed order.
     float log_sum_exp(const float* x, int64_t count);
 
-    // Entropy in nats of softmax(x), given its log_sum_exp.
-    float entropy(const float* x, int64_t count, float log_sum_exp);
+    // The same bits, and the entropy of softmax(x) in nats.
+    float log_sum_exp_and_entropy(const float* x, int64_t count, float* entropy);
 
     // Overwrites x with coefficient * (softmax(x) - onehot(target)).
     void softmax_gradient(float* x, int64_t count, float log_sum_exp, int64_t target, float coefficient);

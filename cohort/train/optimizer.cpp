@@ -22,8 +22,15 @@ double sum_of_squares(const at::Tensor& grad) {
   at::parallel_for(0, blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
       double lanes[8] = {};
+      const auto add_square = [&](int64_t i, int64_t lane) {
+        lanes[lane] += static_cast<double>(data[i]) * data[i];
+      };
       const int64_t last = std::min(count, (block + 1) * kBlock);
-      for (int64_t i = block * kBlock; i < last; ++i) lanes[i % 8] += static_cast<double>(data[i]) * data[i];
+      int64_t i = block * kBlock;
+      for (; i + 8 <= last; i += 8) {
+        for (int64_t lane = 0; lane < 8; ++lane) add_square(i + lane, lane);
+      }
+      for (; i < last; ++i) add_square(i, i % 8);
       sums[block] = std::accumulate(lanes, lanes + 8, 0.0);
     }
   });
