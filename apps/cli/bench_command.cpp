@@ -1,24 +1,20 @@
 // cohort bench: how fast and how large the engine runs on this machine with one model.
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <functional>
 #include <iomanip>
 #include <iostream>
-#include <map>
 #include <optional>
-#include <ranges>
 #include <vector>
 
 #include "apps/cli/command.h"
+#include "apps/cli/matrix_products.h"
 #include "cohort/core/error.h"
 #include "cohort/core/memory.h"
 #include "cohort/core/units.h"
-#include "cohort/models/decoder_layer.h"
 #include "cohort/models/pretrained.h"
-#include "cohort/ops/linear.h"
-#include "cohort/ops/token_logprobs.h"
 #include "cohort/sampler/sampler.h"
+#include "cohort/sampler/scheduler.h"
 #include "cohort/tensor/compute.h"
 #include "cohort/train/optimizer.h"
 #include "cohort/train/policy_loss.h"
@@ -27,7 +23,6 @@ namespace cohort::cli {
 namespace {
 
 constexpr int64_t kGroups = 8, kGroupSize = 8;
-constexpr int64_t kPeakRows = 1024;
 
 struct BenchConfig {
   std::string model;
@@ -56,15 +51,18 @@ struct BenchConfig {
   }
 };
 
-/// One line of the report: what a pass of so many rows takes.
+/// One line of the report, to be measured.
+struct Job {
+  std::string name;
+  Pass pass;
+  std::function<double()> engine_seconds;  ///< runs the engine: seconds a pass
+};
+
+/// What was measured.
 struct Line {
   std::string name;
-  int64_t rows;
-  int64_t head_rows;  ///< of which the head makes logits
-  bool has_backward;
-  std::function<double()> engine_seconds;  ///< runs the engine: seconds a pass
-  double tokens_per_s = 0.0;
-  double ceiling_tokens_per_s = 0.0;  ///< if the model's matrix products alone took time
+  double tokens_per_s;
+  double ceiling_tokens_per_s;  ///< if the model's matrix products alone took time
 };
 
 double median(std::vector<double> values) {
@@ -80,96 +78,13 @@ double seconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// The model's matrix products without anything around them: the same weights in the order of a pass, so that
-/// they come from the caches or from memory as they do there, times random rows.
-class MatrixProducts {
- public:
-  MatrixProducts(const Decoder& decoder, int64_t rows_at_once)
-      : decoder_(decoder), layers_(decoder.layer_products()), rows_at_once_(rows_at_once) {
-    const int64_t most_rows = std::max(rows_at_once, kPeakRows);
-    for (const LayerProduct& product : layers_) make_rows(*product.linear, most_rows);
-    make_rows(decoder.head(), std::min(most_rows, head_rows_at_once()));
-  }
-
-  /// Mean seconds of the line's pass, over as many as half a second takes.
-  double seconds(const Line& line) const {
-    double total = 0.0;
-    int64_t passes = 0;
-    for (; total < 0.5; ++passes) total += seconds_of([&] { pass(line); });
-    return total / static_cast<double>(passes);
-  }
-
-  /// Floating-point operations a second of the largest layer matrix.
-  double peak_flops(int64_t repeats) const {
-    const auto size = [](const LayerProduct& product) { return product.linear->weight().numel(); };
-    const Linear& largest = *std::ranges::max_element(layers_, {}, size)->linear;
-    std::vector<double> seconds;
-    for (int64_t i = 0; i <= repeats; ++i) {
-      seconds.push_back(seconds_of([&] { wait_for(largest.product(input(largest, kPeakRows))); }));
-    }
-    seconds.erase(seconds.begin());  // warms up
-    return 2.0 * static_cast<double>(kPeakRows * largest.weight().numel()) / median(seconds);
-  }
-
- private:
-  static void wait_for(const at::Tensor& of_device) { of_device.flatten().narrow(0, 0, 1).cpu(); }
-
-  int64_t head_rows_at_once() const { return logit_rows_at_once(decoder_.config().vocab_size); }
-
-  void make_rows(const Linear& linear, int64_t rows) {
-    for (const int64_t width : linear.weight().sizes()) {
-      at::Tensor& random = random_[width];
-      if (random.defined() && random.size(0) >= rows) continue;
-      random = at::randn({rows, width}, decoder_.options());
-    }
-  }
-
-  at::Tensor input(const Linear& linear, int64_t rows) const {
-    return random_.at(linear.weight().size(1)).narrow(0, 0, rows);
-  }
-
-  at::Tensor gradient(const Linear& linear, int64_t rows) const {
-    return random_.at(linear.out_features()).narrow(0, 0, rows);
-  }
-
-  void pass(const Line& line) const {
-    const at::NoGradGuard no_grad;
-    const int64_t pieces = (line.rows + rows_at_once_ - 1) / rows_at_once_;
-    for (int64_t i = 0; i < pieces; ++i) {
-      const auto share = [&](int64_t rows) { return rows * (i + 1) / pieces - rows * i / pieces; };
-      micro_batch(share(line.rows), share(line.head_rows), line.has_backward);
-    }
-  }
-
-  void micro_batch(int64_t rows, int64_t head_rows, bool has_backward) const {
-    const auto rows_of = [&](const LayerProduct& product) {
-      return std::max<int64_t>(1, std::llround(product.share_of_rows * static_cast<double>(rows)));
-    };
-    at::Tensor last;
-    for (const LayerProduct& product : layers_) {
-      last = product.linear->product(input(*product.linear, rows_of(product)));
-    }
-    const Linear& head = decoder_.head();
-    const at::Tensor head_weight = has_backward ? head.weight_for_backward() : at::Tensor();
-    for (int64_t row = 0; row < head_rows; row += head_rows_at_once()) {
-      const int64_t count = std::min(head_rows_at_once(), head_rows - row);
-      last = head.product(input(head, count));
-      if (has_backward) last = head.backward(gradient(head, count), input(head, count), head_weight);
-    }
-    if (has_backward) {
-      for (const LayerProduct& product : std::views::reverse(layers_)) {
-        const Linear& linear = *product.linear;
-        last = linear.backward(gradient(linear, rows_of(product)), input(linear, rows_of(product)));
-      }
-    }
-    wait_for(last);
-  }
-
-  const Decoder& decoder_;
-  std::vector<LayerProduct> layers_;
-  int64_t rows_at_once_;
-  std::map<int64_t, at::Tensor> random_;  // [rows, width] of each width
-};
+/// Mean seconds of the products of a pass, over as many as half a second takes.
+double product_seconds(const MatrixProducts& products, const Pass& pass) {
+  double total = 0.0;
+  int64_t count = 0;
+  for (; total < 0.5; ++count) total += seconds_of([&] { products.multiply(pass); });
+  return total / static_cast<double>(count);
+}
 
 class Bench {
  public:
@@ -183,17 +98,17 @@ class Bench {
   }
 
   /// What was asked for, not yet measured.
-  std::vector<Line> lines() {
+  std::vector<Job> jobs() {
     const auto is_asked = [&](const char* name) {
       return config_.measure == "all" || config_.measure == name;
     };
-    std::vector<Line> lines;
-    if (is_asked("prefill")) lines.push_back(prefill());
+    std::vector<Job> jobs;
+    if (is_asked("prefill")) jobs.push_back(prefill());
     if (is_asked("decode")) {
-      for (const int64_t streams : {1, 8, 64}) lines.push_back(decode(streams));
+      for (const int64_t streams : {1, 8, 64}) jobs.push_back(decode(streams));
     }
-    if (is_asked("training")) lines.push_back(training());
-    return lines;
+    if (is_asked("training")) jobs.push_back(training());
+    return jobs;
   }
 
  private:
@@ -216,22 +131,21 @@ class Bench {
     return sampler_.rollout(prompts(num_prompts), num_generations, params, {});
   }
 
-  Line prefill() {
-    const int64_t rows = kGroups * config_.prompt_length;
-    return {"prefill", rows, kGroups, /*has_backward=*/false,
-            [this] { return seconds_of([&] { rollout(kGroups, 1, 1); }); }};
+  Job prefill() {
+    const Pass pass{kGroups * config_.prompt_length, kGroups, SchedulerLimits().max_rows};
+    return {"prefill", pass, [this] { return seconds_of([&] { rollout(kGroups, 1, 1); }); }};
   }
 
-  Line decode(int64_t streams) {
-    return {str("decode, ", streams, streams == 1 ? " stream" : " streams"), streams, streams,
-            /*has_backward=*/false, [this, streams] {
+  Job decode(int64_t streams) {
+    return {str("decode, ", streams, streams == 1 ? " stream" : " streams"),
+            {streams, streams, streams},
+            [this, streams] {
               rollout(1, streams, config_.completion_length);
               return sampler_.stats().decode_s / static_cast<double>(config_.completion_length - 1);
             }};
   }
 
-  Line training() {
-    const int64_t completion_rows = kGroups * kGroupSize * config_.completion_length;
+  Job training() {
     groups_ = rollout(kGroups, kGroupSize, config_.completion_length);
     trained_.clear();
     for (const RolloutGroup& group : groups_) {
@@ -249,9 +163,11 @@ class Bench {
       decoder_.refresh();
       return loss.rows.prompt + loss.rows.completion + loss.rows.repeated_prompt;
     };
-    const int64_t rows = update();
-    return {"training", rows, completion_rows, /*has_backward=*/true,
-            [update] { return seconds_of(update); }};
+    const Pass pass{.rows = update(),
+                    .head_rows = kGroups * kGroupSize * config_.completion_length,
+                    .rows_at_once = config_.tokens_per_microbatch,
+                    .has_backward = true};
+    return {"training", pass, [update] { return seconds_of(update); }};
   }
 
   const BenchConfig& config_;
@@ -270,25 +186,33 @@ struct Report {
 };
 
 /// Engine and products alternate, so that both meet the same hours of a machine that others use, too.
-void measure(Line& line, const MatrixProducts& products, int64_t repeats) {
+Line measure(const Job& job, const MatrixProducts& products, int64_t repeats) {
+  products.multiply(job.pass);  // warms up
   std::vector<double> engine, alone;
   for (int64_t i = 0; i < repeats; ++i) {
-    engine.push_back(line.engine_seconds());
-    alone.push_back(products.seconds(line));
+    engine.push_back(job.engine_seconds());
+    alone.push_back(product_seconds(products, job.pass));
   }
-  const auto rows = static_cast<double>(line.rows);
-  line.tokens_per_s = rows / median(engine);
-  line.ceiling_tokens_per_s = rows / median(alone);
+  const auto rows = static_cast<double>(job.pass.rows);
+  return {job.name, rows / median(engine), rows / median(alone)};
 }
 
 Report measure(const BenchConfig& config, Decoder& decoder) {
+  Report report;
   Bench bench(config, decoder);
-  Report report{.lines = bench.lines()};
-  for (const Line& line : report.lines) line.engine_seconds();  // warms up
+  const std::vector<Job> jobs = bench.jobs();
+  for (const Job& job : jobs) job.engine_seconds();  // warms up
   report.peak_memory_bytes = peak_memory_bytes();
-  const MatrixProducts products(decoder, config.tokens_per_microbatch);
-  for (Line& line : report.lines) measure(line, products, config.repeats);
-  report.gflops = products.peak_flops(config.repeats) / 1e9;
+  std::vector<Pass> passes;
+  for (const Job& job : jobs) passes.push_back(job.pass);
+  const MatrixProducts products(decoder, passes);
+  for (const Job& job : jobs) report.lines.push_back(measure(job, products, config.repeats));
+  const double flop = products.multiply_largest();  // warms up
+  std::vector<double> peak;
+  for (int64_t i = 0; i < config.repeats; ++i) {
+    peak.push_back(seconds_of([&] { products.multiply_largest(); }));
+  }
+  report.gflops = flop / median(peak) / 1e9;
   return report;
 }
 
@@ -302,7 +226,7 @@ void print(const Report& report) {
   }
   std::cout
       << "Tokens are rows of a pass: a prompt's are computed once for its group. The ceiling is the time "
-         "of the model's\nmatrix products alone, measured here with the same numbers of rows; "
+         "of the model's\nmatrix products alone, measured in turn with the engine on as many rows; "
       << std::setprecision(0) << report.gflops << " GFLOP/s at " << kPeakRows << " rows.\n"
       << "peak memory " << format_bytes(report.peak_memory_bytes) << "\n";
 }

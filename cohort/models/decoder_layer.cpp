@@ -131,16 +131,13 @@ std::vector<LinearModule> DecoderLayer::modules() {
 }
 
 std::vector<LayerProduct> DecoderLayer::products() const {
-  std::vector<LayerProduct> products{{&qkv_, 1.0}, {&output_, 1.0}};
-  if (experts_.empty()) {
-    products.insert(products.end(), {{&gate_up_, 1.0}, {&down_, 1.0}});
-    return products;
-  }
-  products.push_back({&router_, 1.0});
-  const double share =
-      static_cast<double>(config_.num_experts_per_tok) / static_cast<double>(experts_.size());
-  for (const Expert& expert : experts_) {
-    products.insert(products.end(), {{&expert.gate_up, share}, {&expert.down, share}});
+  if (experts_.empty()) return {{&qkv_}, {&output_}, {&gate_up_}, {&down_}};
+  std::vector<LayerProduct> products{{&qkv_}, {&output_}, {&router_}};
+  const auto count = static_cast<int64_t>(experts_.size());
+  for (int64_t e = 0; e < count; ++e) {
+    for (const Linear* linear : {&experts_[e].gate_up, &experts_[e].down}) {
+      products.push_back({linear, e, count, config_.num_experts_per_tok});
+    }
   }
   return products;
 }

@@ -21,10 +21,16 @@ struct LinearModule {
   int64_t rows;
 };
 
-/// A matrix that a pass multiplies rows by.
+/// A matrix that a pass multiplies rows by; lives as long as the decoder.
 struct LayerProduct {
   const Linear* linear;
-  double share_of_rows;  ///< of the pass: 1, or what experts that are chosen evenly see
+  int64_t expert = 0, num_experts = 1, experts_per_token = 1;
+
+  /// Of a pass of so many, if experts were chosen evenly.
+  int64_t rows(int64_t of_pass) const {
+    const int64_t chosen = of_pass * experts_per_token;
+    return chosen * (expert + 1) / num_experts - chosen * expert / num_experts;
+  }
 };
 
 class DecoderLayer {

@@ -184,11 +184,11 @@ COHORT_INLINE Vec exp(Vec x) {
   return underflow ? Vec{} : result;
 }
 
-/// 1 / x with a relative error below 2e-7, for x of at least 1.
+/// 1 / x with a relative error below 2e-7, for finite x of at least 1.
 COHORT_INLINE Vec reciprocal(Vec x) {
 #if defined(__AVX512F__)
-  const Vec near = _mm512_maskz_rcp14_ps(0xffff, x);  // without the mask GCC 12 warns
-  return near + near * (1.0f - x * near);
+  const Vec estimate = _mm512_maskz_rcp14_ps(0xffff, x);  // without the mask GCC 12 warns
+  return estimate + estimate * (1.0f - x * estimate);
 #else
   return 1.0f / x;
 #endif

@@ -20,7 +20,9 @@ COHORT_INLINE void for_filled_blocks(const float* x, int64_t count, F f) {
   if (i < count) f(load_part(x + i, count - i, kMinusInfinity));
 }
 
-/// `entropy` may be null: with m the largest, log(sum e^(x - m)) - sum e^(x - m) (x - m) / sum e^(x - m).
+/// log(sum e^x) of `count` floats; where asked, also the entropy of their softmax in nats:
+/// log S - sum e^(x - m) (x - m) / S, with S = sum e^(x - m) and m the largest.
+template <bool has_entropy>
 COHORT_INLINE float row_log_sum_exp(const float* x, int64_t count, float* entropy) {
   Vec largest = broadcast(kMinusInfinity);
   for_filled_blocks(x, count, [&](Vec v) __attribute__((always_inline)) { largest = max(largest, v); });
@@ -30,19 +32,19 @@ COHORT_INLINE float row_log_sum_exp(const float* x, int64_t count, float* entrop
     const Vec below = v - maximum;
     const Vec power = exp(below);
     total += power;
-    if (entropy != nullptr) weighted += power > Vec{} ? power * below : Vec{};  // 0 * -inf is no number
+    if constexpr (has_entropy) weighted += power > Vec{} ? power * below : Vec{};  // 0 * -inf is no number
   });
   const float log_total = std::log(sum(total));
-  if (entropy != nullptr) *entropy = log_total - sum(weighted) / sum(total);
+  if constexpr (has_entropy) *entropy = log_total - sum(weighted) / sum(total);
   return maximum + log_total;
 }
 
 }  // namespace
 
-float log_sum_exp(const float* x, int64_t count) { return row_log_sum_exp(x, count, nullptr); }
+float log_sum_exp(const float* x, int64_t count) { return row_log_sum_exp<false>(x, count, nullptr); }
 
 float log_sum_exp_and_entropy(const float* x, int64_t count, float* entropy) {
-  return row_log_sum_exp(x, count, entropy);
+  return row_log_sum_exp<true>(x, count, entropy);
 }
 
 template <typename T>

@@ -15,23 +15,23 @@ namespace {
 double sum_of_squares(const at::Tensor& grad) {
   if (!grad.is_cpu() || grad.scalar_type() != at::kFloat)
     return grad.to(at::kDouble).square().sum().item<double>();
-  constexpr int64_t kBlock = 1 << 15;
+  constexpr int64_t kBlock = 1 << 15, kLanes = 8;
   const int64_t count = grad.numel(), blocks = (count + kBlock - 1) / kBlock;
   const float* data = grad.const_data_ptr<float>();
   std::vector<double> sums(blocks);
   at::parallel_for(0, blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
-      double lanes[8] = {};
+      double lanes[kLanes] = {};
       const auto add_square = [&](int64_t i, int64_t lane) {
         lanes[lane] += static_cast<double>(data[i]) * data[i];
       };
       const int64_t last = std::min(count, (block + 1) * kBlock);
       int64_t i = block * kBlock;
-      for (; i + 8 <= last; i += 8) {
-        for (int64_t lane = 0; lane < 8; ++lane) add_square(i + lane, lane);
+      for (; i + kLanes <= last; i += kLanes) {
+        for (int64_t lane = 0; lane < kLanes; ++lane) add_square(i + lane, lane);
       }
-      for (; i < last; ++i) add_square(i, i % 8);
-      sums[block] = std::accumulate(lanes, lanes + 8, 0.0);
+      for (; i < last; ++i) add_square(i, i % kLanes);
+      sums[block] = std::accumulate(lanes, lanes + kLanes, 0.0);
     }
   });
   return std::accumulate(sums.begin(), sums.end(), 0.0);
