@@ -15,6 +15,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -55,6 +56,10 @@ def make_venv():
     stamp.write_text(wanted)
 
 
+class Killed(SystemExit):
+    """A run was killed from outside: the machine had not enough memory for it."""
+
+
 def run_measured(command, log):
     """Runs a program to its end; (standard output, peak resident bytes of it or any one of its children)."""
     with open(log, "w") as errors:
@@ -63,7 +68,10 @@ def run_measured(command, log):
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
-        sys.exit(f"{command[0]} failed with {process.returncode}:\n{output[-2000:]}{log.read_text()[-4000:]}")
+        error = Killed if process.returncode == -signal.SIGKILL else SystemExit
+        raise error(
+            f"{command[0]} failed with {process.returncode}:\n{output[-2000:]}{log.read_text()[-4000:]}"
+        )
     return output, usage.ru_maxrss * 1024
 
 
@@ -153,9 +161,15 @@ def fastest_micro_batch(name, folder, dtype):
     for micro_batch in (8, 16, 32, 64):
         if micro_batch > WORKLOADS[name].completions_per_step:
             break
-        run = run_trl(name, folder, trl_settings(dtype, 2, micro_batch))
+        try:
+            run = run_trl(name, folder, trl_settings(dtype, 2, micro_batch))
+        except Killed:
+            print(f"TRL, micro-batch {micro_batch}: killed for its memory", flush=True)
+            break
         times[micro_batch] = run.step_s[0]
         print(f"TRL, micro-batch {micro_batch}: {times[micro_batch]:.2f} s a step", flush=True)
+    if not times:
+        sys.exit(f"TRL found no memory for workload {name}")
     return min(times, key=times.get)
 
 
@@ -235,8 +249,14 @@ def compare(name, folder, dtype, steps, repeats, micro_batch=None, side="both", 
         programs[MASTER_WEIGHTS] = partial(run_trl, name, folder, masters)
     for repeat in range(repeats):
         for label, program in programs.items():
-            if repeat == 0 or label != MASTER_WEIGHTS:
+            if repeat > 0 and label == MASTER_WEIGHTS:
+                continue
+            try:
                 take_run(runs, label, program())
+            except Killed:
+                if label != MASTER_WEIGHTS:
+                    raise
+                print(f"{label}: killed for its memory, so not in the table", flush=True)
         print(f"{name}: round {repeat + 1} of {repeats} done", flush=True)
     return {label: summary(measured) for label, measured in runs.items()}
 
