@@ -1,5 +1,4 @@
 // cohort bench: how fast and how large the engine runs on this machine with one model.
-#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <iomanip>
@@ -13,6 +12,7 @@
 #include "cohort/core/memory.h"
 #include "cohort/core/units.h"
 #include "cohort/models/pretrained.h"
+#include "cohort/objectives/sample_statistics.h"
 #include "cohort/sampler/sampler.h"
 #include "cohort/sampler/scheduler.h"
 #include "cohort/tensor/compute.h"
@@ -65,12 +65,6 @@ struct Line {
   double ceiling_tokens_per_s;  ///< if the model's matrix products alone took time
 };
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 double seconds_of(const std::function<void()>& work) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
@@ -97,15 +91,19 @@ class Bench {
     decoder.plan_length(config.prompt_length + config.completion_length);
   }
 
-  /// What was asked for, not yet measured.
+  /// What was asked for, not yet measured; each has run once, which warms up.
   std::vector<Job> jobs() {
     const auto is_asked = [&](const char* name) {
       return config_.measure == "all" || config_.measure == name;
     };
     std::vector<Job> jobs;
-    if (is_asked("prefill")) jobs.push_back(prefill());
+    const auto add = [&](Job job) {
+      job.engine_seconds();
+      jobs.push_back(std::move(job));
+    };
+    if (is_asked("prefill")) add(prefill());
     if (is_asked("decode")) {
-      for (const int64_t streams : {1, 8, 64}) jobs.push_back(decode(streams));
+      for (const int64_t streams : {1, 8, 64}) add(decode(streams));
     }
     if (is_asked("training")) jobs.push_back(training());
     return jobs;
@@ -163,7 +161,7 @@ class Bench {
       decoder_.refresh();
       return loss.rows.prompt + loss.rows.completion + loss.rows.repeated_prompt;
     };
-    const Pass pass{.rows = update(),
+    const Pass pass{.rows = update(),  // warms up
                     .head_rows = kGroups * kGroupSize * config_.completion_length,
                     .rows_at_once = config_.tokens_per_microbatch,
                     .has_backward = true};
@@ -194,14 +192,13 @@ Line measure(const Job& job, const MatrixProducts& products, int64_t repeats) {
     alone.push_back(product_seconds(products, job.pass));
   }
   const auto rows = static_cast<double>(job.pass.rows);
-  return {job.name, rows / median(engine), rows / median(alone)};
+  return {job.name, rows / median_of(engine), rows / median_of(alone)};
 }
 
 Report measure(const BenchConfig& config, Decoder& decoder) {
   Report report;
   Bench bench(config, decoder);
   const std::vector<Job> jobs = bench.jobs();
-  for (const Job& job : jobs) job.engine_seconds();  // warms up
   report.peak_memory_bytes = peak_memory_bytes();
   std::vector<Pass> passes;
   for (const Job& job : jobs) passes.push_back(job.pass);
@@ -212,7 +209,7 @@ Report measure(const BenchConfig& config, Decoder& decoder) {
   for (int64_t i = 0; i < config.repeats; ++i) {
     peak.push_back(seconds_of([&] { products.multiply_largest(); }));
   }
-  report.gflops = flop / median(peak) / 1e9;
+  report.gflops = flop / median_of(peak) / 1e9;
   return report;
 }
 

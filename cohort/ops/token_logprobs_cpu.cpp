@@ -34,9 +34,9 @@ COHORT_INLINE float row_log_sum_exp(const float* x, int64_t count, float* entrop
     total += power;
     if constexpr (has_entropy) weighted += power > Vec{} ? power * below : Vec{};  // 0 * -inf is no number
   });
-  const float log_total = std::log(sum(total));
-  if constexpr (has_entropy) *entropy = log_total - sum(weighted) / sum(total);
-  return maximum + log_total;
+  const float powers = sum(total), log_powers = std::log(powers);
+  if constexpr (has_entropy) *entropy = log_powers - sum(weighted) / powers;
+  return maximum + log_powers;
 }
 
 }  // namespace

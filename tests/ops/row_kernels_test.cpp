@@ -17,7 +17,8 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// Calls f(instruction set, kernel) for each that the machine has.
+/// Runs the statements for each instruction set that the machine has: `arch` is its number, `call` its
+/// kernel.
 #define COHORT_FOR_EACH_ARCH(kernel, ...)                                                                    \
   {                                                                                                          \
     const auto kernels = {&base::kernel, &avx2::kernel, &avx512::kernel, &avx512bf16::kernel, &amx::kernel}; \
@@ -106,6 +107,8 @@ TEST(RowKernels, ActivationsHoldFarFromZero) {
         })
   }
 }
+
+#undef COHORT_FOR_EACH_ARCH
 
 }  // namespace
 }  // namespace cohort
