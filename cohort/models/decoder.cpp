@@ -53,8 +53,8 @@ struct LayerPass : torch::CustomClassHolder {
   const DecoderInput* input;
 };
 
-/// Forwards a layer without a graph and builds the graph in the backward; weights add to their gradients
-/// there.
+/// Forwards a layer without a graph and builds the graph in the backward, from what is recorded where it is;
+/// weights add to their gradients there.
 class RecomputedLayer : public torch::autograd::Function<RecomputedLayer> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const DecoderLayer* layer,
@@ -181,7 +181,9 @@ at::Tensor Decoder::forward(const DecoderInput& input) const {
   at::Tensor x = embed(input.token_ids);
   for (size_t i = 0; i < layers_.size(); ++i) {
     const RopeTable& rope = ropes[config_.layers[i].rope];
-    if (input.recompute && at::GradMode::is_enabled()) {
+    const bool is_made_again = input.recompute || !input.recorded.empty();
+    if (is_made_again && at::GradMode::is_enabled()) {
+      if (!x.requires_grad()) x.requires_grad_(true);  // of frozen embeddings: the layers have adapters
       x = RecomputedLayer::apply(x, layers_[i].get(), &input, rope);
     } else {
       x = layers_[i]->forward(x, input, rope);
@@ -210,8 +212,7 @@ int64_t Decoder::num_parameters() const {
 }
 
 bool Decoder::suits_rows_per_thread(int64_t most_parameters) const {
-  const bool draws_dropout = lora_state_ != nullptr && lora_config_.dropout > 0.0;
-  if (!device().is_cpu() || compute_ == at::kDouble || draws_dropout) return false;
+  if (!device().is_cpu() || compute_ == at::kDouble || draws_dropout()) return false;
   return num_parameters() <= most_parameters;
 }
 
@@ -226,6 +227,7 @@ int64_t Decoder::num_trained() const {
 }
 
 void Decoder::refresh() {
+  ++weights_version_;
   for (const auto& layer : layers_) layer->refresh();
   head_.repack();
   if (saved_head_) saved_head_->repack();

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "cohort/models/activation_record.h"
 #include "cohort/models/decoder_config.h"
 #include "cohort/models/kv_cache.h"
 #include "cohort/models/lora_config.h"
@@ -35,6 +36,9 @@ struct DecoderInput {
   AttentionPlan plan;    ///< key rows are rows of this batch, or of `cache` where there is one
   KvCache* cache = nullptr;
   at::Tensor cache_rows;  ///< int64: where the first rows' keys and values go; undefined without a cache
+  ActivationRecord* record = nullptr;  ///< of what the layers make of the rows:
+  std::vector<int64_t> record_rows;    ///< where a pass writes that; empty: nowhere
+  std::vector<RowRange> recorded;      ///< where it was written; empty: the pass makes it
   bool recompute =
       false;  ///< keep only each layer's input for the backward, and forward the layer again there
   RouterBalance* balance = nullptr;  ///< asks for the balance loss of mixtures of experts; see moe.h
@@ -125,6 +129,12 @@ class Decoder {
   /// Brings the packed compute copies up to date after the masters changed.
   void refresh();
 
+  /// Counts the calls of refresh().
+  int64_t weights_version() const { return weights_version_; }
+
+  /// Whether a pass with gradient draws random numbers, so that it is another than the sampler's.
+  bool draws_dropout() const { return lora_state_ != nullptr && lora_config_.dropout > 0.0; }
+
  private:
   bool suits_rows_per_thread(int64_t most_parameters) const;
 
@@ -146,6 +156,7 @@ class Decoder {
   mutable std::vector<RopeTable> ropes_;  // grown to the longest sequence that was forwarded
   std::vector<std::unique_ptr<DecoderLayer>> layers_;
   bool is_frozen_;
+  int64_t weights_version_ = 0;
   LoraConfig lora_config_;
   std::shared_ptr<LoraState> lora_state_;
   at::Tensor saved_embedding_;        // trained beside the adapters, in place of the frozen one

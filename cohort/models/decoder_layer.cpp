@@ -72,32 +72,35 @@ DecoderLayer::DecoderLayer(const DecoderConfig& config, int64_t index, at::Scala
   post_mlp_norm_ = norm(config.names.post_mlp_norm, hidden);
 }
 
-at::Tensor DecoderLayer::attention(const at::Tensor& x, const DecoderInput& input,
-                                   const RopeTable& rope) const {
+at::Tensor DecoderLayer::attention(const at::Tensor& x, const DecoderInput& input, const RopeTable& rope,
+                                   LayerActivations& known) const {
   const InputOp norm = [weights = attention_norm_](const at::Tensor& rows) {
     return rms_norm(rows, weights);
   };
   const QkvShape shape{config_.num_attention_heads, config_.num_key_value_heads, config_.head_dim};
-  const QkvHeads heads = qkv_heads(qkv_.forward(x, norm), shape, q_norm_, k_norm_, rope, input.positions);
+  known.qkv = qkv_.forward(x, norm, known.qkv);
+  const QkvHeads heads = qkv_heads(known.qkv, shape, q_norm_, k_norm_, rope, input.positions);
   const AttentionOptions options{.scale = config_.attention_scale,
                                  .window = config_.layers[index_].window,
                                  .softcap = config_.attention_softcap};
-  at::Tensor attended;
   if (input.cache != nullptr) {
     input.cache->write(index_, input.cache_rows, heads.k, heads.v);
-    attended = input.cache->attend(index_, heads.q, input.plan, options);
+    known.attended = input.cache->attend(index_, heads.q, input.plan, options);
   } else {
-    attended = attend(heads.q, heads.k, heads.v, input.plan, options);
+    known.attended.rows = attend(heads.q, heads.k, heads.v, input.plan, options, known.attended);
   }
-  return output_.forward(attended.flatten(1));
+  return known.output = output_.forward(known.attended.rows.flatten(1), known.output);
 }
 
-at::Tensor DecoderLayer::mlp(const at::Tensor& x, const DecoderInput& input) const {
+at::Tensor DecoderLayer::mlp(const at::Tensor& x, const DecoderInput& input, LayerActivations& known) const {
   const InputOp norm = [weights = mlp_norm_](const at::Tensor& rows) { return rms_norm(rows, weights); };
   const InputOp activate = [kind = config_.activation](const at::Tensor& gate_up) {
     return gated_activation(gate_up, kind);
   };
-  if (experts_.empty()) return down_.forward(gate_up_.forward(x, norm), activate);
+  if (experts_.empty()) {
+    known.gate_up = gate_up_.forward(x, norm, known.gate_up);
+    return known.down = down_.forward(known.gate_up, activate, known.down);
+  }
   const MoeOptions options{.num_experts_per_tok = config_.num_experts_per_tok,
                            .norm_topk_prob = config_.norm_topk_prob,
                            .activation = config_.activation};
@@ -109,9 +112,18 @@ at::Tensor DecoderLayer::forward(const at::Tensor& x, const DecoderInput& input,
   const auto normed = [](const at::Tensor& rows, const RmsNorm& norm) {
     return norm.defined() ? rms_norm(rows, norm) : rows;
   };
-  const at::Tensor attended = attention(x, input, rope);
+  const bool is_recorded = !input.recorded.empty();
+  if (is_recorded && !at::GradMode::is_enabled()) {
+    const LayerActivations sums = input.record->read_sums(index_, input.recorded);
+    return x + normed(sums.output, post_attention_norm_) + normed(sums.down, post_mlp_norm_);
+  }
+  LayerActivations known;
+  if (is_recorded) known = input.record->read(index_, input.recorded);
+  const at::Tensor attended = attention(x, input, rope, known);
   const at::Tensor middle = x + normed(attended, post_attention_norm_);
-  return middle + normed(mlp(middle, input), post_mlp_norm_);
+  const at::Tensor made = mlp(middle, input, known);
+  if (!input.record_rows.empty()) input.record->write(index_, input.record_rows, known);
+  return middle + normed(made, post_mlp_norm_);
 }
 
 std::vector<LinearModule> DecoderLayer::modules() {

@@ -51,9 +51,10 @@ class DecoderLayer {
   std::vector<LayerProduct> products() const;
 
  private:
-  /// Both of rows before their norm.
-  at::Tensor attention(const at::Tensor& x, const DecoderInput& input, const RopeTable& rope) const;
-  at::Tensor mlp(const at::Tensor& x, const DecoderInput& input) const;
+  /// Both of rows before their norm; they compute what is not known yet.
+  at::Tensor attention(const at::Tensor& x, const DecoderInput& input, const RopeTable& rope,
+                       LayerActivations& known) const;
+  at::Tensor mlp(const at::Tensor& x, const DecoderInput& input, LayerActivations& known) const;
 
   const DecoderConfig& config_;
   int64_t index_;

@@ -38,11 +38,11 @@ void KvCache::copy_page(int64_t source, int64_t target) {
   }
 }
 
-at::Tensor KvCache::attend(int64_t layer, const at::Tensor& q, const AttentionPlan& plan,
-                           const AttentionOptions& options) const {
+Attended KvCache::attend(int64_t layer, const at::Tensor& q, const AttentionPlan& plan,
+                         const AttentionOptions& options) const {
   const at::Tensor &keys = keys_.at(layer), &values = values_.at(layer);
   if (is_paged_) return attend_pages(q, keys, values, plan, options);
-  return cohort::attend(q, keys.flatten(0, 1), values.flatten(0, 1), plan, options);
+  return {cohort::attend(q, keys.flatten(0, 1), values.flatten(0, 1), plan, options), {}};
 }
 
 int64_t KvCache::bytes_per_row(const DecoderConfig& config, at::ScalarType compute) {

@@ -23,9 +23,10 @@ class KvCache {
   /// Copies a page, of kKeyBlock rows, in every layer.
   void copy_page(int64_t source, int64_t target);
 
-  /// attend() over the rows of a layer; each range of `plan` is one whole page. Without gradient on the CPU.
-  at::Tensor attend(int64_t layer, const at::Tensor& q, const AttentionPlan& plan,
-                    const AttentionOptions& options) const;
+  /// attend() over the rows of a layer; each range of `plan` is one whole page. Without gradient on the CPU,
+  /// and on other devices without log_sum_exp.
+  Attended attend(int64_t layer, const at::Tensor& q, const AttentionPlan& plan,
+                  const AttentionOptions& options) const;
 
   /// Bytes that one row takes over all layers.
   static int64_t bytes_per_row(const DecoderConfig& config, at::ScalarType compute);

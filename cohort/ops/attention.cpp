@@ -29,19 +29,15 @@ AttentionShape shape_of(const at::Tensor& q, const at::Tensor& k, const Attentio
           .is_paged = false};
 }
 
-at::Tensor forward_rows(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                        const AttentionPlan& plan, const AttentionShape& shape, at::Tensor* log_sum_exp) {
-  at::Tensor out = at::zeros_like(q);
-  float* lse = nullptr;
-  if (log_sum_exp != nullptr) {
-    *log_sum_exp = at::zeros({q.size(0), q.size(1)}, at::kFloat);
-    lse = log_sum_exp->mutable_data_ptr<float>();
-  }
+Attended forward_rows(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                      const AttentionPlan& plan, const AttentionShape& shape) {
+  Attended attended{at::zeros_like(q), at::zeros({q.size(0), q.size(1)}, at::kFloat)};
   dispatch_float(q, [&]<typename T>() {
     COHORT_CALL_KERNEL(attention_kernel<T>(plan, shape, q.const_data_ptr<T>(), k.const_data_ptr<T>(),
-                                           v.const_data_ptr<T>(), out.mutable_data_ptr<T>(), lse));
+                                           v.const_data_ptr<T>(), attended.rows.mutable_data_ptr<T>(),
+                                           attended.log_sum_exp.mutable_data_ptr<float>()));
   });
-  return out;
+  return attended;
 }
 
 /// What the backward needs beside tensors; the caller keeps the plan.
@@ -54,13 +50,14 @@ struct AttentionPass : torch::CustomClassHolder {
 class AttentionFunction : public torch::autograd::Function<AttentionFunction> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& q, const at::Tensor& k,
-                            const at::Tensor& v, const AttentionPlan* plan, AttentionOptions options) {
-    at::Tensor log_sum_exp;
-    at::Tensor out = forward_rows(q, k, v, *plan, shape_of(q, k, options), &log_sum_exp);
-    context->save_for_backward({q, k, v, out, log_sum_exp});
+                            const at::Tensor& v, const AttentionPlan* plan, AttentionOptions options,
+                            const Attended& known) {
+    const Attended attended =
+        known.rows.defined() ? known : forward_rows(q, k, v, *plan, shape_of(q, k, options));
+    context->save_for_backward({q, k, v, attended.rows, attended.log_sum_exp});
     context->saved_data["pass"] =
         c10::IValue::make_capsule(c10::make_intrusive<AttentionPass>(plan, options));
-    return out;
+    return attended.rows;
   }
 
   static variable_list backward(AutogradContext* context, variable_list grads) {
@@ -78,7 +75,8 @@ class AttentionFunction : public torch::autograd::Function<AttentionFunction> {
           grad_out.const_data_ptr<T>(), grad_q.mutable_data_ptr<T>(), grad_k.mutable_data_ptr<float>(),
           grad_v.mutable_data_ptr<float>()));
     });
-    return {grad_q, grad_k.to(k.scalar_type()), grad_v.to(v.scalar_type()), at::Tensor(), at::Tensor()};
+    return {grad_q,      grad_k.to(k.scalar_type()), grad_v.to(v.scalar_type()), at::Tensor(), at::Tensor(),
+            at::Tensor()};
   }
 };
 
@@ -194,15 +192,15 @@ void AttentionPlan::add_sequence(int64_t query_begin, int64_t num_queries, int64
 }
 
 at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionPlan& plan,
-                  const AttentionOptions& options) {
+                  const AttentionOptions& options, const Attended& known) {
   check_shape(q, {-1, -1, -1}, "attend: q");
   check_shape(k, {-1, -1, q.size(2)}, "attend: k");
   check_shape(v, {k.size(0), k.size(1), k.size(2)}, "attend: v");
   COHORT_CHECK(q.size(1) % k.size(1) == 0, q.size(1), " query heads over ", k.size(1), " key heads");
   if (!has_cpu_kernel(q)) return aten_attend(q, k, v, plan, options);
   COHORT_CHECK(q.is_contiguous() && k.stride(2) == 1 && k.strides() == v.strides());
-  if (!at::GradMode::is_enabled()) return forward_rows(q, k, v, plan, shape_of(q, k, options), nullptr);
-  return AttentionFunction::apply(q, k, v, &plan, options);
+  if (at::GradMode::is_enabled()) return AttentionFunction::apply(q, k, v, &plan, options, known);
+  return known.rows.defined() ? known.rows : forward_rows(q, k, v, plan, shape_of(q, k, options)).rows;
 }
 
 int64_t page_head_elements(int64_t head_dim) { return kKeyBlock * padded_head_dim(head_dim); }
@@ -226,8 +224,8 @@ void write_pages(const at::Tensor& rows, const at::Tensor& k, const at::Tensor& 
   });
 }
 
-at::Tensor attend_pages(const at::Tensor& q, const at::Tensor& key_pages, const at::Tensor& value_pages,
-                        const AttentionPlan& plan, const AttentionOptions& options) {
+Attended attend_pages(const at::Tensor& q, const at::Tensor& key_pages, const at::Tensor& value_pages,
+                      const AttentionPlan& plan, const AttentionOptions& options) {
   check_shape(q, {-1, -1, -1}, "attend_pages: q");
   check_shape(key_pages, {-1, -1, page_head_elements(q.size(2))}, "attend_pages: key_pages");
   check_shape(value_pages, {key_pages.size(0), key_pages.size(1), key_pages.size(2)},
@@ -239,7 +237,7 @@ at::Tensor attend_pages(const at::Tensor& q, const at::Tensor& key_pages, const 
   }
   AttentionShape shape = shape_of(q, key_pages, options);
   shape.is_paged = true;
-  return forward_rows(q, key_pages, value_pages, plan, shape, nullptr);
+  return forward_rows(q, key_pages, value_pages, plan, shape);
 }
 
 }  // namespace cohort

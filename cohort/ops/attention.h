@@ -52,13 +52,20 @@ struct AttentionOptions {
   double softcap = 0.0;  ///< scores become softcap * tanh(score / softcap), arXiv:2408.00118; 0: as they are
 };
 
+/// What attention gives for N queries.
+struct Attended {
+  at::Tensor rows;         ///< [N, num_heads, head_dim]
+  at::Tensor log_sum_exp;  ///< [N, num_heads] float32, of the scores of each query
+};
+
 /// softmax(q k^T * scale) v for every query of `plan`.
 /// `q` [N, num_heads, head_dim], `k` and `v` [R, num_kv_heads, head_dim], num_heads a multiple of
 /// num_kv_heads (grouped queries, arXiv:2305.13245); float32 or bfloat16, computed in float32 and rounded
 /// once. Rows of q that no sequence names come out as zero. Gradient to q, k and v; `plan` must stay alive
-/// until the backward is done.
+/// until the backward is done. `known`, where it is defined, is the result, which the CPU's kernels do not
+/// compute again.
 at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionPlan& plan,
-                  const AttentionOptions& options);
+                  const AttentionOptions& options, const Attended& known = {});
 
 constexpr int64_t kKeyBlock = 16;  ///< rows of a page
 
@@ -76,7 +83,7 @@ void write_pages(const at::Tensor& rows, const at::Tensor& k, const at::Tensor& 
 
 /// attend(), with the same bits, over keys and values in pages: each range of `plan` is one whole page.
 /// Without gradient.
-at::Tensor attend_pages(const at::Tensor& q, const at::Tensor& key_pages, const at::Tensor& value_pages,
-                        const AttentionPlan& plan, const AttentionOptions& options);
+Attended attend_pages(const at::Tensor& q, const at::Tensor& key_pages, const at::Tensor& value_pages,
+                      const AttentionPlan& plan, const AttentionOptions& options);
 
 }  // namespace cohort

@@ -157,7 +157,7 @@ COHORT_INLINE void write_rows(const Block& block, int64_t first_row, const Forwa
   for (int64_t i = 0; i < block.num_rows; ++i) {
     const int64_t r = first_row + i, target = block.source(i);
     store_head(s.outputs.data() + r * block.padded, 1.0f / s.sums[r], block.dim, out + target * block.dim);
-    if (log_sum_exp != nullptr) log_sum_exp[target] = s.maxima[r] + std::log(s.sums[r]);
+    log_sum_exp[target] = s.maxima[r] + std::log(s.sums[r]);
   }
 }
 

@@ -23,7 +23,7 @@ struct AttentionShape {
 };
 
 COHORT_DECLARE_KERNELS(
-    // q [N, num_heads, head_dim] -> out, the same shape; `log_sum_exp` [N, num_heads] or null.
+    // q [N, num_heads, head_dim] -> out, the same shape; `log_sum_exp` [N, num_heads].
     template <typename T>
     void attention_kernel(const AttentionPlan& plan, const AttentionShape& shape, const T* q, const T* k,
                           const T* v, T* out, float* log_sum_exp);

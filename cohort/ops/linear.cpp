@@ -1,6 +1,7 @@
 #include "cohort/ops/linear.h"
 
 #include <ATen/Context.h>
+#include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "cohort/core/error.h"
@@ -94,32 +95,44 @@ void add_weight_gradient(const at::Tensor& grad, const at::Tensor& x, const at::
   });
 }
 
-/// What the backward of a product needs beside its rows.
+/// What a product needs beside its rows.
 struct Product : torch::CustomClassHolder {
-  Product(const Linear* linear, InputOp op) : linear(linear), op(std::move(op)) {}
+  Product(const Linear* linear, InputOp op, at::Tensor known)
+      : linear(linear), op(std::move(op)), known(std::move(known)) {}
+
+  at::Tensor forward(const at::Tensor& source) const {
+    if (known.defined()) return known;
+    return linear->product(op ? op(source) : source);
+  }
+
   const Linear* linear;
-  InputOp op;  // makes what the product read from the rows that were kept; none: they are it
+  InputOp op;        // makes what the product reads; none: the rows as they are
+  at::Tensor known;  // the result, where it is known
 };
 
 class LinearFunction : public torch::autograd::Function<LinearFunction> {
  public:
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
-                            const at::Tensor& trained_leaf, const Linear* linear, const at::Tensor& kept,
-                            const InputOp& op) {
-    (void)trained_leaf;  // an input, so that the product is differentiated even where x is a constant
-    context->save_for_backward({kept});
-    context->saved_data["product"] = c10::IValue::make_capsule(c10::make_intrusive<Product>(linear, op));
-    return linear->product(x);
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& source,
+                            const at::Tensor& trained_leaf, c10::intrusive_ptr<Product> product) {
+    (void)trained_leaf;  // an input, so that the product is differentiated even where the rows are constants
+    context->save_for_backward({source});
+    at::Tensor y = product->forward(source);
+    product->known = at::Tensor();
+    context->saved_data["product"] = c10::IValue::make_capsule(std::move(product));
+    return y;
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list grads) {
     const auto capsule = context->saved_data["product"].toCapsule();
     const auto& product = static_cast<const Product&>(*capsule);
-    const at::Tensor kept = context->get_saved_variables()[0];
-    const at::NoGradGuard no_grad;
-    const at::Tensor x = product.op ? product.op(kept) : kept;
-    return {product.linear->backward(grads[0], x), {}, {}, {}, {}};
+    at::Tensor source = context->get_saved_variables()[0].detach();
+    if (!product.op) return {product.linear->backward(grads[0], source), {}, {}};
+    const at::AutoGradMode with_graph(true);
+    source.requires_grad_(true);
+    const at::Tensor x = product.op(source);
+    torch::autograd::backward({x}, {product.linear->backward(grads[0], x.detach())});
+    return {source.grad(), {}, {}};
   }
 };
 
@@ -191,14 +204,14 @@ at::Tensor Linear::base_product(const at::Tensor& x, const at::Tensor& bias) con
   return product_with_panels(x, packed_, bias, out_features());
 }
 
-at::Tensor Linear::forward(const at::Tensor& x) const {
-  if (!at::GradMode::is_enabled()) return product(x);
-  return LinearFunction::apply(x, trained_leaf(), this, x.detach(), InputOp());
+at::Tensor Linear::forward(const at::Tensor& x, const at::Tensor& known) const {
+  return forward(x, InputOp(), known);
 }
 
-at::Tensor Linear::forward(const at::Tensor& source, const InputOp& op) const {
-  if (!at::GradMode::is_enabled()) return product(op(source));
-  return LinearFunction::apply(op(source), trained_leaf(), this, source.detach(), op);
+at::Tensor Linear::forward(const at::Tensor& source, const InputOp& op, const at::Tensor& known) const {
+  auto product = c10::make_intrusive<Product>(this, op, known);
+  if (!at::GradMode::is_enabled()) return product->forward(source);
+  return LinearFunction::apply(source, trained_leaf(), std::move(product));
 }
 
 at::Tensor Linear::backward(const at::Tensor& grad, const at::Tensor& x) const {

@@ -39,11 +39,11 @@ class Linear {
                                bool owns_weight = false);
 
   /// `x` [N, in] in the compute dtype -> [N, out] in the compute dtype. Carries gradient to x, weight and
-  /// bias.
-  at::Tensor forward(const at::Tensor& x) const;
+  /// bias. `known` [N, out], where it is defined, is the result, which is not computed again.
+  at::Tensor forward(const at::Tensor& x, const at::Tensor& known = {}) const;
 
   /// forward(op(source)), of which only `source` [N, any] is kept for the backward: it calls `op` again.
-  at::Tensor forward(const at::Tensor& source, const InputOp& op) const;
+  at::Tensor forward(const at::Tensor& source, const InputOp& op, const at::Tensor& known = {}) const;
 
   /// Brings the packed copy up to date after the master or the adapters changed.
   void repack();

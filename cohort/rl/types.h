@@ -29,6 +29,12 @@ inline const char* to_string(FinishReason reason) {
   return reason == FinishReason::kStop ? "stop" : "length";
 }
 
+/// Where the sampler recorded what it computed of a completion, until the next step; -1: it did not.
+struct RecordedRows {
+  int64_t prompt = -1;      ///< the row of the prompt's first token, the others follow
+  int64_t completion = -1;  ///< the row of the completion's first token
+};
+
 struct Completion {
   std::vector<int32_t> token_ids;  ///< the stop token, where there is one, included
   std::vector<float>
@@ -40,6 +46,7 @@ struct Completion {
   int64_t policy_version = 0;  ///< number of updates behind the weights that sampled it
   int64_t sample = 0;          ///< its place among all that were drawn of its prompt: where its draws lie
   std::string text;            ///< decoded without special tokens, cut before a stop string
+  RecordedRows recorded{};
 };
 
 struct RolloutGroup {

@@ -32,7 +32,7 @@ std::vector<RowRange> row_ranges(const std::vector<int64_t>& pages) {
 Rollout::Rollout(const Decoder& decoder, const Tokenizer* tokenizer, KvCache& cache,
                  const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
                  const SamplingParams& params, RolloutAddress address, int64_t policy_version,
-                 int64_t num_pages, const OnCompletion& on_completion)
+                 int64_t num_pages, const OnCompletion& on_completion, ActivationRecord* record)
     : decoder_(decoder),
       tokenizer_(tokenizer),
       cache_(cache),
@@ -40,6 +40,7 @@ Rollout::Rollout(const Decoder& decoder, const Tokenizer* tokenizer, KvCache& ca
       params_(params),
       address_(std::move(address)),
       on_completion_(on_completion),
+      record_(record),
       scheduler_({.num_pages = num_pages, .max_positions = decoder.config().context_length},
                  lengths_of(prompts), group_sizes, params.max_completion_length),
       growing_(scheduler_.numbers().size()) {
@@ -52,6 +53,22 @@ Rollout::Rollout(const Decoder& decoder, const Tokenizer* tokenizer, KvCache& ca
     growing_[i].max_length =
         std::min(params.max_completion_length, decoder.config().context_length - prompt_length);
     if (!params.stop_strings.empty()) growing_[i].detokenizer.emplace(*tokenizer);
+  }
+  if (record_ != nullptr) assign_recorded_rows();
+}
+
+// As the trainer packs them when all completions take their full length: it then reads them in one piece.
+void Rollout::assign_recorded_rows() {
+  const SequenceNumbers& numbers = scheduler_.numbers();
+  int64_t next = 0;
+  for (size_t p = 0; p < prompts_.size(); ++p) {
+    const auto prompt = static_cast<int64_t>(p);
+    const int64_t prompt_row = next;
+    next += std::ssize(prompts_[p].token_ids);
+    for (int64_t i = numbers.first(prompt); i < numbers.end(prompt); ++i) {
+      growing_[i].completion.recorded = {prompt_row, next};
+      next += growing_[i].max_length - 1;
+    }
   }
 }
 
@@ -156,9 +173,13 @@ DecoderInput Rollout::lay_out(Lane& lane) const {
     int64_t offset = 0;
     const std::vector<int32_t>& tokens = tokens_of(rows, offset);
     const auto begin = static_cast<int64_t>(token_ids.size());
+    const int64_t sequence = rows.is_prompt ? scheduler_.numbers().first(rows.index) : rows.index;
+    const RecordedRows recorded = growing_[sequence].completion.recorded;
+    const int64_t first_recorded = rows.is_prompt ? recorded.prompt : recorded.completion;
     for (int64_t i = 0; i < rows.count; ++i) {
       const int64_t position = rows.first_position + i;
       token_ids.push_back(tokens[offset + i]);
+      if (record_ != nullptr) input.record_rows.push_back(first_recorded + offset + i);
       positions.push_back(position);
       cache_rows.push_back(pages[position / kPageRows] * kPageRows + position % kPageRows);
     }
@@ -169,6 +190,7 @@ DecoderInput Rollout::lay_out(Lane& lane) const {
   input.set_rows(token_ids, positions, decoder_.device());
   input.cache_rows = at::tensor(cache_rows, at::kLong).to(decoder_.device());
   input.cache = &cache_;
+  input.record = record_;
   return input;
 }
 

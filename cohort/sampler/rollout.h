@@ -16,7 +16,7 @@ class Rollout {
   Rollout(const Decoder& decoder, const Tokenizer* tokenizer, KvCache& cache,
           const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
           const SamplingParams& params, RolloutAddress address, int64_t policy_version, int64_t num_pages,
-          const OnCompletion& on_completion);
+          const OnCompletion& on_completion, ActivationRecord* record);
 
   /// Runs all passes.
   std::vector<RolloutGroup> run(SamplerStats& stats);
@@ -42,6 +42,7 @@ class Rollout {
     std::vector<Draw> draws;
   };
 
+  void assign_recorded_rows();
   std::vector<Lane> cut_into_lanes(const std::vector<ScheduledRows>& rows) const;
   void forward(Lane& lane, int64_t num_lanes) const;
   DecoderInput lay_out(Lane& lane) const;
@@ -60,6 +61,7 @@ class Rollout {
   const SamplingParams& params_;
   RolloutAddress address_;
   const OnCompletion& on_completion_;
+  ActivationRecord* record_;  // null: nothing is recorded
   Scheduler scheduler_;
   std::vector<Growing> growing_;
 };

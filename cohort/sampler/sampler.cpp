@@ -69,6 +69,16 @@ int64_t default_cache_pages(const DecoderConfig& config, at::ScalarType compute,
   return std::max(at_least, std::min(needed, physical_memory_bytes() / 4 / page_bytes));
 }
 
+int64_t rows_of_rollout(const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
+                        int64_t max_completion_length, const DecoderConfig& config) {
+  int64_t rows = 0;
+  for (size_t p = 0; p < prompts.size(); ++p) {
+    const auto length = static_cast<int64_t>(prompts[p].token_ids.size());
+    rows += length + group_sizes[p] * (std::min(max_completion_length, config.context_length - length) - 1);
+  }
+  return rows;
+}
+
 Sampler::Sampler(const Decoder& decoder, const Tokenizer* tokenizer, int64_t cache_tokens)
     : decoder_(decoder), tokenizer_(tokenizer), cache_tokens_(cache_tokens) {}
 
@@ -89,15 +99,20 @@ std::vector<RolloutGroup> Sampler::rollout(const std::vector<Prompt>& prompts, i
 std::vector<RolloutGroup> Sampler::rollout(const std::vector<Prompt>& prompts,
                                            const std::vector<int64_t>& group_sizes,
                                            const SamplingParams& params, RolloutAddress address,
-                                           int64_t policy_version, const OnCompletion& on_completion) {
+                                           int64_t policy_version, const OnCompletion& on_completion,
+                                           ActivationRecord* record) {
   check_stop_strings(params.stop_strings, tokenizer_);
   check_prompts(prompts, decoder_.config());
   const int64_t pages = page_budget(prompts, group_sizes, params.max_completion_length);
   // Only for this rollout: an update takes the same memory for its activations.
   KvCache cache(decoder_.config(), pages, decoder_.compute_dtype(), decoder_.device());
+  if (record != nullptr) {
+    record->begin(decoder_,
+                  rows_of_rollout(prompts, group_sizes, params.max_completion_length, decoder_.config()));
+  }
   stats_ = {};
   Rollout rollout(decoder_, tokenizer_, cache, prompts, group_sizes, params, std::move(address),
-                  policy_version, pages, on_completion);
+                  policy_version, pages, on_completion, record);
   return rollout.run(stats_);
 }
 

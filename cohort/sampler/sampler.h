@@ -53,6 +53,10 @@ int64_t default_cache_pages(const DecoderConfig& config, at::ScalarType compute,
                             const std::vector<int64_t>& prompt_lengths,
                             const std::vector<int64_t>& group_sizes, int64_t max_completion_length);
 
+/// Rows that a rollout forwards when all completions take their full length, each once.
+int64_t rows_of_rollout(const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
+                        int64_t max_completion_length, const DecoderConfig& config);
+
 class Sampler {
  public:
   /// `cache_tokens`: the page budget in tokens; 0 takes what a rollout needs, up to a quarter of the
@@ -67,13 +71,16 @@ class Sampler {
                                     const SamplingParams& params, RolloutAddress address,
                                     int64_t policy_version = 0, const OnCompletion& on_completion = {});
 
-  /// The same with `group_sizes[p]` completions of prompt p.
+  /// The same with `group_sizes[p]` completions of prompt p. `record`, where there is one, begins anew with
+  /// the activations of this rollout's rows, of which there are at most rows_of_rollout().
   std::vector<RolloutGroup> rollout(const std::vector<Prompt>& prompts,
                                     const std::vector<int64_t>& group_sizes, const SamplingParams& params,
                                     RolloutAddress address, int64_t policy_version = 0,
-                                    const OnCompletion& on_completion = {});
+                                    const OnCompletion& on_completion = {},
+                                    ActivationRecord* record = nullptr);
 
   const SamplerStats& stats() const { return stats_; }
+  const DecoderConfig& config() const { return decoder_.config(); }
 
  private:
   int64_t page_budget(const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,

@@ -45,9 +45,11 @@ std::vector<PackGroup> forwarded_groups(std::span<const TrainedGroup> groups, F 
 template <typename F>
 void for_each_batch(const std::vector<std::vector<PackGroup>>& pieces, double balance,
                     const LossOptions& options, const Decoder& decoder, F f) {
+  ActivationRecord* record =
+      options.record != nullptr && options.record->holds_for(decoder) ? options.record : nullptr;
   for_each_microbatch(decoder, std::ssize(pieces), [&](int64_t i) {
     const bool repeats_prompt = i > 0 && pieces[i].front().prompt_ids == pieces[i - 1].back().prompt_ids;
-    const auto batch = pack(pieces[i], decoder.options(), repeats_prompt);
+    const auto batch = pack(pieces[i], decoder.options(), repeats_prompt, record);
     batch->input.recompute = options.recompute;
     batch->balance_experts(balance);
     f(i, *batch);

@@ -4,8 +4,11 @@
 #include <cmath>
 #include <limits>
 
+#include "cohort/core/log.h"
+#include "cohort/core/random.h"
 #include "cohort/rewards/reward_weight.h"
 #include "cohort/train/experts.h"
+#include "cohort/train/self_test.h"
 #include "cohort/train/step_advantages.h"
 #include "cohort/train/step_metrics.h"
 
@@ -37,7 +40,8 @@ Metrics completion_metrics(const ScoredStep& step, const Advantages& advantages,
 
 GrpoTrainer::GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder& policy, Decoder* reference,
                          Critic* critic, const Tokenizer* tokenizer, PromptSource& prompts,
-                         RewardScorer& scorer, AdamW& optimizer, const SftFormat* expert_format)
+                         RewardScorer& scorer, AdamW& optimizer, const SftFormat* expert_format,
+                         int64_t recorded_rows)
     : config_(config),
       objective_(resolved(config.objective, config.rollout.max_completion_length)),
       coefficients_(config.objective),
@@ -49,14 +53,15 @@ GrpoTrainer::GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder
       prompts_(prompts),
       scorer_(scorer),
       optimizer_(optimizer),
-      rollout_(config, policy, tokenizer, prompts, scorer),
+      rollout_(config, policy, tokenizer, prompts, scorer, recorded_rows),
       checkers_(find_checkers(config.reward)),
       failure_limits_(failure_limits(config)),
       monitors_(config.monitor),
       loss_options_{.temperature = config.rollout.temperature,
                     .tokens_per_microbatch = config.train.tokens_per_microbatch,
                     .recompute = config.train.recompute,
-                    .router_aux_loss_coef = config.train.router_aux_loss_coef} {
+                    .router_aux_loss_coef = config.train.router_aux_loss_coef,
+                    .record = &rollout_.record()} {
   check_monitored_metrics();
 }
 
@@ -67,6 +72,7 @@ StepRecord GrpoTrainer::step(int64_t index) {
 
   const CriticPhase phase = begin_critic(index);
   static_cast<ScoredRollout&>(step) = rollout_.draw(index, optimizer_.num_updates(), timer);
+  check_record(index, step);
   if (expert_format_ != nullptr) join_experts(*expert_format_, scorer_, step);
   num_tokens_ += step.num_tokens;
   prepare(step);
@@ -99,6 +105,36 @@ StepRecord GrpoTrainer::step(int64_t index) {
   timer.finish(step.num_tokens);
   fill_record(index, step, record);
   return record;
+}
+
+// An update takes what the sampler recorded in place of a forward. That it would compute the same is checked
+// of one completion now and then, at a hundredth of what that saves.
+void GrpoTrainer::check_record(int64_t index, const GrpoStep& step) {
+  ActivationRecord& record = rollout_.record();
+  if (!record.holds_for(policy_) || step.groups.empty()) return;
+  const auto draw = [&](uint64_t of) {
+    return random_unit(static_cast<uint64_t>(config_.seed), {static_cast<uint64_t>(index), of});
+  };
+  const auto chosen = [](double uniform, const auto& items) -> auto& {
+    return items[static_cast<size_t>(uniform * static_cast<double>(items.size()))];
+  };
+  const RolloutGroup& group = chosen(draw(0), step.groups);
+  const Completion& completion = chosen(draw(1), group.completions);
+  if (completion.recorded.completion < 0) return;
+  int64_t rows = 0;
+  for (const RolloutGroup& each : step.groups) {
+    rows += std::ssize(each.prompt.token_ids);
+    for (const Completion& one : each.completions) rows += std::ssize(one.token_ids);
+  }
+  const int64_t own = std::ssize(group.prompt.token_ids) + std::ssize(completion.token_ids);
+  const bool is_due = draw(2) * 100.0 * static_cast<double>(own) < static_cast<double>(rows);
+  if ((is_record_checked_ && !is_due) || agrees_with_record(policy_, record, group.prompt, completion)) {
+    is_record_checked_ = true;
+    return;
+  }
+  log_warn("step ", index + 1, ": the trainer's forward differs from what the sampler recorded of ",
+           group.prompt.id, ": updates forward everything again from here on");
+  rollout_.stop_recording();
 }
 
 // Without a critic the share of one is 0.

@@ -44,11 +44,11 @@ struct GrpoStep : ScoredRollout {
 class GrpoTrainer : public Trainer {
  public:
   /// `reference` and `critic` are null where nothing reads one (needs_reference, needs_critic),
-  /// `expert_format` where no expert's completions join the groups. All arguments but the config must outlive
-  /// this.
+  /// `expert_format` where no expert's completions join the groups; `recorded_rows`: see StepRollout. All
+  /// arguments but the config must outlive this.
   GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder& policy, Decoder* reference,
               Critic* critic, const Tokenizer* tokenizer, PromptSource& prompts, RewardScorer& scorer,
-              AdamW& optimizer, const SftFormat* expert_format = nullptr);
+              AdamW& optimizer, const SftFormat* expert_format = nullptr, int64_t recorded_rows = 0);
 
   StepRecord step(int64_t index) override;
   Json save() const override;
@@ -67,6 +67,7 @@ class GrpoTrainer : public Trainer {
   void assign_advantages(GrpoStep& step);
   void mask(GrpoStep& step);
   Advantages advantages(const GrpoStep& step, const TotalRewards& totals) const;
+  void check_record(int64_t index, const GrpoStep& step);
   CriticPhase begin_critic(int64_t index);
   void for_each_mini_batch(GrpoStep& step,
                            void (GrpoTrainer::*update)(std::span<const TrainedGroup>, GrpoStep&));
@@ -95,6 +96,7 @@ class GrpoTrainer : public Trainer {
   GroupDifficulty difficulty_;
   Monitors monitors_;
   LossOptions loss_options_;
+  bool is_record_checked_ = false;
   int64_t num_tokens_ = 0;       // prompt and completion tokens since the run began
   int64_t num_completions_ = 0;  // lines of completions.jsonl
   int64_t skipped_steps_ = 0;    // updates left out because something was not finite

@@ -54,7 +54,7 @@ int64_t activation_bytes(const Decoder& decoder, const StepShape& step, int64_t 
   const DecoderConfig& config = decoder.config();
   const auto element = static_cast<int64_t>(c10::elementSize(decoder.compute_dtype()));
   int64_t kept = kept_elements(config);
-  if (step.recompute) {
+  if (step.recompute || step.recorded_rows > 0) {
     kept = 0;
     for (const LayerConfig& layer : config.layers) kept = std::max(kept, kept_elements(config, layer));
     kept += config.num_hidden_layers * config.hidden_size;
@@ -159,6 +159,12 @@ MemoryPlan::Parts update_parts(const Decoder& decoder, const StepShape& step) {
 
 }  // namespace
 
+int64_t rows_to_record(const Decoder& decoder, int64_t rows) {
+  if (!ActivationRecord::fits(decoder)) return 0;
+  const int64_t bytes = rows * ActivationRecord::bytes_per_row(decoder.config(), decoder.compute_dtype());
+  return bytes <= physical_memory_bytes() / 16 ? rows : 0;
+}
+
 MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step) {
   const int64_t trained = decoder.num_trained();
   const bool is_adapted = decoder.lora_state() != nullptr;
@@ -169,13 +175,16 @@ MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step) {
   const int64_t critic_gradients = step.critic != nullptr ? step.critic->num_trained() * kFloatBytes : 0;
   const int64_t critic = step.critic != nullptr ? weight_bytes(*step.critic) + 2 * critic_gradients : 0;
   MemoryPlan plan;
-  plan.always = {{"weights", weights},
-                 {"adapters", adapters},
-                 {"reference", reference},
-                 {"gradients", trained * kFloatBytes},
-                 {"optimizer", moments},
-                 {"critic", critic + critic_gradients},
-                 {"rewards", step.loaded_reward_bytes}};
+  plan.always = {
+      {"weights", weights},
+      {"adapters", adapters},
+      {"reference", reference},
+      {"gradients", trained * kFloatBytes},
+      {"optimizer", moments},
+      {"critic", critic + critic_gradients},
+      {"record of the sampler",
+       step.recorded_rows * ActivationRecord::bytes_per_row(decoder.config(), decoder.compute_dtype())},
+      {"rewards", step.loaded_reward_bytes}};
   plan.always.emplace_back("program", program_bytes(decoder, weights + adapters + reference + moments +
                                                                  critic + step.loaded_reward_bytes));
   if (step.cache_pages > 0)

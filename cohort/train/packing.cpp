@@ -38,12 +38,19 @@ class RowBuilder {
     const RowRange prompt_range = add_rows(*group.prompt_ids, prompt_length, 0);
     batch_.input.plan.add_sequence(prompt_range.begin, prompt_length, 0, {prompt_range});
     (is_repeat ? batch_.rows.repeated_prompt : batch_.rows.prompt) += prompt_length;
+    bool adds_prompt = true;
     for (const Completion* completion : group.completions) {
-      if (!completion->token_ids.empty()) add_completion(*completion, prompt_range);
+      if (completion->token_ids.empty()) continue;
+      if (adds_prompt) add_recorded(completion->recorded.prompt, prompt_length);
+      adds_prompt = false;
+      add_recorded(completion->recorded.completion, completion_rows(*completion));
+      add_completion(*completion, prompt_range);
     }
+    if (adds_prompt) is_recorded_ = false;
   }
 
   void finish(const at::TensorOptions& decoder) {
+    if (batch_.input.record == nullptr || !is_recorded_) batch_.input.recorded.clear();
     batch_.input.set_rows(token_ids_, positions_, decoder.device());
     batch_.logit_rows = at::tensor(logit_rows_, at::kLong).to(decoder.device());
     if (!has_kept_ids_) batch_.targets.kept_ids.clear();
@@ -55,6 +62,16 @@ class RowBuilder {
     token_ids_.insert(token_ids_.end(), ids.begin(), ids.begin() + count);
     for (int64_t i = 0; i < count; ++i) positions_.push_back(first_position + i);
     return {begin, begin + count};
+  }
+
+  void add_recorded(int64_t row, int64_t count) {
+    std::vector<RowRange>& ranges = batch_.input.recorded;
+    is_recorded_ &= row >= 0;
+    if (!ranges.empty() && ranges.back().end == row) {
+      ranges.back().end += count;
+    } else {
+      ranges.push_back({row, row + count});
+    }
   }
 
   void add_completion(const Completion& completion, RowRange prompt) {
@@ -77,6 +94,7 @@ class RowBuilder {
   PackedBatch& batch_;
   std::vector<int64_t> token_ids_, positions_, logit_rows_;
   bool has_kept_ids_ = false;
+  bool is_recorded_ = true;
 };
 
 }  // namespace
@@ -135,8 +153,9 @@ std::vector<std::vector<PackGroup>> cut_into_microbatches(const std::vector<Pack
 }
 
 std::unique_ptr<PackedBatch> pack(const std::vector<PackGroup>& groups, const at::TensorOptions& decoder,
-                                  bool repeats_prompt) {
+                                  bool repeats_prompt, ActivationRecord* record) {
   auto batch = std::make_unique<PackedBatch>();
+  batch->input.record = record;
   RowBuilder builder(*batch);
   for (const PackGroup& group : groups) builder.add_group(group, repeats_prompt && &group == &groups.front());
   builder.finish(decoder);

@@ -61,9 +61,10 @@ std::vector<std::vector<PackGroup>> cut_into_microbatches(const std::vector<Pack
                                                           int64_t max_rows);
 
 /// Lays out one piece for a decoder of these options. `repeats_prompt`: the first group's prompt was
-/// forwarded by an earlier piece.
+/// forwarded by an earlier piece. `record`, where there is one, holds for the decoder: a piece of which all
+/// completions are recorded is not forwarded again.
 std::unique_ptr<PackedBatch> pack(const std::vector<PackGroup>& groups, const at::TensorOptions& decoder,
-                                  bool repeats_prompt = false);
+                                  bool repeats_prompt = false, ActivationRecord* record = nullptr);
 
 /// [M, H] the rows that predict the tokens of `batch`, as a head sees them; gradient to the decoder's weights
 /// where gradients are on.

@@ -62,6 +62,7 @@ struct LossOptions {
   int64_t tokens_per_microbatch = 0;
   bool recompute = false;
   double router_aux_loss_coef = 0.0;
+  ActivationRecord* record = nullptr;  ///< of the sampler's activations, where it holds for the decoder
   const Linear* value_head = nullptr;  ///< a critic on the policy's rows, which learns in the same pass
 };
 

@@ -125,12 +125,15 @@ StepShape step_shape(const TrainConfig& config, const Decoder& policy, const Dat
   const LargestStep trained(lengths, num_prompts, rollout.num_trained(), config, policy);
   const bool has_experts = config.objective.control.use_expert_completion;
   const int64_t longest_expert = has_experts ? data.longest_total() : 0;
+  // Later updates of a step have other weights.
+  const bool is_recorded = config.train.steps_per_generation == 1 && !config.train.recompute;
   return {.longest_sequence = std::max(drawn.longest_sequence, longest_expert),
           .rows = trained.rows + num_prompts * longest_expert,
           .tokens_per_microbatch = config.train.tokens_per_microbatch,
           .microbatch_rows = rollout.selects() || has_experts ? 0 : trained.microbatch_rows,
           .cache_pages = drawn.cache_pages,
           .num_sequences = drawn.num_sequences,
+          .recorded_rows = is_recorded ? rows_to_record(policy, drawn.rows) : 0,
           .recompute = config.train.recompute,
           .has_reference = needs_reference(resolved(config.objective, rollout.max_completion_length))};
 }
@@ -253,7 +256,7 @@ int run_grpo(const TrainConfig& config, bool resume) {
   const int64_t policy_steps = steps - config.critic.pretrain_steps;
   GrpoTrainer trainer(config, policy_steps * GrpoTrainer::updates_per_step(config), *policy, reference,
                       critic.get(), tokenizer.get(), prompts, scorer, optimizer,
-                      has_experts ? &expert_format : nullptr);
+                      has_experts ? &expert_format : nullptr, shape.recorded_rows);
   Sampler eval_sampler(*policy, tokenizer.get(), config.rollout.cache_tokens);
   std::function<EvalRecord()> evaluate_step;
   if (config.train.eval_steps > 0) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 #include "cohort/sampler/sampler.h"
 #include "cohort/train/packing.h"
@@ -25,6 +27,23 @@ std::vector<Prompt> probe_prompts(const DecoderConfig& config) {
 }
 
 }  // namespace
+
+bool agrees_with_record(const Decoder& decoder, ActivationRecord& record, const Prompt& prompt,
+                        const Completion& completion) {
+  const at::NoGradGuard no_grad;
+  const auto batch =
+      pack({{&prompt.token_ids, {&completion}}}, decoder.options(), /*repeats_prompt=*/false, &record);
+  const std::vector<RowRange> sampled = std::move(batch->input.recorded);
+  const int64_t num_rows = batch->input.token_ids.size(0);
+  ActivationRecord anew;
+  anew.begin(decoder, num_rows);
+  batch->input.recorded.clear();
+  batch->input.record = &anew;
+  batch->input.record_rows.resize(num_rows);
+  std::iota(batch->input.record_rows.begin(), batch->input.record_rows.end(), 0);
+  decoder.forward(batch->input);
+  return record.has_same(sampled, anew, {{0, num_rows}});
+}
 
 double sampler_trainer_difference(const Decoder& decoder) {
   const at::NoGradGuard no_grad;

@@ -36,16 +36,18 @@ void append_moved(std::vector<Value>& more, std::vector<Value>& values) {
 }  // namespace
 
 StepRollout::StepRollout(const TrainConfig& config, const Decoder& policy, const Tokenizer* tokenizer,
-                         PromptSource& prompts, RewardScorer& scorer)
+                         PromptSource& prompts, RewardScorer& scorer, int64_t recorded_rows)
     : config_(config.rollout),
       advantages_(resolved(config.objective, config.rollout.max_completion_length).advantages),
       seed_(static_cast<uint64_t>(config.seed)),
       prompts_(prompts),
       scorer_(scorer),
       sampler_(policy, tokenizer, config.rollout.cache_tokens),
+      recorded_rows_(recorded_rows),
       sampling_(sampling_params(config.rollout, stop_token_ids(policy.config(), tokenizer))) {}
 
 ScoredRollout StepRollout::draw(int64_t index, int64_t policy_version, StepTimer& timer) {
+  record_.forget();
   Drawing drawing{index, policy_version, timer};
   drawing.rollout.weights = scorer_.weights(index);
   int64_t num_prompts = config_.prompts_per_step;
@@ -120,6 +122,14 @@ std::vector<int64_t> StepRollout::group_sizes(const std::vector<Prompt>& prompts
   return sizes;
 }
 
+ActivationRecord* StepRollout::record_for(const Active& active, const std::vector<int64_t>& sizes,
+                                          const Drawing& drawing) {
+  if (!drawing.rollout.groups.empty() || active.address.first_sample > 0) return nullptr;  // not the first
+  const int64_t rows =
+      rows_of_rollout(active.prompts, sizes, config_.max_completion_length, sampler_.config());
+  return rows <= recorded_rows_ ? &record_ : nullptr;
+}
+
 StepRollout::Round StepRollout::sample(const Active& active, Drawing& drawing) {
   const std::vector<Prompt>& prompts = active.prompts;
   const auto score_as = [&](int64_t first) {
@@ -129,8 +139,9 @@ StepRollout::Round StepRollout::sample(const Active& active, Drawing& drawing) {
   };
   const auto num_prompts = std::ssize(prompts);
   Round round;
-  round.groups = sampler_.rollout(prompts, group_sizes(prompts, drawing), sampling_, active.address,
-                                  drawing.policy_version, score_as(0));
+  const std::vector<int64_t> sizes = group_sizes(prompts, drawing);
+  round.groups = sampler_.rollout(prompts, sizes, sampling_, active.address, drawing.policy_version,
+                                  score_as(0), record_for(active, sizes, drawing));
   if (advantages_.baseline == "greedy" && active.address.first_sample == 0) {
     SamplingParams greedy = sampling_;
     greedy.temperature = 0.0;

@@ -23,13 +23,23 @@ namespace cohort {
 /// Decides which completions a step has, and has them scored while others are still being sampled.
 class StepRollout {
  public:
-  /// All arguments but the config must outlive this.
+  /// All arguments but the config must outlive this. Activations are recorded of a step's first rollout if
+  /// that has no more than `recorded_rows` rows.
   StepRollout(const TrainConfig& config, const Decoder& policy, const Tokenizer* tokenizer,
-              PromptSource& prompts, RewardScorer& scorer);
+              PromptSource& prompts, RewardScorer& scorer, int64_t recorded_rows = 0);
 
   /// Draws and scores what step `index` trains on, sampled by weights with `policy_version` updates behind
   /// them. Adds the laps `timing_s/gen` and `timing_s/reward` and the rewards' own timings to `timer`.
   ScoredRollout draw(int64_t index, int64_t policy_version, StepTimer& timer);
+
+  /// What the sampler computed of the newest step.
+  ActivationRecord& record() { return record_; }
+
+  /// Records no more.
+  void stop_recording() {
+    record_ = {};
+    recorded_rows_ = 0;
+  }
 
   /// The metrics of a step that draws nothing: their names.
   Metrics empty_metrics() const { return metrics({}); }
@@ -70,6 +80,8 @@ class StepRollout {
   void draw_batch(int64_t num_prompts, Drawing& drawing);
   void drop_settled(Active& active, Drawing& drawing) const;
   std::vector<int64_t> group_sizes(const std::vector<Prompt>& prompts, Drawing& drawing) const;
+  ActivationRecord* record_for(const Active& active, const std::vector<int64_t>& sizes,
+                               const Drawing& drawing);
   Round sample(const Active& active, Drawing& drawing);
   std::vector<RewardMatrix> take_rewards(size_t first, size_t count, Drawing& drawing);
   void start_groups(Round round, Drawing& drawing);
@@ -86,6 +98,8 @@ class StepRollout {
   PromptSource& prompts_;
   RewardScorer& scorer_;
   Sampler sampler_;
+  int64_t recorded_rows_;
+  ActivationRecord record_;
   SamplingParams sampling_;
   SuccessRates success_;
 };

@@ -65,7 +65,7 @@ struct Inputs {
       }                                                                                                     \
       shape.is_paged = true;                                                                                \
       arch::attention_kernel<T>(page, shape, data(in.q), data(key_pages), data(value_pages), data(paged),   \
-                                nullptr);                                                                   \
+                                lse.mutable_data_ptr<float>());                                             \
     });                                                                                                     \
     return std::vector<at::Tensor>{out, grad_q, grad_k, grad_v, paged};                                     \
   }

@@ -402,7 +402,7 @@ TEST_P(OpsTest, AttentionHasTheSameBitsFromScatteredPages) {
         decode.add_sequence(0, count, first, pages);
         const at::Tensor queries = q.narrow(0, first, count).clone();
         for (const at::Tensor& out : {attend(queries, cache_k, cache_v, decode, options),
-                                      attend_pages(queries, key_pages, value_pages, decode, options)})
+                                      attend_pages(queries, key_pages, value_pages, decode, options).rows})
           ASSERT_TRUE(at::equal(out, expected.narrow(0, first, count))) << count << " from " << first;
       }
     }
@@ -457,7 +457,7 @@ TEST_P(OpsTest, AttentionOverASharedPromptHasTheBitsOfLoneSequences) {
     for (const int count : {1, 2, 5}) {
       at::set_num_threads(count);
       const at::Tensor all = attend(q, k, v, together, options);
-      ASSERT_TRUE(at::equal(attend_pages(q, key_pages, value_pages, together, options), all));
+      ASSERT_TRUE(at::equal(attend_pages(q, key_pages, value_pages, together, options).rows, all));
       for (size_t i = 0; i < positions.size(); ++i) {
         AttentionPlan alone;
         alone.add_sequence(0, 1, positions[i], pages[i]);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cohort/core/memory.h"
 #include "cohort/ops/linear.h"
 #include "tests/models/tiny_decoder.h"
 
@@ -79,8 +80,23 @@ TEST(MemoryPlan, CountsWhatIsHeldPerRow) {
   StepShape step = kStep;
   step.recompute = true;
   EXPECT_EQ(part(plan_memory(*decoder, step), "activations"), 40 * 4 * (2 * 48 + kept + gradients));
+  step.recompute = false;
+  step.recorded_rows = 100;
+  plan = plan_memory(*decoder, step);
+  EXPECT_EQ(part(plan, "activations"), 40 * 4 * (2 * 48 + kept + gradients));
+  // q k v, attended rows and their heads' sums, the output's and the MLP's products.
+  EXPECT_EQ(part(plan, "record of the sampler"), 100 * 2 * 4 * (48 + 2 * 24 + 48 + 4 + 48 + 2 * 80 + 48));
   step.longest_sequence = 60;  // goes through in one piece
   EXPECT_EQ(part(plan_memory(*decoder, step), "activations"), 60 * 4 * (2 * 48 + kept + gradients));
+}
+
+TEST(MemoryPlan, RecordsWholeStepsThatTakeASixteenthOfTheMachine) {
+  const auto decoder = tiny_decoder(tiny_config("Qwen2ForCausalLM"), at::kFloat);
+  const int64_t most =
+      physical_memory_bytes() / 16 / ActivationRecord::bytes_per_row(decoder->config(), at::kFloat);
+  EXPECT_EQ(rows_to_record(*decoder, most), most);
+  EXPECT_EQ(rows_to_record(*decoder, most + 1), 0);
+  EXPECT_EQ(rows_to_record(*tiny_decoder(tiny_config("MixtralForCausalLM"), at::kFloat), 1), 0);
 }
 
 TEST(MemoryPlan, CountsACriticAndTheLargerOfTwoUpdates) {

@@ -1,0 +1,127 @@
+#include "cohort/models/activation_record.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "cohort/core/error.h"
+#include "cohort/models/decoder.h"
+#include "cohort/ops/dispatch.h"
+
+namespace cohort {
+namespace {
+
+/// Calls f for each tensor of a layer and that of others at its side.
+template <typename F, typename... Layers>
+void for_each_part(F f, Layers&... layers) {
+  f(layers.qkv...);
+  f(layers.attended.rows...);
+  f(layers.attended.log_sum_exp...);
+  f(layers.output...);
+  f(layers.gate_up...);
+  f(layers.down...);
+}
+
+LayerActivations make_layer(const DecoderConfig& config, int64_t num_rows, const at::TensorOptions& options) {
+  const int64_t heads = config.num_attention_heads, kv_heads = config.num_key_value_heads;
+  const auto rows_of = [&](at::IntArrayRef sizes, const at::TensorOptions& as) {
+    std::vector<int64_t> all{num_rows};
+    all.insert(all.end(), sizes.begin(), sizes.end());
+    return at::empty(all, as);
+  };
+  return {
+      .qkv = rows_of({(heads + 2 * kv_heads) * config.head_dim}, options),
+      .attended = {rows_of({heads, config.head_dim}, options), rows_of({heads}, options.dtype(at::kFloat))},
+      .output = rows_of({config.hidden_size}, options),
+      .gate_up = rows_of({2 * config.intermediate_size}, options),
+      .down = rows_of({config.hidden_size}, options)};
+}
+
+int64_t row_bytes(const at::Tensor& tensor) { return tensor.stride(0) * tensor.element_size(); }
+
+at::Tensor rows_in(const at::Tensor& tensor, const std::vector<RowRange>& ranges) {
+  std::vector<at::Tensor> pieces;
+  pieces.reserve(ranges.size());
+  for (const RowRange& range : ranges)
+    pieces.push_back(tensor.narrow(0, range.begin, range.end - range.begin));
+  return pieces.size() == 1 ? pieces.front() : at::cat(pieces);
+}
+
+}  // namespace
+
+bool ActivationRecord::fits(const Decoder& decoder) {
+  const std::vector<LayerConfig>& layers = decoder.config().layers;
+  return has_cpu_kernel(at::empty({0}, decoder.options())) && !decoder.draws_dropout() &&
+         std::ranges::none_of(layers, [](const LayerConfig& layer) { return layer.has_experts; });
+}
+
+int64_t ActivationRecord::bytes_per_row(const DecoderConfig& config, at::ScalarType compute) {
+  LayerActivations row = make_layer(config, 1, at::TensorOptions().dtype(compute).device(at::kMeta));
+  int64_t bytes = 0;
+  for_each_part([&](const at::Tensor& part) { bytes += row_bytes(part); }, row);
+  return config.num_hidden_layers * bytes;
+}
+
+void ActivationRecord::begin(const Decoder& decoder, int64_t num_rows) {
+  COHORT_CHECK(fits(decoder));
+  if (layers_.empty() || layers_.front().qkv.size(0) < num_rows) {
+    layers_.clear();
+    for (int64_t i = 0; i < decoder.config().num_hidden_layers; ++i)
+      layers_.push_back(make_layer(decoder.config(), num_rows, decoder.options()));
+  }
+  decoder_ = &decoder;
+  weights_version_ = decoder.weights_version();
+}
+
+bool ActivationRecord::holds_for(const Decoder& decoder) const {
+  const bool is_adapted_as_before = decoder.lora_state() == nullptr || decoder.lora_state()->enabled;
+  return decoder_ == &decoder && weights_version_ == decoder.weights_version() && is_adapted_as_before;
+}
+
+void ActivationRecord::write(int64_t layer, const std::vector<int64_t>& rows, const LayerActivations& made) {
+  const auto copy = [&](const at::Tensor& from, const at::Tensor& to) {
+    if (!from.defined()) return;
+    const at::Tensor source = from.contiguous();
+    const int64_t bytes = row_bytes(to);
+    COHORT_CHECK(source.size(0) == std::ssize(rows) && row_bytes(source) == bytes);
+    const auto* begin = static_cast<const std::byte*>(source.const_data_ptr());
+    auto* target = static_cast<std::byte*>(to.mutable_data_ptr());
+    at::parallel_for(0, std::ssize(rows), 16, [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) std::memcpy(target + rows[i] * bytes, begin + i * bytes, bytes);
+    });
+  };
+  for_each_part(copy, made, layers_.at(layer));
+}
+
+LayerActivations ActivationRecord::read(int64_t layer, const std::vector<RowRange>& ranges) const {
+  const at::NoGradGuard no_grad;
+  LayerActivations known;
+  for_each_part([&](const at::Tensor& from, at::Tensor& to) { to = rows_in(from, ranges); },
+                layers_.at(layer), known);
+  return known;
+}
+
+bool ActivationRecord::has_same(const std::vector<RowRange>& ranges, const ActivationRecord& other,
+                                const std::vector<RowRange>& other_ranges) const {
+  bool is_same = layers_.size() == other.layers_.size();
+  for (size_t i = 0; is_same && i < layers_.size(); ++i) {
+    const auto layer = static_cast<int64_t>(i);
+    const LayerActivations one = read(layer, ranges), two = other.read(layer, other_ranges);
+    for (const auto& [a, b] : {std::pair(one.qkv, two.qkv), std::pair(one.attended.rows, two.attended.rows),
+                               std::pair(one.output, two.output), std::pair(one.gate_up, two.gate_up),
+                               std::pair(one.down, two.down)})
+      is_same &= at::equal(a, b);
+  }
+  return is_same;
+}
+
+LayerActivations ActivationRecord::read_sums(int64_t layer, const std::vector<RowRange>& ranges) const {
+  const LayerActivations& all = layers_.at(layer);
+  LayerActivations sums;
+  sums.output = rows_in(all.output, ranges);
+  sums.down = rows_in(all.down, ranges);
+  return sums;
+}
+
+}  // namespace cohort

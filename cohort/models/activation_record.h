@@ -1,0 +1,63 @@
+// What the sampler computed of its rows, kept so that an update on the same weights does not forward them
+// again: sampler and trainer agree in every bit.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "cohort/models/decoder_config.h"
+#include "cohort/ops/attention.h"
+
+namespace cohort {
+
+class Decoder;
+
+/// What a layer's products and its attention give for N rows; everything else is made from these again.
+struct LayerActivations {
+  at::Tensor qkv;      ///< [N, (num_heads + 2 num_kv_heads) head_dim] before norms and rotation
+  Attended attended;   ///< [N, num_heads, head_dim]
+  at::Tensor output;   ///< [N, hidden_size] of the attention's output projection
+  at::Tensor gate_up;  ///< [N, 2 intermediate_size]
+  at::Tensor down;     ///< [N, hidden_size]
+};
+
+class ActivationRecord {
+ public:
+  /// Whether the passes of `decoder` can be kept: on the CPU's kernels, without experts and without dropout.
+  static bool fits(const Decoder& decoder);
+
+  /// Bytes that one row takes over all layers.
+  static int64_t bytes_per_row(const DecoderConfig& config, at::ScalarType compute);
+
+  /// Forgets all rows and makes room for `num_rows` of `decoder`, with its weights as they are now.
+  void begin(const Decoder& decoder, int64_t num_rows);
+
+  /// Forgets all rows; the memory stays for the next ones.
+  void forget() { decoder_ = nullptr; }
+
+  /// Whether what was written is what `decoder` would compute now.
+  bool holds_for(const Decoder& decoder) const;
+
+  /// Writes what a layer made of a pass's N rows, where it is defined, to `rows` [N]. Threads may write
+  /// different rows side by side.
+  void write(int64_t layer, const std::vector<int64_t>& rows, const LayerActivations& made);
+
+  /// What a layer made of the rows in these ranges, one behind the other; without a copy where it is one.
+  LayerActivations read(int64_t layer, const std::vector<RowRange>& ranges) const;
+
+  /// Of that only what is added to the layer's input: output and down.
+  LayerActivations read_sums(int64_t layer, const std::vector<RowRange>& ranges) const;
+
+  /// Whether all layers made the same of other rows, in every bit; log_sum_exp is not compared.
+  bool has_same(const std::vector<RowRange>& ranges, const ActivationRecord& other,
+                const std::vector<RowRange>& other_ranges) const;
+
+ private:
+  const Decoder* decoder_ = nullptr;
+  int64_t weights_version_ = 0;
+  std::vector<LayerActivations> layers_;
+};
+
+}  // namespace cohort

@@ -1,0 +1,219 @@
+// Updates from what the sampler recorded against the same updates from a forward of their own: every bit.
+#include "cohort/models/activation_record.h"
+
+#include <gtest/gtest.h>
+
+#include "cohort/core/random.h"
+#include "cohort/sampler/sampler.h"
+#include "cohort/train/policy_loss.h"
+#include "cohort/train/self_test.h"
+#include "tests/models/tiny_decoder.h"
+
+namespace cohort {
+namespace {
+
+constexpr int64_t kCompletionLength = 20;
+
+std::vector<Prompt> prompts_of_lengths(const std::vector<int64_t>& lengths) {
+  CounterRng random(11);
+  std::vector<Prompt> prompts;
+  for (const int64_t length : lengths) {
+    prompts.emplace_back().id = str("prompt ", prompts.size());
+    for (int64_t i = 0; i < length; ++i)
+      prompts.back().token_ids.push_back(static_cast<int32_t>(random.below(300)));
+  }
+  return prompts;
+}
+
+const std::vector<Prompt> kPrompts = prompts_of_lengths({1, 16, 33, 70});
+const std::vector<int64_t> kGroupSizes{4, 3, 4, 2};
+
+/// A rollout with its record.
+struct Recorded {
+  Recorded(const Decoder& decoder, int64_t cache_tokens, std::vector<int32_t> stop_token_ids) {
+    Sampler sampler(decoder, nullptr, cache_tokens);
+    SamplingParams params;
+    params.max_completion_length = kCompletionLength;
+    params.stop_token_ids = std::move(stop_token_ids);
+    groups = sampler.rollout(kPrompts, kGroupSizes, params, {.seed = 5}, 0, {}, &record);
+    num_preemptions = sampler.stats().num_preemptions;
+  }
+
+  ActivationRecord record;
+  std::vector<RolloutGroup> groups;
+  int64_t num_preemptions = 0;
+};
+
+struct Trained {
+  LossResult loss;
+  std::vector<at::Tensor> gradients;
+};
+
+/// An update's gradients; every third completion has the advantage 0 and is left out.
+Trained update_from(const Decoder& decoder, const std::vector<RolloutGroup>& groups, ActivationRecord* record,
+                    int64_t tokens_per_microbatch, bool recompute = false) {
+  std::vector<TrainedGroup> trained;
+  int64_t place = 0;
+  for (const RolloutGroup& group : groups) {
+    trained.push_back({&group, {}});
+    for (size_t i = 0; i < group.completions.size(); ++i)
+      trained.back().completions.push_back({.advantage = static_cast<double>(place++ % 3) - 0.7});
+    trained.back().completions.front().advantage = 0.0;
+  }
+  for (at::Tensor parameter : decoder.parameters()) parameter.mutable_grad() = at::Tensor();
+  LossConfig objective;
+  objective.loss_type = "grpo";
+  objective.beta = 0.0;
+  Trained result{
+      accumulate_policy_gradient(
+          decoder, trained, objective,
+          {.tokens_per_microbatch = tokens_per_microbatch, .recompute = recompute, .record = record}),
+      {}};
+  for (const at::Tensor& parameter : decoder.parameters()) {
+    const at::Tensor gradient = parameter.grad();
+    result.gradients.push_back(gradient.defined() ? gradient.clone() : at::Tensor());
+  }
+  return result;
+}
+
+void expect_same(const Trained& actual, const Trained& expected) {
+  EXPECT_EQ(actual.loss.objective.values(), expected.loss.objective.values());
+  EXPECT_EQ(actual.loss.entropy_sum, expected.loss.entropy_sum);
+  EXPECT_EQ(actual.loss.logprob_difference_max, 0.0);
+  ASSERT_EQ(actual.gradients.size(), expected.gradients.size());
+  double largest = 0.0;
+  for (size_t i = 0; i < actual.gradients.size(); ++i) {
+    ASSERT_EQ(actual.gradients[i].defined(), expected.gradients[i].defined());
+    if (!actual.gradients[i].defined()) continue;
+    EXPECT_TRUE(at::equal(actual.gradients[i], expected.gradients[i])) << "leaf " << i;
+    largest = std::max(largest, actual.gradients[i].abs().max().item<double>());
+  }
+  EXPECT_GT(largest, 0.0);
+}
+
+using Part = at::Tensor LayerActivations::*;
+
+/// Fills a part of a whole record with other numbers, so that whoever reads it is seen.
+void spoil(ActivationRecord& record, const Decoder& decoder, Part part, int64_t num_rows) {
+  std::vector<int64_t> rows;
+  for (int64_t row = 0; row < num_rows; ++row) rows.push_back(row);
+  for (int64_t layer = 0; layer < decoder.config().num_hidden_layers; ++layer) {
+    LayerActivations other = record.read(layer, {{0, num_rows}});
+    other.*part = other.*part + 1.0;
+    record.write(layer, rows, other);
+  }
+}
+
+using Setting = std::tuple<const char*, at::ScalarType>;
+class RecordTest : public testing::TestWithParam<Setting> {
+ protected:
+  const std::unique_ptr<Decoder> decoder_ =
+      tiny_decoder(tiny_config(std::get<0>(GetParam())), std::get<1>(GetParam()));
+  const ThreadCount one_thread_{1};
+};
+
+TEST_P(RecordTest, AnUpdateFromItHasTheBitsOfAForward) {
+  ASSERT_TRUE(ActivationRecord::fits(*decoder_));
+  // Of full length; ragged; ragged, and preempted on the way.
+  for (const auto& [stops, cache_tokens] : std::vector<std::pair<std::vector<int32_t>, int64_t>>{
+           {{}, 0}, {{1, 5, 9, 17, 42, 80, 120, 200, 250, 290}, 0}, {{42, 120, 250}, 8 * kPageRows}}) {
+    Recorded drawn(*decoder_, cache_tokens, stops);
+    EXPECT_EQ(drawn.num_preemptions > 0, cache_tokens > 0);
+    EXPECT_TRUE(drawn.record.holds_for(*decoder_));
+    for (const int64_t rows : {1 << 20, 100}) {
+      const Trained expected = update_from(*decoder_, drawn.groups, nullptr, rows);
+      expect_same(update_from(*decoder_, drawn.groups, &drawn.record, rows), expected);
+      for (const int threads : {2, 5}) {
+        const ThreadCount count(threads);
+        expect_same(update_from(*decoder_, drawn.groups, &drawn.record, rows), expected);
+      }
+    }
+  }
+}
+
+TEST_P(RecordTest, LanesWriteItSideBySide) {
+  Recorded alone(*decoder_, 0, {});
+  const ThreadCount threads(5);
+  Recorded together(*decoder_, 0, {});
+  const int64_t num_rows = rows_of_rollout(kPrompts, kGroupSizes, kCompletionLength, decoder_->config());
+  EXPECT_EQ(num_rows, 1 + 16 + 33 + 70 + 13 * (kCompletionLength - 1));
+  for (int64_t layer = 0; layer < decoder_->config().num_hidden_layers; ++layer) {
+    const LayerActivations one = alone.record.read(layer, {{0, num_rows}}),
+                           five = together.record.read(layer, {{0, num_rows}});
+    EXPECT_TRUE(at::equal(one.down, five.down));
+    EXPECT_TRUE(at::equal(one.attended.log_sum_exp, five.attended.log_sum_exp));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RecordTest,
+    testing::Combine(testing::Values("LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM",
+                                     "Qwen3ForCausalLM", "Gemma2ForCausalLM", "Gemma3ForCausalLM"),
+                     testing::Values(at::kFloat, at::kBFloat16)),
+    [](const auto& info) { return str(std::get<0>(info.param), "_", toString(std::get<1>(info.param))); });
+
+TEST(ActivationRecord, TakesTheAdaptersPartOfAProduct) {
+  const ThreadCount one_thread(1);
+  const auto decoder = tiny_adapted_decoder(tiny_config("Qwen3ForCausalLM"), at::kBFloat16, {.r = 4});
+  Recorded drawn(*decoder, 0, {});
+  expect_same(update_from(*decoder, drawn.groups, &drawn.record, 100),
+              update_from(*decoder, drawn.groups, nullptr, 100));
+  expect_same(update_from(*decoder, drawn.groups, nullptr, 100, /*recompute=*/true),
+              update_from(*decoder, drawn.groups, nullptr, 100));
+  const AdaptersOff base(*decoder);
+  EXPECT_FALSE(drawn.record.holds_for(*decoder)) << "without its adapters it is another model";
+}
+
+TEST(ActivationRecord, HoldsForTheWeightsThatSampled) {
+  const ThreadCount one_thread(1);
+  const auto decoder = tiny_decoder(tiny_config("LlamaForCausalLM"), at::kFloat),
+             twin = tiny_decoder(tiny_config("LlamaForCausalLM"), at::kFloat);
+  Recorded drawn(*decoder, 0, {});
+  EXPECT_TRUE(drawn.record.holds_for(*decoder));
+  EXPECT_FALSE(drawn.record.holds_for(*twin));
+  const Trained before = update_from(*decoder, drawn.groups, &drawn.record, 100);
+  randomize(*decoder, 2);
+  EXPECT_FALSE(drawn.record.holds_for(*decoder));
+  const Trained after = update_from(*decoder, drawn.groups, &drawn.record, 100);
+  EXPECT_GT(after.loss.logprob_difference_max, 0.0) << "the new weights were not forwarded";
+  EXPECT_NE(after.loss.entropy_sum, before.loss.entropy_sum);
+}
+
+TEST(ActivationRecord, ReadsNothingOfCompletionsThatAreNotInIt) {
+  const ThreadCount one_thread(1);
+  const auto decoder = tiny_decoder(tiny_config("LlamaForCausalLM"), at::kFloat);
+  Recorded drawn(*decoder, 0, {});
+  const Trained expected = update_from(*decoder, drawn.groups, nullptr, 1 << 20);
+  spoil(drawn.record, *decoder, &LayerActivations::down,
+        rows_of_rollout(kPrompts, kGroupSizes, kCompletionLength, decoder->config()));
+  drawn.groups[2].completions[1].recorded = {};
+  expect_same(update_from(*decoder, drawn.groups, &drawn.record, 1 << 20), expected);
+}
+
+TEST(ActivationRecord, IsFoundOutWhereItDiffers) {
+  const ThreadCount one_thread(1);
+  const auto decoder = tiny_decoder(tiny_config("LlamaForCausalLM"), at::kFloat);
+  const int64_t num_rows = rows_of_rollout(kPrompts, kGroupSizes, kCompletionLength, decoder->config());
+  for (const Part part : {&LayerActivations::qkv, &LayerActivations::output, &LayerActivations::gate_up,
+                          &LayerActivations::down}) {
+    Recorded drawn(*decoder, 0, {});
+    const auto agrees = [&] {
+      return agrees_with_record(*decoder, drawn.record, drawn.groups[3].prompt,
+                                drawn.groups[3].completions[1]);
+    };
+    EXPECT_TRUE(agrees());
+    spoil(drawn.record, *decoder, part, num_rows);
+    EXPECT_FALSE(agrees());
+  }
+}
+
+TEST(ActivationRecord, FitsNoPassThatIsNotTheSamplers) {
+  EXPECT_FALSE(ActivationRecord::fits(*tiny_decoder(tiny_config("MixtralForCausalLM"), at::kFloat)));
+  EXPECT_FALSE(ActivationRecord::fits(*tiny_decoder(tiny_config("LlamaForCausalLM"), at::kDouble)));
+  const auto with_dropout =
+      tiny_adapted_decoder(tiny_config("LlamaForCausalLM"), at::kFloat, {.r = 4, .dropout = 0.1});
+  EXPECT_FALSE(ActivationRecord::fits(*with_dropout));
+}
+
+}  // namespace
+}  // namespace cohort
