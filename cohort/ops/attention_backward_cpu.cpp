@@ -267,36 +267,85 @@ COHORT_INLINE void backward_block(const AttentionPlan& plan, const AttentionShap
     store_head(s.grad_q.data() + r * padded, 1.0f, block.dim, grad_q + block.source(r) * block.dim);
 }
 
+/// What one thread does at a stretch: blocks of queries of one group, with one key head. The gradients of
+/// keys and values of part 0 go to the result, those of part p to a place of their own.
+struct Unit {
+  std::vector<WorkItem> items;
+  int64_t cost = 0;
+  int64_t part = 0;
+};
+
+/// A group's key rows belong to one unit a head, and are added to in the order of the sequences. Where that
+/// makes few units, long ones are cut into parts: into as many on every machine, so that the bits are the
+/// same.
+std::vector<Unit> units_of(const AttentionPlan& plan, int64_t num_kv_heads) {
+  constexpr int64_t kUnits = 16, kLeastCost = 1 << 14;
+  const auto num_groups = static_cast<int64_t>(plan.group_begin.size());
+  const int64_t most_parts = std::max<int64_t>(1, kUnits / std::max<int64_t>(1, num_groups * num_kv_heads));
+  std::vector<Unit> units;
+  for (int64_t group = 0; group < num_groups; ++group) {
+    const int64_t end =
+        group + 1 < num_groups ? plan.group_begin[group + 1] : static_cast<int64_t>(plan.sequences.size());
+    int64_t total = 0;
+    for (int64_t i = plan.group_begin[group]; i < end; ++i)
+      total += query_cost(plan.sequences[i], 0, plan.sequences[i].num_queries);
+    const int64_t num_parts = std::clamp<int64_t>(total / kLeastCost, 1, most_parts);
+    for (int64_t head = 0; head < num_kv_heads; ++head) {
+      units.emplace_back();
+      int64_t taken = 0;
+      for (int64_t i = plan.group_begin[group]; i < end; ++i) {
+        const AttentionSequence& sequence = plan.sequences[i];
+        for (int64_t first = 0; first < sequence.num_queries; first += kQueryBlock) {
+          if (taken * num_parts >= total * (units.back().part + 1)) {
+            const int64_t part = units.back().part + 1;
+            units.emplace_back().part = part;
+          }
+          const int64_t cost =
+              query_cost(sequence, first, std::min(kQueryBlock, sequence.num_queries - first));
+          units.back().items.push_back({i, first, head});
+          units.back().cost += cost;
+          taken += cost;
+        }
+      }
+    }
+  }
+  return units;
+}
+
 }  // namespace
 
 template <typename T>
 void attention_backward_kernel(const AttentionPlan& plan, const AttentionShape& shape, const T* q, const T* k,
                                const T* v, const T* out, const float* log_sum_exp, const T* grad_out,
                                T* grad_q, float* grad_k, float* grad_v) {
-  const auto num_groups = static_cast<int64_t>(plan.group_begin.size());
-  const auto group_end = [&](int64_t group) {
-    return group + 1 < num_groups ? plan.group_begin[group + 1] : static_cast<int64_t>(plan.sequences.size());
-  };
-  // A group's key rows belong to one thread a head, and are added to in the order of the sequences.
+  const std::vector<Unit> units = units_of(plan, shape.num_kv_heads);
   std::vector<int64_t> costs;
-  for (int64_t group = 0; group < num_groups; ++group) {
-    int64_t cost = 0;
-    for (int64_t i = plan.group_begin[group]; i < group_end(group); ++i) {
-      cost += query_cost(plan.sequences[i], 0, plan.sequences[i].num_queries);
-    }
-    costs.insert(costs.end(), shape.num_kv_heads, cost);
+  int64_t last_part = 0, num_rows = 0;
+  for (const Unit& unit : units) {
+    costs.push_back(unit.cost);
+    last_part = std::max(last_part, unit.part);
   }
+  for (const RowRange& range : plan.ranges) num_rows = std::max(num_rows, range.end);
+  const int64_t size = num_rows * shape.num_kv_heads * shape.head_dim;
+  std::vector<float> parts(2 * last_part * size);
   parallel_by_cost(costs, [&](int64_t begin, int64_t end) {
-    [[maybe_unused]] const typename Products<T>::Unit unit;
+    [[maybe_unused]] const typename Products<T>::Unit matrix_unit;
     BackwardScratch<T> scratch(shape);
-    for (int64_t unit = begin; unit < end; ++unit) {
-      const int64_t group = unit / shape.num_kv_heads, head = unit % shape.num_kv_heads;
-      for (int64_t i = plan.group_begin[group]; i < group_end(group); ++i) {
-        for (int64_t first = 0; first < plan.sequences[i].num_queries; first += kQueryBlock) {
-          const WorkItem item{i, first, head};
-          backward_block(plan, shape, item, q, k, v, out, log_sum_exp, grad_out, grad_q, grad_k, grad_v,
-                         scratch);
-        }
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t part = units[i].part;
+      float* const own_k = part == 0 ? grad_k : parts.data() + 2 * (part - 1) * size;
+      float* const own_v = part == 0 ? grad_v : own_k + size;
+      for (const WorkItem& item : units[i].items) {
+        backward_block(plan, shape, item, q, k, v, out, log_sum_exp, grad_out, grad_q, own_k, own_v, scratch);
+      }
+    }
+  });
+  at::parallel_for(0, size, 1 << 14, [&](int64_t begin, int64_t end) {
+    for (int64_t part = 0; part < last_part; ++part) {
+      const float* own = parts.data() + 2 * part * size;
+      for (int64_t i = begin; i < end; ++i) {
+        grad_k[i] += own[i];
+        grad_v[i] += own[size + i];
       }
     }
   });
