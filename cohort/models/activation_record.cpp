@@ -111,7 +111,7 @@ bool ActivationRecord::has_same(const std::vector<RowRange>& ranges, const Activ
     for (const auto& [a, b] : {std::pair(one.qkv, two.qkv), std::pair(one.attended.rows, two.attended.rows),
                                std::pair(one.output, two.output), std::pair(one.gate_up, two.gate_up),
                                std::pair(one.down, two.down)})
-      is_same &= at::equal(a, b);
+      is_same &= at::equal(a.contiguous().view(at::kByte), b.contiguous().view(at::kByte));
   }
   return is_same;
 }

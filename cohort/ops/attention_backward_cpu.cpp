@@ -1,4 +1,5 @@
 // Gradients of attention: probabilities are made again from the log-sum-exp of the forward, tile by tile.
+#include <memory>
 #include <tuple>
 
 #include "cohort/ops/attention_tile.h"
@@ -279,33 +280,38 @@ struct Unit {
 /// makes few units, long ones are cut into parts: into as many on every machine, so that the bits are the
 /// same.
 std::vector<Unit> units_of(const AttentionPlan& plan, int64_t num_kv_heads) {
-  constexpr int64_t kUnits = 16, kLeastCost = 1 << 14;
+  constexpr int64_t kUnits = 16, kMostParts = 8, kLeastCost = 1 << 14;
   const auto num_groups = static_cast<int64_t>(plan.group_begin.size());
-  const int64_t most_parts = std::max<int64_t>(1, kUnits / std::max<int64_t>(1, num_groups * num_kv_heads));
+  const int64_t most_parts =
+      std::clamp<int64_t>(kUnits / std::max<int64_t>(1, num_groups * num_kv_heads), 1, kMostParts);
   std::vector<Unit> units;
   for (int64_t group = 0; group < num_groups; ++group) {
+    std::vector<WorkItem> items;
+    std::vector<int64_t> ends;  // of the items: their cost with that of all before them
     const int64_t end =
         group + 1 < num_groups ? plan.group_begin[group + 1] : static_cast<int64_t>(plan.sequences.size());
-    int64_t total = 0;
-    for (int64_t i = plan.group_begin[group]; i < end; ++i)
-      total += query_cost(plan.sequences[i], 0, plan.sequences[i].num_queries);
-    const int64_t num_parts = std::clamp<int64_t>(total / kLeastCost, 1, most_parts);
+    for (int64_t i = plan.group_begin[group]; i < end; ++i) {
+      const AttentionSequence& sequence = plan.sequences[i];
+      for (int64_t first = 0; first < sequence.num_queries; first += kQueryBlock) {
+        const int64_t count = std::min(kQueryBlock, sequence.num_queries - first);
+        items.push_back({i, first, 0});
+        ends.push_back((ends.empty() ? 0 : ends.back()) + query_cost(sequence, first, count));
+      }
+    }
+    if (items.empty()) continue;
+    const int64_t num_parts = std::clamp<int64_t>(ends.back() / kLeastCost, 1, most_parts);
     for (int64_t head = 0; head < num_kv_heads; ++head) {
-      units.emplace_back();
-      int64_t taken = 0;
-      for (int64_t i = plan.group_begin[group]; i < end; ++i) {
-        const AttentionSequence& sequence = plan.sequences[i];
-        for (int64_t first = 0; first < sequence.num_queries; first += kQueryBlock) {
-          if (taken * num_parts >= total * (units.back().part + 1)) {
-            const int64_t part = units.back().part + 1;
-            units.emplace_back().part = part;
-          }
-          const int64_t cost =
-              query_cost(sequence, first, std::min(kQueryBlock, sequence.num_queries - first));
-          units.back().items.push_back({i, first, head});
-          units.back().cost += cost;
-          taken += cost;
+      size_t taken = 0;
+      for (int64_t part = 0; part < num_parts; ++part) {
+        Unit unit;
+        unit.part = part;
+        for (; taken < items.size() &&
+               (part + 1 == num_parts || ends[taken] * num_parts <= ends.back() * (part + 1));
+             ++taken) {
+          unit.items.push_back({items[taken].sequence, items[taken].first_query, head});
+          unit.cost += ends[taken] - (taken == 0 ? 0 : ends[taken - 1]);
         }
+        units.push_back(std::move(unit));
       }
     }
   }
@@ -327,13 +333,16 @@ void attention_backward_kernel(const AttentionPlan& plan, const AttentionShape& 
   }
   for (const RowRange& range : plan.ranges) num_rows = std::max(num_rows, range.end);
   const int64_t size = num_rows * shape.num_kv_heads * shape.head_dim;
-  std::vector<float> parts(2 * last_part * size);
+  const std::unique_ptr<float[]> parts(new float[2 * last_part * size]);
+  at::parallel_for(0, 2 * last_part * size, 1 << 14, [&](int64_t begin, int64_t end) {
+    std::fill(parts.get() + begin, parts.get() + end, 0.0f);
+  });
   parallel_by_cost(costs, [&](int64_t begin, int64_t end) {
     [[maybe_unused]] const typename Products<T>::Unit matrix_unit;
     BackwardScratch<T> scratch(shape);
     for (int64_t i = begin; i < end; ++i) {
       const int64_t part = units[i].part;
-      float* const own_k = part == 0 ? grad_k : parts.data() + 2 * (part - 1) * size;
+      float* const own_k = part == 0 ? grad_k : parts.get() + 2 * (part - 1) * size;
       float* const own_v = part == 0 ? grad_v : own_k + size;
       for (const WorkItem& item : units[i].items) {
         backward_block(plan, shape, item, q, k, v, out, log_sum_exp, grad_out, grad_q, own_k, own_v, scratch);
@@ -342,7 +351,7 @@ void attention_backward_kernel(const AttentionPlan& plan, const AttentionShape& 
   });
   at::parallel_for(0, size, 1 << 14, [&](int64_t begin, int64_t end) {
     for (int64_t part = 0; part < last_part; ++part) {
-      const float* own = parts.data() + 2 * part * size;
+      const float* own = parts.get() + 2 * part * size;
       for (int64_t i = begin; i < end; ++i) {
         grad_k[i] += own[i];
         grad_v[i] += own[size + i];

@@ -111,7 +111,7 @@ StepRecord GrpoTrainer::step(int64_t index) {
 // of one completion now and then, at a hundredth of what that saves.
 void GrpoTrainer::check_record(int64_t index, const GrpoStep& step) {
   ActivationRecord& record = rollout_.record();
-  if (!record.holds_for(policy_) || step.groups.empty()) return;
+  if (!record.holds_for(policy_)) return;
   const auto draw = [&](uint64_t of) {
     return random_unit(static_cast<uint64_t>(config_.seed), {static_cast<uint64_t>(index), of});
   };
@@ -120,7 +120,6 @@ void GrpoTrainer::check_record(int64_t index, const GrpoStep& step) {
   };
   const RolloutGroup& group = chosen(draw(0), step.groups);
   const Completion& completion = chosen(draw(1), group.completions);
-  if (completion.recorded.completion < 0) return;
   int64_t rows = 0;
   for (const RolloutGroup& each : step.groups) {
     rows += std::ssize(each.prompt.token_ids);

@@ -195,7 +195,9 @@ MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step) {
   plan.updating = update_parts(decoder, step);
   if (step.critic == nullptr) return plan;
   // One update is done before the other begins.
-  const MemoryPlan::Parts other = update_parts(*step.critic, step);
+  StepShape forwarded = step;
+  forwarded.recorded_rows = 0;
+  const MemoryPlan::Parts other = update_parts(*step.critic, forwarded);
   if (sum(other) > sum(plan.updating)) plan.updating = other;
   return plan;
 }

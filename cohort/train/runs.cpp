@@ -125,8 +125,9 @@ StepShape step_shape(const TrainConfig& config, const Decoder& policy, const Dat
   const LargestStep trained(lengths, num_prompts, rollout.num_trained(), config, policy);
   const bool has_experts = config.objective.control.use_expert_completion;
   const int64_t longest_expert = has_experts ? data.longest_total() : 0;
-  // Later updates of a step have other weights.
-  const bool is_recorded = config.train.steps_per_generation == 1 && !config.train.recompute;
+  // One update, by the weights that sampled, on all of one rollout.
+  const bool is_recorded = config.train.steps_per_generation == 1 && config.objective.num_iterations == 1 &&
+                           !rollout.selects() && !has_experts && !config.train.recompute;
   return {.longest_sequence = std::max(drawn.longest_sequence, longest_expert),
           .rows = trained.rows + num_prompts * longest_expert,
           .tokens_per_microbatch = config.train.tokens_per_microbatch,

@@ -122,11 +122,10 @@ std::vector<int64_t> StepRollout::group_sizes(const std::vector<Prompt>& prompts
   return sizes;
 }
 
-ActivationRecord* StepRollout::record_for(const Active& active, const std::vector<int64_t>& sizes,
-                                          const Drawing& drawing) {
-  if (!drawing.rollout.groups.empty() || active.address.first_sample > 0) return nullptr;  // not the first
-  const int64_t rows =
-      rows_of_rollout(active.prompts, sizes, config_.max_completion_length, sampler_.config());
+ActivationRecord* StepRollout::record_for(const std::vector<Prompt>& prompts,
+                                          const std::vector<int64_t>& sizes, const Drawing& drawing) {
+  if (!drawing.rollout.groups.empty()) return nullptr;  // it holds one rollout, whose update is to come
+  const int64_t rows = rows_of_rollout(prompts, sizes, config_.max_completion_length, sampler_.config());
   return rows <= recorded_rows_ ? &record_ : nullptr;
 }
 
@@ -141,7 +140,7 @@ StepRollout::Round StepRollout::sample(const Active& active, Drawing& drawing) {
   Round round;
   const std::vector<int64_t> sizes = group_sizes(prompts, drawing);
   round.groups = sampler_.rollout(prompts, sizes, sampling_, active.address, drawing.policy_version,
-                                  score_as(0), record_for(active, sizes, drawing));
+                                  score_as(0), record_for(prompts, sizes, drawing));
   if (advantages_.baseline == "greedy" && active.address.first_sample == 0) {
     SamplingParams greedy = sampling_;
     greedy.temperature = 0.0;

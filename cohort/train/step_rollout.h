@@ -80,7 +80,7 @@ class StepRollout {
   void draw_batch(int64_t num_prompts, Drawing& drawing);
   void drop_settled(Active& active, Drawing& drawing) const;
   std::vector<int64_t> group_sizes(const std::vector<Prompt>& prompts, Drawing& drawing) const;
-  ActivationRecord* record_for(const Active& active, const std::vector<int64_t>& sizes,
+  ActivationRecord* record_for(const std::vector<Prompt>& prompts, const std::vector<int64_t>& sizes,
                                const Drawing& drawing);
   Round sample(const Active& active, Drawing& drawing);
   std::vector<RewardMatrix> take_rewards(size_t first, size_t count, Drawing& drawing);

@@ -264,6 +264,35 @@ TEST_P(OpsTest, Attention) {
   }
 }
 
+// Its backward is cut into four parts a head.
+TEST_P(OpsTest, AttentionOfOneLongGroup) {
+  AttentionPlan plan;
+  plan.begin_group();
+  plan.add_sequence(0, 150, 0, {{0, 150}});
+  plan.add_sequence(150, 100, 150, {{0, 150}, {150, 250}});
+  plan.add_sequence(250, 130, 150, {{0, 150}, {250, 380}});
+  const AttentionOptions options{.scale = 0.2};
+  compare({randn({380, 4, 24}), randn({380, 2, 24}), randn({380, 2, 24})}, {false, false, false},
+          [&](const auto& in, at::ScalarType) {
+            return std::vector<at::Tensor>{attend(in[0], in[1], in[2], plan, options)};
+          });
+  const std::vector<at::Tensor> rows{randn({380, 4, 24}), randn({380, 2, 24}), randn({380, 2, 24})};
+  const auto gradients = [&](int count) {
+    at::set_num_threads(count);
+    std::vector<at::Tensor> leaves;
+    for (const at::Tensor& each : rows) leaves.push_back(each.to(dtype()).requires_grad_());
+    weighted_total({attend(leaves[0], leaves[1], leaves[2], plan, options)}).backward();
+    return std::vector<at::Tensor>{leaves[0].grad(), leaves[1].grad(), leaves[2].grad()};
+  };
+  const int threads = at::get_num_threads();
+  const std::vector<at::Tensor> alone = gradients(1);
+  for (const int count : {2, 5}) {
+    const std::vector<at::Tensor> together = gradients(count);
+    for (size_t i = 0; i < alone.size(); ++i) EXPECT_TRUE(at::equal(alone[i], together[i])) << count;
+  }
+  at::set_num_threads(threads);
+}
+
 TEST_P(OpsTest, TokenLogprobs) {
   TokenTargets targets;
   for (int i = 0; i < 33; ++i) targets.token_ids.push_back(i * 3 % 101);

@@ -91,15 +91,22 @@ void expect_same(const Trained& actual, const Trained& expected) {
   EXPECT_GT(largest, 0.0);
 }
 
-using Part = at::Tensor LayerActivations::*;
+using Part = at::Tensor& (*)(LayerActivations&);
+constexpr Part kQkv = [](LayerActivations& layer) -> at::Tensor& { return layer.qkv; };
+constexpr Part kAttended = [](LayerActivations& layer) -> at::Tensor& { return layer.attended.rows; };
+constexpr Part kLogSumExp = [](LayerActivations& layer) -> at::Tensor& { return layer.attended.log_sum_exp; };
+constexpr Part kOutput = [](LayerActivations& layer) -> at::Tensor& { return layer.output; };
+constexpr Part kGateUp = [](LayerActivations& layer) -> at::Tensor& { return layer.gate_up; };
+constexpr Part kDown = [](LayerActivations& layer) -> at::Tensor& { return layer.down; };
 
 /// Fills a part of a whole record with other numbers, so that whoever reads it is seen.
-void spoil(ActivationRecord& record, const Decoder& decoder, Part part, int64_t num_rows) {
+void spoil(ActivationRecord& record, const Decoder& decoder, Part part) {
+  const int64_t num_rows = rows_of_rollout(kPrompts, kGroupSizes, kCompletionLength, decoder.config());
   std::vector<int64_t> rows;
   for (int64_t row = 0; row < num_rows; ++row) rows.push_back(row);
   for (int64_t layer = 0; layer < decoder.config().num_hidden_layers; ++layer) {
     LayerActivations other = record.read(layer, {{0, num_rows}});
-    other.*part = other.*part + 1.0;
+    part(other) = part(other) + 1.0;
     record.write(layer, rows, other);
   }
 }
@@ -184,26 +191,29 @@ TEST(ActivationRecord, ReadsNothingOfCompletionsThatAreNotInIt) {
   const auto decoder = tiny_decoder(tiny_config("LlamaForCausalLM"), at::kFloat);
   Recorded drawn(*decoder, 0, {});
   const Trained expected = update_from(*decoder, drawn.groups, nullptr, 1 << 20);
-  spoil(drawn.record, *decoder, &LayerActivations::down,
-        rows_of_rollout(kPrompts, kGroupSizes, kCompletionLength, decoder->config()));
+  spoil(drawn.record, *decoder, kDown);
   drawn.groups[2].completions[1].recorded = {};
   expect_same(update_from(*decoder, drawn.groups, &drawn.record, 1 << 20), expected);
 }
 
-TEST(ActivationRecord, IsFoundOutWhereItDiffers) {
+TEST(ActivationRecord, IsWhatAnUpdateReadsAndIsFoundOutWhereItDiffers) {
   const ThreadCount one_thread(1);
   const auto decoder = tiny_decoder(tiny_config("LlamaForCausalLM"), at::kFloat);
-  const int64_t num_rows = rows_of_rollout(kPrompts, kGroupSizes, kCompletionLength, decoder->config());
-  for (const Part part : {&LayerActivations::qkv, &LayerActivations::output, &LayerActivations::gate_up,
-                          &LayerActivations::down}) {
+  for (const Part part : {kQkv, kAttended, kLogSumExp, kOutput, kGateUp, kDown}) {
     Recorded drawn(*decoder, 0, {});
     const auto agrees = [&] {
       return agrees_with_record(*decoder, drawn.record, drawn.groups[3].prompt,
                                 drawn.groups[3].completions[1]);
     };
     EXPECT_TRUE(agrees());
-    spoil(drawn.record, *decoder, part, num_rows);
-    EXPECT_FALSE(agrees());
+    const Trained expected = update_from(*decoder, drawn.groups, &drawn.record, 1 << 20);
+    spoil(drawn.record, *decoder, part);
+    const Trained other = update_from(*decoder, drawn.groups, &drawn.record, 1 << 20);
+    bool is_same = true;
+    for (size_t i = 0; i < other.gradients.size(); ++i)
+      is_same &= at::equal(other.gradients[i], expected.gradients[i]);
+    EXPECT_FALSE(is_same);
+    EXPECT_EQ(agrees(), part == kLogSumExp);
   }
 }
 

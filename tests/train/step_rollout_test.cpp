@@ -73,7 +73,7 @@ class StepRolloutTest : public testing::Test {
                              [&](const RewardConfig&) { return std::make_unique<FunctionReward>(score); }}};
     CountedPrompts prompts;
     RewardScorer scorer(config_.reward, types);
-    StepRollout rollout(config_, *decoder_, nullptr, prompts, scorer);
+    StepRollout rollout(config_, *decoder_, nullptr, prompts, scorer, recorded_rows_);
     timings_.clear();
     StepTimer timer(timings_);
     ScoredRollout drawn = rollout.draw(kStep, 0, timer);
@@ -83,6 +83,7 @@ class StepRolloutTest : public testing::Test {
     for (const auto& [name, value] : rollout.empty_metrics()) empty_names.push_back(name);
     EXPECT_EQ(names, empty_names);
     prompts_drawn_ = prompts.save().get<int64_t>();
+    is_recorded_ = rollout.record().holds_for(*decoder_);
     return drawn;
   }
 
@@ -127,7 +128,34 @@ class StepRolloutTest : public testing::Test {
   TrainConfig config_;
   Metrics timings_;
   int64_t prompts_drawn_ = 0;
+  int64_t recorded_rows_ = 0;
+  bool is_recorded_ = false;
 };
+
+TEST_F(StepRolloutTest, RecordsItsFirstRolloutWhereThatIsSmallEnough) {
+  constexpr int64_t kRows = 3 * (2 + 4 * 4);  // 3 prompts of 2 tokens, 4 completions of up to 5
+  const auto places = [](const ScoredRollout& drawn) {
+    std::vector<int64_t> rows;
+    for (const RolloutGroup& group : drawn.groups) {
+      for (const Completion& completion : group.completions) rows.push_back(completion.recorded.completion);
+    }
+    return rows;
+  };
+  recorded_rows_ = kRows - 1;
+  EXPECT_EQ(places(draw([](int64_t, int64_t) { return 0.0; })), std::vector<int64_t>(12, -1));
+  EXPECT_FALSE(is_recorded_);
+  recorded_rows_ = kRows;
+  EXPECT_EQ(places(draw([](int64_t, int64_t) { return 0.0; })),
+            (std::vector<int64_t>{2, 6, 10, 14, 20, 24, 28, 32, 38, 42, 46, 50}));
+  EXPECT_TRUE(is_recorded_);
+  // A second batch must not overwrite it.
+  config_.rollout.dynamic_sampling = true;
+  config_.rollout.max_num_gen_batches = 2;
+  const ScoredRollout drawn =
+      draw([](int64_t prompt, int64_t sample) { return prompt == 1 ? 0.0 : static_cast<double>(sample); });
+  ASSERT_EQ(ids_of(drawn.groups), (PromptIds{"0", "2", "3"}));
+  EXPECT_EQ(places(drawn), (std::vector<int64_t>{2, 6, 10, 14, 38, 42, 46, 50, -1, -1, -1, -1}));
+}
 
 TEST_F(StepRolloutTest, IsAllThatIsDrawnUnlessASettingChooses) {
   const ScoredRollout drawn = draw([](int64_t prompt, int64_t sample) { return 10.0 * prompt + sample; });
