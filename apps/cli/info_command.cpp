@@ -125,12 +125,14 @@ void print_memory(const DecoderConfig& config) {
   const int64_t completions = rollout.prompts_per_step * rollout.num_generations;
   for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
     const Decoder decoder(config, dtype, at::kMeta);
+    const int64_t rows = rollout.prompts_per_step * prompt_tokens + completions * longest;
     const StepShape step{.longest_sequence = prompt_tokens + longest,
-                         .rows = rollout.prompts_per_step * prompt_tokens + completions * longest,
+                         .rows = rows,
                          .tokens_per_microbatch = recipe.train.tokens_per_microbatch,
                          .cache_pages = default_cache_pages(
                              config, dtype, std::vector(rollout.prompts_per_step, prompt_tokens),
-                             std::vector(rollout.prompts_per_step, rollout.num_generations), longest)};
+                             std::vector(rollout.prompts_per_step, rollout.num_generations), longest),
+                         .recorded_rows = rows_to_record(decoder, rows)};
     const auto packed = static_cast<int64_t>(c10::elementSize(dtype));
     print_line(dtype == at::kFloat ? "float32" : "bfloat16", 16 + packed,
                " bytes a parameter to train (master 4, gradient 4, Adam 8, packed copy ", packed,

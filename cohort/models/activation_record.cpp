@@ -7,7 +7,6 @@
 
 #include "cohort/core/error.h"
 #include "cohort/models/decoder.h"
-#include "cohort/ops/dispatch.h"
 
 namespace cohort {
 namespace {
@@ -52,7 +51,8 @@ at::Tensor rows_in(const at::Tensor& tensor, const std::vector<RowRange>& ranges
 
 bool ActivationRecord::fits(const Decoder& decoder) {
   const std::vector<LayerConfig>& layers = decoder.config().layers;
-  return has_cpu_kernel(at::empty({0}, decoder.options())) && !decoder.draws_dropout() &&
+  const bool has_kernels = !decoder.device().is_cuda() && decoder.compute_dtype() != at::kDouble;
+  return has_kernels && !decoder.draws_dropout() &&
          std::ranges::none_of(layers, [](const LayerConfig& layer) { return layer.has_experts; });
 }
 

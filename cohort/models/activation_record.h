@@ -25,7 +25,8 @@ struct LayerActivations {
 
 class ActivationRecord {
  public:
-  /// Whether the passes of `decoder` can be kept: on the CPU's kernels, without experts and without dropout.
+  /// Whether the passes of `decoder` can be kept: on the CPU's kernels (or the meta device, for plans),
+  /// without experts and without dropout.
   static bool fits(const Decoder& decoder);
 
   /// Bytes that one row takes over all layers.
