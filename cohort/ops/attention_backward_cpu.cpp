@@ -349,6 +349,7 @@ void attention_backward_kernel(const AttentionPlan& plan, const AttentionShape& 
       }
     }
   });
+  if (last_part == 0) return;
   at::parallel_for(0, size, 1 << 14, [&](int64_t begin, int64_t end) {
     for (int64_t part = 0; part < last_part; ++part) {
       const float* own = parts.get() + 2 * part * size;
