@@ -132,7 +132,7 @@ void print_memory(const DecoderConfig& config) {
                          .cache_pages = default_cache_pages(
                              config, dtype, std::vector(rollout.prompts_per_step, prompt_tokens),
                              std::vector(rollout.prompts_per_step, rollout.num_generations), longest),
-                         .recorded_rows = rows_to_record(decoder, rows)};
+                         .record = plan_record(decoder, rows)};
     const auto packed = static_cast<int64_t>(c10::elementSize(dtype));
     print_line(dtype == at::kFloat ? "float32" : "bfloat16", 16 + packed,
                " bytes a parameter to train (master 4, gradient 4, Adam 8, packed copy ", packed,

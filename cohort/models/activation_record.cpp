@@ -22,19 +22,22 @@ void for_each_part(F f, Layers&... layers) {
   f(layers.down...);
 }
 
-LayerActivations make_layer(const DecoderConfig& config, int64_t num_rows, const at::TensorOptions& options) {
+LayerActivations make_layer(const DecoderConfig& config, int64_t num_rows, const at::TensorOptions& options,
+                            RecordedParts parts) {
   const int64_t heads = config.num_attention_heads, kv_heads = config.num_key_value_heads;
   const auto rows_of = [&](at::IntArrayRef sizes, const at::TensorOptions& as) {
     std::vector<int64_t> all{num_rows};
     all.insert(all.end(), sizes.begin(), sizes.end());
     return at::empty(all, as);
   };
-  return {
-      .qkv = rows_of({(heads + 2 * kv_heads) * config.head_dim}, options),
-      .attended = {rows_of({heads, config.head_dim}, options), rows_of({heads}, options.dtype(at::kFloat))},
-      .output = rows_of({config.hidden_size}, options),
-      .gate_up = rows_of({2 * config.intermediate_size}, options),
-      .down = rows_of({config.hidden_size}, options)};
+  LayerActivations layer;
+  layer.down = rows_of({config.hidden_size}, options);
+  if (parts == RecordedParts::kDown) return layer;
+  layer.qkv = rows_of({(heads + 2 * kv_heads) * config.head_dim}, options);
+  layer.attended = {rows_of({heads, config.head_dim}, options), rows_of({heads}, options.dtype(at::kFloat))};
+  layer.output = rows_of({config.hidden_size}, options);
+  layer.gate_up = rows_of({2 * config.intermediate_size}, options);
+  return layer;
 }
 
 int64_t row_bytes(const at::Tensor& tensor) { return tensor.stride(0) * tensor.element_size(); }
@@ -56,19 +59,20 @@ bool ActivationRecord::fits(const Decoder& decoder) {
          std::ranges::none_of(layers, [](const LayerConfig& layer) { return layer.has_experts; });
 }
 
-int64_t ActivationRecord::bytes_per_row(const DecoderConfig& config, at::ScalarType compute) {
-  LayerActivations row = make_layer(config, 1, at::TensorOptions().dtype(compute).device(at::kMeta));
+int64_t ActivationRecord::bytes_per_row(const DecoderConfig& config, at::ScalarType compute,
+                                        RecordedParts parts) {
+  LayerActivations row = make_layer(config, 1, at::TensorOptions().dtype(compute).device(at::kMeta), parts);
   int64_t bytes = 0;
-  for_each_part([&](const at::Tensor& part) { bytes += row_bytes(part); }, row);
+  for_each_part([&](const at::Tensor& part) { bytes += part.defined() ? row_bytes(part) : 0; }, row);
   return config.num_hidden_layers * bytes;
 }
 
 void ActivationRecord::begin(const Decoder& decoder, int64_t num_rows) {
   COHORT_CHECK(fits(decoder));
-  if (layers_.empty() || layers_.front().qkv.size(0) < num_rows) {
+  if (layers_.empty() || layers_.front().down.size(0) < num_rows) {
     layers_.clear();
     for (int64_t i = 0; i < decoder.config().num_hidden_layers; ++i)
-      layers_.push_back(make_layer(decoder.config(), num_rows, decoder.options()));
+      layers_.push_back(make_layer(decoder.config(), num_rows, decoder.options(), parts_));
   }
   decoder_ = &decoder;
   weights_version_ = decoder.weights_version();
@@ -81,7 +85,7 @@ bool ActivationRecord::holds_for(const Decoder& decoder) const {
 
 void ActivationRecord::write(int64_t layer, const std::vector<int64_t>& rows, const LayerActivations& made) {
   const auto copy = [&](const at::Tensor& from, const at::Tensor& to) {
-    if (!from.defined()) return;
+    if (!from.defined() || !to.defined()) return;
     const at::Tensor source = from.contiguous();
     const int64_t bytes = row_bytes(to);
     COHORT_CHECK(source.size(0) == std::ssize(rows) && row_bytes(source) == bytes);
@@ -97,13 +101,15 @@ void ActivationRecord::write(int64_t layer, const std::vector<int64_t>& rows, co
 LayerActivations ActivationRecord::read(int64_t layer, const std::vector<RowRange>& ranges) const {
   const at::NoGradGuard no_grad;
   LayerActivations known;
-  for_each_part([&](const at::Tensor& from, at::Tensor& to) { to = rows_in(from, ranges); },
-                layers_.at(layer), known);
+  for_each_part(
+      [&](const at::Tensor& from, at::Tensor& to) { to = from.defined() ? rows_in(from, ranges) : from; },
+      layers_.at(layer), known);
   return known;
 }
 
 bool ActivationRecord::has_same(const std::vector<RowRange>& ranges, const ActivationRecord& other,
                                 const std::vector<RowRange>& other_ranges) const {
+  COHORT_CHECK(parts_ == other.parts_);
   bool is_same = layers_.size() == other.layers_.size();
   for (size_t i = 0; is_same && i < layers_.size(); ++i) {
     const auto layer = static_cast<int64_t>(i);
@@ -111,7 +117,7 @@ bool ActivationRecord::has_same(const std::vector<RowRange>& ranges, const Activ
     for (const auto& [a, b] : {std::pair(one.qkv, two.qkv), std::pair(one.attended.rows, two.attended.rows),
                                std::pair(one.output, two.output), std::pair(one.gate_up, two.gate_up),
                                std::pair(one.down, two.down)})
-      is_same &= at::equal(a.contiguous().view(at::kByte), b.contiguous().view(at::kByte));
+      is_same &= !a.defined() || at::equal(a.contiguous().view(at::kByte), b.contiguous().view(at::kByte));
   }
   return is_same;
 }

@@ -23,14 +23,30 @@ struct LayerActivations {
   at::Tensor down;     ///< [N, hidden_size]
 };
 
+/// What is kept of every layer.
+enum class RecordedParts {
+  kAll,
+  kDown,  ///< `down` alone: most arithmetic per byte, since its inputs are the MLP's
+};
+
+/// What of a step is recorded: of each of up to so many rows these parts.
+struct RecordPlan {
+  int64_t rows = 0;
+  RecordedParts parts = RecordedParts::kAll;
+};
+
 class ActivationRecord {
  public:
+  explicit ActivationRecord(RecordedParts parts = RecordedParts::kAll) : parts_(parts) {}
+
   /// Whether the passes of `decoder` can be kept: on the CPU's kernels (or the meta device, for plans),
   /// without experts and without dropout.
   static bool fits(const Decoder& decoder);
 
   /// Bytes that one row takes over all layers.
-  static int64_t bytes_per_row(const DecoderConfig& config, at::ScalarType compute);
+  static int64_t bytes_per_row(const DecoderConfig& config, at::ScalarType compute, RecordedParts parts);
+
+  RecordedParts parts() const { return parts_; }
 
   /// Forgets all rows and makes room for `num_rows` of `decoder`, with its weights as they are now.
   void begin(const Decoder& decoder, int64_t num_rows);
@@ -41,21 +57,24 @@ class ActivationRecord {
   /// Whether what was written is what `decoder` would compute now.
   bool holds_for(const Decoder& decoder) const;
 
-  /// Writes what a layer made of a pass's N rows, where it is defined, to `rows` [N]. Threads may write
-  /// different rows side by side.
+  /// Writes what a layer made of a pass's N rows, of parts that are kept and where it is defined, to `rows`
+  /// [N]. Threads may write different rows side by side.
   void write(int64_t layer, const std::vector<int64_t>& rows, const LayerActivations& made);
 
   /// What a layer made of the rows in these ranges, one behind the other; without a copy where it is one.
+  /// Parts that are not kept are undefined.
   LayerActivations read(int64_t layer, const std::vector<RowRange>& ranges) const;
 
-  /// Of that only what is added to the layer's input: output and down.
+  /// Of a record of all parts only what is added to the layer's input: output and down.
   LayerActivations read_sums(int64_t layer, const std::vector<RowRange>& ranges) const;
 
-  /// Whether all layers made the same of other rows, in every bit; log_sum_exp is not compared.
+  /// Whether all layers made the same of other rows of a record of the same parts, in every bit; log_sum_exp
+  /// is not compared.
   bool has_same(const std::vector<RowRange>& ranges, const ActivationRecord& other,
                 const std::vector<RowRange>& other_ranges) const;
 
  private:
+  RecordedParts parts_;
   const Decoder* decoder_ = nullptr;
   int64_t weights_version_ = 0;
   std::vector<LayerActivations> layers_;

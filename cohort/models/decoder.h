@@ -31,6 +31,9 @@ struct DecoderInput {
   void set_rows(const std::vector<int64_t>& token_ids, const std::vector<int64_t>& positions,
                 at::Device device);
 
+  /// Whether all that the layers make of the rows is recorded.
+  bool has_layers() const { return !recorded.empty() && record->parts() == RecordedParts::kAll; }
+
   at::Tensor token_ids;  ///< [N] int64
   at::Tensor positions;  ///< [N] int64
   AttentionPlan plan;    ///< key rows are rows of this batch, or of `cache` where there is one
@@ -38,7 +41,7 @@ struct DecoderInput {
   at::Tensor cache_rows;  ///< int64: where the first rows' keys and values go; undefined without a cache
   ActivationRecord* record = nullptr;  ///< of what the layers make of the rows:
   std::vector<int64_t> record_rows;    ///< where a pass writes that; empty: nowhere
-  std::vector<RowRange> recorded;      ///< where it was written; empty: the pass makes it
+  std::vector<RowRange> recorded;      ///< where it was written; empty: the pass makes everything
   bool recompute =
       false;  ///< keep only each layer's input for the backward, and forward the layer again there
   RouterBalance* balance = nullptr;  ///< asks for the balance loss of mixtures of experts; see moe.h

@@ -112,13 +112,12 @@ at::Tensor DecoderLayer::forward(const at::Tensor& x, const DecoderInput& input,
   const auto normed = [](const at::Tensor& rows, const RmsNorm& norm) {
     return norm.defined() ? rms_norm(rows, norm) : rows;
   };
-  const bool is_recorded = !input.recorded.empty();
-  if (is_recorded && !at::GradMode::is_enabled()) {
+  if (input.has_layers() && !at::GradMode::is_enabled()) {
     const LayerActivations sums = input.record->read_sums(index_, input.recorded);
     return x + normed(sums.output, post_attention_norm_) + normed(sums.down, post_mlp_norm_);
   }
   LayerActivations known;
-  if (is_recorded) known = input.record->read(index_, input.recorded);
+  if (!input.recorded.empty()) known = input.record->read(index_, input.recorded);
   const at::Tensor attended = attention(x, input, rope, known);
   const at::Tensor middle = x + normed(attended, post_attention_norm_);
   const at::Tensor made = mlp(middle, input, known);

@@ -41,7 +41,7 @@ Metrics completion_metrics(const ScoredStep& step, const Advantages& advantages,
 GrpoTrainer::GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder& policy, Decoder* reference,
                          Critic* critic, const Tokenizer* tokenizer, PromptSource& prompts,
                          RewardScorer& scorer, AdamW& optimizer, const SftFormat* expert_format,
-                         int64_t recorded_rows)
+                         RecordPlan recorded)
     : config_(config),
       objective_(resolved(config.objective, config.rollout.max_completion_length)),
       coefficients_(config.objective),
@@ -53,7 +53,7 @@ GrpoTrainer::GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder
       prompts_(prompts),
       scorer_(scorer),
       optimizer_(optimizer),
-      rollout_(config, policy, tokenizer, prompts, scorer, recorded_rows),
+      rollout_(config, policy, tokenizer, prompts, scorer, recorded),
       checkers_(find_checkers(config.reward)),
       failure_limits_(failure_limits(config)),
       monitors_(config.monitor),

@@ -44,11 +44,11 @@ struct GrpoStep : ScoredRollout {
 class GrpoTrainer : public Trainer {
  public:
   /// `reference` and `critic` are null where nothing reads one (needs_reference, needs_critic),
-  /// `expert_format` where no expert's completions join the groups; `recorded_rows`: see StepRollout. All
+  /// `expert_format` where no expert's completions join the groups; `recorded`: see StepRollout. All
   /// arguments but the config must outlive this.
   GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder& policy, Decoder* reference,
               Critic* critic, const Tokenizer* tokenizer, PromptSource& prompts, RewardScorer& scorer,
-              AdamW& optimizer, const SftFormat* expert_format = nullptr, int64_t recorded_rows = 0);
+              AdamW& optimizer, const SftFormat* expert_format = nullptr, RecordPlan recorded = {});
 
   StepRecord step(int64_t index) override;
   Json save() const override;

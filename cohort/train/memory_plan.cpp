@@ -54,7 +54,8 @@ int64_t activation_bytes(const Decoder& decoder, const StepShape& step, int64_t 
   const DecoderConfig& config = decoder.config();
   const auto element = static_cast<int64_t>(c10::elementSize(decoder.compute_dtype()));
   int64_t kept = kept_elements(config);
-  if (step.recompute || step.recorded_rows > 0) {
+  const bool has_layers = step.record.rows > 0 && step.record.parts == RecordedParts::kAll;
+  if (step.recompute || has_layers) {
     kept = 0;
     for (const LayerConfig& layer : config.layers) kept = std::max(kept, kept_elements(config, layer));
     kept += config.num_hidden_layers * config.hidden_size;
@@ -64,7 +65,8 @@ int64_t activation_bytes(const Decoder& decoder, const StepShape& step, int64_t 
   return rows * (element * kept + gradient_element * gradient_elements(config));
 }
 
-/// A chunk of the head's products; the scores of a classification head are few.
+/// A chunk of the head's products, which become their own gradient; the scores of a classification head are
+/// few.
 int64_t products_bytes(const Decoder& decoder, int64_t rows, at::ScalarType dtype) {
   if (decoder.config().head != HeadKind::kCausalLm) return 0;
   const int64_t vocabulary = decoder.config().vocab_size;
@@ -75,13 +77,6 @@ int64_t products_bytes(const Decoder& decoder, int64_t rows, at::ScalarType dtyp
 /// Products and the logits made from them.
 int64_t sampled_logits_bytes(const Decoder& decoder, int64_t rows) {
   return products_bytes(decoder, rows, decoder.compute_dtype()) + products_bytes(decoder, rows, at::kFloat);
-}
-
-/// Products, which become their own gradient, and a copy where that is multiplied in another dtype.
-int64_t trained_logits_bytes(const Decoder& decoder, int64_t rows) {
-  const at::ScalarType compute = decoder.compute_dtype(), work = backward_dtype(compute);
-  const int64_t copy = work == compute ? 0 : products_bytes(decoder, rows, work);
-  return products_bytes(decoder, rows, compute) + copy;
 }
 
 /// The largest weight as its backward reads it, and its gradient, where it has one, before it is added to the
@@ -113,6 +108,10 @@ int64_t program_bytes(const Decoder& decoder, int64_t loaded) {
 
 int64_t cache_bytes(const Decoder& decoder, int64_t pages) {
   return pages * kPageRows * KvCache::bytes_per_row(decoder.config(), decoder.compute_dtype());
+}
+
+int64_t record_bytes(const Decoder& decoder, const RecordPlan& plan) {
+  return plan.rows * ActivationRecord::bytes_per_row(decoder.config(), decoder.compute_dtype(), plan.parts);
 }
 
 int64_t sum(const MemoryPlan::Parts& parts) {
@@ -151,7 +150,7 @@ MemoryPlan::Parts update_parts(const Decoder& decoder, const StepShape& step) {
   const int64_t at_once = step.is_side_by_side ? microbatches_at_once(decoder, count) : 1;
   const int64_t gradients = decoder.num_trained() * kFloatBytes;
   return {{"activations", at_once * activation_bytes(decoder, step, rows)},
-          {"logits", at_once * trained_logits_bytes(decoder, rows)},
+          {"logits", at_once * products_bytes(decoder, rows, decoder.compute_dtype())},
           {"a weight's gradient", at_once * weight_backward_bytes(decoder)},
           {"gradients apart",
            decoder.is_small() && step.is_side_by_side ? (at_once > 1 ? count : 1) * gradients : 0}};
@@ -159,10 +158,11 @@ MemoryPlan::Parts update_parts(const Decoder& decoder, const StepShape& step) {
 
 }  // namespace
 
-int64_t rows_to_record(const Decoder& decoder, int64_t rows) {
-  if (!ActivationRecord::fits(decoder)) return 0;
-  const int64_t bytes = rows * ActivationRecord::bytes_per_row(decoder.config(), decoder.compute_dtype());
-  return bytes <= physical_memory_bytes() / 16 ? rows : 0;
+RecordPlan plan_record(const Decoder& decoder, int64_t rows) {
+  if (!ActivationRecord::fits(decoder)) return {};
+  for (const RecordPlan plan : {RecordPlan{rows, RecordedParts::kAll}, {rows, RecordedParts::kDown}})
+    if (record_bytes(decoder, plan) <= physical_memory_bytes() / 16) return plan;
+  return {};
 }
 
 MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step) {
@@ -175,16 +175,14 @@ MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step) {
   const int64_t critic_gradients = step.critic != nullptr ? step.critic->num_trained() * kFloatBytes : 0;
   const int64_t critic = step.critic != nullptr ? weight_bytes(*step.critic) + 2 * critic_gradients : 0;
   MemoryPlan plan;
-  plan.always = {
-      {"weights", weights},
-      {"adapters", adapters},
-      {"reference", reference},
-      {"gradients", trained * kFloatBytes},
-      {"optimizer", moments},
-      {"critic", critic + critic_gradients},
-      {"record of the sampler",
-       step.recorded_rows * ActivationRecord::bytes_per_row(decoder.config(), decoder.compute_dtype())},
-      {"rewards", step.loaded_reward_bytes}};
+  plan.always = {{"weights", weights},
+                 {"adapters", adapters},
+                 {"reference", reference},
+                 {"gradients", trained * kFloatBytes},
+                 {"optimizer", moments},
+                 {"critic", critic + critic_gradients},
+                 {"record of the sampler", record_bytes(decoder, step.record)},
+                 {"rewards", step.loaded_reward_bytes}};
   plan.always.emplace_back("program", program_bytes(decoder, weights + adapters + reference + moments +
                                                                  critic + step.loaded_reward_bytes));
   if (step.cache_pages > 0)
@@ -196,7 +194,7 @@ MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step) {
   if (step.critic == nullptr) return plan;
   // One update is done before the other begins.
   StepShape forwarded = step;
-  forwarded.recorded_rows = 0;
+  forwarded.record = {};
   const MemoryPlan::Parts other = update_parts(*step.critic, forwarded);
   if (sum(other) > sum(plan.updating)) plan.updating = other;
   return plan;

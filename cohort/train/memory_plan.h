@@ -32,7 +32,7 @@ struct StepShape {
   int64_t microbatch_rows = 0;  ///< of the largest one, where lengths are known beforehand; else 0
   int64_t cache_pages = 0;      ///< of the sampler; 0 without one
   int64_t num_sequences = 0;    ///< that it draws tokens for at once, at most
-  int64_t recorded_rows = 0;    ///< of which the update takes what the sampler computed (rows_to_record)
+  RecordPlan record = {};       ///< what the update takes of what the sampler computed (plan_record)
   bool recompute = false;
   bool has_reference = false;       ///< a second, frozen copy of the model
   const Decoder* critic = nullptr;  ///< a second trained model, updated before the policy
@@ -41,9 +41,9 @@ struct StepShape {
   bool is_side_by_side = true;      ///< micro-batches go through for_each_microbatch
 };
 
-/// Rows of a step of `decoder` that are recorded (ActivationRecord): all `rows` of it, if they take no more
-/// than a sixteenth of the machine's memory, else none.
-int64_t rows_to_record(const Decoder& decoder, int64_t rows);
+/// What is recorded of a step of `decoder` (ActivationRecord): of all `rows` of it as much as takes no more
+/// than a sixteenth of the machine's memory, or nothing.
+RecordPlan plan_record(const Decoder& decoder, int64_t rows);
 
 /// The most that training `decoder` with AdamW takes at once, within a tenth; models and moments are loaded,
 /// so that the rest of what is resident is the program. The step's rows bound it: it is reached when all

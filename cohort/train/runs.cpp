@@ -134,7 +134,7 @@ StepShape step_shape(const TrainConfig& config, const Decoder& policy, const Dat
           .microbatch_rows = rollout.selects() || has_experts ? 0 : trained.microbatch_rows,
           .cache_pages = drawn.cache_pages,
           .num_sequences = drawn.num_sequences,
-          .recorded_rows = is_recorded ? rows_to_record(policy, drawn.rows) : 0,
+          .record = is_recorded ? plan_record(policy, drawn.rows) : RecordPlan(),
           .recompute = config.train.recompute,
           .has_reference = needs_reference(resolved(config.objective, rollout.max_completion_length))};
 }
@@ -257,7 +257,7 @@ int run_grpo(const TrainConfig& config, bool resume) {
   const int64_t policy_steps = steps - config.critic.pretrain_steps;
   GrpoTrainer trainer(config, policy_steps * GrpoTrainer::updates_per_step(config), *policy, reference,
                       critic.get(), tokenizer.get(), prompts, scorer, optimizer,
-                      has_experts ? &expert_format : nullptr, shape.recorded_rows);
+                      has_experts ? &expert_format : nullptr, shape.record);
   Sampler eval_sampler(*policy, tokenizer.get(), config.rollout.cache_tokens);
   std::function<EvalRecord()> evaluate_step;
   if (config.train.eval_steps > 0) {

@@ -35,7 +35,7 @@ bool agrees_with_record(const Decoder& decoder, ActivationRecord& record, const 
       pack({{&prompt.token_ids, {&completion}}}, decoder.options(), /*repeats_prompt=*/false, &record);
   const std::vector<RowRange> sampled = std::move(batch->input.recorded);
   const int64_t num_rows = batch->input.token_ids.size(0);
-  ActivationRecord anew;
+  ActivationRecord anew(record.parts());
   anew.begin(decoder, num_rows);
   batch->input.recorded.clear();
   batch->input.record = &anew;

@@ -36,14 +36,15 @@ void append_moved(std::vector<Value>& more, std::vector<Value>& values) {
 }  // namespace
 
 StepRollout::StepRollout(const TrainConfig& config, const Decoder& policy, const Tokenizer* tokenizer,
-                         PromptSource& prompts, RewardScorer& scorer, int64_t recorded_rows)
+                         PromptSource& prompts, RewardScorer& scorer, RecordPlan recorded)
     : config_(config.rollout),
       advantages_(resolved(config.objective, config.rollout.max_completion_length).advantages),
       seed_(static_cast<uint64_t>(config.seed)),
       prompts_(prompts),
       scorer_(scorer),
       sampler_(policy, tokenizer, config.rollout.cache_tokens),
-      recorded_rows_(recorded_rows),
+      recorded_rows_(recorded.rows),
+      record_(recorded.parts),
       sampling_(sampling_params(config.rollout, stop_token_ids(policy.config(), tokenizer))) {}
 
 ScoredRollout StepRollout::draw(int64_t index, int64_t policy_version, StepTimer& timer) {

@@ -24,9 +24,9 @@ namespace cohort {
 class StepRollout {
  public:
   /// All arguments but the config must outlive this. Activations are recorded of a step's first rollout if
-  /// that has no more than `recorded_rows` rows.
+  /// that has no more rows than are planned.
   StepRollout(const TrainConfig& config, const Decoder& policy, const Tokenizer* tokenizer,
-              PromptSource& prompts, RewardScorer& scorer, int64_t recorded_rows = 0);
+              PromptSource& prompts, RewardScorer& scorer, RecordPlan recorded = {});
 
   /// Draws and scores what step `index` trains on, sampled by weights with `policy_version` updates behind
   /// them. Adds the laps `timing_s/gen` and `timing_s/reward` and the rewards' own timings to `timer`.
@@ -37,7 +37,7 @@ class StepRollout {
 
   /// Records no more.
   void stop_recording() {
-    record_ = {};
+    record_ = ActivationRecord();
     recorded_rows_ = 0;
   }
 

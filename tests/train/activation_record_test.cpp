@@ -30,7 +30,9 @@ const std::vector<int64_t> kGroupSizes{4, 3, 4, 2};
 
 /// A rollout with its record.
 struct Recorded {
-  Recorded(const Decoder& decoder, int64_t cache_tokens, std::vector<int32_t> stop_token_ids) {
+  Recorded(const Decoder& decoder, int64_t cache_tokens, std::vector<int32_t> stop_token_ids,
+           RecordedParts parts = RecordedParts::kAll)
+      : record(parts) {
     Sampler sampler(decoder, nullptr, cache_tokens);
     SamplingParams params;
     params.max_completion_length = kCompletionLength;
@@ -124,12 +126,14 @@ TEST_P(RecordTest, AnUpdateFromItHasTheBitsOfAForward) {
   // Of full length; ragged; ragged, and preempted on the way.
   for (const auto& [stops, cache_tokens] : std::vector<std::pair<std::vector<int32_t>, int64_t>>{
            {{}, 0}, {{1, 5, 9, 17, 42, 80, 120, 200, 250, 290}, 0}, {{42, 120, 250}, 8 * kPageRows}}) {
-    Recorded drawn(*decoder_, cache_tokens, stops);
+    Recorded drawn(*decoder_, cache_tokens, stops),
+        part(*decoder_, cache_tokens, stops, RecordedParts::kDown);
     EXPECT_EQ(drawn.num_preemptions > 0, cache_tokens > 0);
     EXPECT_TRUE(drawn.record.holds_for(*decoder_));
     for (const int64_t rows : {1 << 20, 100}) {
       const Trained expected = update_from(*decoder_, drawn.groups, nullptr, rows);
       expect_same(update_from(*decoder_, drawn.groups, &drawn.record, rows), expected);
+      expect_same(update_from(*decoder_, part.groups, &part.record, rows), expected);
       for (const int threads : {2, 5}) {
         const ThreadCount count(threads);
         expect_same(update_from(*decoder_, drawn.groups, &drawn.record, rows), expected);
@@ -163,10 +167,11 @@ TEST(ActivationRecord, TakesTheAdaptersPartOfAProduct) {
   const ThreadCount one_thread(1);
   const auto decoder = tiny_adapted_decoder(tiny_config("Qwen3ForCausalLM"), at::kBFloat16, {.r = 4});
   Recorded drawn(*decoder, 0, {});
-  expect_same(update_from(*decoder, drawn.groups, &drawn.record, 100),
-              update_from(*decoder, drawn.groups, nullptr, 100));
-  expect_same(update_from(*decoder, drawn.groups, nullptr, 100, /*recompute=*/true),
-              update_from(*decoder, drawn.groups, nullptr, 100));
+  Recorded part(*decoder, 0, {}, RecordedParts::kDown);
+  const Trained expected = update_from(*decoder, drawn.groups, nullptr, 100);
+  expect_same(update_from(*decoder, drawn.groups, &drawn.record, 100), expected);
+  expect_same(update_from(*decoder, part.groups, &part.record, 100), expected);
+  expect_same(update_from(*decoder, drawn.groups, nullptr, 100, /*recompute=*/true), expected);
   const AdaptersOff base(*decoder);
   EXPECT_FALSE(drawn.record.holds_for(*decoder)) << "without its adapters it is another model";
 }
@@ -199,8 +204,15 @@ TEST(ActivationRecord, ReadsNothingOfCompletionsThatAreNotInIt) {
 TEST(ActivationRecord, IsWhatAnUpdateReadsAndIsFoundOutWhereItDiffers) {
   const ThreadCount one_thread(1);
   const auto decoder = tiny_decoder(tiny_config("LlamaForCausalLM"), at::kFloat);
-  for (const Part part : {kQkv, kAttended, kLogSumExp, kOutput, kGateUp, kDown}) {
-    Recorded drawn(*decoder, 0, {});
+  const auto all = RecordedParts::kAll, down = RecordedParts::kDown;
+  for (const auto& [part, parts] : std::vector<std::pair<Part, RecordedParts>>{{kQkv, all},
+                                                                               {kAttended, all},
+                                                                               {kLogSumExp, all},
+                                                                               {kOutput, all},
+                                                                               {kGateUp, all},
+                                                                               {kDown, all},
+                                                                               {kDown, down}}) {
+    Recorded drawn(*decoder, 0, {}, parts);
     const auto agrees = [&] {
       return agrees_with_record(*decoder, drawn.record, drawn.groups[3].prompt,
                                 drawn.groups[3].completions[1]);

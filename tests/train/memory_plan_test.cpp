@@ -81,22 +81,35 @@ TEST(MemoryPlan, CountsWhatIsHeldPerRow) {
   step.recompute = true;
   EXPECT_EQ(part(plan_memory(*decoder, step), "activations"), 40 * 4 * (2 * 48 + kept + gradients));
   step.recompute = false;
-  step.recorded_rows = 100;
+  step.record = {.rows = 100};
   plan = plan_memory(*decoder, step);
   EXPECT_EQ(part(plan, "activations"), 40 * 4 * (2 * 48 + kept + gradients));
   // q k v, attended rows and their heads' sums, the output's and the MLP's products.
   EXPECT_EQ(part(plan, "record of the sampler"), 100 * 2 * 4 * (48 + 2 * 24 + 48 + 4 + 48 + 2 * 80 + 48));
+  // Of the last product alone micro-batches keep as much as ever.
+  step.record.parts = RecordedParts::kDown;
+  plan = plan_memory(*decoder, step);
+  EXPECT_EQ(part(plan, "activations"), 40 * 4 * (2 * kept + gradients));
+  EXPECT_EQ(part(plan, "record of the sampler"), 100 * 2 * 4 * 48);
+  step.record.parts = RecordedParts::kAll;
   step.longest_sequence = 60;  // goes through in one piece
   EXPECT_EQ(part(plan_memory(*decoder, step), "activations"), 60 * 4 * (2 * 48 + kept + gradients));
 }
 
-TEST(MemoryPlan, RecordsWholeStepsThatTakeASixteenthOfTheMachine) {
+TEST(MemoryPlan, RecordsOfAStepWhatTakesASixteenthOfTheMachine) {
   const auto decoder = tiny_decoder(tiny_config("Qwen2ForCausalLM"), at::kFloat);
-  const int64_t most =
-      physical_memory_bytes() / 16 / ActivationRecord::bytes_per_row(decoder->config(), at::kFloat);
-  EXPECT_EQ(rows_to_record(*decoder, most), most);
-  EXPECT_EQ(rows_to_record(*decoder, most + 1), 0);
-  EXPECT_EQ(rows_to_record(*tiny_decoder(tiny_config("MixtralForCausalLM"), at::kFloat), 1), 0);
+  const auto most = [&](RecordedParts parts) {
+    return physical_memory_bytes() / 16 /
+           ActivationRecord::bytes_per_row(decoder->config(), at::kFloat, parts);
+  };
+  const int64_t most_whole = most(RecordedParts::kAll), most_down = most(RecordedParts::kDown);
+  EXPECT_EQ(plan_record(*decoder, most_whole).rows, most_whole);
+  EXPECT_EQ(plan_record(*decoder, most_whole).parts, RecordedParts::kAll);
+  EXPECT_EQ(plan_record(*decoder, most_whole + 1).rows, most_whole + 1);
+  EXPECT_EQ(plan_record(*decoder, most_whole + 1).parts, RecordedParts::kDown);
+  EXPECT_EQ(plan_record(*decoder, most_down).rows, most_down);
+  EXPECT_EQ(plan_record(*decoder, most_down + 1).rows, 0);
+  EXPECT_EQ(plan_record(*tiny_decoder(tiny_config("MixtralForCausalLM"), at::kFloat), 1).rows, 0);
 }
 
 TEST(MemoryPlan, CountsACriticAndTheLargerOfTwoUpdates) {

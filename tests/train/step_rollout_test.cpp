@@ -73,7 +73,7 @@ class StepRolloutTest : public testing::Test {
                              [&](const RewardConfig&) { return std::make_unique<FunctionReward>(score); }}};
     CountedPrompts prompts;
     RewardScorer scorer(config_.reward, types);
-    StepRollout rollout(config_, *decoder_, nullptr, prompts, scorer, recorded_rows_);
+    StepRollout rollout(config_, *decoder_, nullptr, prompts, scorer, {recorded_rows_, RecordedParts::kDown});
     timings_.clear();
     StepTimer timer(timings_);
     ScoredRollout drawn = rollout.draw(kStep, 0, timer);
@@ -84,6 +84,7 @@ class StepRolloutTest : public testing::Test {
     EXPECT_EQ(names, empty_names);
     prompts_drawn_ = prompts.save().get<int64_t>();
     is_recorded_ = rollout.record().holds_for(*decoder_);
+    recorded_parts_ = rollout.record().parts();
     return drawn;
   }
 
@@ -130,6 +131,7 @@ class StepRolloutTest : public testing::Test {
   int64_t prompts_drawn_ = 0;
   int64_t recorded_rows_ = 0;
   bool is_recorded_ = false;
+  RecordedParts recorded_parts_ = RecordedParts::kAll;
 };
 
 TEST_F(StepRolloutTest, RecordsItsFirstRolloutWhereThatIsSmallEnough) {
@@ -148,6 +150,7 @@ TEST_F(StepRolloutTest, RecordsItsFirstRolloutWhereThatIsSmallEnough) {
   EXPECT_EQ(places(draw([](int64_t, int64_t) { return 0.0; })),
             (std::vector<int64_t>{2, 6, 10, 14, 20, 24, 28, 32, 38, 42, 46, 50}));
   EXPECT_TRUE(is_recorded_);
+  EXPECT_EQ(recorded_parts_, RecordedParts::kDown);
   // A second batch must not overwrite it.
   config_.rollout.dynamic_sampling = true;
   config_.rollout.max_num_gen_batches = 2;
