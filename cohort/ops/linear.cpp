@@ -25,8 +25,6 @@ bool is_mkl_fast() {
 #endif
 }
 
-bool has_bfloat16_dots() { return COHORT_CALL_KERNEL(multiplies_bfloat16()); }
-
 /// The weight in the layout of panel_product.
 at::Tensor pack_for_panels(const at::Tensor& weight) {
   const int64_t out = weight.size(0), in = weight.size(1);
@@ -138,10 +136,6 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
 
 }  // namespace
 
-at::ScalarType backward_dtype(at::ScalarType compute) {
-  return compute == at::kBFloat16 && !has_bfloat16_dots() ? at::kFloat : compute;
-}
-
 Linear::Linear(at::Tensor weight, at::Tensor bias, at::ScalarType compute)
     : Linear(without_values(std::move(weight), std::move(bias), compute)) {
   repack();
@@ -226,36 +220,30 @@ at::Tensor Linear::backward(const at::Tensor& grad, const at::Tensor& x, const a
   return (base_backward(through.base, x, weight).to(through.x.scalar_type()) + through.x).to(compute_);
 }
 
-at::ScalarType Linear::work_dtype() const { return packed_.defined() ? backward_dtype(compute_) : compute_; }
-
 bool Linear::goes_back_by_panels() const {
-  return packed_.defined() && !(work_dtype() == at::kFloat && is_mkl_fast());
+  return packed_.defined() && !(compute_ == at::kFloat && is_mkl_fast());
 }
 
 at::Tensor Linear::weight_for_backward() const {
-  const at::ScalarType work = work_dtype();
-  if (work == compute_ && goes_back_by_panels()) return pack_transpose(values(), work);
-  const at::Tensor weight = values().to(compute_).to(work);
-  return goes_back_by_panels() ? pack_transpose(weight, work) : weight;
+  return goes_back_by_panels() ? pack_transpose(values(), compute_) : values().to(compute_);
 }
 
 at::Tensor Linear::base_backward(const at::Tensor& grad, const at::Tensor& x,
                                  const at::Tensor& weight) const {
-  const at::ScalarType work = work_dtype();
-  const at::Tensor grad_work = grad.to(work);
+  const at::Tensor grad_y = grad.to(compute_);
   if (weight_.requires_grad()) {
     at::Tensor& total = gradient_of(weight_);
     if (goes_back_by_panels() && total.scalar_type() == at::kFloat && total.is_contiguous()) {
-      add_weight_gradient(grad_work, x.to(work), total);
-    } else if (total.scalar_type() == work) {
-      total.addmm_(grad_work.t(), x.to(work));
+      add_weight_gradient(grad_y, x, total);
+    } else if (total.scalar_type() == compute_) {
+      total.addmm_(grad_y.t(), x);
     } else {
-      total.add_(at::matmul(grad_work.t(), x.to(work)));
+      total.add_(at::matmul(grad_y.t(), x));
     }
     if (bias_.defined()) accumulate_grad(bias_, grad.sum(0, false, bias_.scalar_type()));
   }
-  if (goes_back_by_panels()) return product_with_panels(grad_work, weight, {}, weight_.size(1)).to(compute_);
-  return at::matmul(grad_work, weight).to(compute_);
+  if (goes_back_by_panels()) return product_with_panels(grad_y, weight, {}, weight_.size(1));
+  return at::matmul(grad_y, weight);
 }
 
 }  // namespace cohort

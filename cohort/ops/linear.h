@@ -15,9 +15,6 @@ class Lora;
 /// the same bits each time.
 using InputOp = std::function<at::Tensor(const at::Tensor& source)>;
 
-/// The dtype in which the gradients of products of type `compute` are multiplied on the CPU.
-at::ScalarType backward_dtype(at::ScalarType compute);
-
 /// A weight, its gradient and the packed copy that the forward uses. The weight is a float32 master, or,
 /// without a gradient of its own, a frozen one in the compute dtype; then adapters may add to the product
 /// (lora.h).
@@ -78,7 +75,6 @@ class Linear {
  private:
   bool is_adapted() const;
   bool goes_back_by_panels() const;
-  at::ScalarType work_dtype() const;
   at::Tensor base_product(const at::Tensor& x, const at::Tensor& bias) const;
   at::Tensor base_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight) const;
   void pack_weight();

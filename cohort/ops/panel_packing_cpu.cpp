@@ -53,27 +53,34 @@ void pack_part_of_step(const Matrix* from, int64_t stride, int64_t inputs, int64
   }
 }
 
+/// Pairs of kLanes numbers, rounded: of `a` in the lower halves, of `b` in the upper ones.
+template <typename Matrix>
+COHORT_INLINE UintVec pairs(const Matrix* a, const Matrix* b) {
+  if constexpr (std::is_same_v<Matrix, float>) {
+    return __builtin_convertvector(to_bfloat16(load(a)), UintVec) |
+           __builtin_convertvector(to_bfloat16(load(b)), UintVec) << 16;
+  } else {
+    return reinterpret_cast<UintVec>(load(a)) >> 16 | reinterpret_cast<UintVec>(load(b));
+  }
+}
+
 /// The same for all rows and columns.
 template <typename Matrix, typename T>
 COHORT_INLINE void pack_step(const Matrix* from, int64_t stride, T* to) {
-  if constexpr (Arithmetic<T>::kStep == 1) {
-    for (int64_t c = 0; c < kWidth; ++c) to[Arithmetic<T>::place_of(0, c)] = T(from[c]);
+  auto* words = reinterpret_cast<uint32_t*>(to);
+  if constexpr (std::is_same_v<T, float>) {
+    std::copy_n(from, kWidth, to);
+  } else if constexpr (Arithmetic<T>::kStep == 1) {
+    store(words, pairs(from, from + kLanes));
+  } else if constexpr (std::is_same_v<Matrix, float>) {
+    store(words, pairs(from, from + stride));
+    store(words + kLanes, pairs(from + kLanes, from + stride + kLanes));
   } else {
-    UintVec low, high;  // pairs of the two rows
-    if constexpr (std::is_same_v<Matrix, float>) {
-      const auto pairs = [&](int64_t c) __attribute__((always_inline)) {
-        const UintVec first = __builtin_convertvector(to_bfloat16(load(from + c)), UintVec);
-        const UintVec second = __builtin_convertvector(to_bfloat16(load(from + stride + c)), UintVec);
-        return first | second << 16;
-      };
-      low = pairs(0);
-      high = pairs(kLanes);
-    } else {
-      interleave(*reinterpret_cast<const StoredUintVec*>(from),
-                 *reinterpret_cast<const StoredUintVec*>(from + stride), low, high);
-    }
-    store(reinterpret_cast<uint32_t*>(to), low);
-    store(reinterpret_cast<uint32_t*>(to) + kLanes, high);
+    UintVec low, high;
+    interleave(*reinterpret_cast<const StoredUintVec*>(from),
+               *reinterpret_cast<const StoredUintVec*>(from + stride), low, high);
+    store(words, low);
+    store(words + kLanes, high);
   }
 }
 
@@ -82,8 +89,6 @@ COHORT_INLINE void pack_step(const Matrix* from, int64_t stride, T* to) {
 int64_t panel_elements(int64_t out, int64_t in) {
   return (out + kWidth - 1) / kWidth * kWidth * whole_steps<BFloat16>(in);
 }
-
-bool multiplies_bfloat16() { return Arithmetic<BFloat16>::kStep == 2; }
 
 template <typename T>
 void pack_panels(const T* weight, T* panels, int64_t out, int64_t in) {

@@ -28,9 +28,6 @@ COHORT_DECLARE_KERNELS(
     template <typename Matrix, typename T>
     void pack_panels_of_transpose(const Matrix* matrix, T* panels, int64_t out, int64_t in);
 
-    // Whether bfloat16 goes by dot products of pairs.
-    bool multiplies_bfloat16();
-
     // x [rows, in], bias [out] or null -> y [rows, out] = x W^T + bias, rounded once.
     template <typename T> void panel_product(const T* x, const T* panels, const float* bias, T* y,
                                              int64_t rows, int64_t out, int64_t in);
