@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "cohort/core/error.h"
 #include "cohort/models/decoder.h"
@@ -76,6 +77,13 @@ void ActivationRecord::begin(const Decoder& decoder, int64_t num_rows) {
   }
   decoder_ = &decoder;
   weights_version_ = decoder.weights_version();
+  num_rows_ = num_rows;
+  num_taken_ = 0;
+}
+
+int64_t ActivationRecord::take_rows(int64_t count) {
+  COHORT_CHECK(has_room(count));
+  return std::exchange(num_taken_, num_taken_ + count);
 }
 
 bool ActivationRecord::holds_for(const Decoder& decoder) const {

@@ -33,6 +33,7 @@ enum class RecordedParts {
 struct RecordPlan {
   int64_t rows = 0;
   RecordedParts parts = RecordedParts::kAll;
+  bool covers_step = true;  ///< whatever a step draws finds room
 };
 
 class ActivationRecord {
@@ -48,11 +49,15 @@ class ActivationRecord {
 
   RecordedParts parts() const { return parts_; }
 
-  /// Forgets all rows and makes room for `num_rows` of `decoder`, with its weights as they are now.
+  /// Forgets all rows and makes room for `num_rows` of `decoder`, with its weights as they are now. Memory is
+  /// taken as rows are written.
   void begin(const Decoder& decoder, int64_t num_rows);
 
-  /// Forgets all rows; the memory stays for the next ones.
-  void forget() { decoder_ = nullptr; }
+  /// Whether there is room for `count` more rows.
+  bool has_room(int64_t count) const { return num_taken_ + count <= num_rows_; }
+
+  /// Takes `count` more rows, for which there must be room; the first of them.
+  int64_t take_rows(int64_t count);
 
   /// Whether what was written is what `decoder` would compute now.
   bool holds_for(const Decoder& decoder) const;
@@ -77,6 +82,7 @@ class ActivationRecord {
   RecordedParts parts_;
   const Decoder* decoder_ = nullptr;
   int64_t weights_version_ = 0;
+  int64_t num_rows_ = 0, num_taken_ = 0;
   std::vector<LayerActivations> layers_;
 };
 

@@ -59,16 +59,13 @@ Rollout::Rollout(const Decoder& decoder, const Tokenizer* tokenizer, KvCache& ca
 
 // As the trainer packs them when all completions take their full length: it then reads them in one piece.
 void Rollout::assign_recorded_rows() {
+  COHORT_CHECK(record_->holds_for(decoder_));
   const SequenceNumbers& numbers = scheduler_.numbers();
-  int64_t next = 0;
   for (size_t p = 0; p < prompts_.size(); ++p) {
     const auto prompt = static_cast<int64_t>(p);
-    const int64_t prompt_row = next;
-    next += std::ssize(prompts_[p].token_ids);
-    for (int64_t i = numbers.first(prompt); i < numbers.end(prompt); ++i) {
-      growing_[i].completion.recorded = {prompt_row, next};
-      next += growing_[i].max_length - 1;
-    }
+    const int64_t prompt_row = record_->take_rows(std::ssize(prompts_[p].token_ids));
+    for (int64_t i = numbers.first(prompt); i < numbers.end(prompt); ++i)
+      growing_[i].completion.recorded = {prompt_row, record_->take_rows(growing_[i].max_length - 1)};
   }
 }
 

@@ -106,10 +106,6 @@ std::vector<RolloutGroup> Sampler::rollout(const std::vector<Prompt>& prompts,
   const int64_t pages = page_budget(prompts, group_sizes, params.max_completion_length);
   // Only for this rollout: an update takes the same memory for its activations.
   KvCache cache(decoder_.config(), pages, decoder_.compute_dtype(), decoder_.device());
-  if (record != nullptr) {
-    record->begin(decoder_,
-                  rows_of_rollout(prompts, group_sizes, params.max_completion_length, decoder_.config()));
-  }
   stats_ = {};
   Rollout rollout(decoder_, tokenizer_, cache, prompts, group_sizes, params, std::move(address),
                   policy_version, pages, on_completion, record);

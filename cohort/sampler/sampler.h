@@ -71,8 +71,9 @@ class Sampler {
                                     const SamplingParams& params, RolloutAddress address,
                                     int64_t policy_version = 0, const OnCompletion& on_completion = {});
 
-  /// The same with `group_sizes[p]` completions of prompt p. `record`, where there is one, begins anew with
-  /// the activations of this rollout's rows, of which there are at most rows_of_rollout().
+  /// The same with `group_sizes[p]` completions of prompt p. `record`, where there is one, was begun for the
+  /// weights as they are and gets the activations of this rollout's rows, for which it must have room:
+  /// rows_of_rollout().
   std::vector<RolloutGroup> rollout(const std::vector<Prompt>& prompts,
                                     const std::vector<int64_t>& group_sizes, const SamplingParams& params,
                                     RolloutAddress address, int64_t policy_version = 0,
@@ -80,7 +81,6 @@ class Sampler {
                                     ActivationRecord* record = nullptr);
 
   const SamplerStats& stats() const { return stats_; }
-  const DecoderConfig& config() const { return decoder_.config(); }
 
  private:
   int64_t page_budget(const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,

@@ -120,6 +120,7 @@ void GrpoTrainer::check_record(int64_t index, const GrpoStep& step) {
   };
   const RolloutGroup& group = chosen(draw(0), step.groups);
   const Completion& completion = chosen(draw(1), group.completions);
+  if (completion.recorded.completion < 0) return;
   int64_t rows = 0;
   for (const RolloutGroup& each : step.groups) {
     rows += std::ssize(each.prompt.token_ids);

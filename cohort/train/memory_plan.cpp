@@ -54,7 +54,8 @@ int64_t activation_bytes(const Decoder& decoder, const StepShape& step, int64_t 
   const DecoderConfig& config = decoder.config();
   const auto element = static_cast<int64_t>(c10::elementSize(decoder.compute_dtype()));
   int64_t kept = kept_elements(config);
-  const bool has_layers = step.record.rows > 0 && step.record.parts == RecordedParts::kAll;
+  const RecordPlan& record = step.record;
+  const bool has_layers = record.rows > 0 && record.parts == RecordedParts::kAll && record.covers_step;
   if (step.recompute || has_layers) {
     kept = 0;
     for (const LayerConfig& layer : config.layers) kept = std::max(kept, kept_elements(config, layer));
@@ -158,10 +159,13 @@ MemoryPlan::Parts update_parts(const Decoder& decoder, const StepShape& step) {
 
 }  // namespace
 
-RecordPlan plan_record(const Decoder& decoder, int64_t rows) {
+RecordPlan plan_record(const Decoder& decoder, int64_t rows, int64_t num_rollouts) {
   if (!ActivationRecord::fits(decoder)) return {};
-  for (const RecordPlan plan : {RecordPlan{rows, RecordedParts::kAll}, {rows, RecordedParts::kDown}})
-    if (record_bytes(decoder, plan) <= physical_memory_bytes() / 16) return plan;
+  for (const RecordedParts parts : {RecordedParts::kAll, RecordedParts::kDown}) {
+    const int64_t fitting = physical_memory_bytes() / 16 / record_bytes(decoder, {1, parts});
+    if (fitting >= rows)
+      return {std::min(fitting, num_rollouts * rows), parts, fitting >= num_rollouts * rows};
+  }
   return {};
 }
 

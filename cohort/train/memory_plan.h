@@ -41,9 +41,10 @@ struct StepShape {
   bool is_side_by_side = true;      ///< micro-batches go through for_each_microbatch
 };
 
-/// What is recorded of a step of `decoder` (ActivationRecord): of all `rows` of it as much as takes no more
-/// than a sixteenth of the machine's memory, or nothing.
-RecordPlan plan_record(const Decoder& decoder, int64_t rows);
+/// What is recorded of a step of `decoder` (ActivationRecord), which draws at most `num_rollouts` rollouts of
+/// up to `rows` rows: as much of each row as takes no more than a sixteenth of the machine's memory for one
+/// of them, and as many of them as fit; or nothing.
+RecordPlan plan_record(const Decoder& decoder, int64_t rows, int64_t num_rollouts = 1);
 
 /// The most that training `decoder` with AdamW takes at once, within a tenth; models and moments are loaded,
 /// so that the rest of what is resident is the program. The step's rows bound it: it is reached when all

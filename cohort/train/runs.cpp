@@ -125,16 +125,16 @@ StepShape step_shape(const TrainConfig& config, const Decoder& policy, const Dat
   const LargestStep trained(lengths, num_prompts, rollout.num_trained(), config, policy);
   const bool has_experts = config.objective.control.use_expert_completion;
   const int64_t longest_expert = has_experts ? data.longest_total() : 0;
-  // One update, by the weights that sampled, on all of one rollout.
+  // One update, by the weights that sampled.
   const bool is_recorded = config.train.steps_per_generation == 1 && config.objective.num_iterations == 1 &&
-                           !rollout.selects() && !has_experts && !config.train.recompute;
+                           !has_experts && !config.train.recompute;
   return {.longest_sequence = std::max(drawn.longest_sequence, longest_expert),
           .rows = trained.rows + num_prompts * longest_expert,
           .tokens_per_microbatch = config.train.tokens_per_microbatch,
           .microbatch_rows = rollout.selects() || has_experts ? 0 : trained.microbatch_rows,
           .cache_pages = drawn.cache_pages,
           .num_sequences = drawn.num_sequences,
-          .record = is_recorded ? plan_record(policy, drawn.rows) : RecordPlan(),
+          .record = is_recorded ? plan_record(policy, drawn.rows, rollout.most_rollouts()) : RecordPlan(),
           .recompute = config.train.recompute,
           .has_reference = needs_reference(resolved(config.objective, rollout.max_completion_length))};
 }

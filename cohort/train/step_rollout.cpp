@@ -43,12 +43,13 @@ StepRollout::StepRollout(const TrainConfig& config, const Decoder& policy, const
       prompts_(prompts),
       scorer_(scorer),
       sampler_(policy, tokenizer, config.rollout.cache_tokens),
-      recorded_rows_(recorded.rows),
+      policy_(policy),
+      num_recorded_(recorded.rows),
       record_(recorded.parts),
       sampling_(sampling_params(config.rollout, stop_token_ids(policy.config(), tokenizer))) {}
 
 ScoredRollout StepRollout::draw(int64_t index, int64_t policy_version, StepTimer& timer) {
-  record_.forget();
+  if (num_recorded_ > 0) record_.begin(policy_, num_recorded_);
   Drawing drawing{index, policy_version, timer};
   drawing.rollout.weights = scorer_.weights(index);
   int64_t num_prompts = config_.prompts_per_step;
@@ -124,10 +125,9 @@ std::vector<int64_t> StepRollout::group_sizes(const std::vector<Prompt>& prompts
 }
 
 ActivationRecord* StepRollout::record_for(const std::vector<Prompt>& prompts,
-                                          const std::vector<int64_t>& sizes, const Drawing& drawing) {
-  if (!drawing.rollout.groups.empty()) return nullptr;  // it holds one rollout, whose update is to come
-  const int64_t rows = rows_of_rollout(prompts, sizes, config_.max_completion_length, sampler_.config());
-  return rows <= recorded_rows_ ? &record_ : nullptr;
+                                          const std::vector<int64_t>& sizes) {
+  const int64_t rows = rows_of_rollout(prompts, sizes, config_.max_completion_length, policy_.config());
+  return num_recorded_ > 0 && record_.has_room(rows) ? &record_ : nullptr;
 }
 
 StepRollout::Round StepRollout::sample(const Active& active, Drawing& drawing) {
@@ -141,7 +141,7 @@ StepRollout::Round StepRollout::sample(const Active& active, Drawing& drawing) {
   Round round;
   const std::vector<int64_t> sizes = group_sizes(prompts, drawing);
   round.groups = sampler_.rollout(prompts, sizes, sampling_, active.address, drawing.policy_version,
-                                  score_as(0), record_for(prompts, sizes, drawing));
+                                  score_as(0), record_for(prompts, sizes));
   if (advantages_.baseline == "greedy" && active.address.first_sample == 0) {
     SamplingParams greedy = sampling_;
     greedy.temperature = 0.0;

@@ -23,8 +23,8 @@ namespace cohort {
 /// Decides which completions a step has, and has them scored while others are still being sampled.
 class StepRollout {
  public:
-  /// All arguments but the config must outlive this. Activations are recorded of a step's first rollout if
-  /// that has no more rows than are planned.
+  /// All arguments but the config must outlive this. Activations are recorded of a step's rollouts while they
+  /// have no more rows than are planned.
   StepRollout(const TrainConfig& config, const Decoder& policy, const Tokenizer* tokenizer,
               PromptSource& prompts, RewardScorer& scorer, RecordPlan recorded = {});
 
@@ -38,7 +38,7 @@ class StepRollout {
   /// Records no more.
   void stop_recording() {
     record_ = ActivationRecord();
-    recorded_rows_ = 0;
+    num_recorded_ = 0;
   }
 
   /// The metrics of a step that draws nothing: their names.
@@ -80,8 +80,7 @@ class StepRollout {
   void draw_batch(int64_t num_prompts, Drawing& drawing);
   void drop_settled(Active& active, Drawing& drawing) const;
   std::vector<int64_t> group_sizes(const std::vector<Prompt>& prompts, Drawing& drawing) const;
-  ActivationRecord* record_for(const std::vector<Prompt>& prompts, const std::vector<int64_t>& sizes,
-                               const Drawing& drawing);
+  ActivationRecord* record_for(const std::vector<Prompt>& prompts, const std::vector<int64_t>& sizes);
   Round sample(const Active& active, Drawing& drawing);
   std::vector<RewardMatrix> take_rewards(size_t first, size_t count, Drawing& drawing);
   void start_groups(Round round, Drawing& drawing);
@@ -98,7 +97,8 @@ class StepRollout {
   PromptSource& prompts_;
   RewardScorer& scorer_;
   Sampler sampler_;
-  int64_t recorded_rows_;
+  const Decoder& policy_;
+  int64_t num_recorded_;  // rows of a step, at most
   ActivationRecord record_;
   SamplingParams sampling_;
   SuccessRates success_;

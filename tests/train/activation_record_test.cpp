@@ -33,6 +33,7 @@ struct Recorded {
   Recorded(const Decoder& decoder, int64_t cache_tokens, std::vector<int32_t> stop_token_ids,
            RecordedParts parts = RecordedParts::kAll)
       : record(parts) {
+    record.begin(decoder, rows_of_rollout(kPrompts, kGroupSizes, kCompletionLength, decoder.config()));
     Sampler sampler(decoder, nullptr, cache_tokens);
     SamplingParams params;
     params.max_completion_length = kCompletionLength;
@@ -199,6 +200,33 @@ TEST(ActivationRecord, ReadsNothingOfCompletionsThatAreNotInIt) {
   spoil(drawn.record, *decoder, kDown);
   drawn.groups[2].completions[1].recorded = {};
   expect_same(update_from(*decoder, drawn.groups, &drawn.record, 1 << 20), expected);
+}
+
+TEST(ActivationRecord, HoldsSeveralRollouts) {
+  const ThreadCount one_thread(1);
+  const auto decoder = tiny_decoder(tiny_config("LlamaForCausalLM"), at::kFloat);
+  const std::vector<Prompt> others = prompts_of_lengths({20, 7});
+  const std::vector<int64_t> sizes{2, 3};
+  SamplingParams params;
+  params.max_completion_length = kCompletionLength;
+  const int64_t first = rows_of_rollout(kPrompts, kGroupSizes, kCompletionLength, decoder->config()),
+                second = rows_of_rollout(others, sizes, kCompletionLength, decoder->config());
+  ActivationRecord record;
+  record.begin(*decoder, first + second);
+  Sampler sampler(*decoder, nullptr, 0);
+  std::vector<RolloutGroup> groups =
+      sampler.rollout(kPrompts, kGroupSizes, params, {.seed = 5}, 0, {}, &record);
+  EXPECT_TRUE(record.has_room(second));
+  EXPECT_FALSE(record.has_room(second + 1));
+  std::vector<RolloutGroup> more = sampler.rollout(others, sizes, params, {.seed = 6}, 0, {}, &record);
+  EXPECT_FALSE(record.has_room(1));
+  // As a selection leaves them.
+  groups[1].completions.pop_back();
+  groups.erase(groups.begin());
+  groups.insert(groups.begin() + 1, std::make_move_iterator(more.begin()),
+                std::make_move_iterator(more.end()));
+  for (const int64_t rows : {1 << 20, 60})
+    expect_same(update_from(*decoder, groups, &record, rows), update_from(*decoder, groups, nullptr, rows));
 }
 
 TEST(ActivationRecord, IsWhatAnUpdateReadsAndIsFoundOutWhereItDiffers) {

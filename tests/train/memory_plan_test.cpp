@@ -86,6 +86,9 @@ TEST(MemoryPlan, CountsWhatIsHeldPerRow) {
   EXPECT_EQ(part(plan, "activations"), 40 * 4 * (2 * 48 + kept + gradients));
   // q k v, attended rows and their heads' sums, the output's and the MLP's products.
   EXPECT_EQ(part(plan, "record of the sampler"), 100 * 2 * 4 * (48 + 2 * 24 + 48 + 4 + 48 + 2 * 80 + 48));
+  step.record.covers_step = false;  // a micro-batch may have to be forwarded
+  EXPECT_EQ(part(plan_memory(*decoder, step), "activations"), 40 * 4 * (2 * kept + gradients));
+  step.record.covers_step = true;
   // Of the last product alone micro-batches keep as much as ever.
   step.record.parts = RecordedParts::kDown;
   plan = plan_memory(*decoder, step);
@@ -110,6 +113,12 @@ TEST(MemoryPlan, RecordsOfAStepWhatTakesASixteenthOfTheMachine) {
   EXPECT_EQ(plan_record(*decoder, most_down).rows, most_down);
   EXPECT_EQ(plan_record(*decoder, most_down + 1).rows, 0);
   EXPECT_EQ(plan_record(*tiny_decoder(tiny_config("MixtralForCausalLM"), at::kFloat), 1).rows, 0);
+  // Of several rollouts as many as fit.
+  const int64_t third = most_whole / 3;
+  EXPECT_EQ(plan_record(*decoder, third, 2).rows, 2 * third);
+  EXPECT_TRUE(plan_record(*decoder, third, 3).covers_step);
+  EXPECT_EQ(plan_record(*decoder, third, 4).rows, most_whole);
+  EXPECT_FALSE(plan_record(*decoder, third, 4).covers_step);
 }
 
 TEST(MemoryPlan, CountsACriticAndTheLargerOfTwoUpdates) {

@@ -134,7 +134,7 @@ class StepRolloutTest : public testing::Test {
   RecordedParts recorded_parts_ = RecordedParts::kAll;
 };
 
-TEST_F(StepRolloutTest, RecordsItsFirstRolloutWhereThatIsSmallEnough) {
+TEST_F(StepRolloutTest, RecordsItsRolloutsWhileThereIsRoom) {
   constexpr int64_t kRows = 3 * (2 + 4 * 4);  // 3 prompts of 2 tokens, 4 completions of up to 5
   const auto places = [](const ScoredRollout& drawn) {
     std::vector<int64_t> rows;
@@ -145,19 +145,23 @@ TEST_F(StepRolloutTest, RecordsItsFirstRolloutWhereThatIsSmallEnough) {
   };
   recorded_rows_ = kRows - 1;
   EXPECT_EQ(places(draw([](int64_t, int64_t) { return 0.0; })), std::vector<int64_t>(12, -1));
-  EXPECT_FALSE(is_recorded_);
   recorded_rows_ = kRows;
   EXPECT_EQ(places(draw([](int64_t, int64_t) { return 0.0; })),
             (std::vector<int64_t>{2, 6, 10, 14, 20, 24, 28, 32, 38, 42, 46, 50}));
   EXPECT_TRUE(is_recorded_);
   EXPECT_EQ(recorded_parts_, RecordedParts::kDown);
-  // A second batch must not overwrite it.
+  // A second batch, of two prompts, goes behind it.
   config_.rollout.dynamic_sampling = true;
   config_.rollout.max_num_gen_batches = 2;
-  const ScoredRollout drawn =
-      draw([](int64_t prompt, int64_t sample) { return prompt == 1 ? 0.0 : static_cast<double>(sample); });
-  ASSERT_EQ(ids_of(drawn.groups), (PromptIds{"0", "2", "3"}));
-  EXPECT_EQ(places(drawn), (std::vector<int64_t>{2, 6, 10, 14, 38, 42, 46, 50, -1, -1, -1, -1}));
+  for (const int64_t more : {36, 35}) {
+    recorded_rows_ = kRows + more;
+    const ScoredRollout drawn =
+        draw([](int64_t prompt, int64_t sample) { return prompt == 1 ? 0.0 : static_cast<double>(sample); });
+    ASSERT_EQ(ids_of(drawn.groups), (PromptIds{"0", "2", "3"}));
+    std::vector<int64_t> expected{2, 6, 10, 14, 38, 42, 46, 50, 56, 60, 64, 68};
+    if (more == 35) std::fill(expected.begin() + 8, expected.end(), -1);
+    EXPECT_EQ(places(drawn), expected);
+  }
 }
 
 TEST_F(StepRolloutTest, IsAllThatIsDrawnUnlessASettingChooses) {
