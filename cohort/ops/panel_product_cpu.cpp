@@ -70,9 +70,11 @@ COHORT_INLINE void store_results(const Job<T, Y>& job, int64_t row, int64_t colu
   }
 }
 
-/// `rows` rows from `row` on against one panel.
+/// `rows` rows from `row` on against one panel. Meanwhile the weights at `ahead` come into the second-level
+/// cache.
 template <int64_t rows, RowOrder order, typename T, typename Y>
-COHORT_INLINE void tile(const Job<T, Y>& job, const T* panel, int64_t row, int64_t column) {
+COHORT_INLINE void tile(const Job<T, Y>& job, const T* panel, const T* ahead, int64_t row, int64_t column) {
+  constexpr int64_t kLine = kLineBytes / sizeof(T);
   using A = Arithmetic<T>;
   Vec sums[rows][2] = {};
   const InputOf<T>* x = job.x + row * job.stride;
@@ -86,28 +88,33 @@ COHORT_INLINE void tile(const Job<T, Y>& job, const T* panel, int64_t row, int64
       A::add(sums[r][0], inputs, low);
       A::add(sums[r][1], inputs, high);
     }
+    for (int64_t i = 0; i < A::kStep * kWidth; i += kLine)
+      __builtin_prefetch(ahead + k * kWidth + i, /*writes=*/0, /*locality=*/2);
   }
   for (int64_t r = 0; r < rows; ++r) store_results(job, row + r, column, sums[r]);
 }
 
 /// The last, partial tile.
 template <int64_t rows, RowOrder order, typename T, typename Y>
-COHORT_INLINE void part_of_tile(const Job<T, Y>& job, const T* panel, int64_t row, int64_t column,
-                                int64_t count) {
+COHORT_INLINE void part_of_tile(const Job<T, Y>& job, const T* panel, const T* ahead, int64_t row,
+                                int64_t column, int64_t count) {
   if constexpr (rows > 0) {
     if (count == rows) {
-      tile<rows, order>(job, panel, row, column);
+      tile<rows, order>(job, panel, ahead, row, column);
     } else {
-      part_of_tile<rows - 1, order>(job, panel, row, column, count);
+      part_of_tile<rows - 1, order>(job, panel, ahead, row, column, count);
     }
   }
 }
 
+/// All rows against one panel; the first ones fetch the next, `panel_elements` further on.
 template <RowOrder order, typename T, typename Y>
-void all_rows(const Job<T, Y>& job, const T* panel, int64_t rows, int64_t column) {
+void all_rows(const Job<T, Y>& job, const T* panel, int64_t panel_elements, int64_t rows, int64_t column) {
+  const T* ahead = panel + panel_elements;
   int64_t row = 0;
-  for (; row + kTileRows <= rows; row += kTileRows) tile<kTileRows, order>(job, panel, row, column);
-  part_of_tile<kTileRows - 1, order>(job, panel, row, column, rows - row);
+  for (; row + kTileRows <= rows; row += kTileRows, ahead = panel)
+    tile<kTileRows, order>(job, panel, ahead, row, column);
+  part_of_tile<kTileRows - 1, order>(job, panel, ahead, row, column, rows - row);
 }
 
 /// A row of `in` elements as the product reads it.
@@ -203,7 +210,7 @@ void product_in_pieces(const T* x, const T* panels, const float* bias, T* y, int
                                     whole_steps<T>(depth), /*adds=*/first > 0};
             for (int64_t column = 0; column < width; column += kWidth) {
               const T* from = panels + (panel * kWidth + column) * steps + first * kWidth;
-              all_rows<RowOrder::kApart>(job, from, num_rows, column);
+              all_rows<RowOrder::kApart>(job, from, kWidth * steps, num_rows, column);
             }
           }
         };
@@ -251,7 +258,8 @@ void panel_product(const T* x, const T* panels, const float* bias, T* y, int64_t
                     copy_row(x + (row + r) * in, inputs.get() + r * stride, in);
                   const Job<T, T> job{inputs.get(), stride, bias, y + row * out, out, steps};
                   for (int64_t panel = first_panel; panel < first_panel + num_panels; ++panel) {
-                    all_rows<RowOrder::kApart>(job, panels + panel * kWidth * steps, at_once, panel * kWidth);
+                    all_rows<RowOrder::kApart>(job, panels + panel * kWidth * steps, kWidth * steps, at_once,
+                                               panel * kWidth);
                   }
                 }
               });
@@ -267,20 +275,21 @@ void add_product_of_transpose(const T* x, const T* panels, float* y, int64_t row
 #endif
   using Input = InputOf<T>;
   const int64_t steps = whole_steps<T>(in), block = rows_at_once<T>(steps);
-  cut_product(
-      rows, out, in, kTileRows, kGrain,
-      [&](int64_t first_row, int64_t count, int64_t first_panel, int64_t num_panels) {
-        const int64_t padded = (std::min(count, block) + kTileRows - 1) / kTileRows * kTileRows;
-        const auto columns = std::make_unique_for_overwrite<Input[]>(padded * steps);
-        for (int64_t row = first_row; row < first_row + count; row += block) {
-          const int64_t at_once = std::min(block, first_row + count - row);
-          interleave(x, columns.get(), row, at_once, rows, in);
-          const Job<T, float> job{columns.get(), steps, nullptr, y + row * out, out, steps, /*adds=*/true};
-          for (int64_t panel = first_panel; panel < first_panel + num_panels; ++panel) {
-            all_rows<RowOrder::kInterleaved>(job, panels + panel * kWidth * steps, at_once, panel * kWidth);
-          }
-        }
-      });
+  cut_product(rows, out, in, kTileRows, kGrain,
+              [&](int64_t first_row, int64_t count, int64_t first_panel, int64_t num_panels) {
+                const int64_t padded = (std::min(count, block) + kTileRows - 1) / kTileRows * kTileRows;
+                const auto columns = std::make_unique_for_overwrite<Input[]>(padded * steps);
+                for (int64_t row = first_row; row < first_row + count; row += block) {
+                  const int64_t at_once = std::min(block, first_row + count - row);
+                  interleave(x, columns.get(), row, at_once, rows, in);
+                  const Job<T, float> job{columns.get(), steps, nullptr,      y + row * out,
+                                          out,           steps, /*adds=*/true};
+                  for (int64_t panel = first_panel; panel < first_panel + num_panels; ++panel) {
+                    all_rows<RowOrder::kInterleaved>(job, panels + panel * kWidth * steps, kWidth * steps,
+                                                     at_once, panel * kWidth);
+                  }
+                }
+              });
 }
 
 #define COHORT_INSTANTIATE(T)                                                                   \
