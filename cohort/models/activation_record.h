@@ -1,4 +1,4 @@
-// What the sampler computed of its rows, kept so that an update on the same weights does not forward them
+// What the sampler computed of its rows, kept so that an update on the same weights does not compute it
 // again: sampler and trainer agree in every bit.
 #pragma once
 

@@ -5,7 +5,9 @@ namespace cohort {
 
 enum class CpuArch { kBase, kAvx2, kAvx512, kAvx512Bf16, kAmx };
 
-/// The best one that this machine runs.
+bool runs_on_this_machine(CpuArch arch);
+
+/// The fastest one that this machine runs.
 CpuArch cpu_arch();
 
 }  // namespace cohort

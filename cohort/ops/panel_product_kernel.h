@@ -1,8 +1,8 @@
 // The CPU's products of rows with a weight and what their backward needs: float32, and bfloat16 by dot
-// products of pairs where the processor has them, else in float32 arithmetic. A result is one float32 chain
-// in the order of the inputs (of long rows the sum of such chains, piece by piece; of bfloat16 on a matrix
-// unit in chunks of 32 inputs), rounded once, so it has the same bits for any number of rows and threads. T
-// is float or c10::BFloat16.
+// products of pairs where the processor has fast ones, else in float32 arithmetic. A result is one float32
+// chain in the order of the inputs (of long rows the sum of such chains, piece by piece; of bfloat16 on a
+// matrix unit in chunks of 32 inputs), rounded once, so it has the same bits for any number of rows and
+// threads. T is float or c10::BFloat16.
 #pragma once
 
 #include <c10/util/BFloat16.h>

@@ -112,28 +112,30 @@ StepRecord GrpoTrainer::step(int64_t index) {
 void GrpoTrainer::check_record(int64_t index, const GrpoStep& step) {
   ActivationRecord& record = rollout_.record();
   if (!record.holds_for(policy_)) return;
+  std::vector<std::pair<const RolloutGroup*, const Completion*>> recorded;
+  int64_t rows = 0;
+  for (const RolloutGroup& group : step.groups) {
+    for (const Completion& completion : group.completions) {
+      if (completion.recorded.completion < 0) continue;
+      recorded.emplace_back(&group, &completion);
+      rows += std::ssize(completion.token_ids);
+    }
+  }
+  if (recorded.empty()) return;
   const auto draw = [&](uint64_t of) {
     return random_unit(static_cast<uint64_t>(config_.seed), {static_cast<uint64_t>(index), of});
   };
-  const auto chosen = [](double uniform, const auto& items) -> auto& {
-    return items[static_cast<size_t>(uniform * static_cast<double>(items.size()))];
-  };
-  const RolloutGroup& group = chosen(draw(0), step.groups);
-  const Completion& completion = chosen(draw(1), group.completions);
-  if (completion.recorded.completion < 0) return;
-  int64_t rows = 0;
-  for (const RolloutGroup& each : step.groups) {
-    rows += std::ssize(each.prompt.token_ids);
-    for (const Completion& one : each.completions) rows += std::ssize(one.token_ids);
-  }
-  const int64_t own = std::ssize(group.prompt.token_ids) + std::ssize(completion.token_ids);
-  const bool is_due = draw(2) * 100.0 * static_cast<double>(own) < static_cast<double>(rows);
-  if ((is_record_checked_ && !is_due) || agrees_with_record(policy_, record, group.prompt, completion)) {
+  const auto& [group, completion] =
+      recorded[static_cast<size_t>(draw(0) * static_cast<double>(recorded.size()))];
+  const int64_t own = std::ssize(group->prompt.token_ids) + std::ssize(completion->token_ids);
+  const double saved = record.parts() == RecordedParts::kAll ? 1.0 : 0.25;  // of a forward
+  const bool is_due = draw(1) * 100.0 * static_cast<double>(own) < saved * static_cast<double>(rows);
+  if ((is_record_checked_ && !is_due) || agrees_with_record(policy_, record, group->prompt, *completion)) {
     is_record_checked_ = true;
     return;
   }
   log_warn("step ", index + 1, ": the trainer's forward differs from what the sampler recorded of ",
-           group.prompt.id, ": updates forward everything again from here on");
+           group->prompt.id, ": updates forward everything again from here on");
   rollout_.stop_recording();
 }
 

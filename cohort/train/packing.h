@@ -62,7 +62,7 @@ std::vector<std::vector<PackGroup>> cut_into_microbatches(const std::vector<Pack
 
 /// Lays out one piece for a decoder of these options. `repeats_prompt`: the first group's prompt was
 /// forwarded by an earlier piece. `record`, where there is one, holds for the decoder: a piece of which all
-/// completions are recorded is not forwarded again.
+/// completions are recorded takes from it what it holds.
 std::unique_ptr<PackedBatch> pack(const std::vector<PackGroup>& groups, const at::TensorOptions& decoder,
                                   bool repeats_prompt = false, ActivationRecord* record = nullptr);
 

@@ -39,13 +39,12 @@ struct RolloutConfig {
   /// Completions of one prompt that a round draws at most.
   int64_t most_generations() const { return is_budgeted() ? 4 * num_generations : num_generations; }
 
-  /// Whether a step trains on anything but num_generations completions of each prompt that it draws.
-
   /// Rollouts that a step draws, at most.
   int64_t most_rollouts() const {
     return (dynamic_sampling ? max_num_gen_batches : 1) * (is_adaptive() ? max_sampling_rounds : 1);
   }
 
+  /// Whether a step trains on anything but num_generations completions of each prompt that it draws.
   bool selects() const { return dynamic_sampling || keep_generations || is_adaptive() || is_budgeted(); }
 
   /// Completions of a prompt that a step trains on, at most.

@@ -128,13 +128,16 @@ StepShape step_shape(const TrainConfig& config, const Decoder& policy, const Dat
   // One update, by the weights that sampled.
   const bool is_recorded = config.train.steps_per_generation == 1 && config.objective.num_iterations == 1 &&
                            !has_experts && !config.train.recompute;
+  RecordPlan record = is_recorded ? plan_record(policy, drawn.rows, rollout.most_rollouts()) : RecordPlan();
+  // Of groups of several sizes the largest may be those of the longest completions.
+  record.covers_step &= !rollout.is_budgeted();
   return {.longest_sequence = std::max(drawn.longest_sequence, longest_expert),
           .rows = trained.rows + num_prompts * longest_expert,
           .tokens_per_microbatch = config.train.tokens_per_microbatch,
           .microbatch_rows = rollout.selects() || has_experts ? 0 : trained.microbatch_rows,
           .cache_pages = drawn.cache_pages,
           .num_sequences = drawn.num_sequences,
-          .record = is_recorded ? plan_record(policy, drawn.rows, rollout.most_rollouts()) : RecordPlan(),
+          .record = record,
           .recompute = config.train.recompute,
           .has_reference = needs_reference(resolved(config.objective, rollout.max_completion_length))};
 }

@@ -138,6 +138,7 @@ TEST_P(RecordTest, AnUpdateFromItHasTheBitsOfAForward) {
       for (const int threads : {2, 5}) {
         const ThreadCount count(threads);
         expect_same(update_from(*decoder_, drawn.groups, &drawn.record, rows), expected);
+        expect_same(update_from(*decoder_, part.groups, &part.record, rows), expected);
       }
     }
   }
@@ -206,25 +207,35 @@ TEST(ActivationRecord, HoldsSeveralRollouts) {
   const ThreadCount one_thread(1);
   const auto decoder = tiny_decoder(tiny_config("LlamaForCausalLM"), at::kFloat);
   const std::vector<Prompt> others = prompts_of_lengths({20, 7});
-  const std::vector<int64_t> sizes{2, 3};
+  const std::vector<int64_t> again{1, 2, 3, 2}, sizes{2, 3};
+  const auto rows_of = [&](const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes) {
+    return rows_of_rollout(prompts, group_sizes, kCompletionLength, decoder->config());
+  };
+  const int64_t last = rows_of(others, sizes);
+  ActivationRecord record;
+  record.begin(*decoder, rows_of(kPrompts, kGroupSizes) + rows_of(kPrompts, again) + last);
+  Sampler sampler(*decoder, nullptr, 0);
   SamplingParams params;
   params.max_completion_length = kCompletionLength;
-  const int64_t first = rows_of_rollout(kPrompts, kGroupSizes, kCompletionLength, decoder->config()),
-                second = rows_of_rollout(others, sizes, kCompletionLength, decoder->config());
-  ActivationRecord record;
-  record.begin(*decoder, first + second);
-  Sampler sampler(*decoder, nullptr, 0);
-  std::vector<RolloutGroup> groups =
-      sampler.rollout(kPrompts, kGroupSizes, params, {.seed = 5}, 0, {}, &record);
-  EXPECT_TRUE(record.has_room(second));
-  EXPECT_FALSE(record.has_room(second + 1));
-  std::vector<RolloutGroup> more = sampler.rollout(others, sizes, params, {.seed = 6}, 0, {}, &record);
-  EXPECT_FALSE(record.has_room(1));
-  // As a selection leaves them.
-  groups[1].completions.pop_back();
+  const auto draw = [&](const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
+                        RolloutAddress address) {
+    return sampler.rollout(prompts, group_sizes, params, std::move(address), 0, {}, &record);
+  };
+  std::vector<RolloutGroup> groups = draw(kPrompts, kGroupSizes, {.seed = 5});
+  // A second round of the same prompts, and other prompts; a selection leaves some out.
+  std::vector<RolloutGroup> second = draw(kPrompts, again, {.seed = 5, .first_sample = 4});
+  EXPECT_TRUE(record.has_room(last));
+  EXPECT_FALSE(record.has_room(last + 1));
+  for (size_t p = 0; p < groups.size(); ++p) {
+    std::vector<Completion>& completions = groups[p].completions;
+    completions.insert(completions.end(), second[p].completions.begin(), second[p].completions.end());
+    if (p == 1) completions.erase(completions.begin(), completions.begin() + 3);
+    if (p == 2) completions.erase(completions.begin() + 1);
+  }
   groups.erase(groups.begin());
-  groups.insert(groups.begin() + 1, std::make_move_iterator(more.begin()),
-                std::make_move_iterator(more.end()));
+  std::vector<RolloutGroup> more = draw(others, sizes, {.seed = 6});
+  EXPECT_FALSE(record.has_room(1));
+  groups.insert(groups.begin() + 1, more.begin(), more.end());
   for (const int64_t rows : {1 << 20, 60})
     expect_same(update_from(*decoder, groups, &record, rows), update_from(*decoder, groups, nullptr, rows));
 }
