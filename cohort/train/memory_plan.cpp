@@ -161,8 +161,8 @@ MemoryPlan::Parts update_parts(const Decoder& decoder, const StepShape& step) {
 
 RecordPlan plan_record(const Decoder& decoder, int64_t rows, int64_t num_rollouts) {
   if (!ActivationRecord::fits(decoder)) return {};
-  for (const RecordedParts parts : {RecordedParts::kAll, RecordedParts::kDown}) {
-    const int64_t fitting = physical_memory_bytes() / 16 / record_bytes(decoder, {1, parts});
+  for (const auto& [parts, share] : {std::pair(RecordedParts::kAll, 16), {RecordedParts::kDown, 70}}) {
+    const int64_t fitting = physical_memory_bytes() / share / record_bytes(decoder, {1, parts});
     if (fitting >= rows)
       return {std::min(fitting, num_rollouts * rows), parts, fitting >= num_rollouts * rows};
   }

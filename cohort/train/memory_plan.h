@@ -42,8 +42,8 @@ struct StepShape {
 };
 
 /// What is recorded of a step of `decoder` (ActivationRecord), which draws at most `num_rollouts` rollouts of
-/// up to `rows` rows: as much of each row as takes no more than a sixteenth of the machine's memory for one
-/// of them, and as many of them as fit; or nothing.
+/// up to `rows` rows: everything, if one of them takes no more than a sixteenth of the machine's memory; else
+/// what saves about a quarter as much, if that takes no more than a seventieth; as many of them as fit.
 RecordPlan plan_record(const Decoder& decoder, int64_t rows, int64_t num_rollouts = 1);
 
 /// The most that training `decoder` with AdamW takes at once, within a tenth; models and moments are loaded,
