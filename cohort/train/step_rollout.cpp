@@ -127,7 +127,7 @@ std::vector<int64_t> StepRollout::group_sizes(const std::vector<Prompt>& prompts
 ActivationRecord* StepRollout::record_for(const std::vector<Prompt>& prompts,
                                           const std::vector<int64_t>& sizes) {
   const int64_t rows = rows_of_rollout(prompts, sizes, config_.max_completion_length, policy_.config());
-  return num_recorded_ > 0 && record_.has_room(rows) ? &record_ : nullptr;
+  return record_.has_room(rows) ? &record_ : nullptr;
 }
 
 StepRollout::Round StepRollout::sample(const Active& active, Drawing& drawing) {

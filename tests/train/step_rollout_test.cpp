@@ -85,6 +85,7 @@ class StepRolloutTest : public testing::Test {
     prompts_drawn_ = prompts.save().get<int64_t>();
     is_recorded_ = rollout.record().holds_for(*decoder_);
     recorded_parts_ = rollout.record().parts();
+    has_all_room_ = rollout.record().has_room(recorded_rows_);
     return drawn;
   }
 
@@ -130,7 +131,7 @@ class StepRolloutTest : public testing::Test {
   Metrics timings_;
   int64_t prompts_drawn_ = 0;
   int64_t recorded_rows_ = 0;
-  bool is_recorded_ = false;
+  bool is_recorded_ = false, has_all_room_ = false;
   RecordedParts recorded_parts_ = RecordedParts::kAll;
 };
 
@@ -145,10 +146,12 @@ TEST_F(StepRolloutTest, RecordsItsRolloutsWhileThereIsRoom) {
   };
   recorded_rows_ = kRows - 1;
   EXPECT_EQ(places(draw([](int64_t, int64_t) { return 0.0; })), std::vector<int64_t>(12, -1));
+  EXPECT_TRUE(has_all_room_) << "something was recorded";
   recorded_rows_ = kRows;
   EXPECT_EQ(places(draw([](int64_t, int64_t) { return 0.0; })),
             (std::vector<int64_t>{2, 6, 10, 14, 20, 24, 28, 32, 38, 42, 46, 50}));
   EXPECT_TRUE(is_recorded_);
+  EXPECT_FALSE(has_all_room_);
   EXPECT_EQ(recorded_parts_, RecordedParts::kDown);
   // A second batch, of two prompts, goes behind it.
   config_.rollout.dynamic_sampling = true;
