@@ -107,10 +107,10 @@ COHORT_INLINE void part_of_tile(const Job<T, Y>& job, const T* panel, const T* a
   }
 }
 
-/// All rows against one panel; the first ones fetch the next, `panel_elements` further on.
+/// All rows against one panel; the first ones fetch the next, `to_next` elements further on.
 template <RowOrder order, typename T, typename Y>
-void all_rows(const Job<T, Y>& job, const T* panel, int64_t panel_elements, int64_t rows, int64_t column) {
-  const T* ahead = panel + panel_elements;
+void all_rows(const Job<T, Y>& job, const T* panel, int64_t to_next, int64_t rows, int64_t column) {
+  const T* ahead = panel + to_next;
   int64_t row = 0;
   for (; row + kTileRows <= rows; row += kTileRows, ahead = panel)
     tile<kTileRows, order>(job, panel, ahead, row, column);
