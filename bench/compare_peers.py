@@ -2,6 +2,7 @@
 
     make build && python3 bench/compare_peers.py
     python3 bench/compare_peers.py --rows T decode start
+    python3 bench/compare_peers.py --steps 2 T=5 Q=1 --repeats 1 T=3 ceiling=5 --micro-batch Q=4
 
 Everything alternates and medians count. TRL has an environment of its own (.venv-trl), llama.cpp is built from
 the PyPI source package of llama-cpp-python (build/llama_cpp). That Cohort's sampler and trainer agree exactly, that
@@ -50,8 +51,16 @@ class Peers:
 
     def __init__(self, arguments):
         self.arguments = arguments
-        self.micro_batches = dict(pair.split("=") for pair in arguments.micro_batch)
         self.folders = {}
+
+    def steps(self, row):
+        return self.arguments.steps.get(row) or self.arguments.steps.get(None, 4)
+
+    def repeats(self, row):
+        return self.arguments.repeats.get(row) or self.arguments.repeats.get(None, 3)
+
+    def micro_batch(self, row):
+        return self.arguments.micro_batch.get(row) or self.arguments.micro_batch.get(None)
 
     def folder(self, name):
         if name not in self.folders:
@@ -60,21 +69,20 @@ class Peers:
 
     def against_trl(self, name):
         """[Cohort's summary, TRL's] of one workload's whole steps; prints those of all labels."""
-        chosen = self.micro_batches.get(name)
         sides = compare_trl.compare(
             name,
             self.folder(name),
             WORKLOADS[name].dtype,
-            self.arguments.steps,
-            self.arguments.repeats,
-            int(chosen) if chosen else None,
+            self.steps(name),
+            self.repeats(name),
+            self.micro_batch(name),
         )
         compare_trl.print_table(sides)
         return list(sides.values())[:2]
 
-    def cohort_alone(self, name, options=()):
+    def cohort_alone(self, name, steps, options=()):
         dtype = WORKLOADS[name].dtype
-        run = compare_trl.run_cohort(name, self.folder(name), dtype, self.arguments.steps, options)
+        run = compare_trl.run_cohort(name, self.folder(name), dtype, steps, options)
         return compare_trl.summary([run])
 
     def bench(self, measure):
@@ -117,7 +125,7 @@ def memory_row(name, limit_gib, label, options=()):
     """Cohort's own peak memory in a step of a workload."""
 
     def measure(peers):
-        peak = peers.cohort_alone(name, options)["peak GiB"]
+        peak = peers.cohort_alone(name, peers.steps(name), options)["peak GiB"]
         goal = f"at most {limit_gib} GiB"
         return [Row(label, f"{peak:.2f} GiB", "", peak / limit_gib, goal, peak <= limit_gib)]
 
@@ -128,9 +136,9 @@ def long_rows(peers):
     """Seconds a token of completions of 4,096 tokens against those of 128: a completion's own tokens, which is what a
     step makes, and with the prompt's tokens counted for each completion, though a group forwards them once."""
     seconds = {"L": [], "L-short": []}
-    for _ in range(peers.arguments.repeats):
+    for _ in range(peers.repeats("L")):
         for name, values in seconds.items():
-            values.append(peers.cohort_alone(name)["step s"])
+            values.append(peers.cohort_alone(name, peers.steps("L"))["step s"])
     goal = "at most 2.5 times those at 128 tokens"
 
     def row(label, tokens_of):
@@ -150,7 +158,7 @@ def decode_rows(peers):
     """Decoding behind a shared prompt, against llama.cpp's batched benchmark."""
     path, workload = peers.gguf(), WORKLOADS["S"]
     ours, theirs = ({streams: [] for streams in STREAMS} for _ in range(2))
-    for _ in range(max(5, peers.arguments.repeats)):
+    for _ in range(max(5, peers.repeats("decode"))):
         lines = peers.bench("decode")
         _, rows = llama_peer.run_bench(
             path, workload.prompt_tokens, workload.completion_tokens, STREAMS, os.cpu_count()
@@ -172,7 +180,7 @@ def decode_rows(peers):
 
 def ceiling_rows(peers):
     """How much of the time of matrix products alone decoding and training reach."""
-    runs = [peers.bench("all") for _ in range(peers.arguments.repeats)]
+    runs = [peers.bench("all") for _ in range(peers.repeats("ceiling"))]
     result = []
     for name, goal in (("decode, 64 streams", 0.5), ("training", 0.65)):
         lines = [run[name] for run in runs]
@@ -196,7 +204,7 @@ def start_row(peers):
     command = [PROGRAM, "sample", "--model", model, "--input", prompt, "--dtype", "bfloat16"]
     command += ["--max-completion-length", "1", "--num-generations", "1", "--output", folder / "one.out"]
     ours, theirs = [], []
-    for _ in range(max(5, peers.arguments.repeats)):
+    for _ in range(max(5, peers.repeats("start"))):
         began = time.perf_counter()
         subprocess.run(command, check=True, capture_output=True)
         ours.append(time.perf_counter() - began)
@@ -221,6 +229,19 @@ ROWS = {
 }
 
 
+class PerRow(argparse.Action):
+    """Collects N, which holds for every row, and ROW=N, which holds for one, as row (or None) -> N."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        numbers = {}
+        for text in values:
+            row, _, number = text.rpartition("=")
+            if row not in ("", *ROWS) or not number.isdigit() or int(number) < 1:
+                parser.error(f"{option_string} {text}: expected N or ROW=N with N of at least 1")
+            numbers[row or None] = int(number)
+        setattr(namespace, self.dest, numbers)
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -228,20 +249,14 @@ def parse_arguments():
     parser.add_argument(
         "--rows", nargs="+", choices=ROWS, default=list(ROWS), metavar="ROW", help=", ".join(ROWS)
     )
-    parser.add_argument("--steps", type=int, default=4, help="steps a run; the first of several warms up")
-    parser.add_argument("--repeats", type=int, default=3, help="runs of each side")
+    per_row = {"nargs": "+", "action": PerRow, "default": {}, "metavar": "[ROW=]N"}
+    parser.add_argument("--steps", help="steps a run (4); the first of several warms up", **per_row)
+    parser.add_argument("--repeats", help="runs of each side (3)", **per_row)
     parser.add_argument(
-        "--micro-batch",
-        action="append",
-        default=[],
-        metavar="WORKLOAD=N",
-        help="TRL's in a workload, in completions; default: the fastest of four",
+        "--micro-batch", help="TRL's, in completions; default: the fastest of four", **per_row
     )
     parser.add_argument("--work-dir", type=pathlib.Path, default=ROOT / "build/compare_peers")
-    arguments = parser.parse_args()
-    if arguments.steps < 1:
-        parser.error("--steps must be at least 1")
-    return arguments
+    return parser.parse_args()
 
 
 def main():
