@@ -29,13 +29,6 @@ enum class RecordedParts {
   kDown,  ///< `down` alone: most arithmetic per byte, since its inputs are the MLP's
 };
 
-/// What of a step is recorded: of each of up to so many rows these parts.
-struct RecordPlan {
-  int64_t rows = 0;
-  RecordedParts parts = RecordedParts::kAll;
-  bool covers_step = true;  ///< whatever a step draws finds room
-};
-
 class ActivationRecord {
  public:
   explicit ActivationRecord(RecordedParts parts = RecordedParts::kAll) : parts_(parts) {}

@@ -16,6 +16,7 @@
 #include "cohort/train/evidence.h"
 #include "cohort/train/failure_limits.h"
 #include "cohort/train/group_difficulty.h"
+#include "cohort/train/memory_plan.h"
 #include "cohort/train/monitor.h"
 #include "cohort/train/optimizer.h"
 #include "cohort/train/policy_loss.h"

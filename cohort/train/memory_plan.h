@@ -24,6 +24,13 @@ struct MemoryPlan {
   std::string describe() const;
 };
 
+/// What of a step is recorded: of each of up to so many rows these parts.
+struct RecordPlan {
+  int64_t rows = 0;
+  RecordedParts parts = RecordedParts::kAll;
+  bool covers_step = true;  ///< whatever a step draws finds room
+};
+
 /// What decides the size of a training step.
 struct StepShape {
   int64_t longest_sequence = 0;  ///< prompt and completion, in tokens

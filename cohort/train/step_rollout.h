@@ -14,6 +14,7 @@
 #include "cohort/text/tokenizer.h"
 #include "cohort/train/config.h"
 #include "cohort/train/generation_budget.h"
+#include "cohort/train/memory_plan.h"
 #include "cohort/train/reward_timings.h"
 #include "cohort/train/scored_rollout.h"
 #include "cohort/train/step_metrics.h"
