@@ -26,6 +26,10 @@ Linear make_linear(const std::string& prefix, const std::vector<Part>& parts, in
   return Linear::without_values(weight, bias_leaf, compute, /*owns_weight=*/true);
 }
 
+at::Tensor normed(const at::Tensor& rows, const RmsNorm& norm) {
+  return norm.defined() ? rms_norm(rows, norm) : rows;
+}
+
 }  // namespace
 
 DecoderLayer::DecoderLayer(const DecoderConfig& config, int64_t index, at::ScalarType compute,
@@ -109,20 +113,22 @@ at::Tensor DecoderLayer::mlp(const at::Tensor& x, const DecoderInput& input, Lay
 
 at::Tensor DecoderLayer::forward(const at::Tensor& x, const DecoderInput& input,
                                  const RopeTable& rope) const {
-  const auto normed = [](const at::Tensor& rows, const RmsNorm& norm) {
-    return norm.defined() ? rms_norm(rows, norm) : rows;
-  };
   if (input.has_layers() && !at::GradMode::is_enabled()) {
-    const LayerActivations sums = input.record->read_sums(index_, input.recorded);
-    return x + normed(sums.output, post_attention_norm_) + normed(sums.down, post_mlp_norm_);
+    const LayerActivations made = input.record->read_sums(index_, input.recorded);
+    return (x + normed(made.output, post_attention_norm_)).add_(normed(made.down, post_mlp_norm_));
   }
+  const LayerSums made = sums(x, input, rope);
+  return made.attended + made.mlp;
+}
+
+LayerSums DecoderLayer::sums(const at::Tensor& x, const DecoderInput& input, const RopeTable& rope) const {
   LayerActivations known;
   if (!input.recorded.empty()) known = input.record->read(index_, input.recorded);
-  const at::Tensor attended = attention(x, input, rope, known);
-  const at::Tensor middle = x + normed(attended, post_attention_norm_);
-  const at::Tensor made = mlp(middle, input, known);
+  LayerSums made;
+  made.attended = x + normed(attention(x, input, rope, known), post_attention_norm_);
+  made.mlp = normed(mlp(made.attended, input, known), post_mlp_norm_);
   if (!input.record_rows.empty()) input.record->write(index_, input.record_rows, known);
-  return middle + normed(made, post_mlp_norm_);
+  return made;
 }
 
 std::vector<LinearModule> DecoderLayer::modules() {

@@ -33,6 +33,12 @@ struct LayerProduct {
   }
 };
 
+/// A layer's result is their sum.
+struct LayerSums {
+  at::Tensor attended;  ///< [N, H] its input with what attention adds
+  at::Tensor mlp;       ///< [N, H] what the MLP adds
+};
+
 class DecoderLayer {
  public:
   /// Makes its leaves through `make` and names their views in `names`.
@@ -41,6 +47,9 @@ class DecoderLayer {
 
   /// `x` [N, H] -> [N, H].
   at::Tensor forward(const at::Tensor& x, const DecoderInput& input, const RopeTable& rope) const;
+
+  /// What `forward` adds up: a backward needs no more.
+  LayerSums sums(const at::Tensor& x, const DecoderInput& input, const RopeTable& rope) const;
 
   void refresh();
 
