@@ -71,8 +71,8 @@ COHORT_INLINE void store_results(const Job<T, Y>& job, int64_t row, int64_t colu
 }
 
 /// `rows` rows from `row` on against one panel. Meanwhile the weights at `ahead` come into the second-level
-/// cache.
-template <int64_t rows, RowOrder order, typename T, typename Y>
+/// cache, `lines` lines a step.
+template <int64_t rows, int64_t lines, RowOrder order, typename T, typename Y>
 COHORT_INLINE void tile(const Job<T, Y>& job, const T* panel, const T* ahead, int64_t row, int64_t column) {
   constexpr int64_t kLine = kLineBytes / sizeof(T);
   using A = Arithmetic<T>;
@@ -88,33 +88,42 @@ COHORT_INLINE void tile(const Job<T, Y>& job, const T* panel, const T* ahead, in
       A::add(sums[r][0], inputs, low);
       A::add(sums[r][1], inputs, high);
     }
-    for (int64_t i = 0; i < A::kStep * kWidth; i += kLine)
-      __builtin_prefetch(ahead + k * kWidth + i, /*writes=*/0, /*locality=*/2);
+    for (int64_t i = 0; i < lines; ++i)
+      __builtin_prefetch(ahead + (k / A::kStep * lines + i) * kLine, /*writes=*/0, /*locality=*/2);
   }
   for (int64_t r = 0; r < rows; ++r) store_results(job, row + r, column, sums[r]);
 }
 
 /// The last, partial tile.
-template <int64_t rows, RowOrder order, typename T, typename Y>
+template <int64_t rows, int64_t lines, RowOrder order, typename T, typename Y>
 COHORT_INLINE void part_of_tile(const Job<T, Y>& job, const T* panel, const T* ahead, int64_t row,
                                 int64_t column, int64_t count) {
   if constexpr (rows > 0) {
     if (count == rows) {
-      tile<rows, order>(job, panel, ahead, row, column);
+      tile<rows, lines, order>(job, panel, ahead, row, column);
     } else {
-      part_of_tile<rows - 1, order>(job, panel, ahead, row, column, count);
+      part_of_tile<rows - 1, lines, order>(job, panel, ahead, row, column, count);
     }
   }
 }
 
-/// All rows against one panel; the first ones fetch the next, `to_next` elements further on.
+/// All rows against one panel; the first ones fetch the next, `to_next` elements further on: a single tile
+/// all of it, several tiles a line a step each, which hold up their products least.
 template <RowOrder order, typename T, typename Y>
 void all_rows(const Job<T, Y>& job, const T* panel, int64_t to_next, int64_t rows, int64_t column) {
-  const T* ahead = panel + to_next;
-  int64_t row = 0;
-  for (; row + kTileRows <= rows; row += kTileRows, ahead = panel)
-    tile<kTileRows, order>(job, panel, ahead, row, column);
-  part_of_tile<kTileRows - 1, order>(job, panel, ahead, row, column, rows - row);
+  constexpr int64_t kStep = Arithmetic<T>::kStep, kLine = kLineBytes / sizeof(T),
+                    kLines = kStep * kWidth / kLine;
+  const T* next = panel + to_next;
+  if (rows <= kTileRows) {
+    part_of_tile<kTileRows, kLines, order>(job, panel, next, 0, column, rows);
+    return;
+  }
+  const int64_t part = job.in / kStep * kLine;
+  const auto ahead = [&](int64_t tile) { return tile < kLines ? next + tile * part : panel; };
+  int64_t row = 0, i = 0;
+  for (; row + kTileRows <= rows; row += kTileRows, ++i)
+    tile<kTileRows, 1, order>(job, panel, ahead(i), row, column);
+  part_of_tile<kTileRows - 1, 1, order>(job, panel, ahead(i), row, column, rows - row);
 }
 
 /// A row of `in` elements as the product reads it.
