@@ -45,7 +45,8 @@ class PagesAhead {
     parts_ = 2 * pages;
   }
 
-  /// A part of them, half a page: all at once would hold up what the thread computes.
+  /// A part of them, half a page: all at once would hold up what the thread computes. Where its first quarter
+  /// is read, the processor goes on by itself, and faster.
   void fetch_part() {
     if (parts_ == 0) return;
     --parts_;
@@ -55,7 +56,7 @@ class PagesAhead {
     }
     const int64_t size = kKeyBlock * padded_head_dim(shape_.head_dim);
     const T* page = (fetches_values_ ? v_ : k_) + place_of(shape_, *page_, item_ % shape_.num_kv_heads);
-    for (int64_t i = 0; i < size; i += kLine) __builtin_prefetch(page + i, 0, 2);
+    for (int64_t i = 0; i < size / 4; i += kLine) __builtin_prefetch(page + i, 0, 2);
     if (fetches_values_) ++page_;
     fetches_values_ = !fetches_values_;
   }
