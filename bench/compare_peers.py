@@ -122,11 +122,11 @@ def step_row(name, goal, memory_goal=None):
     return measure
 
 
-def memory_row(name, limit_gib, label, options=()):
+def memory_row(row, name, limit_gib, label, options=()):
     """Cohort's own peak memory in a step of a workload."""
 
     def measure(peers):
-        peak = peers.cohort_alone(name, peers.steps(name), options)["peak GiB"]
+        peak = peers.cohort_alone(name, peers.steps(row), options)["peak GiB"]
         goal = f"at most {limit_gib} GiB"
         return [Row(label, f"{peak:.2f} GiB", "", peak / limit_gib, goal, peak <= limit_gib)]
 
@@ -218,8 +218,8 @@ ROWS = {
     "S": step_row("S", 6, 1 / 3),
     "decode": decode_rows,
     "Q": step_row("Q", 6),
-    "Q-memory": memory_row("Q", 11, "Q, peak memory, full"),
-    "Q-lora": memory_row("Q", 4, "Q, peak memory, LoRA r = 16", LORA),
+    "Q-memory": memory_row("Q-memory", "Q", 11, "Q, peak memory, full"),
+    "Q-lora": memory_row("Q-lora", "Q", 4, "Q, peak memory, LoRA r = 16", LORA),
     "L": long_rows,
     "long-prompt": step_row("long-prompt", 15),
     "ceiling": ceiling_rows,

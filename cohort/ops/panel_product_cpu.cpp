@@ -70,11 +70,17 @@ COHORT_INLINE void store_results(const Job<T, Y>& job, int64_t row, int64_t colu
   }
 }
 
+/// Elements of a panel that one fetch brings: a cache line, or a step where that takes less; and a step's
+/// fetches.
+template <typename T>
+constexpr int64_t kFetched = std::min<int64_t>(kLineBytes / sizeof(T), kWidth* Arithmetic<T>::kStep);
+template <typename T>
+constexpr int64_t kFetches = kWidth * Arithmetic<T>::kStep / kFetched<T>;
+
 /// `rows` rows from `row` on against one panel. Meanwhile the weights at `ahead` come into the second-level
-/// cache, `lines` lines a step.
-template <int64_t rows, int64_t lines, RowOrder order, typename T, typename Y>
+/// cache by so many fetches a step.
+template <int64_t rows, int64_t fetches, RowOrder order, typename T, typename Y>
 COHORT_INLINE void tile(const Job<T, Y>& job, const T* panel, const T* ahead, int64_t row, int64_t column) {
-  constexpr int64_t kLine = kLineBytes / sizeof(T);
   using A = Arithmetic<T>;
   Vec sums[rows][2] = {};
   const InputOf<T>* x = job.x + row * job.stride;
@@ -88,38 +94,36 @@ COHORT_INLINE void tile(const Job<T, Y>& job, const T* panel, const T* ahead, in
       A::add(sums[r][0], inputs, low);
       A::add(sums[r][1], inputs, high);
     }
-    for (int64_t i = 0; i < lines; ++i)
-      __builtin_prefetch(ahead + (k / A::kStep * lines + i) * kLine, /*writes=*/0, /*locality=*/2);
+    for (int64_t i = 0; i < fetches; ++i)
+      __builtin_prefetch(ahead + (k / A::kStep * fetches + i) * kFetched<T>, /*writes=*/0, /*locality=*/2);
   }
   for (int64_t r = 0; r < rows; ++r) store_results(job, row + r, column, sums[r]);
 }
 
-/// The last, partial tile.
-template <int64_t rows, int64_t lines, RowOrder order, typename T, typename Y>
+/// The last tile, of `count` rows, at most `rows`.
+template <int64_t rows, int64_t fetches, RowOrder order, typename T, typename Y>
 COHORT_INLINE void part_of_tile(const Job<T, Y>& job, const T* panel, const T* ahead, int64_t row,
                                 int64_t column, int64_t count) {
   if constexpr (rows > 0) {
     if (count == rows) {
-      tile<rows, lines, order>(job, panel, ahead, row, column);
+      tile<rows, fetches, order>(job, panel, ahead, row, column);
     } else {
-      part_of_tile<rows - 1, lines, order>(job, panel, ahead, row, column, count);
+      part_of_tile<rows - 1, fetches, order>(job, panel, ahead, row, column, count);
     }
   }
 }
 
 /// All rows against one panel; the first ones fetch the next, `to_next` elements further on: a single tile
-/// all of it, several tiles a line a step each, which hold up their products least.
+/// all of it, several tiles by one fetch a step each, which holds up their products least.
 template <RowOrder order, typename T, typename Y>
 void all_rows(const Job<T, Y>& job, const T* panel, int64_t to_next, int64_t rows, int64_t column) {
-  constexpr int64_t kStep = Arithmetic<T>::kStep, kLine = kLineBytes / sizeof(T),
-                    kLines = kStep * kWidth / kLine;
   const T* next = panel + to_next;
   if (rows <= kTileRows) {
-    part_of_tile<kTileRows, kLines, order>(job, panel, next, 0, column, rows);
+    part_of_tile<kTileRows, kFetches<T>, order>(job, panel, next, 0, column, rows);
     return;
   }
-  const int64_t part = job.in / kStep * kLine;
-  const auto ahead = [&](int64_t tile) { return tile < kLines ? next + tile * part : panel; };
+  const int64_t part = job.in / Arithmetic<T>::kStep * kFetched<T>;
+  const auto ahead = [&](int64_t index) { return index < kFetches<T> ? next + index * part : panel; };
   int64_t row = 0, i = 0;
   for (; row + kTileRows <= rows; row += kTileRows, ++i)
     tile<kTileRows, 1, order>(job, panel, ahead(i), row, column);
