@@ -54,15 +54,6 @@ class Peers:
         self.arguments = arguments
         self.folders = {}
 
-    def steps(self, row):
-        return self.arguments.steps.get(row) or self.arguments.steps.get(None, 4)
-
-    def repeats(self, row):
-        return self.arguments.repeats.get(row) or self.arguments.repeats.get(None, 3)
-
-    def micro_batch(self, row):
-        return self.arguments.micro_batch.get(row) or self.arguments.micro_batch.get(None)
-
     def folder(self, name):
         if name not in self.folders:
             self.folders[name] = compare_trl.prepare(name, self.arguments.work_dir)
@@ -74,9 +65,9 @@ class Peers:
             name,
             self.folder(name),
             WORKLOADS[name].dtype,
-            self.steps(name),
-            self.repeats(name),
-            self.micro_batch(name),
+            self.arguments.steps[name],
+            self.arguments.repeats[name],
+            self.arguments.micro_batch[name],
         )
         compare_trl.print_table(sides)
         return list(sides.values())[:2]
@@ -126,7 +117,7 @@ def memory_row(row, name, limit_gib, label, options=()):
     """Cohort's own peak memory in a step of a workload."""
 
     def measure(peers):
-        peak = peers.cohort_alone(name, peers.steps(row), options)["peak GiB"]
+        peak = peers.cohort_alone(name, peers.arguments.steps[row], options)["peak GiB"]
         goal = f"at most {limit_gib} GiB"
         return [Row(label, f"{peak:.2f} GiB", "", peak / limit_gib, goal, peak <= limit_gib)]
 
@@ -137,9 +128,9 @@ def long_rows(peers):
     """Seconds a token of completions of 4,096 tokens against those of 128: a completion's own tokens, which is what a
     step makes, and with the prompt's tokens counted for each completion, though a group forwards them once."""
     seconds = {"L": [], "L-short": []}
-    for _ in range(peers.repeats("L")):
+    for _ in range(peers.arguments.repeats["L"]):
         for name, values in seconds.items():
-            values.append(peers.cohort_alone(name, peers.steps("L"))["step s"])
+            values.append(peers.cohort_alone(name, peers.arguments.steps["L"])["step s"])
     goal = "at most 2.5 times those at 128 tokens"
 
     def row(label, tokens_of):
@@ -159,7 +150,7 @@ def decode_rows(peers):
     """Decoding behind a shared prompt, against llama.cpp's batched benchmark."""
     path, workload = peers.gguf(), WORKLOADS["S"]
     ours, theirs = ({streams: [] for streams in STREAMS} for _ in range(2))
-    for _ in range(max(5, peers.repeats("decode"))):
+    for _ in range(max(5, peers.arguments.repeats["decode"])):
         lines = peers.bench("decode")
         _, rows = llama_peer.run_bench(
             path, workload.prompt_tokens, workload.completion_tokens, tuple(STREAMS), os.cpu_count()
@@ -178,7 +169,7 @@ def decode_rows(peers):
 
 def ceiling_rows(peers):
     """How much of the time of matrix products alone decoding and training reach."""
-    runs = [peers.bench("all") for _ in range(peers.repeats("ceiling"))]
+    runs = [peers.bench("all") for _ in range(peers.arguments.repeats["ceiling"])]
     result = []
     for name, goal in (("decode, 64 streams", 0.5), ("training", 0.65)):
         lines = [run[name] for run in runs]
@@ -202,7 +193,7 @@ def start_row(peers):
     command = [PROGRAM, "sample", "--model", model, "--input", prompt, "--dtype", "bfloat16"]
     command += ["--max-completion-length", "1", "--num-generations", "1", "--output", folder / "one.out"]
     ours, theirs = [], []
-    for _ in range(max(5, peers.repeats("start"))):
+    for _ in range(max(5, peers.arguments.repeats["start"])):
         began = time.perf_counter()
         subprocess.run(command, check=True, capture_output=True)
         ours.append(time.perf_counter() - began)
@@ -228,15 +219,17 @@ ROWS = {
 
 
 class PerRow(argparse.Action):
-    """Collects N, which holds for every row, and ROW=N, which holds for one, as row (or None) -> N."""
+    """Of N, which holds for every row, and ROW=N, which holds for one: a dictionary from each row to its N."""
 
     def __call__(self, parser, namespace, values, option_string=None):
-        numbers = {}
+        given = {}
         for text in values:
             row, _, number = text.rpartition("=")
-            if row not in ("", *ROWS) or not number.isdigit() or int(number) < 1:
+            if row not in ("", *ROWS) or not number.isdecimal() or int(number) < 1:
                 parser.error(f"{option_string} {text}: expected N or ROW=N with N of at least 1")
-            numbers[row or None] = int(number)
+            given[row] = int(number)
+        others = given.get("")
+        numbers = {row: given.get(row, others or self.default[row]) for row in ROWS}
         setattr(namespace, self.dest, numbers)
 
 
@@ -247,12 +240,15 @@ def parse_arguments():
     parser.add_argument(
         "--rows", nargs="+", choices=ROWS, default=list(ROWS), metavar="ROW", help=", ".join(ROWS)
     )
-    per_row = {"nargs": "+", "action": PerRow, "default": {}, "metavar": "[ROW=]N"}
-    parser.add_argument("--steps", help="steps a run (4); the first of several warms up", **per_row)
-    parser.add_argument("--repeats", help="runs of each side (3)", **per_row)
-    parser.add_argument(
-        "--micro-batch", help="TRL's, in completions; default: the fastest of four", **per_row
-    )
+    for option, default, meaning in (
+        ("--steps", 4, "steps a run (4); the first of several warms up"),
+        ("--repeats", 3, "runs of each side (3)"),
+        ("--micro-batch", None, "TRL's, in completions; default: the fastest of four"),
+    ):
+        defaults = dict.fromkeys(ROWS, default)
+        parser.add_argument(
+            option, nargs="+", action=PerRow, default=defaults, metavar="[ROW=]N", help=meaning
+        )
     parser.add_argument("--work-dir", type=pathlib.Path, default=ROOT / "build/compare_peers")
     return parser.parse_args()
 
