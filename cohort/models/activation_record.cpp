@@ -130,12 +130,12 @@ bool ActivationRecord::has_same(const std::vector<RowRange>& ranges, const Activ
   return is_same;
 }
 
-LayerActivations ActivationRecord::read_sums(int64_t layer, const std::vector<RowRange>& ranges) const {
-  const LayerActivations& all = layers_.at(layer);
-  LayerActivations sums;
-  sums.output = rows_in(all.output, ranges);
-  sums.down = rows_in(all.down, ranges);
-  return sums;
+at::Tensor ActivationRecord::read_output(int64_t layer, const std::vector<RowRange>& ranges) const {
+  return rows_in(layers_.at(layer).output, ranges);
+}
+
+at::Tensor ActivationRecord::read_down(int64_t layer, const std::vector<RowRange>& ranges) const {
+  return rows_in(layers_.at(layer).down, ranges);
 }
 
 }  // namespace cohort

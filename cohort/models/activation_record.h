@@ -18,9 +18,10 @@ class Decoder;
 struct LayerActivations {
   at::Tensor qkv;      ///< [N, (num_heads + 2 num_kv_heads) head_dim] before norms and rotation
   Attended attended;   ///< [N, num_heads, head_dim]
-  at::Tensor output;   ///< [N, hidden_size] of the attention's output projection
+  at::Tensor output;   ///< [N, hidden_size] of the attention's output projection, added to the layer's input
+                       ///< where no norm comes between
   at::Tensor gate_up;  ///< [N, 2 intermediate_size]
-  at::Tensor down;     ///< [N, hidden_size]
+  at::Tensor down;     ///< [N, hidden_size] of the MLP's last projection; the same
 };
 
 /// What is kept of every layer.
@@ -63,8 +64,9 @@ class ActivationRecord {
   /// Parts that are not kept are undefined.
   LayerActivations read(int64_t layer, const std::vector<RowRange>& ranges) const;
 
-  /// Of a record of all parts only what is added to the layer's input: output and down.
-  LayerActivations read_sums(int64_t layer, const std::vector<RowRange>& ranges) const;
+  /// Of that one part of a record of all.
+  at::Tensor read_output(int64_t layer, const std::vector<RowRange>& ranges) const;
+  at::Tensor read_down(int64_t layer, const std::vector<RowRange>& ranges) const;
 
   /// Whether all layers made the same of other rows of a record of the same parts, in every bit; log_sum_exp
   /// is not compared.

@@ -26,8 +26,14 @@ Linear make_linear(const std::string& prefix, const std::vector<Part>& parts, in
   return Linear::without_values(weight, bias_leaf, compute, /*owns_weight=*/true);
 }
 
-at::Tensor normed(const at::Tensor& rows, const RmsNorm& norm) {
-  return norm.defined() ? rms_norm(rows, norm) : rows;
+/// What a projection adds to: the layer's rows, unless its own go through a norm before.
+std::optional<at::Tensor> residual_of(const at::Tensor& x, const RmsNorm& norm) {
+  return norm.defined() ? std::nullopt : std::optional(x);
+}
+
+/// The sum of `x` and a projection's rows, which has been made where there is no norm.
+at::Tensor sum(const at::Tensor& x, const at::Tensor& projected, const RmsNorm& norm) {
+  return norm.defined() ? x + rms_norm(projected, norm) : projected;
 }
 
 }  // namespace
@@ -82,7 +88,7 @@ at::Tensor DecoderLayer::attention(const at::Tensor& x, const DecoderInput& inpu
     return rms_norm(rows, weights);
   };
   const QkvShape shape{config_.num_attention_heads, config_.num_key_value_heads, config_.head_dim};
-  known.qkv = qkv_.forward(x, norm, known.qkv);
+  known.qkv = qkv_.forward(x, norm, {}, known.qkv);
   const QkvHeads heads = qkv_heads(known.qkv, shape, q_norm_, k_norm_, rope, input.positions);
   const AttentionOptions options{.scale = config_.attention_scale,
                                  .window = config_.layers[index_].window,
@@ -93,7 +99,8 @@ at::Tensor DecoderLayer::attention(const at::Tensor& x, const DecoderInput& inpu
   } else {
     known.attended.rows = attend(heads.q, heads.k, heads.v, input.plan, options, known.attended);
   }
-  return known.output = output_.forward(known.attended.rows.flatten(1), known.output);
+  return known.output = output_.forward(known.attended.rows.flatten(1), InputOp(),
+                                        residual_of(x, post_attention_norm_), known.output);
 }
 
 at::Tensor DecoderLayer::mlp(const at::Tensor& x, const DecoderInput& input, LayerActivations& known) const {
@@ -102,33 +109,30 @@ at::Tensor DecoderLayer::mlp(const at::Tensor& x, const DecoderInput& input, Lay
     return gated_activation(gate_up, kind);
   };
   if (experts_.empty()) {
-    known.gate_up = gate_up_.forward(x, norm, known.gate_up);
-    return known.down = down_.forward(known.gate_up, activate, known.down);
+    known.gate_up = gate_up_.forward(x, norm, {}, known.gate_up);
+    return known.down = down_.forward(known.gate_up, activate, residual_of(x, post_mlp_norm_), known.down);
   }
   const MoeOptions options{.num_experts_per_tok = config_.num_experts_per_tok,
                            .norm_topk_prob = config_.norm_topk_prob,
                            .activation = config_.activation};
-  return moe(norm(x), router_, experts_, options, input.balance);
+  const at::Tensor rows = moe(norm(x), router_, experts_, options, input.balance);
+  return post_mlp_norm_.defined() ? rows : x + rows;
 }
 
 at::Tensor DecoderLayer::forward(const at::Tensor& x, const DecoderInput& input,
                                  const RopeTable& rope) const {
-  if (input.has_layers() && !at::GradMode::is_enabled()) {
-    const LayerActivations made = input.record->read_sums(index_, input.recorded);
-    return (x + normed(made.output, post_attention_norm_)).add_(normed(made.down, post_mlp_norm_));
-  }
-  const LayerSums made = sums(x, input, rope);
-  return made.attended + made.mlp;
-}
-
-LayerSums DecoderLayer::sums(const at::Tensor& x, const DecoderInput& input, const RopeTable& rope) const {
   LayerActivations known;
+  if (input.has_layers() && !at::GradMode::is_enabled()) {
+    known.down = input.record->read_down(index_, input.recorded);
+    if (!post_mlp_norm_.defined()) return known.down;
+    known.output = input.record->read_output(index_, input.recorded);
+    return sum(sum(x, known.output, post_attention_norm_), known.down, post_mlp_norm_);
+  }
   if (!input.recorded.empty()) known = input.record->read(index_, input.recorded);
-  LayerSums made;
-  made.attended = x + normed(attention(x, input, rope, known), post_attention_norm_);
-  made.mlp = normed(mlp(made.attended, input, known), post_mlp_norm_);
+  const at::Tensor attended = sum(x, attention(x, input, rope, known), post_attention_norm_);
+  const at::Tensor result = sum(attended, mlp(attended, input, known), post_mlp_norm_);
   if (!input.record_rows.empty()) input.record->write(index_, input.record_rows, known);
-  return made;
+  return result;
 }
 
 std::vector<LinearModule> DecoderLayer::modules() {

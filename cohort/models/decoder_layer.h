@@ -33,12 +33,6 @@ struct LayerProduct {
   }
 };
 
-/// A layer's result is their sum.
-struct LayerSums {
-  at::Tensor attended;  ///< [N, H] its input with what attention adds
-  at::Tensor mlp;       ///< [N, H] what the MLP adds
-};
-
 class DecoderLayer {
  public:
   /// Makes its leaves through `make` and names their views in `names`.
@@ -47,9 +41,6 @@ class DecoderLayer {
 
   /// `x` [N, H] -> [N, H].
   at::Tensor forward(const at::Tensor& x, const DecoderInput& input, const RopeTable& rope) const;
-
-  /// What `forward` adds up: a backward needs no more.
-  LayerSums sums(const at::Tensor& x, const DecoderInput& input, const RopeTable& rope) const;
 
   void refresh();
 
@@ -60,7 +51,7 @@ class DecoderLayer {
   std::vector<LayerProduct> products() const;
 
  private:
-  /// Both of rows before their norm; they compute what is not known yet.
+  /// Both of rows before their norm, to which they add; they compute what is not known yet.
   at::Tensor attention(const at::Tensor& x, const DecoderInput& input, const RopeTable& rope,
                        LayerActivations& known) const;
   at::Tensor mlp(const at::Tensor& x, const DecoderInput& input, LayerActivations& known) const;

@@ -98,9 +98,10 @@ struct Product : torch::CustomClassHolder {
   Product(const Linear* linear, InputOp op, at::Tensor known)
       : linear(linear), op(std::move(op)), known(std::move(known)) {}
 
-  at::Tensor forward(const at::Tensor& source) const {
+  at::Tensor forward(const at::Tensor& source, const std::optional<at::Tensor>& residual) const {
     if (known.defined()) return known;
-    return linear->product(op ? op(source) : source);
+    at::Tensor y = linear->product(op ? op(source) : source);
+    return residual ? y.add_(*residual) : y;
   }
 
   const Linear* linear;
@@ -111,10 +112,12 @@ struct Product : torch::CustomClassHolder {
 class LinearFunction : public torch::autograd::Function<LinearFunction> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& source,
-                            const at::Tensor& trained_leaf, c10::intrusive_ptr<Product> product) {
+                            const std::optional<at::Tensor>& residual, const at::Tensor& trained_leaf,
+                            c10::intrusive_ptr<Product> product) {
     (void)trained_leaf;  // an input, so that the product is differentiated even where the rows are constants
     context->save_for_backward({source});
-    at::Tensor y = product->forward(source);
+    context->saved_data["has_residual"] = residual.has_value();
+    at::Tensor y = product->forward(source, residual);
     product->known = at::Tensor();
     context->saved_data["product"] = c10::IValue::make_capsule(std::move(product));
     return y;
@@ -124,13 +127,14 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
                                                  torch::autograd::variable_list grads) {
     const auto capsule = context->saved_data["product"].toCapsule();
     const auto& product = static_cast<const Product&>(*capsule);
+    const at::Tensor residual = context->saved_data["has_residual"].toBool() ? grads[0] : at::Tensor();
     at::Tensor source = context->get_saved_variables()[0].detach();
-    if (!product.op) return {product.linear->backward(grads[0], source), {}, {}};
+    if (!product.op) return {product.linear->backward(grads[0], source), residual, {}, {}};
     const at::AutoGradMode with_graph(true);
     source.requires_grad_(true);
     const at::Tensor x = product.op(source);
     torch::autograd::backward({x}, {product.linear->backward(grads[0], x.detach())});
-    return {source.grad(), {}, {}};
+    return {source.grad(), residual, {}, {}};
   }
 };
 
@@ -198,14 +202,13 @@ at::Tensor Linear::base_product(const at::Tensor& x, const at::Tensor& bias) con
   return product_with_panels(x, packed_, bias, out_features());
 }
 
-at::Tensor Linear::forward(const at::Tensor& x, const at::Tensor& known) const {
-  return forward(x, InputOp(), known);
-}
+at::Tensor Linear::forward(const at::Tensor& x) const { return forward(x, InputOp()); }
 
-at::Tensor Linear::forward(const at::Tensor& source, const InputOp& op, const at::Tensor& known) const {
+at::Tensor Linear::forward(const at::Tensor& source, const InputOp& op,
+                           const std::optional<at::Tensor>& residual, const at::Tensor& known) const {
   auto product = c10::make_intrusive<Product>(this, op, known);
-  if (!at::GradMode::is_enabled()) return product->forward(source);
-  return LinearFunction::apply(source, trained_leaf(), std::move(product));
+  if (!at::GradMode::is_enabled()) return product->forward(source, residual);
+  return LinearFunction::apply(source, residual, trained_leaf(), std::move(product));
 }
 
 at::Tensor Linear::backward(const at::Tensor& grad, const at::Tensor& x) const {

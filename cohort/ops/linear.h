@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 namespace cohort {
 
@@ -36,11 +37,14 @@ class Linear {
                                bool owns_weight = false);
 
   /// `x` [N, in] in the compute dtype -> [N, out] in the compute dtype. Carries gradient to x, weight and
-  /// bias. `known` [N, out], where it is defined, is the result, which is not computed again.
-  at::Tensor forward(const at::Tensor& x, const at::Tensor& known = {}) const;
+  /// bias.
+  at::Tensor forward(const at::Tensor& x) const;
 
-  /// forward(op(source)), of which only `source` [N, any] is kept for the backward: it calls `op` again.
-  at::Tensor forward(const at::Tensor& source, const InputOp& op, const at::Tensor& known = {}) const;
+  /// forward(op(source)) + `residual` [N, out], where there is one; carries gradient to it, too. Of
+  /// op(source) only `source` [N, any] is kept for the backward: it calls `op`, where there is one, again.
+  /// `known` [N, out], where it is defined, is the result, which is not computed again.
+  at::Tensor forward(const at::Tensor& source, const InputOp& op,
+                     const std::optional<at::Tensor>& residual = {}, const at::Tensor& known = {}) const;
 
   /// Brings the packed copy up to date after the master or the adapters changed.
   void repack();

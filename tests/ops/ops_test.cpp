@@ -350,6 +350,34 @@ TEST_P(OpsTest, EntropyOfUniformAndSharpRows) {
   EXPECT_NEAR(entropies[1].item<float>(), 0.0, 1e-6);
 }
 
+TEST_P(OpsTest, AProductAddsToItsResidual) {
+  const Linear linear(randn({24, 20}).requires_grad_(), randn({24}).requires_grad_(), dtype());
+  const at::Tensor norm = randn({20}).requires_grad_(), weights = randn({7, 24}, dtype()),
+                   source = randn({7, 20}, dtype()), residual = randn({7, 24}, dtype());
+  const InputOp op = [&](const at::Tensor& rows) { return rms_norm(rows, {norm, 1e-5}); };
+  const auto gradients_of = [&](const at::Tensor& y, const std::vector<at::Tensor>& leaves) {
+    for (at::Tensor leaf : leaves) leaf.mutable_grad() = at::Tensor();
+    (y * weights).sum().backward();
+    std::vector<at::Tensor> gradients;
+    for (const at::Tensor& leaf : leaves) gradients.push_back(leaf.grad().clone());
+    return gradients;
+  };
+  const at::Tensor x = source.detach().requires_grad_(), added = residual.detach().requires_grad_();
+  const std::vector<at::Tensor> leaves{x, added, linear.weight(), linear.bias(), norm};
+  const at::Tensor apart = linear.forward(x, op) + added, together = linear.forward(x, op, added);
+  EXPECT_TRUE(at::equal(together, apart));
+  EXPECT_TRUE(at::equal(added, residual)) << "the residual itself was written to";
+  const std::vector<at::Tensor> expected = gradients_of(apart, leaves),
+                                actual = gradients_of(together, leaves);
+  for (size_t i = 0; i < leaves.size(); ++i) EXPECT_TRUE(at::equal(actual[i], expected[i])) << "leaf " << i;
+  // A result that is known has been summed up.
+  const at::Tensor known = randn({7, 24}, dtype());
+  const at::Tensor taken = linear.forward(x, op, added, known);
+  EXPECT_TRUE(at::equal(taken, known));
+  const std::vector<at::Tensor> through = gradients_of(taken, leaves);
+  for (size_t i = 0; i < leaves.size(); ++i) EXPECT_TRUE(at::equal(through[i], expected[i])) << "leaf " << i;
+}
+
 TEST_P(OpsTest, RowsHaveTheSameBitsInAnyCompanyAndOnAnyThreads) {
   const at::NoGradGuard no_grad;
   for (const auto& [in, out] : {std::pair<int64_t, int64_t>{64, 48}, {8, 33}, {100, 1000}, {576, 192}}) {
