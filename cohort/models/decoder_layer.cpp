@@ -84,11 +84,8 @@ DecoderLayer::DecoderLayer(const DecoderConfig& config, int64_t index, at::Scala
 
 at::Tensor DecoderLayer::attention(const at::Tensor& x, const DecoderInput& input, const RopeTable& rope,
                                    LayerActivations& known) const {
-  const InputOp norm = [weights = attention_norm_](const at::Tensor& rows) {
-    return rms_norm(rows, weights);
-  };
   const QkvShape shape{config_.num_attention_heads, config_.num_key_value_heads, config_.head_dim};
-  known.qkv = qkv_.forward(x, norm, {}, known.qkv);
+  known.qkv = qkv_.forward(x, normed_input(attention_norm_), {}, known.qkv);
   const QkvHeads heads = qkv_heads(known.qkv, shape, q_norm_, k_norm_, rope, input.positions);
   const AttentionOptions options{.scale = config_.attention_scale,
                                  .window = config_.layers[index_].window,
@@ -104,18 +101,15 @@ at::Tensor DecoderLayer::attention(const at::Tensor& x, const DecoderInput& inpu
 }
 
 at::Tensor DecoderLayer::mlp(const at::Tensor& x, const DecoderInput& input, LayerActivations& known) const {
-  const InputOp norm = [weights = mlp_norm_](const at::Tensor& rows) { return rms_norm(rows, weights); };
-  const InputOp activate = [kind = config_.activation](const at::Tensor& gate_up) {
-    return gated_activation(gate_up, kind);
-  };
   if (experts_.empty()) {
-    known.gate_up = gate_up_.forward(x, norm, {}, known.gate_up);
-    return known.down = down_.forward(known.gate_up, activate, residual_of(x, post_mlp_norm_), known.down);
+    known.gate_up = gate_up_.forward(x, normed_input(mlp_norm_), {}, known.gate_up);
+    return known.down = down_.forward(known.gate_up, gated_input(config_.activation),
+                                      residual_of(x, post_mlp_norm_), known.down);
   }
   const MoeOptions options{.num_experts_per_tok = config_.num_experts_per_tok,
                            .norm_topk_prob = config_.norm_topk_prob,
                            .activation = config_.activation};
-  const at::Tensor rows = moe(norm(x), router_, experts_, options, input.balance);
+  const at::Tensor rows = moe(rms_norm(x, mlp_norm_), router_, experts_, options, input.balance);
   return post_mlp_norm_.defined() ? rows : x + rows;
 }
 

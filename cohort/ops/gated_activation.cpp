@@ -20,6 +20,18 @@ at::Tensor forward_rows(const at::Tensor& gate_up, Activation activation) {
   return y;
 }
 
+InputGradient backward_rows(const at::Tensor& gate_up, const at::Tensor& grad, Activation activation) {
+  const at::Tensor from = gate_up.contiguous(), grad_y = grad.contiguous();
+  const int64_t width = from.size(1) / 2;
+  InputGradient made{at::empty({from.size(0), width}, from.options()), at::empty_like(from)};
+  dispatch_float(from, [&]<typename T>() {
+    COHORT_CALL_KERNEL(gated_activation_backward<T>(
+        activation, from.const_data_ptr<T>(), grad_y.const_data_ptr<T>(), made.source.mutable_data_ptr<T>(),
+        made.rows.mutable_data_ptr<T>(), from.size(0), width));
+  });
+  return made;
+}
+
 class GatedActivationFunction : public torch::autograd::Function<GatedActivationFunction> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& gate_up,
@@ -31,15 +43,8 @@ class GatedActivationFunction : public torch::autograd::Function<GatedActivation
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list grads) {
-    const at::Tensor gate_up = context->get_saved_variables()[0].contiguous(), grad = grads[0].contiguous();
     const auto activation = static_cast<Activation>(context->saved_data["activation"].toInt());
-    at::Tensor grad_gate_up = at::empty_like(gate_up);
-    dispatch_float(gate_up, [&]<typename T>() {
-      COHORT_CALL_KERNEL(gated_activation_backward<T>(
-          activation, gate_up.const_data_ptr<T>(), grad.const_data_ptr<T>(),
-          grad_gate_up.mutable_data_ptr<T>(), gate_up.size(0), gate_up.size(1) / 2));
-    });
-    return {grad_gate_up, {}};
+    return {backward_rows(context->get_saved_variables()[0], grads[0], activation).source, {}};
   }
 };
 
@@ -53,6 +58,13 @@ at::Tensor gated_activation(const at::Tensor& gate_up, Activation activation) {
   }
   if (!at::GradMode::is_enabled()) return forward_rows(gate_up, activation);
   return GatedActivationFunction::apply(gate_up, activation);
+}
+
+InputOp gated_input(Activation activation) {
+  return {[=](const at::Tensor& gate_up) { return gated_activation(gate_up, activation); },
+          [=](const at::Tensor& gate_up, const at::Tensor& grad) {
+            return backward_rows(gate_up, grad, activation);
+          }};
 }
 
 }  // namespace cohort

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "cohort/ops/input_op.h"
+
 namespace cohort {
 
 enum class Activation : int64_t {
@@ -15,5 +17,8 @@ enum class Activation : int64_t {
 /// `gate_up` [N, 2F] holds gate | up; returns activation(gate) * up [N, F], computed in float32 and rounded
 /// once. Gradient to gate_up.
 at::Tensor gated_activation(const at::Tensor& gate_up, Activation activation);
+
+/// The same as what a product reads.
+InputOp gated_input(Activation activation);
 
 }  // namespace cohort

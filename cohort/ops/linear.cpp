@@ -100,7 +100,7 @@ struct Product : torch::CustomClassHolder {
 
   at::Tensor forward(const at::Tensor& source, const std::optional<at::Tensor>& residual) const {
     if (known.defined()) return known;
-    at::Tensor y = linear->product(op ? op(source) : source);
+    at::Tensor y = linear->product(op ? op.rows(source) : source);
     return residual ? y.add_(*residual) : y;
   }
 
@@ -128,13 +128,10 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
     const auto capsule = context->saved_data["product"].toCapsule();
     const auto& product = static_cast<const Product&>(*capsule);
     const at::Tensor residual = context->saved_data["has_residual"].toBool() ? grads[0] : at::Tensor();
-    at::Tensor source = context->get_saved_variables()[0].detach();
-    if (!product.op) return {product.linear->backward(grads[0], source), residual, {}, {}};
-    const at::AutoGradMode with_graph(true);
-    source.requires_grad_(true);
-    const at::Tensor x = product.op(source);
-    torch::autograd::backward({x}, {product.linear->backward(grads[0], x.detach())});
-    return {source.grad(), residual, {}, {}};
+    const at::Tensor source = context->get_saved_variables()[0].detach();
+    const Linear& linear = *product.linear;
+    if (!product.op) return {linear.backward(grads[0], source), residual, {}, {}};
+    return {linear.backward(grads[0], product.op, source), residual, {}, {}};
   }
 };
 
@@ -215,6 +212,19 @@ at::Tensor Linear::backward(const at::Tensor& grad, const at::Tensor& x) const {
   return backward(grad, x, weight_for_backward());
 }
 
+at::Tensor Linear::backward(const at::Tensor& grad, const InputOp& op, const at::Tensor& source) const {
+  if (op.backward && !is_adapted() && has_cpu_kernel(source)) {
+    const InputGradient made = op.backward(source, base_input_gradient(grad, weight_for_backward()));
+    add_base_gradients(grad, made.rows);
+    return made.source;
+  }
+  const at::AutoGradMode with_graph(true);
+  const at::Tensor leaf = source.detach().requires_grad_(true);
+  const at::Tensor x = op.rows(leaf);
+  torch::autograd::backward({x}, {backward(grad, x.detach())});
+  return leaf.grad();
+}
+
 at::Tensor Linear::backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight) const {
   if (!is_adapted()) return base_backward(grad, x, weight);
   const at::NoGradGuard no_grad;
@@ -231,22 +241,30 @@ at::Tensor Linear::weight_for_backward() const {
   return goes_back_by_panels() ? pack_transpose(values(), compute_) : values().to(compute_);
 }
 
-at::Tensor Linear::base_backward(const at::Tensor& grad, const at::Tensor& x,
-                                 const at::Tensor& weight) const {
+void Linear::add_base_gradients(const at::Tensor& grad, const at::Tensor& x) const {
+  if (!weight_.requires_grad()) return;
   const at::Tensor grad_y = grad.to(compute_);
-  if (weight_.requires_grad()) {
-    at::Tensor& total = gradient_of(weight_);
-    if (goes_back_by_panels() && total.scalar_type() == at::kFloat && total.is_contiguous()) {
-      add_weight_gradient(grad_y, x, total);
-    } else if (total.scalar_type() == compute_) {
-      total.addmm_(grad_y.t(), x);
-    } else {
-      total.add_(at::matmul(grad_y.t(), x));
-    }
-    if (bias_.defined()) accumulate_grad(bias_, grad.sum(0, false, bias_.scalar_type()));
+  at::Tensor& total = gradient_of(weight_);
+  if (goes_back_by_panels() && total.scalar_type() == at::kFloat && total.is_contiguous()) {
+    add_weight_gradient(grad_y, x, total);
+  } else if (total.scalar_type() == compute_) {
+    total.addmm_(grad_y.t(), x);
+  } else {
+    total.add_(at::matmul(grad_y.t(), x));
   }
+  if (bias_.defined()) accumulate_grad(bias_, grad.sum(0, false, bias_.scalar_type()));
+}
+
+at::Tensor Linear::base_input_gradient(const at::Tensor& grad, const at::Tensor& weight) const {
+  const at::Tensor grad_y = grad.to(compute_);
   if (goes_back_by_panels()) return product_with_panels(grad_y, weight, {}, weight_.size(1));
   return at::matmul(grad_y, weight);
+}
+
+at::Tensor Linear::base_backward(const at::Tensor& grad, const at::Tensor& x,
+                                 const at::Tensor& weight) const {
+  add_base_gradients(grad, x);
+  return base_input_gradient(grad, weight);
 }
 
 }  // namespace cohort

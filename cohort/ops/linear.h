@@ -4,17 +4,14 @@
 
 #include <ATen/ATen.h>
 
-#include <functional>
 #include <memory>
 #include <optional>
+
+#include "cohort/ops/input_op.h"
 
 namespace cohort {
 
 class Lora;
-
-/// Rows of what a product reads, made from rows of something else: a norm or an activation. Differentiable;
-/// the same bits each time.
-using InputOp = std::function<at::Tensor(const at::Tensor& source)>;
 
 /// A weight, its gradient and the packed copy that the forward uses. The weight is a float32 master, or,
 /// without a gradient of its own, a frozen one in the compute dtype; then adapters may add to the product
@@ -73,6 +70,9 @@ class Linear {
   at::Tensor backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight) const;
   at::Tensor backward(const at::Tensor& grad, const at::Tensor& x) const;
 
+  /// The same for rows that `op` makes of `source`, whose gradient it gives.
+  at::Tensor backward(const at::Tensor& grad, const InputOp& op, const at::Tensor& source) const;
+
   /// The weight as it is now, laid out for backward.
   at::Tensor weight_for_backward() const;
 
@@ -80,6 +80,8 @@ class Linear {
   bool is_adapted() const;
   bool goes_back_by_panels() const;
   at::Tensor base_product(const at::Tensor& x, const at::Tensor& bias) const;
+  at::Tensor base_input_gradient(const at::Tensor& grad, const at::Tensor& weight) const;
+  void add_base_gradients(const at::Tensor& grad, const at::Tensor& x) const;
   at::Tensor base_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight) const;
   void pack_weight();
   bool is_packed_alone() const;

@@ -199,9 +199,7 @@ at::Tensor moe(const at::Tensor& x, const Linear& router, const std::vector<Expe
   }
   const at::Tensor weights = expert_weights(probabilities, assignment, options.norm_topk_prob);
   const at::Tensor spread = SpreadFunction::apply(x, assignment.rows, assignment.slots);
-  const InputOp activate = [kind = options.activation](const at::Tensor& gate_up) {
-    return gated_activation(gate_up, kind);
-  };
+  const InputOp activate = gated_input(options.activation);
   std::vector<at::Tensor> outputs;
   for (size_t e = 0; e < experts.size(); ++e) {
     const int64_t begin = assignment.slot_begin[e], end = assignment.slot_begin[e + 1];

@@ -21,6 +21,21 @@ at::Tensor forward_rows(const at::Tensor& x, const RmsNorm& norm) {
   return y;
 }
 
+/// Adds to the gradient of the weight.
+InputGradient backward_rows(const at::Tensor& x, const at::Tensor& grad, const RmsNorm& norm) {
+  const at::Tensor from = x.contiguous(), grad_y = grad.contiguous(), scale = norm.scale(x.scalar_type());
+  InputGradient made{at::empty_like(from), at::empty_like(from)};
+  at::Tensor grad_scale = at::zeros({x.size(1)}, at::kFloat);
+  dispatch_float(x, [&]<typename T>() {
+    COHORT_CALL_KERNEL(rms_norm_backward<T>(
+        from.const_data_ptr<T>(), scale.const_data_ptr<float>(), grad_y.const_data_ptr<T>(),
+        made.source.mutable_data_ptr<T>(), made.rows.mutable_data_ptr<T>(),
+        grad_scale.mutable_data_ptr<float>(), x.size(0), x.size(1), static_cast<float>(norm.epsilon)));
+  });
+  accumulate_grad(norm.weight, grad_scale);
+  return made;
+}
+
 class RmsNormFunction : public torch::autograd::Function<RmsNormFunction> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
@@ -34,20 +49,9 @@ class RmsNormFunction : public torch::autograd::Function<RmsNormFunction> {
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list grads) {
     const auto saved = context->get_saved_variables();
-    const at::Tensor x = saved[0].contiguous(), grad = grads[0].contiguous();
-    const double epsilon = context->saved_data["epsilon"].toDouble();
-    const RmsNorm norm{saved[1], epsilon, context->saved_data["offset"].toDouble()};
-    const at::Tensor scale = norm.scale(x.scalar_type());
-    at::Tensor grad_x = at::empty_like(x);
-    at::Tensor grad_scale = at::zeros({x.size(1)}, at::kFloat);
-    dispatch_float(x, [&]<typename T>() {
-      COHORT_CALL_KERNEL(rms_norm_backward<T>(x.const_data_ptr<T>(), scale.const_data_ptr<float>(),
-                                              grad.const_data_ptr<T>(), grad_x.mutable_data_ptr<T>(),
-                                              grad_scale.mutable_data_ptr<float>(), x.size(0), x.size(1),
-                                              static_cast<float>(epsilon)));
-    });
-    accumulate_grad(saved[1], grad_scale);
-    return {grad_x, {}, {}, {}};
+    const RmsNorm norm{saved[1], context->saved_data["epsilon"].toDouble(),
+                       context->saved_data["offset"].toDouble()};
+    return {backward_rows(saved[0], grads[0], norm).source, {}, {}, {}};
   }
 };
 
@@ -69,6 +73,11 @@ at::Tensor rms_norm(const at::Tensor& x, const RmsNorm& norm) {
   }
   if (!at::GradMode::is_enabled()) return forward_rows(x, norm);
   return RmsNormFunction::apply(x, norm.weight, norm.epsilon, norm.offset);
+}
+
+InputOp normed_input(const RmsNorm& norm) {
+  return {[=](const at::Tensor& x) { return rms_norm(x, norm); },
+          [=](const at::Tensor& x, const at::Tensor& grad) { return backward_rows(x, grad, norm); }};
 }
 
 }  // namespace cohort

@@ -3,6 +3,8 @@
 
 #include <ATen/ATen.h>
 
+#include "cohort/ops/input_op.h"
+
 namespace cohort {
 
 /// A master weight [D] and how it is used: y = x / sqrt(mean(x^2) + epsilon) * (offset + weight). Gemma's
@@ -22,5 +24,8 @@ struct RmsNorm {
 /// The norm over the last dim of `x` [N, D] (float32 or bfloat16), computed in float32 and rounded once.
 /// Gradient to x and the weight.
 at::Tensor rms_norm(const at::Tensor& x, const RmsNorm& norm);
+
+/// The same as what a product reads.
+InputOp normed_input(const RmsNorm& norm);
 
 }  // namespace cohort

@@ -17,17 +17,18 @@ COHORT_DECLARE_KERNELS(
     template <typename T>
     void rms_norm(const T* x, const float* weight, T* y, int64_t rows, int64_t width, float epsilon);
 
-    // Writes grad_x [rows, width] and adds to grad_weight [width].
+    // Writes grad_x [rows, width] and y again, and adds to grad_weight [width].
     template <typename T>
-    void rms_norm_backward(const T* x, const float* weight, const T* grad_y, T* grad_x, float* grad_weight,
-                           int64_t rows, int64_t width, float epsilon);
+    void rms_norm_backward(const T* x, const float* weight, const T* grad_y, T* grad_x, T* y,
+                           float* grad_weight, int64_t rows, int64_t width, float epsilon);
 
     // gate_up [rows, 2 width] = gate | up -> y [rows, width].
     template <typename T>
     void gated_activation(Activation activation, const T* gate_up, T* y, int64_t rows, int64_t width);
 
+    // Also gives y again.
     template <typename T>
     void gated_activation_backward(Activation activation, const T* gate_up, const T* grad_y, T* grad_gate_up,
-                                   int64_t rows, int64_t width);)
+                                   T* y, int64_t rows, int64_t width);)
 
 }  // namespace cohort

@@ -57,7 +57,7 @@ COHORT_INLINE void rms_norm_rows(const T* x, const float* weight, T* y, int64_t 
 }
 
 template <typename T>
-COHORT_INLINE void rms_norm_backward_rows(const T* x, const float* weight, const T* grad_y, T* grad_x,
+COHORT_INLINE void rms_norm_backward_rows(const T* x, const float* weight, const T* grad_y, T* grad_x, T* y,
                                           float* grad_weight, int64_t begin, int64_t end, int64_t width,
                                           float epsilon) {
   for (int64_t row = begin; row < end; ++row) {
@@ -74,9 +74,10 @@ COHORT_INLINE void rms_norm_backward_rows(const T* x, const float* weight, const
     });
     const float mean = sum(dot) / static_cast<float>(width);
     for_blocks(width, [&](int64_t c, int64_t count) __attribute__((always_inline)) {
-      const Vec normed = load_block(in + c, count) * scale;
-      const Vec g = load_block(grad + c, count) * load_block(weight + c, count);
+      const Vec normed = load_block(in + c, count) * scale, factor = load_block(weight + c, count);
+      const Vec g = load_block(grad + c, count) * factor;
       store_block(out + c, (g - normed * mean) * scale, count);
+      store_block(y + row * width + c, normed * factor, count);
     });
   }
 }
@@ -118,7 +119,7 @@ COHORT_INLINE void gated_activation_rows(const T* gate_up, T* y, int64_t begin, 
 }
 
 template <Activation activation, typename T>
-COHORT_INLINE void gated_activation_backward_rows(const T* gate_up, const T* grad_y, T* grad_gate_up,
+COHORT_INLINE void gated_activation_backward_rows(const T* gate_up, const T* grad_y, T* grad_gate_up, T* y,
                                                   int64_t begin, int64_t end, int64_t width) {
   for (int64_t row = begin; row < end; ++row) {
     const T* gate = gate_up + row * 2 * width;
@@ -127,9 +128,10 @@ COHORT_INLINE void gated_activation_backward_rows(const T* gate_up, const T* gra
     T* grad_up = grad_gate + width;
     for_blocks(width, [&](int64_t c, int64_t count) __attribute__((always_inline)) {
       const Activated g = activate<activation>(load_block(gate + c, count));
-      const Vec grad = load_block(grad_y + row * width + c, count);
+      const Vec grad = load_block(grad_y + row * width + c, count), factor = load_block(up + c, count);
       store_block(grad_up + c, grad * g.value, count);
-      store_block(grad_gate + c, grad * load_block(up + c, count) * g.slope, count);
+      store_block(grad_gate + c, grad * factor * g.slope, count);
+      store_block(y + row * width + c, g.value * factor, count);
     });
   }
 }
@@ -148,7 +150,7 @@ void rms_norm(const T* x, const float* weight, T* y, int64_t rows, int64_t width
 }
 
 template <typename T>
-void rms_norm_backward(const T* x, const float* weight, const T* grad_y, T* grad_x, float* grad_weight,
+void rms_norm_backward(const T* x, const float* weight, const T* grad_y, T* grad_x, T* y, float* grad_weight,
                        int64_t rows, int64_t width, float epsilon) {
   // Blocks of a fixed size, added in order: the sum does not depend on the number of threads.
   constexpr int64_t kBlockRows = 128;
@@ -156,7 +158,7 @@ void rms_norm_backward(const T* x, const float* weight, const T* grad_y, T* grad
   std::vector<float> partial(blocks * width, 0.0f);
   at::parallel_for(0, blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
-      rms_norm_backward_rows(x, weight, grad_y, grad_x, partial.data() + block * width, block * kBlockRows,
+      rms_norm_backward_rows(x, weight, grad_y, grad_x, y, partial.data() + block * width, block * kBlockRows,
                              std::min(rows, (block + 1) * kBlockRows), width, epsilon);
     }
   });
@@ -178,21 +180,23 @@ void gated_activation(Activation activation, const T* gate_up, T* y, int64_t row
 
 template <typename T>
 void gated_activation_backward(Activation activation, const T* gate_up, const T* grad_y, T* grad_gate_up,
-                               int64_t rows, int64_t width) {
+                               T* y, int64_t rows, int64_t width) {
   at::parallel_for(0, rows, grain(width), [&](int64_t begin, int64_t end) {
     if (activation == Activation::kSilu) {
-      gated_activation_backward_rows<Activation::kSilu>(gate_up, grad_y, grad_gate_up, begin, end, width);
+      gated_activation_backward_rows<Activation::kSilu>(gate_up, grad_y, grad_gate_up, y, begin, end, width);
     } else {
-      gated_activation_backward_rows<Activation::kGeluTanh>(gate_up, grad_y, grad_gate_up, begin, end, width);
+      gated_activation_backward_rows<Activation::kGeluTanh>(gate_up, grad_y, grad_gate_up, y, begin, end,
+                                                            width);
     }
   });
 }
 
-#define COHORT_INSTANTIATE(T)                                                                                \
-  template void rms_norm<T>(const T*, const float*, T*, int64_t, int64_t, float);                            \
-  template void rms_norm_backward<T>(const T*, const float*, const T*, T*, float*, int64_t, int64_t, float); \
-  template void gated_activation<T>(Activation, const T*, T*, int64_t, int64_t);                             \
-  template void gated_activation_backward<T>(Activation, const T*, const T*, T*, int64_t, int64_t);
+#define COHORT_INSTANTIATE(T)                                                                            \
+  template void rms_norm<T>(const T*, const float*, T*, int64_t, int64_t, float);                        \
+  template void rms_norm_backward<T>(const T*, const float*, const T*, T*, T*, float*, int64_t, int64_t, \
+                                     float);                                                             \
+  template void gated_activation<T>(Activation, const T*, T*, int64_t, int64_t);                         \
+  template void gated_activation_backward<T>(Activation, const T*, const T*, T*, T*, int64_t, int64_t);
 COHORT_INSTANTIATE(float)
 COHORT_INSTANTIATE(at::BFloat16)
 #undef COHORT_INSTANTIATE

@@ -81,14 +81,15 @@ TEST_P(OpsTest, Linear) {
 TEST_P(OpsTest, LinearOfAnOpKeepsTheSourceAndHasTheSameBits) {
   const at::Tensor weight = randn({6, 5}), scale = randn({5}), rows = randn({7, 5}, dtype());
   int calls = 0;
-  const InputOp op = [&](const at::Tensor& x) {
-    ++calls;
-    return rms_norm(x, {scale, 1e-6, 1.0});
-  };
+  const InputOp op{[&](const at::Tensor& x) {
+                     ++calls;
+                     return rms_norm(x, {scale, 1e-6, 1.0});
+                   },
+                   {}};
   const auto run = [&](bool is_op) {
     const Linear linear(weight.clone().requires_grad_(), {}, dtype());
     const at::Tensor x = rows.clone().requires_grad_();
-    const at::Tensor y = is_op ? linear.forward(x, op) : linear.forward(op(x));
+    const at::Tensor y = is_op ? linear.forward(x, op) : linear.forward(op.rows(x));
     const int calls_before = calls;
     weighted_total({y}).backward();
     EXPECT_EQ(calls - calls_before, is_op ? 1 : 0);
@@ -350,11 +351,29 @@ TEST_P(OpsTest, EntropyOfUniformAndSharpRows) {
   EXPECT_NEAR(entropies[1].item<float>(), 0.0, 1e-6);
 }
 
+TEST_P(OpsTest, LinearOfANormOrAnActivationHasTheBitsOfBothApart) {
+  const at::Tensor scale = randn({74}).requires_grad_(), rows = randn({170, 74}, dtype());
+  for (const InputOp& op : {gated_input(Activation::kSilu), gated_input(Activation::kGeluTanh),
+                            normed_input({scale, 1e-6, 0.5})}) {
+    const at::Tensor weight = randn({6, op.rows(rows).size(1)});
+    const auto run = [&](bool is_op) {
+      const Linear linear(weight.clone().requires_grad_(), {}, dtype());
+      const at::Tensor x = rows.clone().requires_grad_();
+      scale.mutable_grad() = at::zeros_like(scale);
+      const at::Tensor y = is_op ? linear.forward(x, op) : linear.forward(op.rows(x));
+      weighted_total({y}).backward();
+      return std::vector<at::Tensor>{y.detach(), x.grad(), linear.weight().grad(), scale.grad().clone()};
+    };
+    const auto apart = run(false), together = run(true);
+    for (size_t i = 0; i < apart.size(); ++i) EXPECT_TRUE(at::equal(apart[i], together[i])) << i;
+  }
+}
+
 TEST_P(OpsTest, AProductAddsToItsResidual) {
   const Linear linear(randn({24, 20}).requires_grad_(), randn({24}).requires_grad_(), dtype());
   const at::Tensor norm = randn({20}).requires_grad_(), weights = randn({7, 24}, dtype()),
                    source = randn({7, 20}, dtype()), residual = randn({7, 24}, dtype());
-  const InputOp op = [&](const at::Tensor& rows) { return rms_norm(rows, {norm, 1e-5}); };
+  const InputOp op = normed_input({norm, 1e-5});
   const auto gradients_of = [&](const at::Tensor& y, const std::vector<at::Tensor>& leaves) {
     for (at::Tensor leaf : leaves) leaf.mutable_grad() = at::Tensor();
     (y * weights).sum().backward();
