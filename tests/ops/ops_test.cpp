@@ -381,7 +381,7 @@ TEST_P(OpsTest, AProductAddsToItsResidual) {
     for (const at::Tensor& leaf : leaves) gradients.push_back(leaf.grad().clone());
     return gradients;
   };
-  const at::Tensor x = source.detach().requires_grad_(), added = residual.detach().requires_grad_();
+  const at::Tensor x = source.detach().requires_grad_(), added = residual.clone().requires_grad_();
   const std::vector<at::Tensor> leaves{x, added, linear.weight(), linear.bias(), norm};
   const at::Tensor apart = linear.forward(x, op) + added, together = linear.forward(x, op, added);
   EXPECT_TRUE(at::equal(together, apart));
