@@ -130,13 +130,13 @@ class Bench {
   }
 
   Job prefill() {
-    const Pass pass{kGroups * config_.prompt_length, kGroups, SchedulerLimits().max_rows};
+    const Pass pass{kGroups * config_.prompt_length, kGroups, kGroups, SchedulerLimits().max_rows};
     return {"prefill", pass, [this] { return seconds_of([&] { rollout(kGroups, 1, 1); }); }};
   }
 
   Job decode(int64_t streams) {
     return {str("decode, ", streams, streams == 1 ? " stream" : " streams"),
-            {streams, streams, streams},
+            {streams, streams, streams, streams},
             [this, streams] {
               rollout(1, streams, config_.completion_length);
               return sampler_.stats().decode_s / static_cast<double>(config_.completion_length - 1);
@@ -159,9 +159,12 @@ class Bench {
       const LossResult loss = accumulate_policy_gradient(decoder_, trained_, LossConfig(), options);
       optimizer_->step(0.0, optimizer_->grad_norm());
       decoder_.refresh();
-      return loss.rows.prompt + loss.rows.completion + loss.rows.repeated_prompt;
+      return loss.rows;
     };
-    const Pass pass{.rows = update(),  // warms up
+    const RowCounts rows = update();  // warms up
+    const int64_t prompt_rows = rows.prompt + rows.repeated_prompt;
+    const Pass pass{.rows = prompt_rows + rows.completion,
+                    .result_rows = prompt_rows / config_.prompt_length + rows.completion,
                     .head_rows = kGroups * kGroupSize * config_.completion_length,
                     .rows_at_once = config_.tokens_per_microbatch,
                     .has_backward = true};

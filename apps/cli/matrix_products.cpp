@@ -58,27 +58,28 @@ void MatrixProducts::multiply(const Pass& pass) const {
   const int64_t pieces = (pass.rows + pass.rows_at_once - 1) / pass.rows_at_once;
   for (int64_t i = 0; i < pieces; ++i) {
     const auto share = [&](int64_t rows) { return rows * (i + 1) / pieces - rows * i / pieces; };
-    multiply_piece(share(pass.rows), share(pass.head_rows), pass.has_backward);
+    multiply_piece({share(pass.rows), share(pass.result_rows), share(pass.head_rows), pass.rows_at_once,
+                    pass.has_backward});
   }
 }
 
-void MatrixProducts::multiply_piece(int64_t rows, int64_t head_rows, bool has_backward) const {
+void MatrixProducts::multiply_piece(const Pass& piece) const {
   at::Tensor last;
   for (const LayerProduct& product : layers_) {
-    const int64_t count = product.rows(rows);
+    const int64_t count = product.rows(piece.rows, piece.result_rows);
     if (count > 0) last = product.linear->product(input(*product.linear, count));
   }
   const Linear& head = decoder_.head();
-  const at::Tensor head_weight = has_backward ? head.weight_for_backward() : at::Tensor();
-  for (int64_t row = 0; row < head_rows; row += head_rows_at_once()) {
-    const int64_t count = std::min(head_rows_at_once(), head_rows - row);
+  const at::Tensor head_weight = piece.has_backward ? head.weight_for_backward() : at::Tensor();
+  for (int64_t row = 0; row < piece.head_rows; row += head_rows_at_once()) {
+    const int64_t count = std::min(head_rows_at_once(), piece.head_rows - row);
     last = head.product(input(head, count));
-    if (has_backward) last = head.backward(gradient(head, count), input(head, count), head_weight);
+    if (piece.has_backward) last = head.backward(gradient(head, count), input(head, count), head_weight);
   }
-  if (has_backward) {
+  if (piece.has_backward) {
     for (const LayerProduct& product : std::views::reverse(layers_)) {
       const Linear& linear = *product.linear;
-      const int64_t count = product.rows(rows);
+      const int64_t count = product.rows(piece.rows, piece.result_rows);
       if (count > 0) last = linear.backward(gradient(linear, count), input(linear, count));
     }
   }

@@ -15,7 +15,8 @@ namespace cohort::cli {
 /// What a pass of the engine multiplies.
 struct Pass {
   int64_t rows;
-  int64_t head_rows;     ///< of which the head makes logits
+  int64_t result_rows;   ///< of which the last layer's results are read
+  int64_t head_rows;     ///< that the head makes logits of
   int64_t rows_at_once;  ///< more are cut into pieces of one size
   bool has_backward = false;
 };
@@ -40,7 +41,7 @@ class MatrixProducts {
   at::Tensor input(const Linear& linear, int64_t rows) const;
   at::Tensor gradient(const Linear& linear, int64_t rows) const;
   int64_t head_rows_at_once() const;
-  void multiply_piece(int64_t rows, int64_t head_rows, bool has_backward) const;
+  void multiply_piece(const Pass& piece) const;
 
   const Decoder& decoder_;
   std::vector<LayerProduct> layers_;

@@ -43,12 +43,20 @@ LayerActivations make_layer(const DecoderConfig& config, int64_t num_rows, const
 
 int64_t row_bytes(const at::Tensor& tensor) { return tensor.stride(0) * tensor.element_size(); }
 
-at::Tensor rows_in(const at::Tensor& tensor, const std::vector<RowRange>& ranges) {
-  std::vector<at::Tensor> pieces;
-  pieces.reserve(ranges.size());
-  for (const RowRange& range : ranges)
-    pieces.push_back(tensor.narrow(0, range.begin, range.end - range.begin));
-  return pieces.size() == 1 ? pieces.front() : at::cat(pieces);
+/// Copies the rows of `source` to those of `target` in these ranges.
+void copy_rows(const at::Tensor& source, const at::Tensor& target, const std::vector<RowRange>& ranges) {
+  const at::Tensor from = source.contiguous();
+  const int64_t bytes = row_bytes(target);
+  std::vector<int64_t> rows;
+  for (const RowRange& range : ranges) {
+    for (int64_t row = range.begin; row < range.end; ++row) rows.push_back(row);
+  }
+  COHORT_CHECK(from.size(0) == std::ssize(rows) && row_bytes(from) == bytes);
+  const auto* begin = static_cast<const std::byte*>(from.const_data_ptr());
+  auto* to = static_cast<std::byte*>(target.mutable_data_ptr());
+  at::parallel_for(0, std::ssize(rows), 16, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) std::memcpy(to + rows[i] * bytes, begin + i * bytes, bytes);
+  });
 }
 
 }  // namespace
@@ -91,37 +99,37 @@ bool ActivationRecord::holds_for(const Decoder& decoder) const {
   return decoder_ == &decoder && weights_version_ == decoder.weights_version() && is_adapted_as_before;
 }
 
-void ActivationRecord::write(int64_t layer, const std::vector<int64_t>& rows, const LayerActivations& made) {
-  const auto copy = [&](const at::Tensor& from, const at::Tensor& to) {
-    if (!from.defined() || !to.defined()) return;
-    const at::Tensor source = from.contiguous();
-    const int64_t bytes = row_bytes(to);
-    COHORT_CHECK(source.size(0) == std::ssize(rows) && row_bytes(source) == bytes);
-    const auto* begin = static_cast<const std::byte*>(source.const_data_ptr());
-    auto* target = static_cast<std::byte*>(to.mutable_data_ptr());
-    at::parallel_for(0, std::ssize(rows), 16, [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) std::memcpy(target + rows[i] * bytes, begin + i * bytes, bytes);
-    });
-  };
-  for_each_part(copy, made, layers_.at(layer));
+const std::vector<RowRange>& ActivationRecord::behind_qkv(int64_t layer, const RecordRows& rows) const {
+  return layer + 1 == std::ssize(layers_) ? rows.results : rows.all;
 }
 
-LayerActivations ActivationRecord::read(int64_t layer, const std::vector<RowRange>& ranges) const {
+void ActivationRecord::write(int64_t layer, const RecordRows& rows, const LayerActivations& made) {
+  const LayerActivations& kept = layers_.at(layer);
+  const auto copy = [&](const at::Tensor& from, const at::Tensor& to) {
+    if (from.defined() && to.defined())
+      copy_rows(from, to, &from == &made.qkv ? rows.all : behind_qkv(layer, rows));
+  };
+  for_each_part(copy, made, kept);
+}
+
+LayerActivations ActivationRecord::read(int64_t layer, const RecordRows& rows) const {
   const at::NoGradGuard no_grad;
+  const LayerActivations& kept = layers_.at(layer);
   LayerActivations known;
-  for_each_part(
-      [&](const at::Tensor& from, at::Tensor& to) { to = from.defined() ? rows_in(from, ranges) : from; },
-      layers_.at(layer), known);
+  const auto take = [&](const at::Tensor& from, at::Tensor& to) {
+    if (from.defined()) to = rows_in(from, &from == &kept.qkv ? rows.all : behind_qkv(layer, rows));
+  };
+  for_each_part(take, kept, known);
   return known;
 }
 
-bool ActivationRecord::has_same(const std::vector<RowRange>& ranges, const ActivationRecord& other,
-                                const std::vector<RowRange>& other_ranges) const {
+bool ActivationRecord::has_same(const RecordRows& rows, const ActivationRecord& other,
+                                const RecordRows& other_rows) const {
   COHORT_CHECK(parts_ == other.parts_);
   bool is_same = layers_.size() == other.layers_.size();
   for (size_t i = 0; is_same && i < layers_.size(); ++i) {
     const auto layer = static_cast<int64_t>(i);
-    const LayerActivations one = read(layer, ranges), two = other.read(layer, other_ranges);
+    const LayerActivations one = read(layer, rows), two = other.read(layer, other_rows);
     for (const auto& [a, b] : {std::pair(one.qkv, two.qkv), std::pair(one.attended.rows, two.attended.rows),
                                std::pair(one.output, two.output), std::pair(one.gate_up, two.gate_up),
                                std::pair(one.down, two.down)})
@@ -130,12 +138,12 @@ bool ActivationRecord::has_same(const std::vector<RowRange>& ranges, const Activ
   return is_same;
 }
 
-at::Tensor ActivationRecord::read_output(int64_t layer, const std::vector<RowRange>& ranges) const {
-  return rows_in(layers_.at(layer).output, ranges);
+at::Tensor ActivationRecord::read_output(int64_t layer, const RecordRows& rows) const {
+  return rows_in(layers_.at(layer).output, behind_qkv(layer, rows));
 }
 
-at::Tensor ActivationRecord::read_down(int64_t layer, const std::vector<RowRange>& ranges) const {
-  return rows_in(layers_.at(layer).down, ranges);
+at::Tensor ActivationRecord::read_down(int64_t layer, const RecordRows& rows) const {
+  return rows_in(layers_.at(layer).down, behind_qkv(layer, rows));
 }
 
 }  // namespace cohort

@@ -24,6 +24,15 @@ struct LayerActivations {
   at::Tensor down;     ///< [N, hidden_size] of the MLP's last projection; the same
 };
 
+/// Where a record has the rows of a pass.
+struct RecordRows {
+  std::vector<RowRange> all;
+  std::vector<RowRange> results;  ///< the ones whose results are read (DecoderInput): of the others the last
+                                  ///< layer makes no more than `qkv`
+
+  bool empty() const { return all.empty(); }
+};
+
 /// What is kept of every layer.
 enum class RecordedParts {
   kAll,
@@ -56,24 +65,26 @@ class ActivationRecord {
   /// Whether what was written is what `decoder` would compute now.
   bool holds_for(const Decoder& decoder) const;
 
-  /// Writes what a layer made of a pass's N rows, of parts that are kept and where it is defined, to `rows`
-  /// [N]. Threads may write different rows side by side.
-  void write(int64_t layer, const std::vector<int64_t>& rows, const LayerActivations& made);
+  /// Writes what a layer made of a pass, of parts that are kept and where it is defined, to `rows`. Threads
+  /// may write different rows side by side.
+  void write(int64_t layer, const RecordRows& rows, const LayerActivations& made);
 
-  /// What a layer made of the rows in these ranges, one behind the other; without a copy where it is one.
-  /// Parts that are not kept are undefined.
-  LayerActivations read(int64_t layer, const std::vector<RowRange>& ranges) const;
+  /// What a layer made of these rows, one range behind the other; without a copy where it is one. Parts that
+  /// are not kept are undefined.
+  LayerActivations read(int64_t layer, const RecordRows& rows) const;
 
   /// Of that one part of a record of all.
-  at::Tensor read_output(int64_t layer, const std::vector<RowRange>& ranges) const;
-  at::Tensor read_down(int64_t layer, const std::vector<RowRange>& ranges) const;
+  at::Tensor read_output(int64_t layer, const RecordRows& rows) const;
+  at::Tensor read_down(int64_t layer, const RecordRows& rows) const;
 
   /// Whether all layers made the same of other rows of a record of the same parts, in every bit; log_sum_exp
   /// is not compared.
-  bool has_same(const std::vector<RowRange>& ranges, const ActivationRecord& other,
-                const std::vector<RowRange>& other_ranges) const;
+  bool has_same(const RecordRows& rows, const ActivationRecord& other, const RecordRows& other_rows) const;
 
  private:
+  /// Where a layer has what comes behind its `qkv`.
+  const std::vector<RowRange>& behind_qkv(int64_t layer, const RecordRows& rows) const;
+
   RecordedParts parts_;
   const Decoder* decoder_ = nullptr;
   int64_t weights_version_ = 0;

@@ -1,5 +1,8 @@
 #include "cohort/models/classifier.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "cohort/core/error.h"
 
 namespace cohort {
@@ -67,8 +70,16 @@ at::Tensor PackedSequences::scores(const Decoder& decoder, const std::vector<int
   COHORT_CHECK(decoder.config().head != HeadKind::kCausalLm, decoder.config().architecture);
   input_.set_rows(token_ids_, positions_, decoder.device());
   input_.recompute = recompute;
+  std::vector<int64_t> scored = rows;
+  std::ranges::sort(scored);
+  scored.erase(std::ranges::unique(scored).begin(), scored.end());
+  std::vector<RowRange> ranges;
+  for (const int64_t row : scored) add_range({row, row + 1}, ranges);
+  input_.set_result_rows(std::move(ranges));
+  std::vector<int64_t> results;  // which result row each of `rows` is
+  for (const int64_t row : rows) results.push_back(std::ranges::lower_bound(scored, row) - scored.begin());
   const at::Tensor hidden = decoder.forward(input_);
-  const at::Tensor selected = at::tensor(rows, at::kLong).to(hidden.device());
+  const at::Tensor selected = at::tensor(results, at::kLong).to(hidden.device());
   return decoder.head().forward(decoder.head_input(hidden, selected)).to(at::kFloat);
 }
 

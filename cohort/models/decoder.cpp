@@ -89,6 +89,16 @@ void DecoderInput::set_rows(const std::vector<int64_t>& token_ids, const std::ve
   this->positions = at::tensor(positions, at::kLong).to(device);
 }
 
+void DecoderInput::set_result_rows(std::vector<RowRange> rows) {
+  AttentionPlan own = plan.of_queries(rows);
+  results = ResultRows{std::move(rows), std::move(own)};
+}
+
+RecordRows DecoderInput::in_record(std::vector<RowRange> all) const {
+  std::vector<RowRange> own = results ? part_of(all, results->rows) : all;
+  return {std::move(all), std::move(own)};
+}
+
 Decoder::Decoder(DecoderConfig config, at::ScalarType compute, at::Device device,
                  std::optional<uint64_t> seed, bool is_frozen)
     : config_(std::move(config)),

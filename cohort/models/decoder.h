@@ -25,11 +25,24 @@
 
 namespace cohort {
 
+/// The rows of a pass whose results are read, where it is not all of them.
+struct ResultRows {
+  std::vector<RowRange> rows;  ///< ascending
+  AttentionPlan plan;          ///< of these alone, one behind the other
+};
+
 /// The rows of one forward pass. Must stay alive until the backward is done.
 struct DecoderInput {
   /// Fills token_ids and positions for a decoder on this device.
   void set_rows(const std::vector<int64_t>& token_ids, const std::vector<int64_t>& positions,
                 at::Device device);
+
+  /// Says that of the rows in `plan` only the results of these, ascending, are read: the last layer makes of
+  /// the others no more than keys and values.
+  void set_result_rows(std::vector<RowRange> rows);
+
+  /// For rows that a record has in the ranges `all`.
+  RecordRows in_record(std::vector<RowRange> all) const;
 
   /// Whether all that the layers make of the rows is recorded.
   bool has_layers() const { return !recorded.empty() && record->parts() == RecordedParts::kAll; }
@@ -39,9 +52,10 @@ struct DecoderInput {
   AttentionPlan plan;    ///< key rows are rows of this batch, or of `cache` where there is one
   KvCache* cache = nullptr;
   at::Tensor cache_rows;  ///< int64: where the first rows' keys and values go; undefined without a cache
+  std::optional<ResultRows> results;   ///< none: those of all rows are read
   ActivationRecord* record = nullptr;  ///< of what the layers make of the rows:
-  std::vector<int64_t> record_rows;    ///< where a pass writes that; empty: nowhere
-  std::vector<RowRange> recorded;      ///< where it was written; empty: the pass makes everything
+  RecordRows record_rows;              ///< where a pass writes that; empty: nowhere
+  RecordRows recorded;                 ///< where it was written; empty: the pass makes everything
   bool recompute =
       false;  ///< keep only each layer's input for the backward, and forward the layer again there
   RouterBalance* balance = nullptr;  ///< asks for the balance loss of mixtures of experts; see moe.h
@@ -70,11 +84,11 @@ class Decoder {
   /// Without a call it is the model's max_position_embeddings.
   void plan_length(int64_t longest_sequence);
 
-  /// The rows behind the last layer, before the final norm: [N, H] in the compute dtype, with gradient to all
-  /// weights where gradients are on. Threads may forward side by side.
+  /// The result rows behind the last layer, before the final norm: [M, H] in the compute dtype, with gradient
+  /// to all weights where gradients are on. Threads may forward side by side.
   at::Tensor forward(const DecoderInput& input) const;
 
-  /// Selected rows of `hidden` through the final norm: what the head sees. `rows` [M] int64.
+  /// Selected rows of `hidden` through the final norm: what the head sees. `rows` int64.
   at::Tensor head_input(const at::Tensor& hidden, const at::Tensor& rows) const;
 
   /// Adds low-rank adapters to a frozen decoder whose weights are set: A random by `seed`, B zero. Throws

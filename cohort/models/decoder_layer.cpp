@@ -1,5 +1,8 @@
 #include "cohort/models/decoder_layer.h"
 
+#include <algorithm>
+#include <array>
+
 #include "cohort/ops/gated_activation.h"
 
 namespace cohort {
@@ -82,22 +85,39 @@ DecoderLayer::DecoderLayer(const DecoderConfig& config, int64_t index, at::Scala
   post_mlp_norm_ = norm(config.names.post_mlp_norm, hidden);
 }
 
-at::Tensor DecoderLayer::attention(const at::Tensor& x, const DecoderInput& input, const RopeTable& rope,
-                                   LayerActivations& known) const {
+const ResultRows* DecoderLayer::results_of(const DecoderInput& input) const {
+  const bool is_last = index_ + 1 == config_.num_hidden_layers;
+  return is_last && input.results ? &*input.results : nullptr;
+}
+
+const ResultRows* DecoderLayer::made_rows(const DecoderInput& input) const {
+  // Experts are balanced over rows that nobody reads, too, and dropout is addressed by all.
+  const bool is_balanced = !experts_.empty() && input.balance != nullptr;
+  const bool draws_dropout = std::ranges::any_of(
+      std::array{&output_, &gate_up_, &down_},
+      [](const Linear* linear) { return linear->lora() != nullptr && linear->lora()->draws_dropout(); });
+  return is_balanced || draws_dropout ? nullptr : results_of(input);
+}
+
+at::Tensor DecoderLayer::attention(const at::Tensor& x, const at::Tensor& results, const DecoderInput& input,
+                                   const RopeTable& rope, LayerActivations& known) const {
   const QkvShape shape{config_.num_attention_heads, config_.num_key_value_heads, config_.head_dim};
   known.qkv = qkv_.forward(x, normed_input(attention_norm_), {}, known.qkv);
   const QkvHeads heads = qkv_heads(known.qkv, shape, q_norm_, k_norm_, rope, input.positions);
   const AttentionOptions options{.scale = config_.attention_scale,
                                  .window = config_.layers[index_].window,
                                  .softcap = config_.attention_softcap};
+  const ResultRows* own = made_rows(input);
+  const at::Tensor q = own != nullptr ? rows_in(heads.q, own->rows) : heads.q;
+  const AttentionPlan& plan = own != nullptr ? own->plan : input.plan;
   if (input.cache != nullptr) {
     input.cache->write(index_, input.cache_rows, heads.k, heads.v);
-    known.attended = input.cache->attend(index_, heads.q, input.plan, options);
+    known.attended = input.cache->attend(index_, q, plan, options);
   } else {
-    known.attended.rows = attend(heads.q, heads.k, heads.v, input.plan, options, known.attended);
+    known.attended.rows = attend(q, heads.k, heads.v, plan, options, known.attended);
   }
   return known.output = output_.forward(known.attended.rows.flatten(1), InputOp(),
-                                        residual_of(x, post_attention_norm_), known.output);
+                                        residual_of(results, post_attention_norm_), known.output);
 }
 
 at::Tensor DecoderLayer::mlp(const at::Tensor& x, const DecoderInput& input, LayerActivations& known) const {
@@ -115,18 +135,20 @@ at::Tensor DecoderLayer::mlp(const at::Tensor& x, const DecoderInput& input, Lay
 
 at::Tensor DecoderLayer::forward(const at::Tensor& x, const DecoderInput& input,
                                  const RopeTable& rope) const {
+  const ResultRows* own = made_rows(input);
+  const at::Tensor results = own != nullptr ? rows_in(x, own->rows) : x;
   LayerActivations known;
   if (input.has_layers() && !at::GradMode::is_enabled()) {
     known.down = input.record->read_down(index_, input.recorded);
     if (!post_mlp_norm_.defined()) return known.down;
     known.output = input.record->read_output(index_, input.recorded);
-    return sum(sum(x, known.output, post_attention_norm_), known.down, post_mlp_norm_);
+    return sum(sum(results, known.output, post_attention_norm_), known.down, post_mlp_norm_);
   }
   if (!input.recorded.empty()) known = input.record->read(index_, input.recorded);
-  const at::Tensor attended = sum(x, attention(x, input, rope, known), post_attention_norm_);
+  const at::Tensor attended = sum(results, attention(x, results, input, rope, known), post_attention_norm_);
   const at::Tensor result = sum(attended, mlp(attended, input, known), post_mlp_norm_);
   if (!input.record_rows.empty()) input.record->write(index_, input.record_rows, known);
-  return result;
+  return own == results_of(input) ? result : rows_in(result, input.results->rows);
 }
 
 std::vector<LinearModule> DecoderLayer::modules() {
@@ -146,12 +168,14 @@ std::vector<LinearModule> DecoderLayer::modules() {
 }
 
 std::vector<LayerProduct> DecoderLayer::products() const {
-  if (experts_.empty()) return {{&qkv_}, {&output_}, {&gate_up_}, {&down_}};
-  std::vector<LayerProduct> products{{&qkv_}, {&output_}, {&router_}};
+  const bool is_last = index_ + 1 == config_.num_hidden_layers;
+  std::vector<LayerProduct> products{{&qkv_}, {&output_, is_last}};
+  for (const Linear* linear : experts_.empty() ? std::vector{&gate_up_, &down_} : std::vector{&router_})
+    products.push_back({linear, is_last});
   const auto count = static_cast<int64_t>(experts_.size());
   for (int64_t e = 0; e < count; ++e) {
     for (const Linear* linear : {&experts_[e].gate_up, &experts_[e].down}) {
-      products.push_back({linear, e, count, config_.num_experts_per_tok});
+      products.push_back({linear, is_last, e, count, config_.num_experts_per_tok});
     }
   }
   return products;

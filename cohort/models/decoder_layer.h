@@ -24,11 +24,12 @@ struct LinearModule {
 /// A matrix that a pass multiplies rows by; lives as long as the decoder.
 struct LayerProduct {
   const Linear* linear;
+  bool of_results = false;  ///< of the result rows alone
   int64_t expert = 0, num_experts = 1, experts_per_token = 1;
 
   /// Of a pass of so many, if experts were chosen evenly.
-  int64_t rows(int64_t of_pass) const {
-    const int64_t chosen = of_pass * experts_per_token;
+  int64_t rows(int64_t of_pass, int64_t results) const {
+    const int64_t chosen = (of_results ? results : of_pass) * experts_per_token;
     return chosen * (expert + 1) / num_experts - chosen * expert / num_experts;
   }
 };
@@ -39,7 +40,7 @@ class DecoderLayer {
   DecoderLayer(const DecoderConfig& config, int64_t index, at::ScalarType compute, const MakeParameter& make,
                NamedTensors& names);
 
-  /// `x` [N, H] -> [N, H].
+  /// `x` [N, H] -> [N, H], of the last layer [M, H] of the result rows.
   at::Tensor forward(const at::Tensor& x, const DecoderInput& input, const RopeTable& rope) const;
 
   void refresh();
@@ -51,9 +52,16 @@ class DecoderLayer {
   std::vector<LayerProduct> products() const;
 
  private:
-  /// Both of rows before their norm, to which they add; they compute what is not known yet.
-  at::Tensor attention(const at::Tensor& x, const DecoderInput& input, const RopeTable& rope,
-                       LayerActivations& known) const;
+  /// The rows that it gives; null: all.
+  const ResultRows* results_of(const DecoderInput& input) const;
+
+  /// The rows that it makes more of than keys and values; null: all.
+  const ResultRows* made_rows(const DecoderInput& input) const;
+
+  /// Both of rows before their norm, to which they add; they compute what is not known yet. `results`: the
+  /// result rows of `x`.
+  at::Tensor attention(const at::Tensor& x, const at::Tensor& results, const DecoderInput& input,
+                       const RopeTable& rope, LayerActivations& known) const;
   at::Tensor mlp(const at::Tensor& x, const DecoderInput& input, LayerActivations& known) const;
 
   const DecoderConfig& config_;

@@ -182,13 +182,35 @@ void AttentionPlan::add_sequence(int64_t query_begin, int64_t num_queries, int64
                                  const std::vector<RowRange>& key_ranges) {
   if (group_begin.empty()) begin_group();
   int64_t num_keys = 0;
-  for (const RowRange& range : key_ranges) num_keys += range.end - range.begin;
+  for (const RowRange& range : key_ranges) num_keys += range.size();
   COHORT_CHECK(num_keys >= first_position + num_queries, num_keys, " key rows for ", first_position, " + ",
                num_queries, " positions");
   const auto range_begin = static_cast<int64_t>(ranges.size());
   ranges.insert(ranges.end(), key_ranges.begin(), key_ranges.end());
   sequences.push_back(
       {query_begin, num_queries, first_position, range_begin, static_cast<int64_t>(ranges.size())});
+}
+
+AttentionPlan AttentionPlan::of_queries(const std::vector<RowRange>& rows) const {
+  AttentionPlan part;
+  part.ranges = ranges;
+  auto group = group_begin.begin();
+  for (int64_t i = 0; i < std::ssize(sequences); ++i) {
+    for (; group != group_begin.end() && *group == i; ++group) part.begin_group();
+    const AttentionSequence& sequence = sequences[i];
+    int64_t before = 0;
+    for (const RowRange& range : rows) {
+      const int64_t first = std::max(range.begin, sequence.query_begin),
+                    end = std::min(range.end, sequence.query_begin + sequence.num_queries);
+      if (first < end) {
+        part.sequences.push_back({before + first - range.begin, end - first,
+                                  sequence.first_position + first - sequence.query_begin,
+                                  sequence.range_begin, sequence.range_end});
+      }
+      before += range.size();
+    }
+  }
+  return part;
 }
 
 at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionPlan& plan,

@@ -12,13 +12,9 @@
 #include <initializer_list>
 #include <vector>
 
-namespace cohort {
+#include "cohort/ops/row_range.h"
 
-/// Rows [begin, end) of k and v.
-struct RowRange {
-  int64_t begin;
-  int64_t end;
-};
+namespace cohort {
 
 /// Queries at rows [query_begin, query_begin + num_queries) of q, at logical positions first_position and up;
 /// the keys of positions 0 .. first_position + num_queries - 1 lie in ranges [range_begin, range_end) of the
@@ -31,8 +27,8 @@ struct AttentionSequence {
   int64_t range_end;
 };
 
-/// Which rows attend to which. Sequences that share key rows must stand in one group: groups are the units of
-/// work of the backward.
+/// Which rows attend to which; `ranges` are rows of k and v. Sequences that share key rows must stand in one
+/// group: groups are the units of work of the backward.
 struct AttentionPlan {
   std::vector<RowRange> ranges;
   std::vector<AttentionSequence> sequences;
@@ -44,6 +40,9 @@ struct AttentionPlan {
   /// first_position + num_queries rows.
   void add_sequence(int64_t query_begin, int64_t num_queries, int64_t first_position,
                     const std::vector<RowRange>& key_ranges);
+
+  /// The plan of the rows of q in these ascending ranges alone, as rows 0 and up.
+  AttentionPlan of_queries(const std::vector<RowRange>& rows) const;
 };
 
 struct AttentionOptions {

@@ -41,6 +41,7 @@ class Lora {
 
   bool is_enabled() const { return state_->enabled; }
   bool has_magnitudes() const;
+  bool draws_dropout() const { return state_->dropout > 0.0; }
   const std::vector<LoraPart>& parts() const { return parts_; }
 
   /// Brings what depends on the leaves and on `weight` [out, in], the frozen base, up to date. The base is

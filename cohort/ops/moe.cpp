@@ -192,6 +192,7 @@ at::Tensor expert_weights(const at::Tensor& probabilities, const Assignment& ass
 at::Tensor moe(const at::Tensor& x, const Linear& router, const std::vector<Expert>& experts,
                const MoeOptions& options, RouterBalance* balance) {
   COHORT_CHECK(router.out_features() == static_cast<int64_t>(experts.size()));
+  if (x.size(0) == 0) return x;
   at::Tensor probabilities = router_probabilities(router.forward(x));
   const Assignment assignment = assign(probabilities, options.num_experts_per_tok);
   if (balance != nullptr && at::GradMode::is_enabled()) {

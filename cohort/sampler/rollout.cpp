@@ -162,6 +162,8 @@ void Rollout::forward(Lane& lane, int64_t num_lanes) const {
 
 DecoderInput Rollout::lay_out(Lane& lane) const {
   std::vector<int64_t> token_ids, positions, cache_rows;
+  std::vector<RowRange> results, recorded_rows;
+  int64_t num_results = 0;
   DecoderInput input;
   input.plan.begin_group();
   for (const ScheduledRows& rows : lane.rows) {
@@ -169,22 +171,29 @@ DecoderInput Rollout::lay_out(Lane& lane) const {
         rows.is_prompt ? scheduler_.prompt_pages(rows.index) : scheduler_.sequence_pages(rows.index);
     int64_t offset = 0;
     const std::vector<int32_t>& tokens = tokens_of(rows, offset);
-    const auto begin = static_cast<int64_t>(token_ids.size());
+    const auto begin = static_cast<int64_t>(token_ids.size()), end = begin + rows.count;
     const int64_t sequence = rows.is_prompt ? scheduler_.numbers().first(rows.index) : rows.index;
     const RecordedRows recorded = growing_[sequence].completion.recorded;
     const int64_t first_recorded = rows.is_prompt ? recorded.prompt : recorded.completion;
     for (int64_t i = 0; i < rows.count; ++i) {
       const int64_t position = rows.first_position + i;
       token_ids.push_back(tokens[offset + i]);
-      if (record_ != nullptr) input.record_rows.push_back(first_recorded + offset + i);
       positions.push_back(position);
       cache_rows.push_back(pages[position / kPageRows] * kPageRows + position % kPageRows);
     }
     input.plan.add_sequence(begin, rows.count, rows.first_position, row_ranges(pages));
+    // An update reads the results of every completion's rows, of a prompt's those of the last.
+    const RowRange read{rows.is_prompt ? end - (rows.reaches_end ? 1 : 0) : begin, end};
+    num_results += read.size();
+    add_range(read, results);
+    if (record_ != nullptr)
+      add_range({first_recorded + offset, first_recorded + offset + rows.count}, recorded_rows);
     std::vector<int64_t> sequences = sequences_to_draw(rows);
-    if (!sequences.empty()) lane.draws.push_back({begin + rows.count - 1, std::move(sequences), {}});
+    if (!sequences.empty()) lane.draws.push_back({num_results - 1, std::move(sequences), {}});
   }
   input.set_rows(token_ids, positions, decoder_.device());
+  if (num_results < std::ssize(token_ids)) input.set_result_rows(std::move(results));
+  if (record_ != nullptr) input.record_rows = input.in_record(std::move(recorded_rows));
   input.cache_rows = at::tensor(cache_rows, at::kLong).to(decoder_.device());
   input.cache = &cache_;
   input.record = record_;

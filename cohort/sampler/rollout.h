@@ -30,7 +30,7 @@ class Rollout {
     std::string text;
     bool is_text_cut = false;  // a stop string was found
   };
-  /// A row of the pass whose logits give the next token of these sequences.
+  /// A result row of the pass whose logits give the next token of these sequences.
   struct Draw {
     int64_t row;
     std::vector<int64_t> sequences;

@@ -36,6 +36,7 @@ class RowBuilder {
     batch_.input.plan.begin_group();
     const auto prompt_length = static_cast<int64_t>(group.prompt_ids->size());
     const RowRange prompt_range = add_rows(*group.prompt_ids, prompt_length, 0);
+    num_unread_ += prompt_length - 1;
     batch_.input.plan.add_sequence(prompt_range.begin, prompt_length, 0, {prompt_range});
     (is_repeat ? batch_.rows.repeated_prompt : batch_.rows.prompt) += prompt_length;
     bool adds_prompt = true;
@@ -47,11 +48,14 @@ class RowBuilder {
       add_completion(*completion, prompt_range);
     }
     if (adds_prompt) is_recorded_ = false;
+    add_range({prompt_range.end - 1, static_cast<int64_t>(token_ids_.size())}, results_);
   }
 
   void finish(const at::TensorOptions& decoder) {
-    if (batch_.input.record == nullptr || !is_recorded_) batch_.input.recorded.clear();
     batch_.input.set_rows(token_ids_, positions_, decoder.device());
+    batch_.input.set_result_rows(std::move(results_));
+    if (batch_.input.record != nullptr && is_recorded_)
+      batch_.input.recorded = batch_.input.in_record(std::move(recorded_));
     batch_.logit_rows = at::tensor(logit_rows_, at::kLong).to(decoder.device());
     if (!has_kept_ids_) batch_.targets.kept_ids.clear();
   }
@@ -65,25 +69,20 @@ class RowBuilder {
   }
 
   void add_recorded(int64_t row, int64_t count) {
-    std::vector<RowRange>& ranges = batch_.input.recorded;
     is_recorded_ &= row >= 0;
-    if (!ranges.empty() && ranges.back().end == row) {
-      ranges.back().end += count;
-    } else {
-      ranges.push_back({row, row + count});
-    }
+    add_range({row, row + count}, recorded_);
   }
 
   void add_completion(const Completion& completion, RowRange prompt) {
     const auto length = static_cast<int64_t>(completion.token_ids.size());
-    const int64_t prompt_length = prompt.end - prompt.begin;
+    const int64_t prompt_length = prompt.size();
     const RowRange own = add_rows(completion.token_ids, length - 1, prompt_length);
     if (length > 1) batch_.input.plan.add_sequence(own.begin, length - 1, prompt_length, {prompt, own});
     batch_.rows.completion += length - 1;
     batch_.completions.push_back(&completion);
     batch_.completion_rows.push_back(own);
     for (int64_t i = 0; i < length; ++i) {
-      logit_rows_.push_back(i == 0 ? prompt.end - 1 : own.begin + i - 1);
+      logit_rows_.push_back((i == 0 ? prompt.end - 1 : own.begin + i - 1) - num_unread_);
       batch_.targets.token_ids.push_back(completion.token_ids[i]);
       const bool has_kept = !completion.kept_ids.empty();
       batch_.targets.kept_ids.push_back(has_kept ? &completion.kept_ids[i] : nullptr);
@@ -93,6 +92,8 @@ class RowBuilder {
 
   PackedBatch& batch_;
   std::vector<int64_t> token_ids_, positions_, logit_rows_;
+  std::vector<RowRange> results_, recorded_;
+  int64_t num_unread_ = 0;  // rows so far whose results nobody reads
   bool has_kept_ids_ = false;
   bool is_recorded_ = true;
 };

@@ -37,7 +37,7 @@ struct RowCounts {
 /// One forward pass. Heap-allocated: the graph holds pointers into it until the backward is done.
 struct PackedBatch {
   DecoderInput input;
-  at::Tensor logit_rows;                       ///< [M] int64: the row that predicts each token
+  at::Tensor logit_rows;                       ///< [M] int64: the result row that predicts each token
   TokenTargets targets;                        ///< [M] tokens, completion after completion
   std::vector<const Completion*> completions;  ///< whose tokens they are, in order
   std::vector<RowRange> completion_rows;       ///< the rows of each

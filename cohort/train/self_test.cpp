@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "cohort/sampler/sampler.h"
@@ -33,16 +32,15 @@ bool agrees_with_record(const Decoder& decoder, ActivationRecord& record, const 
   const at::NoGradGuard no_grad;
   const auto batch =
       pack({{&prompt.token_ids, {&completion}}}, decoder.options(), /*repeats_prompt=*/false, &record);
-  const std::vector<RowRange> sampled = std::move(batch->input.recorded);
+  const RecordRows sampled = std::move(batch->input.recorded);
   const int64_t num_rows = batch->input.token_ids.size(0);
   ActivationRecord anew(record.parts());
   anew.begin(decoder, num_rows);
-  batch->input.recorded.clear();
+  batch->input.recorded = {};
   batch->input.record = &anew;
-  batch->input.record_rows.resize(num_rows);
-  std::iota(batch->input.record_rows.begin(), batch->input.record_rows.end(), 0);
+  batch->input.record_rows = batch->input.in_record({{0, num_rows}});
   decoder.forward(batch->input);
-  return record.has_same(sampled, anew, {{0, num_rows}});
+  return record.has_same(sampled, anew, batch->input.record_rows);
 }
 
 double sampler_trainer_difference(const Decoder& decoder) {

@@ -42,6 +42,23 @@ struct Recorded {
     num_preemptions = sampler.stats().num_preemptions;
   }
 
+  /// All rows of it; of prompts the last one's results alone are there.
+  RecordRows rows() const {
+    RecordRows rows;
+    for (const RolloutGroup& group : groups) {
+      for (const Completion& completion : group.completions) {
+        const auto& [prompt, own] = completion.recorded;
+        const int64_t prompt_end = prompt + std::ssize(group.prompt.token_ids);
+        const bool is_first = &completion == &group.completions.front();
+        if (is_first) add_range({prompt, prompt_end}, rows.all);
+        if (is_first) add_range({prompt_end - 1, prompt_end}, rows.results);
+        for (auto* ranges : {&rows.all, &rows.results})
+          add_range({own, own + std::ssize(completion.token_ids) - 1}, *ranges);
+      }
+    }
+    return rows;
+  }
+
   ActivationRecord record;
   std::vector<RolloutGroup> groups;
   int64_t num_preemptions = 0;
@@ -105,10 +122,9 @@ constexpr Part kDown = [](LayerActivations& layer) -> at::Tensor& { return layer
 /// Fills a part of a whole record with other numbers, so that whoever reads it is seen.
 void spoil(ActivationRecord& record, const Decoder& decoder, Part part) {
   const int64_t num_rows = rows_of_rollout(kPrompts, kGroupSizes, kCompletionLength, decoder.config());
-  std::vector<int64_t> rows;
-  for (int64_t row = 0; row < num_rows; ++row) rows.push_back(row);
+  const RecordRows rows{{{0, num_rows}}, {{0, num_rows}}};
   for (int64_t layer = 0; layer < decoder.config().num_hidden_layers; ++layer) {
-    LayerActivations other = record.read(layer, {{0, num_rows}});
+    LayerActivations other = record.read(layer, rows);
     part(other) = part(other) + 1.0;
     record.write(layer, rows, other);
   }
@@ -148,11 +164,12 @@ TEST_P(RecordTest, LanesWriteItSideBySide) {
   Recorded alone(*decoder_, 0, {});
   const ThreadCount threads(5);
   Recorded together(*decoder_, 0, {});
-  const int64_t num_rows = rows_of_rollout(kPrompts, kGroupSizes, kCompletionLength, decoder_->config());
-  EXPECT_EQ(num_rows, 1 + 16 + 33 + 70 + 13 * (kCompletionLength - 1));
+  const RecordRows rows = alone.rows(), same = together.rows();
+  ASSERT_EQ(rows.all.size(), 1);
+  EXPECT_EQ(rows.all[0].size(), 1 + 16 + 33 + 70 + 13 * (kCompletionLength - 1));
+  EXPECT_EQ(rows.results.size(), kPrompts.size());
   for (int64_t layer = 0; layer < decoder_->config().num_hidden_layers; ++layer) {
-    const LayerActivations one = alone.record.read(layer, {{0, num_rows}}),
-                           five = together.record.read(layer, {{0, num_rows}});
+    const LayerActivations one = alone.record.read(layer, rows), five = together.record.read(layer, same);
     EXPECT_TRUE(at::equal(one.down, five.down));
     EXPECT_TRUE(at::equal(one.attended.log_sum_exp, five.attended.log_sum_exp));
   }

@@ -32,7 +32,8 @@ TEST(Packing, LaysOutThePromptOnce) {
   const std::vector<int64_t> token_ids{10, 11, 12, 1, 2, 20, 5}, positions{0, 1, 2, 3, 4, 0, 1};
   EXPECT_EQ(values(batch->input.token_ids), token_ids);
   EXPECT_EQ(values(batch->input.positions), positions);
-  EXPECT_EQ(values(batch->logit_rows), (std::vector<int64_t>{2, 3, 4, 2, 5, 6}));
+  EXPECT_EQ(batch->input.results->rows, (std::vector<RowRange>{{2, 7}}));
+  EXPECT_EQ(values(batch->logit_rows), (std::vector<int64_t>{0, 1, 2, 0, 3, 4}));
   EXPECT_EQ(batch->targets.token_ids, (std::vector<int32_t>{1, 2, 3, 4, 5, 6}));
   EXPECT_TRUE(batch->targets.kept_ids.empty());
   EXPECT_EQ(batch->completions, (std::vector<const Completion*>{&a, &b, &c}));
