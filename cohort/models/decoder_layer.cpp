@@ -99,8 +99,8 @@ const ResultRows* DecoderLayer::made_rows(const DecoderInput& input) const {
   return is_balanced || draws_dropout ? nullptr : results_of(input);
 }
 
-at::Tensor DecoderLayer::attention(const at::Tensor& x, const at::Tensor& results, const DecoderInput& input,
-                                   const RopeTable& rope, LayerActivations& known) const {
+at::Tensor DecoderLayer::attention(const at::Tensor& x, const DecoderInput& input, const RopeTable& rope,
+                                   LayerActivations& known) const {
   const QkvShape shape{config_.num_attention_heads, config_.num_key_value_heads, config_.head_dim};
   known.qkv = qkv_.forward(x, normed_input(attention_norm_), {}, known.qkv);
   const QkvHeads heads = qkv_heads(known.qkv, shape, q_norm_, k_norm_, rope, input.positions);
@@ -109,6 +109,7 @@ at::Tensor DecoderLayer::attention(const at::Tensor& x, const at::Tensor& result
                                  .softcap = config_.attention_softcap};
   const ResultRows* own = made_rows(input);
   const at::Tensor q = own != nullptr ? rows_in(heads.q, own->rows) : heads.q;
+  const at::Tensor residual = own != nullptr ? rows_in(x, own->rows) : x;
   const AttentionPlan& plan = own != nullptr ? own->plan : input.plan;
   if (input.cache != nullptr) {
     input.cache->write(index_, input.cache_rows, heads.k, heads.v);
@@ -116,39 +117,44 @@ at::Tensor DecoderLayer::attention(const at::Tensor& x, const at::Tensor& result
   } else {
     known.attended.rows = attend(q, heads.k, heads.v, plan, options, known.attended);
   }
-  return known.output = output_.forward(known.attended.rows.flatten(1), InputOp(),
-                                        residual_of(results, post_attention_norm_), known.output);
+  known.output = output_.forward(known.attended.rows.flatten(1), InputOp(),
+                                 residual_of(residual, post_attention_norm_), known.output);
+  return sum(residual, known.output, post_attention_norm_);
 }
 
-at::Tensor DecoderLayer::mlp(const at::Tensor& x, const DecoderInput& input, LayerActivations& known) const {
-  if (experts_.empty()) {
-    known.gate_up = gate_up_.forward(x, normed_input(mlp_norm_), {}, known.gate_up);
-    return known.down = down_.forward(known.gate_up, gated_input(config_.activation),
-                                      residual_of(x, post_mlp_norm_), known.down);
-  }
+at::Tensor DecoderLayer::mlp(const at::Tensor& x, LayerActivations& known) const {
+  known.gate_up = gate_up_.forward(x, normed_input(mlp_norm_), {}, known.gate_up);
+  known.down = down_.forward(known.gate_up, gated_input(config_.activation), residual_of(x, post_mlp_norm_),
+                             known.down);
+  return sum(x, known.down, post_mlp_norm_);
+}
+
+at::Tensor DecoderLayer::experts(const at::Tensor& x, RouterBalance* balance) const {
   const MoeOptions options{.num_experts_per_tok = config_.num_experts_per_tok,
                            .norm_topk_prob = config_.norm_topk_prob,
                            .activation = config_.activation};
-  const at::Tensor rows = moe(rms_norm(x, mlp_norm_), router_, experts_, options, input.balance);
-  return post_mlp_norm_.defined() ? rows : x + rows;
+  const at::Tensor rows = moe(rms_norm(x, mlp_norm_), router_, experts_, options, balance);
+  return x + (post_mlp_norm_.defined() ? rms_norm(rows, post_mlp_norm_) : rows);
+}
+
+at::Tensor DecoderLayer::recorded(const at::Tensor& x, const DecoderInput& input) const {
+  const at::Tensor down = input.record->read_down(index_, input.recorded);
+  if (!post_mlp_norm_.defined()) return down;
+  const at::Tensor output = input.record->read_output(index_, input.recorded);
+  const ResultRows* own = made_rows(input);
+  const at::Tensor residual = own != nullptr ? rows_in(x, own->rows) : x;
+  return sum(sum(residual, output, post_attention_norm_), down, post_mlp_norm_);
 }
 
 at::Tensor DecoderLayer::forward(const at::Tensor& x, const DecoderInput& input,
                                  const RopeTable& rope) const {
-  const ResultRows* own = made_rows(input);
-  const at::Tensor results = own != nullptr ? rows_in(x, own->rows) : x;
+  if (input.has_layers() && !at::GradMode::is_enabled()) return recorded(x, input);
   LayerActivations known;
-  if (input.has_layers() && !at::GradMode::is_enabled()) {
-    known.down = input.record->read_down(index_, input.recorded);
-    if (!post_mlp_norm_.defined()) return known.down;
-    known.output = input.record->read_output(index_, input.recorded);
-    return sum(sum(results, known.output, post_attention_norm_), known.down, post_mlp_norm_);
-  }
   if (!input.recorded.empty()) known = input.record->read(index_, input.recorded);
-  const at::Tensor attended = sum(results, attention(x, results, input, rope, known), post_attention_norm_);
-  const at::Tensor result = sum(attended, mlp(attended, input, known), post_mlp_norm_);
+  const at::Tensor attended = attention(x, input, rope, known);
+  const at::Tensor result = experts_.empty() ? mlp(attended, known) : experts(attended, input.balance);
   if (!input.record_rows.empty()) input.record->write(index_, input.record_rows, known);
-  return own == results_of(input) ? result : rows_in(result, input.results->rows);
+  return made_rows(input) == results_of(input) ? result : rows_in(result, input.results->rows);
 }
 
 std::vector<LinearModule> DecoderLayer::modules() {

@@ -58,11 +58,14 @@ class DecoderLayer {
   /// The rows that it makes more of than keys and values; null: all.
   const ResultRows* made_rows(const DecoderInput& input) const;
 
-  /// Both of rows before their norm, to which they add; they compute what is not known yet. `results`: the
-  /// result rows of `x`.
-  at::Tensor attention(const at::Tensor& x, const at::Tensor& results, const DecoderInput& input,
-                       const RopeTable& rope, LayerActivations& known) const;
-  at::Tensor mlp(const at::Tensor& x, const DecoderInput& input, LayerActivations& known) const;
+  /// Rows `x`, from before the norm, and what is made of them; what is not known yet is computed.
+  at::Tensor attention(const at::Tensor& x, const DecoderInput& input, const RopeTable& rope,
+                       LayerActivations& known) const;
+  at::Tensor mlp(const at::Tensor& x, LayerActivations& known) const;
+  at::Tensor experts(const at::Tensor& x, RouterBalance* balance) const;
+
+  /// What forward gives, of a record of all.
+  at::Tensor recorded(const at::Tensor& x, const DecoderInput& input) const;
 
   const DecoderConfig& config_;
   int64_t index_;
