@@ -14,7 +14,8 @@ namespace cohort {
 
 class Decoder;
 
-/// What a layer's products and its attention give for N rows; everything else is made from these again.
+/// What a layer's products and its attention give for N rows (the last layer behind `qkv` for the result
+/// rows); everything else is made from these again.
 struct LayerActivations {
   at::Tensor qkv;      ///< [N, (num_heads + 2 num_kv_heads) head_dim] before norms and rotation
   Attended attended;   ///< [N, num_heads, head_dim]

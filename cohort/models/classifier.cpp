@@ -30,17 +30,17 @@ RowRange PackedSequences::append(std::span<const int32_t> ids, int64_t first_pos
 void PackedSequences::begin_group(std::span<const int32_t> prefix) {
   input_.plan.begin_group();
   prefix_ = append(prefix, 0);
-  const int64_t length = prefix_.end - prefix_.begin;
+  const int64_t length = prefix_.size();
   if (length > 0) input_.plan.add_sequence(prefix_.begin, length, 0, {prefix_});
 }
 
 int64_t PackedSequences::add(std::span<const int32_t> ids) {
-  const int64_t before = prefix_.end - prefix_.begin;
+  const int64_t before = prefix_.size();
   const RowRange own = append(ids, before);
   if (!ids.empty()) {
     std::vector<RowRange> keys{own};
     if (before > 0) keys.insert(keys.begin(), prefix_);
-    input_.plan.add_sequence(own.begin, own.end - own.begin, before, keys);
+    input_.plan.add_sequence(own.begin, own.size(), before, keys);
   }
   sequences_.push_back({prefix_, own});
   return static_cast<int64_t>(sequences_.size()) - 1;
@@ -49,13 +49,13 @@ int64_t PackedSequences::add(std::span<const int32_t> ids) {
 int64_t PackedSequences::row(int64_t sequence, int64_t position) const {
   const auto& [prefix, own] = sequences_.at(sequence);
   COHORT_CHECK(0 <= position && position < length(sequence), "token ", position, " of ", length(sequence));
-  const int64_t before = prefix.end - prefix.begin;
+  const int64_t before = prefix.size();
   return position < before ? prefix.begin + position : own.begin + position - before;
 }
 
 int64_t PackedSequences::length(int64_t sequence) const {
   const auto& [prefix, own] = sequences_.at(sequence);
-  return (prefix.end - prefix.begin) + (own.end - own.begin);
+  return prefix.size() + own.size();
 }
 
 int64_t PackedSequences::pooled_row(int64_t sequence, const DecoderConfig& config) const {

@@ -34,7 +34,7 @@ class PackedSequences {
   int64_t pooled_row(int64_t sequence, const DecoderConfig& config) const;
 
   /// [rows, num_labels] float32: the head's scores of these rows. Gradient to all weights where gradients are
-  /// on; then this must stay where it is until the backward is done.
+  /// on; then this must stay where it is, and score nothing else, until the backward is done.
   at::Tensor scores(const Decoder& decoder, const std::vector<int64_t>& rows, bool recompute = false);
 
  private:

@@ -1,5 +1,5 @@
 // The decoder of all families: the one forward that sampler and trainer share.
-// Legend: N rows of a packed batch, H hidden_size, V vocab_size.
+// Legend: N rows of a packed batch, R of them whose results are read, H hidden_size, V vocab_size.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -38,10 +38,10 @@ struct DecoderInput {
                 at::Device device);
 
   /// Says that of the rows in `plan` only the results of these, ascending, are read: the last layer makes of
-  /// the others no more than keys and values.
+  /// the others no more than queries, keys and values.
   void set_result_rows(std::vector<RowRange> rows);
 
-  /// For rows that a record has in the ranges `all`.
+  /// The ranges `all` in which a record has these rows, with the result rows among them, which must be set.
   RecordRows in_record(std::vector<RowRange> all) const;
 
   /// Whether all that the layers make of the rows is recorded.
@@ -84,7 +84,7 @@ class Decoder {
   /// Without a call it is the model's max_position_embeddings.
   void plan_length(int64_t longest_sequence);
 
-  /// The result rows behind the last layer, before the final norm: [M, H] in the compute dtype, with gradient
+  /// The result rows behind the last layer, before the final norm: [R, H] in the compute dtype, with gradient
   /// to all weights where gradients are on. Threads may forward side by side.
   at::Tensor forward(const DecoderInput& input) const;
 

@@ -86,8 +86,7 @@ DecoderLayer::DecoderLayer(const DecoderConfig& config, int64_t index, at::Scala
 }
 
 const ResultRows* DecoderLayer::results_of(const DecoderInput& input) const {
-  const bool is_last = index_ + 1 == config_.num_hidden_layers;
-  return is_last && input.results ? &*input.results : nullptr;
+  return is_last() && input.results ? &*input.results : nullptr;
 }
 
 const ResultRows* DecoderLayer::made_rows(const DecoderInput& input) const {
@@ -141,7 +140,7 @@ at::Tensor DecoderLayer::recorded(const at::Tensor& x, const DecoderInput& input
   const at::Tensor down = input.record->read_down(index_, input.recorded);
   if (!post_mlp_norm_.defined()) return down;
   const at::Tensor output = input.record->read_output(index_, input.recorded);
-  const ResultRows* own = made_rows(input);
+  const ResultRows* own = results_of(input);
   const at::Tensor residual = own != nullptr ? rows_in(x, own->rows) : x;
   return sum(sum(residual, output, post_attention_norm_), down, post_mlp_norm_);
 }
@@ -174,14 +173,13 @@ std::vector<LinearModule> DecoderLayer::modules() {
 }
 
 std::vector<LayerProduct> DecoderLayer::products() const {
-  const bool is_last = index_ + 1 == config_.num_hidden_layers;
-  std::vector<LayerProduct> products{{&qkv_}, {&output_, is_last}};
+  std::vector<LayerProduct> products{{&qkv_}, {&output_, is_last()}};
   for (const Linear* linear : experts_.empty() ? std::vector{&gate_up_, &down_} : std::vector{&router_})
-    products.push_back({linear, is_last});
+    products.push_back({linear, is_last()});
   const auto count = static_cast<int64_t>(experts_.size());
   for (int64_t e = 0; e < count; ++e) {
     for (const Linear* linear : {&experts_[e].gate_up, &experts_[e].down}) {
-      products.push_back({linear, is_last, e, count, config_.num_experts_per_tok});
+      products.push_back({linear, is_last(), e, count, config_.num_experts_per_tok});
     }
   }
   return products;

@@ -40,7 +40,7 @@ class DecoderLayer {
   DecoderLayer(const DecoderConfig& config, int64_t index, at::ScalarType compute, const MakeParameter& make,
                NamedTensors& names);
 
-  /// `x` [N, H] -> [N, H], of the last layer [M, H] of the result rows.
+  /// `x` [N, H] -> [N, H], of the last layer [R, H] of the result rows.
   at::Tensor forward(const at::Tensor& x, const DecoderInput& input, const RopeTable& rope) const;
 
   void refresh();
@@ -52,10 +52,12 @@ class DecoderLayer {
   std::vector<LayerProduct> products() const;
 
  private:
+  bool is_last() const { return index_ + 1 == config_.num_hidden_layers; }
+
   /// The rows that it gives; null: all.
   const ResultRows* results_of(const DecoderInput& input) const;
 
-  /// The rows that it makes more of than keys and values; null: all.
+  /// The rows that it makes more of than queries, keys and values; null: all.
   const ResultRows* made_rows(const DecoderInput& input) const;
 
   /// Rows `x`, from before the norm, and what is made of them; what is not known yet is computed.

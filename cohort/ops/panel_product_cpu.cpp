@@ -247,6 +247,7 @@ void product_in_pieces(const T* x, const T* panels, const float* bias, T* y, int
 template <typename T>
 void panel_product(const T* x, const T* panels, const float* bias, T* y, int64_t rows, int64_t out,
                    int64_t in) {
+  if (rows == 0) return;
 #if defined(__AMX_BF16__)
   if constexpr (std::is_same_v<T, BFloat16>) {
     product_by_tiles(x, panels, bias, y, rows, out, in);

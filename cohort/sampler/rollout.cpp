@@ -57,7 +57,8 @@ Rollout::Rollout(const Decoder& decoder, const Tokenizer* tokenizer, KvCache& ca
   if (record_ != nullptr) assign_recorded_rows();
 }
 
-// As the trainer packs them when all completions take their full length: it then reads them in one piece.
+// As the trainer packs them when all completions take their full length: it then reads them in one piece, but
+// for what the last layer has of result rows alone.
 void Rollout::assign_recorded_rows() {
   COHORT_CHECK(record_->holds_for(decoder_));
   const SequenceNumbers& numbers = scheduler_.numbers();
@@ -182,8 +183,9 @@ DecoderInput Rollout::lay_out(Lane& lane) const {
       cache_rows.push_back(pages[position / kPageRows] * kPageRows + position % kPageRows);
     }
     input.plan.add_sequence(begin, rows.count, rows.first_position, row_ranges(pages));
-    // An update reads the results of every completion's rows, of a prompt's those of the last.
-    const RowRange read{rows.is_prompt ? end - (rows.reaches_end ? 1 : 0) : begin, end};
+    // The last row's result is drawn from; an update reads those of all rows of a completion, too.
+    const bool reads_all = record_ != nullptr && !rows.is_prompt;
+    const RowRange read{reads_all ? begin : end - (rows.reaches_end ? 1 : 0), end};
     num_results += read.size();
     add_range(read, results);
     if (record_ != nullptr)

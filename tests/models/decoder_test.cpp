@@ -26,12 +26,13 @@ TEST(LayerProducts, AreTheMatricesOfAllLayers) {
 TEST(LayerProducts, OfTheLastLayerMultiplyResultsOnly) {
   for (const char* architecture : {"LlamaForCausalLM", "MixtralForCausalLM"}) {
     const auto decoder = tiny_decoder(tiny_config(architecture), at::kFloat);
-    int64_t rows = 0, elements = 0;
+    int64_t multiplied = 0, elements = 0;
     for (const LayerProduct& product : decoder->layer_products()) {
-      rows += product.rows(1000, 0) > 0 ? product.linear->weight().numel() : 0;
+      multiplied += product.rows(1000, 0) > 0 ? product.linear->weight().numel() : 0;
       elements += product.linear->weight().numel();
     }
-    EXPECT_EQ(rows, elements / 2 + 48 * (48 + 2 * 24)) << architecture << ": one of two layers, and q, k, v";
+    EXPECT_EQ(multiplied, elements / 2 + 48 * (48 + 2 * 24))
+        << architecture << ": one of two layers, and q, k, v";
   }
 }
 
@@ -102,6 +103,8 @@ TEST(ResultRows, HaveTheBitsOfAWholePass) {
 }
 
 void expect_gradients(const Pass& actual, const Pass& expected, double tolerance) {
+  ASSERT_FALSE(expected.gradients.empty());
+  ASSERT_EQ(actual.gradients.size(), expected.gradients.size());
   for (size_t i = 0; i < expected.gradients.size(); ++i) {
     const at::Tensor &a = actual.gradients[i], &b = expected.gradients[i];
     ASSERT_EQ(a.defined(), b.defined()) << "leaf " << i;
@@ -122,6 +125,28 @@ TEST(ResultRows, HaveTheGradientsOfAWholePass) {
           expect_gradients(pass_of(*decoder, rows, false, recompute), whole, tolerance);
       }
     }
+  }
+}
+
+TEST(ResultRows, AreAllThatTheLastLayerMakes) {
+  for (const char* architecture : kArchitectures) {
+    const auto decoder = tiny_decoder(tiny_config(architecture), at::kFloat);
+    {
+      // Of a sequence that nobody reads: not finite behind the embedding, nor in the gradients of whoever
+      // multiplies it.
+      const at::NoGradGuard no_grad;
+      decoder->named_weights().front().second.select(0, 60 * 37 % 300).fill_(NAN);
+    }
+    const auto last_down = [&](bool reads_all) {
+      const Pass pass = pass_of(*decoder, {{19, 55}}, reads_all, false);
+      for (size_t i = pass.gradients.size(); i-- > 0;) {
+        const at::Tensor& leaf = decoder->parameters()[i];
+        if (leaf.dim() == 2 && leaf.size(0) == 48 && pass.gradients[i].defined()) return pass.gradients[i];
+      }
+      return at::Tensor();
+    };
+    EXPECT_TRUE(last_down(false).isfinite().all().item<bool>()) << architecture;
+    EXPECT_FALSE(last_down(true).isfinite().all().item<bool>()) << architecture;
   }
 }
 

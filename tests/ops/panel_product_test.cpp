@@ -78,6 +78,13 @@ TEST(PanelProduct, ARowHasTheSameBitsInAnyCompanyAndOnAnyThreads) {
   at::set_num_threads(threads);
 }
 
+TEST(PanelProduct, OfNoRowsIsNothing) {
+  for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
+    for (const int64_t in : {5, 9000})
+      EXPECT_EQ(product(at::empty({0, in}, dtype), at::ones({3, in}).to(dtype), {}).numel(), 0);
+  }
+}
+
 TEST(PanelProduct, SumsInTheOrderOfTheInputs) {
   // 1e8 swallows the ones before it is taken away again, and leaves those behind it.
   const at::Tensor weight = at::ones({3, 5});

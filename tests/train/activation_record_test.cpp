@@ -5,6 +5,7 @@
 
 #include "cohort/core/random.h"
 #include "cohort/sampler/sampler.h"
+#include "cohort/sampler/scheduler.h"
 #include "cohort/train/policy_loss.h"
 #include "cohort/train/self_test.h"
 #include "tests/models/tiny_decoder.h"
@@ -193,6 +194,25 @@ TEST(ActivationRecord, TakesTheAdaptersPartOfAProduct) {
   expect_same(update_from(*decoder, drawn.groups, nullptr, 100, /*recompute=*/true), expected);
   const AdaptersOff base(*decoder);
   EXPECT_FALSE(drawn.record.holds_for(*decoder)) << "without its adapters it is another model";
+}
+
+TEST(ActivationRecord, HoldsAPromptOfSeveralPasses) {
+  const ThreadCount one_thread(1);
+  Json config = tiny_config("LlamaForCausalLM");
+  config.update({{"max_position_embeddings", 8192}, {"intermediate_size", 9000}});
+  const std::vector<Prompt> prompts = prompts_of_lengths({2 * SchedulerLimits().max_rows + 100, 30});
+  const std::vector<int64_t> sizes{2, 2};
+  SamplingParams params;
+  params.max_completion_length = kCompletionLength;
+  for (const at::ScalarType compute : {at::kFloat, at::kBFloat16}) {
+    const auto decoder = tiny_decoder(config, compute);
+    ActivationRecord record;
+    record.begin(*decoder, rows_of_rollout(prompts, sizes, kCompletionLength, decoder->config()));
+    const auto groups =
+        Sampler(*decoder, nullptr, 0).rollout(prompts, sizes, params, {.seed = 5}, 0, {}, &record);
+    expect_same(update_from(*decoder, groups, &record, 1 << 20),
+                update_from(*decoder, groups, nullptr, 1 << 20));
+  }
 }
 
 TEST(ActivationRecord, HoldsForTheWeightsThatSampled) {
