@@ -204,11 +204,13 @@ Report measure(const BenchConfig& config, Decoder& decoder) {
   const std::vector<Job> jobs = bench.jobs();
   report.peak_memory_bytes = peak_memory_bytes();
   std::vector<Pass> passes;
+  passes.reserve(jobs.size());
   for (const Job& job : jobs) passes.push_back(job.pass);
   const MatrixProducts products(decoder, passes);
   for (const Job& job : jobs) report.lines.push_back(measure(job, products, config.repeats));
   const double flop = products.multiply_largest();  // warms up
   std::vector<double> peak;
+  peak.reserve(config.repeats);
   for (int64_t i = 0; i < config.repeats; ++i) {
     peak.push_back(seconds_of([&] { products.multiply_largest(); }));
   }

@@ -1,6 +1,7 @@
 #include "cohort/models/classifier.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "cohort/core/error.h"
@@ -77,6 +78,7 @@ at::Tensor PackedSequences::scores(const Decoder& decoder, const std::vector<int
   for (const int64_t row : scored) add_range({row, row + 1}, ranges);
   input_.set_result_rows(std::move(ranges));
   std::vector<int64_t> results;  // which result row each of `rows` is
+  results.reserve(rows.size());
   for (const int64_t row : rows) results.push_back(std::ranges::lower_bound(scored, row) - scored.begin());
   const at::Tensor hidden = decoder.forward(input_);
   const at::Tensor selected = at::tensor(results, at::kLong).to(hidden.device());
@@ -88,6 +90,7 @@ at::Tensor sequence_scores(const Decoder& decoder, const std::vector<std::vector
   const at::NoGradGuard no_grad;
   PackedSequences packed = pack_whole(sequences);
   std::vector<int64_t> rows;
+  rows.reserve(sequences.size());
   for (size_t i = 0; i < sequences.size(); ++i) {
     rows.push_back(packed.pooled_row(static_cast<int64_t>(i), decoder.config()));
   }
@@ -98,8 +101,8 @@ at::Tensor token_scores(const Decoder& decoder, const std::vector<std::vector<in
   COHORT_CHECK(decoder.config().head == HeadKind::kTokenClassification, decoder.config().architecture);
   const at::NoGradGuard no_grad;
   PackedSequences packed = pack_whole(sequences);
-  std::vector<int64_t> rows;
-  for (int64_t row = 0; row < packed.num_rows(); ++row) rows.push_back(row);
+  std::vector<int64_t> rows(packed.num_rows());
+  std::iota(rows.begin(), rows.end(), 0);
   return packed.scores(decoder, rows);
 }
 

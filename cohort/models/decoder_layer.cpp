@@ -137,7 +137,7 @@ at::Tensor DecoderLayer::experts(const at::Tensor& x, RouterBalance* balance) co
 }
 
 at::Tensor DecoderLayer::recorded(const at::Tensor& x, const DecoderInput& input) const {
-  const at::Tensor down = input.record->read_down(index_, input.recorded);
+  at::Tensor down = input.record->read_down(index_, input.recorded);
   if (!post_mlp_norm_.defined()) return down;
   const at::Tensor output = input.record->read_output(index_, input.recorded);
   const ResultRows* own = results_of(input);
