@@ -43,14 +43,18 @@ LayerActivations make_layer(const DecoderConfig& config, int64_t num_rows, const
 
 int64_t row_bytes(const at::Tensor& tensor) { return tensor.stride(0) * tensor.element_size(); }
 
-/// Copies the rows of `source` to those of `target` in these ranges.
-void copy_rows(const at::Tensor& source, const at::Tensor& target, const std::vector<RowRange>& ranges) {
-  const at::Tensor from = source.contiguous();
-  const int64_t bytes = row_bytes(target);
+std::vector<int64_t> row_numbers(const std::vector<RowRange>& ranges) {
   std::vector<int64_t> rows;
   for (const RowRange& range : ranges) {
     for (int64_t row = range.begin; row < range.end; ++row) rows.push_back(row);
   }
+  return rows;
+}
+
+/// Copies the rows of `source` to `rows` of `target`.
+void copy_rows(const at::Tensor& source, const at::Tensor& target, const std::vector<int64_t>& rows) {
+  const at::Tensor from = source.contiguous();
+  const int64_t bytes = row_bytes(target);
   COHORT_CHECK(from.size(0) == std::ssize(rows) && row_bytes(from) == bytes);
   const auto* begin = static_cast<const std::byte*>(from.const_data_ptr());
   auto* to = static_cast<std::byte*>(target.mutable_data_ptr());
@@ -105,9 +109,9 @@ const std::vector<RowRange>& ActivationRecord::behind_qkv(int64_t layer, const R
 
 void ActivationRecord::write(int64_t layer, const RecordRows& rows, const LayerActivations& made) {
   const LayerActivations& kept = layers_.at(layer);
+  const std::vector<int64_t> all = row_numbers(rows.all), behind = row_numbers(behind_qkv(layer, rows));
   const auto copy = [&](const at::Tensor& from, const at::Tensor& to) {
-    if (from.defined() && to.defined())
-      copy_rows(from, to, &from == &made.qkv ? rows.all : behind_qkv(layer, rows));
+    if (from.defined() && to.defined()) copy_rows(from, to, &from == &made.qkv ? all : behind);
   };
   for_each_part(copy, made, kept);
 }

@@ -34,6 +34,10 @@ std::optional<at::Tensor> residual_of(const at::Tensor& x, const RmsNorm& norm) 
   return norm.defined() ? std::nullopt : std::optional(x);
 }
 
+at::Tensor rows_of(const at::Tensor& x, const ResultRows* results) {
+  return results != nullptr ? rows_in(x, results->rows) : x;
+}
+
 /// The sum of `x` and a projection's rows, which has been made where there is no norm.
 at::Tensor sum(const at::Tensor& x, const at::Tensor& projected, const RmsNorm& norm) {
   return norm.defined() ? x + rms_norm(projected, norm) : projected;
@@ -107,8 +111,7 @@ at::Tensor DecoderLayer::attention(const at::Tensor& x, const DecoderInput& inpu
                                  .window = config_.layers[index_].window,
                                  .softcap = config_.attention_softcap};
   const ResultRows* own = made_rows(input);
-  const at::Tensor q = own != nullptr ? rows_in(heads.q, own->rows) : heads.q;
-  const at::Tensor residual = own != nullptr ? rows_in(x, own->rows) : x;
+  const at::Tensor q = rows_of(heads.q, own), residual = rows_of(x, own);
   const AttentionPlan& plan = own != nullptr ? own->plan : input.plan;
   if (input.cache != nullptr) {
     input.cache->write(index_, input.cache_rows, heads.k, heads.v);
@@ -140,9 +143,7 @@ at::Tensor DecoderLayer::recorded(const at::Tensor& x, const DecoderInput& input
   at::Tensor down = input.record->read_down(index_, input.recorded);
   if (!post_mlp_norm_.defined()) return down;
   const at::Tensor output = input.record->read_output(index_, input.recorded);
-  const ResultRows* own = results_of(input);
-  const at::Tensor residual = own != nullptr ? rows_in(x, own->rows) : x;
-  return sum(sum(residual, output, post_attention_norm_), down, post_mlp_norm_);
+  return sum(sum(rows_of(x, results_of(input)), output, post_attention_norm_), down, post_mlp_norm_);
 }
 
 at::Tensor DecoderLayer::forward(const at::Tensor& x, const DecoderInput& input,
@@ -153,7 +154,7 @@ at::Tensor DecoderLayer::forward(const at::Tensor& x, const DecoderInput& input,
   const at::Tensor attended = attention(x, input, rope, known);
   const at::Tensor result = experts_.empty() ? mlp(attended, known) : experts(attended, input.balance);
   if (!input.record_rows.empty()) input.record->write(index_, input.record_rows, known);
-  return made_rows(input) == results_of(input) ? result : rows_in(result, input.results->rows);
+  return made_rows(input) != nullptr ? result : rows_of(result, results_of(input));
 }
 
 std::vector<LinearModule> DecoderLayer::modules() {

@@ -195,8 +195,8 @@ int64_t common_keys(const AttentionPlan& plan, const AttentionSequence& a, const
   const int64_t ranges = std::min(a.range_end - a.range_begin, b.range_end - b.range_begin);
   for (int64_t i = 0; i < ranges; ++i) {
     const RowRange &x = plan.ranges[a.range_begin + i], &y = plan.ranges[b.range_begin + i];
-    if (x.begin != y.begin || x.end != y.end) break;
-    count += x.end - x.begin;
+    if (x != y) break;
+    count += x.size();
   }
   return count;
 }

@@ -59,7 +59,7 @@ at::Tensor Lora::dropout_factors(const LoraPart& part, int64_t num_rows, int64_t
 
 at::Tensor Lora::dropped(const at::Tensor& x, const LoraPart& part) const {
   at::Tensor wide = x.to(leaf_dtype(part));
-  if (state_->dropout == 0.0) return wide;
+  if (!draws_dropout()) return wide;
   return wide * dropout_factors(part, x.size(0), x.size(1));
 }
 
@@ -101,7 +101,7 @@ Lora::Gradients Lora::backward(const at::Tensor& grad, const at::Tensor& x, cons
     }
     own = own * part.scale;
     const at::Tensor grad_input = packed_[i].a.backward(packed_[i].b.backward(own, inner), input);
-    if (state_->dropout == 0.0) {
+    if (!draws_dropout()) {
       result.x.add_(grad_input);
     } else {
       result.x.add_(grad_input * dropout_factors(part, x.size(0), x.size(1)));
