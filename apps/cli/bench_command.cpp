@@ -16,6 +16,7 @@
 #include "cohort/sampler/sampler.h"
 #include "cohort/sampler/scheduler.h"
 #include "cohort/tensor/compute.h"
+#include "cohort/train/memory_plan.h"
 #include "cohort/train/optimizer.h"
 #include "cohort/train/policy_loss.h"
 
@@ -44,7 +45,8 @@ struct BenchConfig {
     f("device", device, "Where to compute.", one_of({"cpu", "cuda"}));
     f("prompt_length", prompt_length, "Tokens of a prompt.", at_least(1));
     f("completion_length", completion_length, "Tokens of a completion.", at_least(2));
-    f("tokens_per_microbatch", tokens_per_microbatch, "Rows that training forwards at once.", at_least(1));
+    f("tokens_per_microbatch", tokens_per_microbatch,
+      "Rows that training forwards at once; 0: as `train.tokens_per_microbatch`.", at_least(0));
     f("repeats", repeats, "Runs of each measurement, of which the median counts.", at_least(1));
     f("threads", threads, "CPU threads; 0 takes OMP_NUM_THREADS where that is set, else all cores.",
       at_least(0));
@@ -153,7 +155,8 @@ class Bench {
       }
     }
     optimizer_.emplace(decoder_.parameters(), OptimizerConfig());
-    const LossOptions options{.tokens_per_microbatch = config_.tokens_per_microbatch};
+    const LossOptions options{.tokens_per_microbatch =
+                                  microbatch_rows(config_.tokens_per_microbatch, decoder_, false)};
     const auto update = [this, options] {
       optimizer_->zero_grad();
       const LossResult loss = accumulate_policy_gradient(decoder_, trained_, LossConfig(), options);
@@ -166,7 +169,8 @@ class Bench {
     const Pass pass{.rows = prompt_rows + rows.completion,
                     .result_rows = prompt_rows / config_.prompt_length + rows.completion,
                     .head_rows = kGroups * kGroupSize * config_.completion_length,
-                    .rows_at_once = config_.tokens_per_microbatch,
+                    .rows_at_once = options.tokens_per_microbatch.filled(
+                        {kGroups, config_.prompt_length, config_.completion_length - 1, kGroupSize}),
                     .has_backward = true};
     return {"training", pass, [update] { return seconds_of(update); }};
   }

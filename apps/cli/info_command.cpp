@@ -129,6 +129,7 @@ void print_memory(const DecoderConfig& config) {
     const StepShape step{.longest_sequence = prompt_tokens + longest,
                          .rows = rows,
                          .tokens_per_microbatch = recipe.train.tokens_per_microbatch,
+                         .largest_group = prompt_tokens + rollout.num_generations * longest,
                          .cache_pages = default_cache_pages(
                              config, dtype, std::vector(rollout.prompts_per_step, prompt_tokens),
                              std::vector(rollout.prompts_per_step, rollout.num_generations), longest),
@@ -141,8 +142,7 @@ void print_memory(const DecoderConfig& config) {
     print_line("  sampling", plan_sampling_memory(decoder, step.cache_pages, completions).describe());
   }
   print_line("planned for", rollout.prompts_per_step, " prompts of ", prompt_tokens, " tokens x ",
-             rollout.num_generations, " completions of ", longest, ", ", recipe.train.tokens_per_microbatch,
-             " tokens a micro-batch");
+             rollout.num_generations, " completions of ", longest);
 }
 
 }  // namespace

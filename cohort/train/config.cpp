@@ -180,7 +180,10 @@ void GrpoLoopConfig::describe(FieldVisitor& f) {
   f("steps_per_generation", steps_per_generation,
     "Mini-batches, each with its own update, that a step's prompts are cut into; divides prompts_per_step.",
     at_least(1));
-  f("tokens_per_microbatch", tokens_per_microbatch, kMicrobatchMeaning, at_least(1));
+  f("tokens_per_microbatch", tokens_per_microbatch,
+    "Rows (tokens) forwarded and backpropagated at once, at most; 0: 2,560, which groups share while their "
+    "activations take at most half a GiB. Bounds memory, changes no result.",
+    at_least(0));
   f("recompute", recompute, kRecomputeMeaning);
   f("router_aux_loss_coef", router_aux_loss_coef, kAuxLossMeaning, at_least(0.0));
   f("eval_steps", eval_steps, "Steps between evaluations on `data.eval_path`; 0 never evaluates.",

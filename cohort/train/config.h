@@ -67,7 +67,7 @@ struct GrpoLoopConfig {
   std::optional<int64_t> max_steps;
   std::optional<double> num_train_epochs;
   int64_t steps_per_generation = 1;
-  int64_t tokens_per_microbatch = 2560;
+  int64_t tokens_per_microbatch = 0;
   bool recompute = false;
   double router_aux_loss_coef = 0.0;
   int64_t eval_steps = 0;

@@ -7,6 +7,7 @@
 #include "cohort/models/pretrained.h"
 #include "cohort/tensor/compute.h"
 #include "cohort/train/batch_passes.h"
+#include "cohort/train/memory_plan.h"
 #include "cohort/train/value_pass.h"
 
 namespace cohort {
@@ -94,11 +95,13 @@ Critic::Critic(const TrainConfig& config, const Decoder& policy, int64_t num_upd
       source_(source_of(config)),
       optimizer_config_(optimizer_of(config)),
       objective_(resolved(config.objective, config.rollout.max_completion_length)),
-      options_{.tokens_per_microbatch = config.train.tokens_per_microbatch,
-               .recompute = config.train.recompute},
       policy_(policy),
       num_updates_(num_updates),
       model_(load_critic(config, policy)),
+      options_{.tokens_per_microbatch =
+                   microbatch_rows(config.train.tokens_per_microbatch, model_ != nullptr ? *model_ : policy,
+                                   config.train.recompute),
+               .recompute = config.train.recompute},
       head_(value_head(model_.get(), policy)),
       optimizer_(model_ != nullptr ? model_->parameters() : std::vector{head_.weight(), head_.bias()},
                  optimizer_config_) {}

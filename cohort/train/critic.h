@@ -58,10 +58,10 @@ class Critic {
   std::string source_;
   OptimizerConfig optimizer_config_;
   ObjectiveSettings objective_;
-  LossOptions options_;
   const Decoder& policy_;
   int64_t num_updates_;
   std::unique_ptr<Decoder> model_;
+  LossOptions options_;
   Linear head_;
   AdamW optimizer_;
   CriticPhase phase_;

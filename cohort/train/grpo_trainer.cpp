@@ -8,6 +8,7 @@
 #include "cohort/core/random.h"
 #include "cohort/rewards/reward_weight.h"
 #include "cohort/train/experts.h"
+#include "cohort/train/memory_plan.h"
 #include "cohort/train/self_test.h"
 #include "cohort/train/step_advantages.h"
 #include "cohort/train/step_metrics.h"
@@ -58,7 +59,8 @@ GrpoTrainer::GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder
       failure_limits_(failure_limits(config)),
       monitors_(config.monitor),
       loss_options_{.temperature = config.rollout.temperature,
-                    .tokens_per_microbatch = config.train.tokens_per_microbatch,
+                    .tokens_per_microbatch =
+                        microbatch_rows(config.train.tokens_per_microbatch, policy, config.train.recompute),
                     .recompute = config.train.recompute,
                     .router_aux_loss_coef = config.train.router_aux_loss_coef,
                     .record = &rollout_.record()} {

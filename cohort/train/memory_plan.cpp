@@ -33,12 +33,6 @@ int64_t kept_elements(const DecoderConfig& c, const LayerConfig& layer) {
          spread;
 }
 
-int64_t kept_elements(const DecoderConfig& c) {
-  int64_t total = 0;
-  for (const LayerConfig& layer : c.layers) total += kept_elements(c, layer);
-  return total;
-}
-
 /// Elements of one row that live only while a layer's backward runs.
 int64_t gradient_elements(const DecoderConfig& c) {
   const int64_t q = c.num_attention_heads * c.head_dim, kv = c.num_key_value_heads * c.head_dim;
@@ -50,20 +44,27 @@ int64_t gradient_elements(const DecoderConfig& c) {
   return std::max(mlp, 2 * c.hidden_size + 3 * q + 6 * kv);
 }
 
-int64_t activation_bytes(const Decoder& decoder, const StepShape& step, int64_t rows) {
+/// What a row keeps until its backward; `makes_again`: of the layers one at a time, beside all layers'
+/// inputs.
+int64_t kept_bytes(const Decoder& decoder, bool makes_again) {
   const DecoderConfig& config = decoder.config();
-  const auto element = static_cast<int64_t>(c10::elementSize(decoder.compute_dtype()));
-  int64_t kept = kept_elements(config);
+  int64_t kept = 0;
+  for (const LayerConfig& layer : config.layers) {
+    const int64_t own = kept_elements(config, layer);
+    kept = makes_again ? std::max(kept, own) : kept + own;
+  }
+  if (makes_again) kept += config.num_hidden_layers * config.hidden_size;
+  return kept * static_cast<int64_t>(c10::elementSize(decoder.compute_dtype()));
+}
+
+int64_t activation_bytes(const Decoder& decoder, const StepShape& step, int64_t rows) {
   const RecordPlan& record = step.record;
   const bool has_layers = record.rows > 0 && record.parts == RecordedParts::kAll && record.covers_step;
-  if (step.recompute || has_layers) {
-    kept = 0;
-    for (const LayerConfig& layer : config.layers) kept = std::max(kept, kept_elements(config, layer));
-    kept += config.num_hidden_layers * config.hidden_size;
-  }
-  const int64_t gradient_element =
-      decoder.lora_state() != nullptr ? kFloatBytes : element;  // adapters' dtype
-  return rows * (element * kept + gradient_element * gradient_elements(config));
+  const auto gradient_element =
+      static_cast<int64_t>(c10::elementSize(decoder.lora_state() != nullptr ? at::kFloat  // adapters' dtype
+                                                                            : decoder.compute_dtype()));
+  return rows * (kept_bytes(decoder, step.recompute || has_layers) +
+                 gradient_element * gradient_elements(decoder.config()));
 }
 
 /// A chunk of the head's products, which become their own gradient; the scores of a classification head are
@@ -142,11 +143,16 @@ std::string MemoryPlan::describe() const {
 
 namespace {
 
+int64_t largest_microbatch(const Decoder& decoder, const StepShape& step) {
+  const MicrobatchRows rows = microbatch_rows(step.tokens_per_microbatch, decoder, step.recompute);
+  if (step.equal_groups) return rows.filled(*step.equal_groups);
+  const int64_t most = std::min(rows.most, std::max(rows.shared, step.largest_group));
+  return std::min(step.rows, std::max(most, step.longest_sequence));
+}
+
 /// What an update of `decoder` takes while it runs.
 MemoryPlan::Parts update_parts(const Decoder& decoder, const StepShape& step) {
-  const int64_t rows = step.microbatch_rows > 0
-                           ? step.microbatch_rows
-                           : std::min(step.rows, std::max(step.tokens_per_microbatch, step.longest_sequence));
+  const int64_t rows = largest_microbatch(decoder, step);
   const int64_t count = (step.rows + rows - 1) / rows;
   const int64_t at_once = step.is_side_by_side ? microbatches_at_once(decoder, count) : 1;
   const int64_t gradients = decoder.num_trained() * kFloatBytes;
@@ -158,6 +164,12 @@ MemoryPlan::Parts update_parts(const Decoder& decoder, const StepShape& step) {
 }
 
 }  // namespace
+
+MicrobatchRows microbatch_rows(int64_t tokens_per_microbatch, const Decoder& decoder, bool recompute) {
+  constexpr int64_t kMost = 2560, kSharedBytes = int64_t{512} << 20;
+  if (tokens_per_microbatch > 0) return tokens_per_microbatch;
+  return {kMost, kSharedBytes / kept_bytes(decoder, recompute)};
+}
 
 RecordPlan plan_record(const Decoder& decoder, int64_t rows, int64_t num_rollouts) {
   if (!ActivationRecord::fits(decoder)) return {};

@@ -132,23 +132,30 @@ double balance_weight(const DecoderConfig& config, const std::vector<PackGroup>&
   return router_aux_loss_coef / static_cast<double>(num_layers * num_sequences);
 }
 
+int64_t MicrobatchRows::filled(const EqualGroups& groups) const {
+  const int64_t group = groups.prompt_rows + groups.num_generations * groups.completion_rows;
+  if (group <= most) return std::clamp<int64_t>(std::min(most, shared) / group, 1, groups.count) * group;
+  const int64_t fitting = (most - groups.prompt_rows) / std::max<int64_t>(1, groups.completion_rows);
+  return groups.prompt_rows + std::max<int64_t>(1, fitting) * groups.completion_rows;
+}
+
 std::vector<std::vector<PackGroup>> cut_into_microbatches(const std::vector<PackGroup>& groups,
-                                                          int64_t max_rows) {
+                                                          const MicrobatchRows& rows) {
   std::vector<std::vector<PackGroup>> microbatches;
-  int64_t rows = 0;
+  int64_t taken = 0;
   for (const PackGroup& group : groups) {
     const int64_t more = num_rows(group);
-    if (more > max_rows) {
-      for (PackGroup& piece : cut_group(group, max_rows)) microbatches.push_back({std::move(piece)});
-      rows = max_rows;  // a cut group shares its pieces with nobody
+    if (more > rows.most) {
+      for (PackGroup& piece : cut_group(group, rows.most)) microbatches.push_back({std::move(piece)});
+      taken = rows.most;  // a cut group shares its pieces with nobody
       continue;
     }
-    if (microbatches.empty() || rows + more > max_rows) {
+    if (microbatches.empty() || taken + more > std::min(rows.most, rows.shared)) {
       microbatches.emplace_back();
-      rows = 0;
+      taken = 0;
     }
     microbatches.back().push_back(group);
-    rows += more;
+    taken += more;
   }
   return microbatches;
 }

@@ -7,6 +7,7 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -55,10 +56,30 @@ struct PackedBatch {
 double balance_weight(const DecoderConfig& config, const std::vector<PackGroup>& groups,
                       double router_aux_loss_coef);
 
-/// Cuts groups into pieces of at most `max_rows` rows, in order: a group that fits whole stays whole, a
-/// larger one is cut between completions, and a single completion above the bound gets a piece of its own.
+/// Groups where all prompts have one length and all completions, too.
+struct EqualGroups {
+  int64_t count = 0;
+  int64_t prompt_rows = 0;
+  int64_t completion_rows = 0;
+  int64_t num_generations = 0;
+};
+
+/// How many rows a piece of an update has: at most `most`, and of several groups at most `shared`.
+struct MicrobatchRows {
+  constexpr MicrobatchRows(int64_t most = 0, int64_t shared = std::numeric_limits<int64_t>::max())
+      : most(most), shared(shared) {}
+
+  int64_t most, shared;
+
+  /// Of the largest piece of such groups: of whole ones those that fit, else of one group the completions
+  /// that do.
+  int64_t filled(const EqualGroups& groups) const;
+};
+
+/// Cuts groups into pieces of so many rows, in order: a group that fits whole stays whole, a larger one is
+/// cut between completions, and a single completion above the bound gets a piece of its own.
 std::vector<std::vector<PackGroup>> cut_into_microbatches(const std::vector<PackGroup>& groups,
-                                                          int64_t max_rows);
+                                                          const MicrobatchRows& rows);
 
 /// Lays out one piece for a decoder of these options. `repeats_prompt`: the first group's prompt was
 /// forwarded by an earlier piece. `record`, where there is one, holds for the decoder: a piece of which all

@@ -110,7 +110,7 @@ template <typename F>
 void forward_completions(const Decoder& decoder, const std::vector<PackGroup>& forwarded,
                          const LossOptions& options, F f) {
   const at::NoGradGuard no_grad;
-  const auto pieces = cut_into_microbatches(forwarded, options.tokens_per_microbatch);
+  const auto pieces = cut_into_microbatches(forwarded, options.tokens_per_microbatch.most);
   for_each_batch(pieces, 0.0, options, decoder, [&](int64_t, const PackedBatch& batch) {
     const TokenLogprobs values = packed_logprobs(decoder, batch, options.temperature);
     const at::Tensor logprobs = values.logprobs.cpu().to(at::kFloat);
@@ -138,15 +138,15 @@ at::Tensor current_logprobs(const Decoder& policy, std::span<const TrainedGroup>
   return at::tensor(values).to(input.old_logprobs.options());
 }
 
-/// Rows that the largest group takes, where a term needs groups whole; else the setting.
-int64_t rows_at_once(const std::vector<PackGroup>& groups, const LossConfig& objective,
-                     const LossOptions& options) {
-  int64_t rows = options.tokens_per_microbatch;
+/// The setting, or, where a term needs groups whole, what the largest one takes.
+MicrobatchRows rows_at_once(const std::vector<PackGroup>& groups, const LossConfig& objective,
+                            const LossOptions& options) {
+  MicrobatchRows rows = options.tokens_per_microbatch;
   if (!needs_whole_groups(objective)) return rows;
   for (const PackGroup& group : groups) {
     int64_t own = std::ssize(*group.prompt_ids);
     for (const Completion* completion : group.completions) own += std::ssize(completion->token_ids);
-    rows = std::max(rows, own);
+    rows.most = std::max(rows.most, own);
   }
   return rows;
 }

@@ -59,7 +59,7 @@ inline std::vector<double> betas_of(std::span<const TrainedGroup> groups) {
 
 struct LossOptions {
   double temperature = 1.0;
-  int64_t tokens_per_microbatch = 0;
+  MicrobatchRows tokens_per_microbatch;
   bool recompute = false;
   double router_aux_loss_coef = 0.0;
   ActivationRecord* record = nullptr;  ///< of the sampler's activations, where it holds for the decoder

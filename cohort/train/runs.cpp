@@ -74,16 +74,6 @@ Lengths prompt_lengths(const Dataset& data) {
   return lengths;
 }
 
-/// Rows of a micro-batch where all completions have one length: of `count` whole groups those that fit, else
-/// of one group the completions that do (cut_into_microbatches).
-int64_t filled_rows(int64_t budget, int64_t prompt_rows, int64_t completion_rows, int64_t num_generations,
-                    int64_t count) {
-  const int64_t group = prompt_rows + num_generations * completion_rows;
-  if (group <= budget) return std::min(count, budget / group) * group;
-  return prompt_rows + std::max<int64_t>(1, (budget - prompt_rows) / std::max<int64_t>(1, completion_rows)) *
-                           completion_rows;
-}
-
 /// Of the prompts that a step could draw, the one whose group is largest, `count` times.
 struct LargestStep {
   LargestStep(const Lengths& prompt_lengths, int64_t count, int64_t num_generations,
@@ -101,8 +91,7 @@ struct LargestStep {
     }
     const std::vector<int64_t> step_lengths(count, prompt_length);
     if (config.rollout.ignore_eos && prompt_lengths.size() == 1)
-      microbatch_rows = filled_rows(config.train.tokens_per_microbatch, prompt_length, completion_length - 1,
-                                    num_generations, count);
+      equal_groups = {count, prompt_length, completion_length - 1, num_generations};
     num_sequences = count * num_generations;
     cache_pages = config.rollout.cache_tokens > 0
                       ? config.rollout.cache_tokens / kPageRows
@@ -112,7 +101,7 @@ struct LargestStep {
 
   int64_t longest_sequence = 0;
   int64_t rows = 0;
-  int64_t microbatch_rows = 0;  // where all completions have one length; else 0
+  std::optional<EqualGroups> equal_groups;
   int64_t num_sequences = 0;
   int64_t cache_pages = 0;
 };
@@ -134,7 +123,8 @@ StepShape step_shape(const TrainConfig& config, const Decoder& policy, const Dat
   return {.longest_sequence = std::max(drawn.longest_sequence, longest_expert),
           .rows = trained.rows + num_prompts * longest_expert,
           .tokens_per_microbatch = config.train.tokens_per_microbatch,
-          .microbatch_rows = rollout.selects() || has_experts ? 0 : trained.microbatch_rows,
+          .largest_group = trained.rows / num_prompts + longest_expert,
+          .equal_groups = rollout.selects() || has_experts ? std::nullopt : trained.equal_groups,
           .cache_pages = drawn.cache_pages,
           .num_sequences = drawn.num_sequences,
           .record = record,

@@ -72,7 +72,7 @@ void fill_values(const Decoder& trunk, const Linear& head, std::span<TrainedGrou
       targets[&group.group->completions[i]] = &group.completions[i];
   }
   const auto pieces =
-      cut_into_microbatches(forwarded_groups(groups, has_tokens), options.tokens_per_microbatch);
+      cut_into_microbatches(forwarded_groups(groups, has_tokens), options.tokens_per_microbatch.most);
   for_each_batch(pieces, 0.0, options, trunk, [&](int64_t, const PackedBatch& batch) {
     const at::Tensor values = batch_values(trunk, head, batch, false).to(at::kCPU, at::kFloat).contiguous();
     const float* value = values.const_data_ptr<float>();

@@ -99,6 +99,52 @@ TEST(MemoryPlan, CountsWhatIsHeldPerRow) {
   EXPECT_EQ(part(plan_memory(*decoder, step), "activations"), 60 * 4 * (2 * 48 + kept + gradients));
 }
 
+TEST(MemoryPlan, LetsGroupsShareHalfAGibibyteOfActivations) {
+  const ThreadCount one_thread(1);
+  const int64_t kept = 2 * 48 + (48 + 2 * 24) + 48 + 2 * 80;  // of one of two layers
+  const auto decoder = tiny_decoder(tiny_config("Qwen2ForCausalLM"), at::kFloat);
+  EXPECT_EQ(microbatch_rows(0, *decoder, false).most, 2560);
+  EXPECT_EQ(microbatch_rows(0, *decoder, false).shared, (512 << 20) / (2 * kept * 4));
+  EXPECT_EQ(microbatch_rows(0, *decoder, true).shared, (512 << 20) / ((2 * 48 + kept) * 4));
+  EXPECT_EQ(microbatch_rows(0, *tiny_decoder(tiny_config("Qwen2ForCausalLM"), at::kBFloat16), false).shared,
+            (512 << 20) / (2 * kept * 2));
+  EXPECT_EQ(microbatch_rows(7, *decoder, false).most, 7);
+  EXPECT_GT(microbatch_rows(7, *decoder, false).shared, int64_t{1} << 60) << "a setting holds as it is";
+}
+
+TEST(MemoryPlan, CountsTheLargestMicroBatch) {
+  const ThreadCount one_thread(1);
+  Json config = tiny_config("LlamaForCausalLM");
+  config["num_hidden_layers"] = 1;
+  config["intermediate_size"] = 40'000;  // of 80,000 elements a row keeps and more
+  const Decoder decoder(parse_decoder_config(config, "config.json"), at::kFloat, at::kMeta);
+  const int64_t shared = microbatch_rows(0, decoder, false).shared;
+  ASSERT_GT(shared, 1000);
+  ASSERT_LT(shared, 2000);
+  StepShape step = kStep;
+  step.rows = 100'000;
+  step.tokens_per_microbatch = 1;
+  step.longest_sequence = 1;
+  const int64_t row_bytes = part(plan_memory(decoder, step), "activations");
+  const auto rows = [&](int64_t setting) {
+    step.tokens_per_microbatch = setting;
+    return part(plan_memory(decoder, step), "activations") / row_bytes;
+  };
+  EXPECT_EQ(rows(5000), 5000);
+  step.largest_group = 5;
+  EXPECT_EQ(rows(0), shared);
+  EXPECT_EQ(rows(5000), 5000);
+  step.largest_group = 2100;
+  EXPECT_EQ(rows(0), 2100);
+  step.largest_group = 9000;
+  EXPECT_EQ(rows(0), 2560);
+  step.longest_sequence = 3000;
+  EXPECT_EQ(rows(0), 3000);
+  step.equal_groups = EqualGroups{.count = 9, .prompt_rows = 0, .completion_rows = 300, .num_generations = 1};
+  EXPECT_EQ(rows(0), shared / 300 * 300);
+  EXPECT_EQ(rows(600), 600);
+}
+
 TEST(MemoryPlan, RecordsOfAStepWhatTakesItsShareOfTheMachine) {
   const auto decoder = tiny_decoder(tiny_config("Qwen2ForCausalLM"), at::kFloat);
   const auto most = [&](RecordedParts parts, int64_t share) {

@@ -56,12 +56,12 @@ TEST(Packing, CarriesKeptIdsOfSomeCompletions) {
 TEST(Packing, CutsBetweenCompletionsOnlyWhereItMust) {
   const std::vector<int32_t> prompt(4, 1);
   const Completion five = completion_of(std::vector<int32_t>(6, 2));  // five rows
-  const auto sizes = [&](const std::vector<int>& completions, int64_t max_rows) {
+  const auto sizes = [&](const std::vector<int>& completions, const MicrobatchRows& rows) {
     std::vector<PackGroup> groups;
     for (const int count : completions)
       groups.push_back({&prompt, std::vector<const Completion*>(count, &five)});
     std::vector<std::vector<size_t>> result;
-    for (const auto& microbatch : cut_into_microbatches(groups, max_rows)) {
+    for (const auto& microbatch : cut_into_microbatches(groups, rows)) {
       result.emplace_back();
       for (const PackGroup& group : microbatch) result.back().push_back(group.completions.size());
     }
@@ -75,6 +75,25 @@ TEST(Packing, CutsBetweenCompletionsOnlyWhereItMust) {
   EXPECT_EQ(sizes({3}, 13), (Sizes{{1}, {1}, {1}}));
   EXPECT_EQ(sizes({2}, 1), (Sizes{{1}, {1}}));
   EXPECT_TRUE(cut_into_microbatches({}, 10).empty());
+  // Groups of 14 rows.
+  EXPECT_EQ(sizes({2, 2, 2}, {50, 28}), (Sizes{{2, 2}, {2}}));
+  EXPECT_EQ(sizes({2, 2, 2}, {50, 27}), (Sizes{{2}, {2}, {2}}));
+  EXPECT_EQ(sizes({2, 2}, {50, 10}), (Sizes{{2}, {2}})) << "what shares with nobody stays whole";
+  EXPECT_EQ(sizes({2, 2, 2}, {28, 50}), (Sizes{{2, 2}, {2}}));
+}
+
+TEST(Packing, KnowsTheLargestPieceOfEqualGroups) {
+  const EqualGroups groups{.count = 3, .prompt_rows = 4, .completion_rows = 5, .num_generations = 2};
+  const auto filled = [&](int64_t most, int64_t shared) {
+    return MicrobatchRows{most, shared}.filled(groups);
+  };
+  EXPECT_EQ(filled(100, 100), 42);
+  EXPECT_EQ(filled(41, 100), 28);
+  EXPECT_EQ(filled(100, 28), 28);
+  EXPECT_EQ(filled(100, 27), 14);
+  EXPECT_EQ(filled(100, 1), 14);
+  EXPECT_EQ(filled(13, 100), 9);
+  EXPECT_EQ(filled(1, 1), 9);
 }
 
 TEST(Packing, ChecksTokenIds) {
