@@ -99,8 +99,7 @@ Critic::Critic(const TrainConfig& config, const Decoder& policy, int64_t num_upd
       num_updates_(num_updates),
       model_(load_critic(config, policy)),
       options_{.tokens_per_microbatch =
-                   microbatch_rows(config.train.tokens_per_microbatch, model_ != nullptr ? *model_ : policy,
-                                   config.train.recompute),
+                   microbatch_rows(config.train.tokens_per_microbatch, trunk(), config.train.recompute),
                .recompute = config.train.recompute},
       head_(value_head(model_.get(), policy)),
       optimizer_(model_ != nullptr ? model_->parameters() : std::vector{head_.weight(), head_.bias()},

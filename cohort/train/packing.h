@@ -64,7 +64,8 @@ struct EqualGroups {
   int64_t num_generations = 0;
 };
 
-/// How many rows a piece of an update has: at most `most`, and of several groups at most `shared`.
+/// How many rows a piece of an update has: at most `most`, and of several groups at most `shared`. Passes
+/// without a backward keep nothing and go by `most` alone.
 struct MicrobatchRows {
   constexpr MicrobatchRows(int64_t most = 0, int64_t shared = std::numeric_limits<int64_t>::max())
       : most(most), shared(shared) {}

@@ -143,11 +143,7 @@ MicrobatchRows rows_at_once(const std::vector<PackGroup>& groups, const LossConf
                             const LossOptions& options) {
   MicrobatchRows rows = options.tokens_per_microbatch;
   if (!needs_whole_groups(objective)) return rows;
-  for (const PackGroup& group : groups) {
-    int64_t own = std::ssize(*group.prompt_ids);
-    for (const Completion* completion : group.completions) own += std::ssize(completion->token_ids);
-    rows.most = std::max(rows.most, own);
-  }
+  for (const PackGroup& group : groups) rows.most = std::max(rows.most, num_rows(group));
   return rows;
 }
 
