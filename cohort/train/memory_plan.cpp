@@ -229,7 +229,8 @@ void report_memory(const MemoryPlan& plan) {
   log_info("memory planned: ", plan.describe());
   if (plan.total() > physical_memory_bytes()) {
     log_warn("the machine has ", format_bytes(physical_memory_bytes()),
-             ": lower train.tokens_per_microbatch, set train.recompute = true or bound rollout.cache_tokens");
+             ": lower train.tokens_per_microbatch (0 is up to 2,560), set train.recompute = true or bound "
+             "rollout.cache_tokens");
   }
 }
 
