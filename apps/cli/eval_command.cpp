@@ -9,6 +9,7 @@
 #include "cohort/core/time_text.h"
 #include "cohort/reward_models/all_rewards.h"
 #include "cohort/train/evaluation.h"
+#include "cohort/train/generation_defaults.h"
 #include "cohort/train/run_data.h"
 
 namespace cohort::cli {
@@ -103,6 +104,7 @@ int eval_command(const Command& self, const Arguments& arguments) {
   RewardScorer scorer({chosen_reward(config)}, all_rewards({config.generation.model, present_time()}));
   const LoadedModel model = load_model(config.generation);
   const std::vector<Prompt> prompts = read_eval_prompts(config, model);
+  log_ignored_sampling_defaults(config.generation.model);
   plan_length(model, prompts, config.generation);
   Sampler sampler(*model.decoder, model.tokenizer.get(), config.generation.cache_tokens);
   const Evaluation evaluation =

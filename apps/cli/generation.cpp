@@ -8,16 +8,25 @@
 #include "cohort/models/adapter.h"
 #include "cohort/sampler/model_tokenizer.h"
 #include "cohort/sampler/stop_ids.h"
-#include "cohort/train/generation_defaults.h"
 
 namespace cohort::cli {
 
 void GenerationConfig::describe(FieldVisitor& f) {
+  describe_model(f);
+  f("num_generations", num_generations, "Completions of each prompt.", at_least(1));
+  describe_sampling(f);
+  f("ignore_eos", ignore_eos, "Sample on past stop tokens, up to max_completion_length.");
+  describe_machine(f);
+}
+
+void GenerationConfig::describe_model(FieldVisitor& f) {
   f("model", model, "Hugging Face model directory; required.");
   f("adapter", adapter, "PEFT adapter directory to put on the model.");
   f("dtype", dtype, "Compute dtype.", one_of({"float32", "bfloat16"}));
   f("device", device, "Where to compute.", one_of({"cpu", "cuda"}));
-  f("num_generations", num_generations, "Completions of each prompt.", at_least(1));
+}
+
+void GenerationConfig::describe_sampling(FieldVisitor& f) {
   f("max_completion_length", max_completion_length, "Longest completion, in tokens.", at_least(1));
   f("temperature", temperature, "Divides the logits; 0 is greedy.", at_least(0.0));
   f("top_k", top_k, "Sample from the k likeliest tokens only; 0 is off.", at_least(0));
@@ -27,7 +36,9 @@ void GenerationConfig::describe(FieldVisitor& f) {
     "Sample from tokens with at least this share of the likeliest one's probability; 0 is off.",
     between(0.0, 1.0));
   f("stop_strings", stop_strings, "Texts that end a completion; the flag is given once for each.");
-  f("ignore_eos", ignore_eos, "Sample on past stop tokens, up to max_completion_length.");
+}
+
+void GenerationConfig::describe_machine(FieldVisitor& f) {
   f("seed", seed, "Decides every random number, with the place of a prompt in the file.", at_least(0));
   f("cache_tokens", cache_tokens, "Size of the paged KV cache, in tokens; 0 chooses one. Changes no result.",
     at_least(0));
@@ -60,7 +71,6 @@ void plan_length(const LoadedModel& model, const std::vector<Prompt>& prompts,
 }
 
 SamplingParams sampling_params(const GenerationConfig& config, const LoadedModel& model) {
-  log_ignored_sampling_defaults(config.model);
   return {.temperature = config.temperature,
           .top_k = config.top_k,
           .top_p = config.top_p,

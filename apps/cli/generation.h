@@ -29,6 +29,11 @@ struct GenerationConfig {
   int64_t threads = 0;
 
   void describe(FieldVisitor& f);
+
+  /// The parts of the same list: the model, how a token is drawn, the random numbers and the machine.
+  void describe_model(FieldVisitor& f);
+  void describe_sampling(FieldVisitor& f);
+  void describe_machine(FieldVisitor& f);
 };
 
 /// A model directory, loaded.
@@ -46,6 +51,12 @@ void plan_length(const LoadedModel& model, const std::vector<Prompt>& prompts,
 
 /// How `config` draws from `model`, whose stop ids end completions.
 SamplingParams sampling_params(const GenerationConfig& config, const LoadedModel& model);
+
+/// Sets what the model's generation_config.json says of sampling. Throws FormatError naming file and key.
+void take_sampling_defaults(const std::string& model_dir, GenerationConfig& config);
+
+/// Such as "temperature 0.2, top_p 0.9".
+std::string sampling_text(const GenerationConfig& config);
 
 /// The place of prompt 0.
 RolloutAddress rollout_address(const GenerationConfig& config);

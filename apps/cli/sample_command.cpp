@@ -1,13 +1,17 @@
 // cohort sample: completions of given prompts, with their log-probabilities.
+#include <iostream>
 #include <optional>
 
 #include "apps/cli/command.h"
 #include "apps/cli/generation.h"
 #include "apps/cli/rows.h"
+#include "apps/cli/text_stream.h"
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
 #include "cohort/core/time_text.h"
 #include "cohort/sampler/prompt_batches.h"
+#include "cohort/text/chat_template.h"
+#include "cohort/train/generation_defaults.h"
 #include "cohort/train/run_data.h"
 
 namespace cohort::cli {
@@ -15,17 +19,53 @@ namespace {
 
 struct SampleConfig {
   GenerationConfig generation;
-  std::string input, output;
+  std::string prompt, system_prompt, input, output;
+  bool raw = false;
 
   void describe(FieldVisitor& f) {
+    f("prompt", prompt,
+      "One prompt, in place of `input`: a user message, under the model's chat template if it has one.");
+    f("system_prompt", system_prompt, "With `prompt`: the system message in front of it.");
+    f("raw", raw, "With `prompt`: continue the text as it is, without a chat template.");
     f("input", input, "JSONL: {\"prompt\": text} or {\"prompt_ids\": [...]}; other keys are ignored.");
     f("output", output,
-      "JSONL, num_generations lines a line: prompt_index (lines of the input, from 0, blank ones left out), "
+      "With `prompt`, the text goes to standard output where this is unset. JSONL, num_generations lines a "
+      "line: "
+      "prompt_index (lines of the input, from 0, blank ones left out), "
       "prompt_ids, "
       "completion_ids, logprobs, finish_reason, text.");
     generation.describe(f);
   }
 };
+
+/// Throws ConfigError for flags that lack or exclude each other.
+void check_sources(const SampleConfig& config) {
+  require(config.generation.model, "model");
+  if (config.prompt.empty()) {
+    if (config.raw || !config.system_prompt.empty())
+      throw ConfigError("--raw and --system_prompt have no effect without --prompt");
+    if (config.input.empty()) throw ConfigError("--prompt or --input is required");
+    require(config.output, "output");
+  } else if (!config.input.empty()) {
+    throw ConfigError("--prompt and --input exclude each other; give one of them");
+  }
+  if (!config.output.empty()) check_output(config.output);
+}
+
+/// The row that a prompt on the command line stands for.
+Json prompt_row(const SampleConfig& config) {
+  const bool is_chat = !config.raw && ChatTemplate::is_in(config.generation.model);
+  if (!is_chat && !config.system_prompt.empty()) {
+    throw ConfigError(str("--system_prompt needs a chat template: ",
+                          config.raw ? "remove --raw" : config.generation.model + " has none"));
+  }
+  if (!is_chat) return {{"prompt", config.prompt}};
+  Json messages = Json::array();
+  if (!config.system_prompt.empty())
+    messages.push_back({{"role", "system"}, {"content", config.system_prompt}});
+  messages.push_back({{"role", "user"}, {"content", config.prompt}});
+  return {{"prompt", messages}};
+}
 
 Prompt read_prompt(const Json& row, const std::string& where, const TextFormat* format) {
   if (row.contains("prompt") == row.contains("prompt_ids")) {
@@ -49,9 +89,13 @@ std::vector<Prompt> read_prompt_rows(const SampleConfig& config, const LoadedMod
   std::optional<TextFormat> format;
   if (model.tokenizer) format = text_format(*model.tokenizer, config.generation.model, present_time());
   std::vector<Prompt> prompts;
-  for_each_row(config.input, [&](const Json& row, const std::string& where) {
-    prompts.push_back(read_prompt(row, where, format ? &*format : nullptr));
-  });
+  if (!config.prompt.empty()) {
+    prompts.push_back(read_prompt(prompt_row(config), "--prompt", format ? &*format : nullptr));
+  } else {
+    for_each_row(config.input, [&](const Json& row, const std::string& where) {
+      prompts.push_back(read_prompt(row, where, format ? &*format : nullptr));
+    });
+  }
   if (prompts.empty()) throw FormatError(str(config.input, ": holds no prompts"));
   check_prompts(prompts, model.decoder->config());
   return prompts;
@@ -66,21 +110,28 @@ Json output_row(int64_t prompt_index, const Prompt& prompt, const Completion& co
           {"text", completion.text}};
 }
 
-}  // namespace
+/// Prints one completion as it is drawn; several with a line before each.
+void print_completions(const SampleConfig& config, const LoadedModel& model, const Prompt& prompt,
+                       const SamplingParams& params, Sampler& sampler) {
+  RolloutAddress address = rollout_address(config.generation);
+  for (int64_t i = 0; i < config.generation.num_generations; ++i) {
+    if (config.generation.num_generations > 1) std::cout << "--- completion " << i + 1 << "\n";
+    address.first_sample = static_cast<uint64_t>(i);
+    TextStream stream(*model.tokenizer, params.stop_strings, std::cout);
+    const Completion completion = sampler.stream(prompt, params, address, [&](int32_t id) {
+      stream.push(id);
+      return true;
+    });
+    stream.finish(completion.text);
+    std::cout << std::endl;
+    if (completion.finish_reason == FinishReason::kLength)
+      log_info("cut after ", completion.token_ids.size(), " tokens, without a stop");
+  }
+}
 
-int sample_command(const Command& self, const Arguments& arguments) {
-  SampleConfig config;
-  if (!read_flags(self, arguments, config)) return 0;
-  require(config.generation.model, "model");
-  require(config.input, "input");
-  require(config.output, "output");
-  check_output(config.output);
-  const LoadedModel model = load_model(config.generation);
-  const std::vector<Prompt> prompts = read_prompt_rows(config, model);
-
-  const SamplingParams params = sampling_params(config.generation, model);
-  plan_length(model, prompts, config.generation);
-  Sampler sampler(*model.decoder, model.tokenizer.get(), config.generation.cache_tokens);
+/// Writes the completions of all prompts as JSONL.
+void write_completions(const SampleConfig& config, const std::vector<Prompt>& prompts,
+                       const SamplingParams& params, Sampler& sampler) {
   RolloutAddress address = rollout_address(config.generation);
   const int64_t num_generations = config.generation.num_generations;
   std::unique_ptr<JsonlWriter> output;  // opened when nothing can be refused any more
@@ -96,6 +147,26 @@ int sample_command(const Command& self, const Arguments& arguments) {
       ++prompt_index;
     }
     output->flush();
+  }
+}
+
+}  // namespace
+
+int sample_command(const Command& self, const Arguments& arguments) {
+  SampleConfig config;
+  if (!read_flags(self, arguments, config)) return 0;
+  check_sources(config);
+  const LoadedModel model = load_model(config.generation);
+  const std::vector<Prompt> prompts = read_prompt_rows(config, model);
+
+  const SamplingParams params = sampling_params(config.generation, model);
+  log_ignored_sampling_defaults(config.generation.model);
+  plan_length(model, prompts, config.generation);
+  Sampler sampler(*model.decoder, model.tokenizer.get(), config.generation.cache_tokens);
+  if (config.output.empty()) {
+    print_completions(config, model, prompts.front(), params, sampler);
+  } else {
+    write_completions(config, prompts, params, sampler);
   }
   if (!model.tokenizer) log_warn(config.generation.model, " has no tokenizer.json: every \"text\" is empty");
   return 0;

@@ -70,7 +70,7 @@ void Rollout::assign_recorded_rows() {
   }
 }
 
-std::vector<RolloutGroup> Rollout::run(SamplerStats& stats) {
+std::vector<RolloutGroup> Rollout::run(SamplerStats& stats, const OnToken& on_token) {
   while (true) {
     const Schedule schedule = scheduler_.next();
     if (schedule.rows.empty()) break;
@@ -89,7 +89,7 @@ std::vector<RolloutGroup> Rollout::run(SamplerStats& stats) {
     for (Lane& lane : lanes) {
       for (Draw& draw : lane.draws) {
         for (size_t i = 0; i < draw.sequences.size(); ++i)
-          add_token(draw.sequences[i], std::move(draw.tokens[i]));
+          add_token(draw.sequences[i], std::move(draw.tokens[i]), on_token);
       }
     }
     ++stats.num_passes;
@@ -228,7 +228,7 @@ void Rollout::draw_tokens(const at::Tensor& hidden, std::span<Draw> draws) const
   });
 }
 
-void Rollout::add_token(int64_t sequence, SampledToken token) {
+void Rollout::add_token(int64_t sequence, SampledToken token, const OnToken& on_token) {
   Growing& growing = growing_[sequence];
   Completion& completion = growing.completion;
   completion.token_ids.push_back(token.id);
@@ -236,7 +236,9 @@ void Rollout::add_token(int64_t sequence, SampledToken token) {
   completion.origin.push_back(TokenOrigin::kSampled);
   if (params_.is_filtered()) completion.kept_ids.push_back(std::move(token.kept_ids));
   scheduler_.append_token(sequence);
-  if (is_complete(growing, token.id)) finish(sequence);
+  const bool is_last = is_complete(growing, token.id);
+  const bool goes_on = !on_token || on_token(token.id);
+  if (is_last || !goes_on) finish(sequence);
 }
 
 bool Rollout::is_complete(Growing& growing, int32_t id) {

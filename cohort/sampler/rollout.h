@@ -18,8 +18,8 @@ class Rollout {
           const SamplingParams& params, RolloutAddress address, int64_t policy_version, int64_t num_pages,
           const OnCompletion& on_completion, ActivationRecord* record);
 
-  /// Runs all passes.
-  std::vector<RolloutGroup> run(SamplerStats& stats);
+  /// Runs all passes. `on_token`, where there is one, is called with every token of the only completion.
+  std::vector<RolloutGroup> run(SamplerStats& stats, const OnToken& on_token = {});
 
  private:
   /// A completion while it grows.
@@ -47,7 +47,7 @@ class Rollout {
   void forward(Lane& lane, int64_t num_lanes) const;
   DecoderInput lay_out(Lane& lane) const;
   void draw_tokens(const at::Tensor& hidden, std::span<Draw> draws) const;
-  void add_token(int64_t sequence, SampledToken token);
+  void add_token(int64_t sequence, SampledToken token, const OnToken& on_token);
   bool is_complete(Growing& growing, int32_t id);
   bool completes_stop_string(Growing& growing, int32_t id);
   void finish(int64_t sequence);

@@ -101,6 +101,21 @@ std::vector<RolloutGroup> Sampler::rollout(const std::vector<Prompt>& prompts,
                                            const SamplingParams& params, RolloutAddress address,
                                            int64_t policy_version, const OnCompletion& on_completion,
                                            ActivationRecord* record) {
+  return roll_out(prompts, group_sizes, params, std::move(address), policy_version, on_completion, record,
+                  {});
+}
+
+Completion Sampler::stream(const Prompt& prompt, const SamplingParams& params, RolloutAddress address,
+                           const OnToken& on_token) {
+  auto groups = roll_out({prompt}, {1}, params, std::move(address), 0, {}, nullptr, on_token);
+  return std::move(groups.front().completions.front());
+}
+
+std::vector<RolloutGroup> Sampler::roll_out(const std::vector<Prompt>& prompts,
+                                            const std::vector<int64_t>& group_sizes,
+                                            const SamplingParams& params, RolloutAddress address,
+                                            int64_t policy_version, const OnCompletion& on_completion,
+                                            ActivationRecord* record, const OnToken& on_token) {
   check_stop_strings(params.stop_strings, tokenizer_);
   check_prompts(prompts, decoder_.config());
   const int64_t pages = page_budget(prompts, group_sizes, params.max_completion_length);
@@ -109,7 +124,7 @@ std::vector<RolloutGroup> Sampler::rollout(const std::vector<Prompt>& prompts,
   stats_ = {};
   Rollout rollout(decoder_, tokenizer_, cache, prompts, group_sizes, params, std::move(address),
                   policy_version, pages, on_completion, record);
-  return rollout.run(stats_);
+  return rollout.run(stats_, on_token);
 }
 
 }  // namespace cohort

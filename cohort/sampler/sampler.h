@@ -38,6 +38,9 @@ void check_prompts(const std::vector<Prompt>& prompts, const DecoderConfig& conf
 /// Called as each completion ends, in the order in which they end; `prompt` counts from 0 in the rollout.
 using OnCompletion = std::function<void(int64_t prompt, int64_t sample, const Completion& completion)>;
 
+/// Called with each token of a completion as it is drawn; false ends the completion behind it.
+using OnToken = std::function<bool(int32_t id)>;
+
 /// Throws ConfigError for stop strings that a sampler cannot honour: empty ones, any without a tokenizer, and
 /// special tokens, of which texts are free.
 void check_stop_strings(const std::vector<std::string>& stop_strings, const Tokenizer* tokenizer);
@@ -80,9 +83,21 @@ class Sampler {
                                     const OnCompletion& on_completion = {},
                                     ActivationRecord* record = nullptr);
 
+  /// One completion of `prompt`, whose tokens `on_token` gets one by one: the same completion as rollout()
+  /// gives, as far as it goes. A completion that `on_token` ends has FinishReason::kLength. Throws as
+  /// rollout() does.
+  Completion stream(const Prompt& prompt, const SamplingParams& params, RolloutAddress address,
+                    const OnToken& on_token);
+
   const SamplerStats& stats() const { return stats_; }
 
  private:
+  /// `on_token` is for a rollout of one completion.
+  std::vector<RolloutGroup> roll_out(const std::vector<Prompt>& prompts,
+                                     const std::vector<int64_t>& group_sizes, const SamplingParams& params,
+                                     RolloutAddress address, int64_t policy_version,
+                                     const OnCompletion& on_completion, ActivationRecord* record,
+                                     const OnToken& on_token);
   int64_t page_budget(const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
                       int64_t max_length) const;
 

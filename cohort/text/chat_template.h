@@ -43,6 +43,9 @@ class ChatTemplate {
   /// Throws FormatError naming the file that is missing or unusable.
   static ChatTemplate from_directory(const std::filesystem::path& model_dir);
 
+  /// Whether the directory has a chat template. Throws FormatError naming the file that is unusable.
+  static bool is_in(const std::filesystem::path& model_dir);
+
   /// `templates`: sources by name; one of them is "default" unless tools are always given. `special_tokens`:
   /// an object of variables. Throws TemplateError naming the template that can't be parsed.
   ChatTemplate(const std::map<std::string, std::string>& templates, Json special_tokens);

@@ -92,6 +92,12 @@ void add_tokens(const TokenizerJson& config, Json& tokens) {
 
 }  // namespace
 
+bool ChatTemplate::is_in(const fs::path& model_dir) {
+  if (!templates_in_files(model_dir).empty()) return true;
+  const TokenizerJson config = read_config(model_dir / "tokenizer_config.json");
+  return !config.is_null() && config.contains("chat_template") && !config["chat_template"].is_null();
+}
+
 ChatTemplate ChatTemplate::from_directory(const fs::path& model_dir) {
   const fs::path config_path = model_dir / "tokenizer_config.json";
   const TokenizerJson config = read_config(config_path);

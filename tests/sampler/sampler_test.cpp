@@ -132,6 +132,29 @@ TEST_F(SamplerTest, EndsAtTheContext) {
   }
 }
 
+TEST_F(SamplerTest, StreamsTheTokensOfTheSameCompletion) {
+  const auto decoder = chain_decoder(ids_of({"x", "a", "b", "c", "d"}));
+  const Prompt prompt = prompt_of({id_of("x")});
+  const SamplingParams params = stops({"dd"});
+  const RolloutAddress address{.seed = 5, .first_prompt = 2};
+  Sampler sampler(*decoder, &tokenizer(), 0);
+  const Completion whole = sampler.rollout({prompt}, 1, params, address)[0].completions[0];
+  std::vector<int32_t> streamed;
+  const Completion all = sampler.stream(prompt, params, address, [&](int32_t id) {
+    streamed.push_back(id);
+    return true;
+  });
+  EXPECT_EQ(streamed, whole.token_ids);
+  EXPECT_EQ(all.token_ids, whole.token_ids);
+  EXPECT_EQ(all.sampler_logprobs, whole.sampler_logprobs);
+  EXPECT_EQ(all.text, "abc");
+  EXPECT_EQ(all.finish_reason, FinishReason::kStop);
+  // The caller ends it behind the second token.
+  const Completion cut = sampler.stream(prompt, params, address, [](int32_t id) { return id != id_of("b"); });
+  EXPECT_EQ(cut.text, "ab");
+  EXPECT_EQ(cut.finish_reason, FinishReason::kLength);
+}
+
 TEST_F(SamplerTest, IgnoresStopTokensWhenToldTo) {
   std::vector<int32_t> chain = ids_of({"x", "a"});
   chain.push_back(kEndOfText);

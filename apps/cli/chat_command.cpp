@@ -1,0 +1,176 @@
+// cohort chat: a conversation with a model, in a terminal or from a pipe.
+#include <unistd.h>
+
+#include <iostream>
+#include <optional>
+
+#include "apps/cli/command.h"
+#include "apps/cli/generation.h"
+#include "apps/cli/terminal.h"
+#include "apps/cli/text_stream.h"
+#include "cohort/core/error.h"
+#include "cohort/core/time_text.h"
+#include "cohort/models/decoder_config.h"
+#include "cohort/sampler/sampler.h"
+#include "cohort/tasks/text_format.h"
+#include "cohort/text/chat_template.h"
+
+namespace cohort::cli {
+namespace {
+
+struct ChatConfig {
+  ChatConfig() { generation.dtype = "bfloat16"; }
+
+  GenerationConfig generation;
+  std::string system_prompt;
+
+  void describe(FieldVisitor& f) {
+    generation.describe_model(f);
+    f("system_prompt", system_prompt, "The system message; without one the chat template decides.");
+    generation.describe_sampling(f);
+    generation.describe_machine(f);
+  }
+
+  /// Where no flag says how to sample, the model's generation_config.json does.
+  void prepare(const ChatConfig& given) { take_sampling_defaults(given.generation.model, generation); }
+};
+
+class Chat {
+ public:
+  Chat(const ChatConfig& config, const LoadedModel& model)
+      : config_(config.generation),
+        model_(model),
+        format_(text_format(*model.tokenizer, config_.model, present_time())),
+        params_(sampling_params(config_, model)),
+        sampler_(*model.decoder, model.tokenizer.get(), config_.cache_tokens),
+        is_terminal_(isatty(STDIN_FILENO) == 1),
+        system_prompt_(config.system_prompt) {
+    check_stop_strings(params_.stop_strings, model.tokenizer.get());
+    if (is_terminal_) interrupts_.emplace();
+    reset();
+  }
+
+  void run() {
+    LineReader lines(STDIN_FILENO, interrupts_ ? &*interrupts_ : nullptr);
+    note(str(config_.model, ", ", sampling_text(config_),
+             "\n/reset begins a new conversation, Ctrl-C interrupts an answer, Ctrl-D ends the program.\n"));
+    while (true) {
+      note("\n> ");
+      std::string line;
+      const LineResult result = lines.read(line);
+      if (result == LineResult::kEnd) break;
+      if (result == LineResult::kInterrupted) {
+        note("\nCtrl-D ends the program.");
+      } else if (line == "/reset") {
+        reset();
+      } else if (line.find_first_not_of(" \t") != std::string::npos) {
+        take_turn(line);
+      }
+    }
+    note("\n");
+  }
+
+ private:
+  void reset() {
+    messages_ = Json::array();
+    if (!system_prompt_.empty()) add_message("system", system_prompt_);
+  }
+
+  void add_message(const char* role, const std::string& text) {
+    messages_.push_back({{"role", role}, {"content", text}});
+  }
+
+  /// A turn that can't be answered leaves the conversation; without a terminal it ends the program.
+  void take_turn(const std::string& text) {
+    const Json before = messages_;
+    add_message("user", text);
+    try {
+      answer();
+    } catch (const UserError& error) {
+      if (!is_terminal_) throw;
+      messages_ = before;
+      note(str("cohort: ", error.what(), "\n"));
+    }
+  }
+
+  void answer() {
+    const Prompt prompt = make_prompt();
+    plan_length(model_, {prompt}, config_);
+    RolloutAddress address = rollout_address(config_);
+    address.first_prompt = static_cast<uint64_t>(num_answers_++);
+    TextStream stream(*model_.tokenizer, params_.stop_strings, std::cout);
+    bool is_interrupted = false;
+    const Completion completion = sampler_.stream(prompt, params_, address, [&](int32_t id) {
+      stream.push(id);
+      is_interrupted = interrupts_ && interrupts_->take();
+      return !is_interrupted;
+    });
+    stream.finish(completion.text);
+    std::cout << std::endl;
+    add_message("assistant", completion.text);
+    if (is_interrupted) {
+      note("[interrupted]\n");
+    } else if (completion.finish_reason == FinishReason::kLength) {
+      write_note(
+          str("[cut after ", completion.token_ids.size(), " tokens by ", limit_text(completion), "]\n"));
+    }
+  }
+
+  Prompt make_prompt() const {
+    const std::string where = "the conversation";
+    const Prompt prompt = to_prompt({{{"prompt", messages_}}, where, where}, format_);
+    const int64_t context = model_.decoder->config().context_length;
+    if (std::ssize(prompt.token_ids) >= context) {
+      throw FormatError(str(where, " has ", prompt.token_ids.size(),
+                            " tokens and fills the model's context of ", context,
+                            "; /reset begins a new one"));
+    }
+    return prompt;
+  }
+
+  const char* limit_text(const Completion& completion) const {
+    return std::ssize(completion.token_ids) < config_.max_completion_length ? "the model's context"
+                                                                            : "max_completion_length";
+  }
+
+  /// What is for a person at a terminal alone.
+  void note(const std::string& text) const {
+    if (is_terminal_) write_note(text);
+  }
+
+  static void write_note(const std::string& text) { std::cerr << text << std::flush; }
+
+  const GenerationConfig& config_;
+  const LoadedModel& model_;
+  TextFormat format_;
+  SamplingParams params_;
+  Sampler sampler_;
+  bool is_terminal_;
+  std::optional<Interrupts> interrupts_;
+  std::string system_prompt_;
+  Json messages_;
+  int64_t num_answers_ = 0;
+};
+
+}  // namespace
+
+int chat_command(const Command& self, const Arguments& arguments) {
+  ChatConfig config;
+  if (!read_flags(self, arguments, config)) return 0;
+  const std::string& model_dir = config.generation.model;
+  require(model_dir, "model");
+  read_decoder_config(model_dir);  // says at once what is no model
+  if (!ChatTemplate::is_in(model_dir)) {
+    throw FormatError(
+        str(model_dir,
+            ": has no chat template (chat_template.jinja, or \"chat_template\" in "
+            "tokenizer_config.json); cohort sample --model DIR --prompt TEXT continues plain text"));
+  }
+  const LoadedModel model = load_model(config.generation);
+  if (!model.tokenizer)
+    throw FormatError(str(model_dir, ": has no tokenizer.json, which a conversation needs"));
+  Chat(config, model).run();
+  return 0;
+}
+
+}  // namespace cohort::cli
