@@ -17,16 +17,37 @@ function(cohort_pch target kind)
   target_compile_options(${target} PRIVATE -fPIC)
 endfunction()
 
-# Torch's headers cost several seconds a compilation, so that up to eight files of a target are compiled as one.
-option(COHORT_UNITY "compile files that include torch together" ON)
+# Headers and templates cost most of a compilation, so that up to 16 files of a target are compiled as one.
+option(COHORT_UNITY "compile the files of a target in groups" ON)
+function(cohort_unity target)
+  if(NOT COHORT_UNITY)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  execute_process(COMMAND ${COHORT_PYTHON} ${CMAKE_SOURCE_DIR}/tools/unity_groups.py 16 ${sources}
+                  WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE lines COMMAND_ERROR_IS_FATAL ANY
+                  OUTPUT_STRIP_TRAILING_WHITESPACE)
+  string(REPLACE "\n" ";" lines "${lines}")
+  foreach(line ${lines})
+    string(REGEX MATCH "^([0-9]+) (.*)$" line "${line}")
+    set_source_files_properties(${CMAKE_MATCH_2} PROPERTIES UNITY_GROUP ${CMAKE_MATCH_1})
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  # A member of an unnamed namespace's type is no mistake while the class is in the same file.
+  target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+endfunction()
+
 function(cohort_torch_pch target)
   target_link_libraries(${target} PRIVATE torch_libs)
-  set_target_properties(${target} PROPERTIES JOB_POOL_COMPILE torch_pool UNITY_BUILD ${COHORT_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  set_target_properties(${target} PROPERTIES JOB_POOL_COMPILE torch_pool)
   cohort_pch(${target} torch torch_libs nlohmann_json::nlohmann_json)
+  cohort_unity(${target})
 endfunction()
 
 function(cohort_plain_pch target)
   cohort_pch(${target} plain nlohmann_json::nlohmann_json)
+  cohort_unity(${target})
 endfunction()
 
 # cohort_library(folder [TORCH] LINK targets): cohort/<folder>/*.cpp as the library cohort_<folder>.
@@ -83,7 +104,12 @@ function(cohort_cpu_kernels name)
   set(flags_avx512 -march=x86-64-v4 -mprefer-vector-width=512)
   set(flags_avx512bf16 ${flags_avx512} -mavx512bf16)
   set(flags_amx ${flags_avx512bf16} -mamx-tile -mamx-bf16)
+  # Kernels that use no matrix unit; cpu_arch.h lets `amx` have those of avx512bf16.
+  set(COHORT_TILELESS "/(qkv_heads|row_kernels|token_logprobs)_cpu\\.cpp$")
   foreach(arch ${archs})
+    if(arch STREQUAL "amx")
+      list(FILTER kernels EXCLUDE REGEX ${COHORT_TILELESS})
+    endif()
     add_library(cohort_${name}_${arch} OBJECT ${kernels})
     target_link_libraries(cohort_${name}_${arch} PRIVATE cohort_options torch_libs)
     target_compile_definitions(cohort_${name}_${arch} PRIVATE COHORT_ARCH=${arch})

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "cohort/ops/attention.h"
+#include "cohort/ops/attention_plan.h"
 #include "cohort/ops/cpu_arch.h"
 
 namespace cohort {

@@ -17,24 +17,37 @@ CpuArch cpu_arch();
   namespace base {                  \
   __VA_ARGS__                       \
   }
+#define COHORT_DECLARE_KERNELS_WITHOUT_TILES(...) COHORT_DECLARE_KERNELS(__VA_ARGS__)
 #define COHORT_CALL_KERNEL(...) ::cohort::base::__VA_ARGS__
 #else
+namespace cohort {
+namespace avx512bf16 {}
+/// Kernels that need no matrix unit are not compiled for it: amx::f is avx512bf16::f.
+namespace amx {
+using namespace avx512bf16;
+}
+}  // namespace cohort
+
 /// Declares kernels (inside namespace cohort) in the namespace of every instruction set.
-#define COHORT_DECLARE_KERNELS(...) \
-  namespace base {                  \
-  __VA_ARGS__                       \
-  }                                 \
-  namespace avx2 {                  \
-  __VA_ARGS__                       \
-  }                                 \
-  namespace avx512 {                \
-  __VA_ARGS__                       \
-  }                                 \
-  namespace avx512bf16 {            \
-  __VA_ARGS__                       \
-  }                                 \
-  namespace amx {                   \
-  __VA_ARGS__                       \
+#define COHORT_DECLARE_KERNELS(...)                 \
+  COHORT_DECLARE_KERNELS_WITHOUT_TILES(__VA_ARGS__) \
+  namespace amx {                                   \
+  __VA_ARGS__                                       \
+  }
+
+/// The same for files that COHORT_TILELESS names in cmake/CohortTargets.cmake.
+#define COHORT_DECLARE_KERNELS_WITHOUT_TILES(...) \
+  namespace base {                                \
+  __VA_ARGS__                                     \
+  }                                               \
+  namespace avx2 {                                \
+  __VA_ARGS__                                     \
+  }                                               \
+  namespace avx512 {                              \
+  __VA_ARGS__                                     \
+  }                                               \
+  namespace avx512bf16 {                          \
+  __VA_ARGS__                                     \
   }
 
 /// Calls a kernel of this machine's instruction set: COHORT_CALL_KERNEL(swiglu<T>(...)).

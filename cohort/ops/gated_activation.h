@@ -3,16 +3,10 @@
 
 #include <ATen/ATen.h>
 
-#include <cstdint>
-
+#include "cohort/ops/activation.h"
 #include "cohort/ops/input_op.h"
 
 namespace cohort {
-
-enum class Activation : int64_t {
-  kSilu,      ///< x / (1 + e^-x)
-  kGeluTanh,  ///< x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, arXiv:1606.08415 section 2
-};
 
 /// `gate_up` [N, 2F] holds gate | up; returns activation(gate) * up [N, F], computed in float32 and rounded
 /// once. Gradient to gate_up.

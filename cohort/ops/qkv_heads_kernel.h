@@ -1,8 +1,6 @@
 // The CPU kernel of qkv_heads: parallel over rows; T is float or at::BFloat16, arithmetic is float32.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 
 #include "cohort/ops/cpu_arch.h"
@@ -22,13 +20,13 @@ struct QkvKernelArguments {
   int64_t rows;
 };
 
-COHORT_DECLARE_KERNELS(template <typename T> void qkv_heads_kernel(const QkvKernelArguments& arguments,
-                                                                   const T* qkv, T* q, T* k, T* v);
+COHORT_DECLARE_KERNELS_WITHOUT_TILES(
+    template <typename T>
+    void qkv_heads_kernel(const QkvKernelArguments& arguments, const T* qkv, T* q, T* k, T* v);
 
-                       // Writes grad_qkv and adds to grad_norms [2, head_dim] (q_norm, then k_norm).
-                       template <typename T>
-                       void qkv_heads_backward_kernel(const QkvKernelArguments& arguments, const T* qkv,
-                                                      const T* grad_q, const T* grad_k, const T* grad_v,
-                                                      T* grad_qkv, float* grad_norms);)
+    // Writes grad_qkv and adds to grad_norms [2, head_dim] (q_norm, then k_norm).
+    template <typename T>
+    void qkv_heads_backward_kernel(const QkvKernelArguments& arguments, const T* qkv, const T* grad_q,
+                                   const T* grad_k, const T* grad_v, T* grad_qkv, float* grad_norms);)
 
 }  // namespace cohort

@@ -3,16 +3,14 @@
 // all arithmetic is float32, and a result is rounded once.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 
+#include "cohort/ops/activation.h"
 #include "cohort/ops/cpu_arch.h"
-#include "cohort/ops/gated_activation.h"
 
 namespace cohort {
 
-COHORT_DECLARE_KERNELS(
+COHORT_DECLARE_KERNELS_WITHOUT_TILES(
     // x [rows, width], weight [width] -> y [rows, width].
     template <typename T>
     void rms_norm(const T* x, const float* weight, T* y, int64_t rows, int64_t width, float epsilon);

@@ -1,10 +1,12 @@
 // Ranges of a tensor's rows.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <vector>
+
+namespace at {
+class Tensor;
+}
 
 namespace cohort {
 

@@ -1,6 +1,5 @@
-#include <ATen/core/Tensor.h>
-
 #include <cmath>
+#include <limits>
 
 #include "cohort/ops/simd.h"
 #include "cohort/ops/vocabulary_kernel.h"

@@ -11,7 +11,7 @@ namespace cohort {
 
 constexpr int64_t kSumBlock = 256;  ///< elements of one partial sum of block_sums
 
-COHORT_DECLARE_KERNELS(
+COHORT_DECLARE_KERNELS_WITHOUT_TILES(
     // log(sum(exp(x))) of `count` floats, in a fixed order.
     float log_sum_exp(const float* x, int64_t count);
 
