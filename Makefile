@@ -4,7 +4,7 @@ CPP_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.h' '*
 .PHONY: build demo test test-slow fuzz format format-check lint layers clean FORCE
 
 build: build/build.ninja  ## the program: build/cohort
-	cmake --build build --target cohort
+	@begin=$$(date +%s); cmake --build build --target cohort && echo "build: took $$(($$(date +%s) - begin)) s"
 
 demo: build  ## the main job, end to end, on the embedded default
 	tools/demo.sh
@@ -41,10 +41,12 @@ layers:  ## which folder includes which
 clean:
 	rm -rf build
 
-# Written anew only when another Python is chosen, so that a second run configures nothing.
+# Written anew only when another Python or device is chosen, so that a second run configures nothing.
 build/torch-python: FORCE
 	@tools/setup.sh $@
 
-build/build.ninja: build/torch-python CMakePresets.json
+build/torch-device: build/torch-python
+
+build/build.ninja: build/torch-python build/torch-device CMakePresets.json
 	cmake --preset release -DCOHORT_PYTHON="$$(cat build/torch-python)"
 	@touch $@

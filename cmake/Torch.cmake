@@ -22,8 +22,8 @@ endif()
 string(REPLACE "\n" ";" torch_lines "${torch_lines}")
 list(GET torch_lines 0 TORCH_ROOT)
 list(GET torch_lines 1 TORCH_VERSION)
-list(GET torch_lines 2 torch_abi)
-message(STATUS "torch ${TORCH_VERSION} in ${TORCH_ROOT}")
+list(GET torch_lines 2 torch_device)
+message(STATUS "torch ${TORCH_VERSION} in ${TORCH_ROOT}, linked for ${torch_device}")
 
 set(torch_library_dir ${TORCH_ROOT}/lib)
 # The OpenMP runtime inside the wheel is the one that torch's threads live in; a second one would double them.
@@ -32,16 +32,17 @@ list(GET torch_openmp 0 torch_openmp)
 add_library(torch_libs INTERFACE)
 target_include_directories(torch_libs SYSTEM INTERFACE
   ${TORCH_ROOT}/include ${TORCH_ROOT}/include/torch/csrc/api/include)
-target_compile_definitions(torch_libs INTERFACE _GLIBCXX_USE_CXX11_ABI=${torch_abi})
 # clang can't read g++'s omp.h; without it the headers run on one thread, which is what fuzzing wants.
 if(NOT COHORT_FUZZ)
   target_compile_options(torch_libs INTERFACE -fopenmp)
 endif()
-target_link_libraries(torch_libs INTERFACE
-  -Wl,--no-as-needed ${torch_library_dir}/libtorch.so ${torch_library_dir}/libtorch_cpu.so -Wl,--as-needed
-  ${torch_library_dir}/libc10.so ${torch_openmp})
-if(EXISTS ${torch_library_dir}/libtorch_cuda.so)
-  target_link_libraries(torch_libs INTERFACE
-    -Wl,--no-as-needed ${torch_library_dir}/libtorch_cuda.so ${torch_library_dir}/libc10_cuda.so -Wl,--as-needed)
+# libtorch.so is empty and needs the libraries of every device. Without an NVIDIA driver the program links those of the
+# CPU alone: CUDA's take seconds to load and may be missing (tools/setup.sh).
+set(torch_linked ${torch_library_dir}/libtorch_cpu.so)
+if(torch_device STREQUAL "cuda")
+  list(APPEND torch_linked ${torch_library_dir}/libtorch.so ${torch_library_dir}/libtorch_cuda.so
+       ${torch_library_dir}/libc10_cuda.so)
 endif()
+target_link_libraries(torch_libs INTERFACE
+  -Wl,--no-as-needed ${torch_linked} -Wl,--as-needed ${torch_library_dir}/libc10.so ${torch_openmp})
 target_link_options(torch_libs INTERFACE -Wl,-rpath,${torch_library_dir})

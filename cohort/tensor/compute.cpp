@@ -17,7 +17,11 @@ at::Device parse_device(const std::string& name) {
   if (name != "cpu" && name != "cuda") {
     throw ConfigError(cohort::str("device \"", name, "\" is unknown: give cpu or cuda"));
   }
-  if (name == "cuda" && !at::hasCUDA()) throw ConfigError("device \"cuda\": this torch finds no CUDA device");
+  if (name == "cuda" && !at::hasCUDA()) {
+    throw ConfigError(
+        "device \"cuda\": no CUDA device is found; a program that was built without an NVIDIA driver uses none (make "
+        "build links CUDA where it finds one)");
+  }
   return at::Device(name);
 }
 
