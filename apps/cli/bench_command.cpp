@@ -13,6 +13,7 @@
 #include "cohort/core/units.h"
 #include "cohort/models/pretrained.h"
 #include "cohort/objectives/sample_statistics.h"
+#include "cohort/ops/cpu_arch.h"
 #include "cohort/sampler/sampler.h"
 #include "cohort/sampler/scheduler.h"
 #include "cohort/tensor/compute.h"
@@ -234,7 +235,8 @@ void print(const Report& report) {
       << "Tokens are rows of a pass: a prompt's are computed once for its group. The ceiling is the time "
          "of the model's\nmatrix products alone, measured in turn with the engine on as many rows; "
       << std::setprecision(0) << report.gflops << " GFLOP/s at " << kPeakRows << " rows.\n"
-      << "peak memory " << format_bytes(report.peak_memory_bytes) << "\n";
+      << "peak memory " << format_bytes(report.peak_memory_bytes) << ", instruction set "
+      << describe_cpu_arch() << "\n";
 }
 
 Json to_json(const BenchConfig& config, const Report& report) {
@@ -248,6 +250,7 @@ Json to_json(const BenchConfig& config, const Report& report) {
   return {{"model", config.model},
           {"dtype", config.dtype},
           {"device", config.device},
+          {"cpu_arch", name_of(cpu_arch())},
           {"prompt_length", config.prompt_length},
           {"completion_length", config.completion_length},
           {"lines", rows},

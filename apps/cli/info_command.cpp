@@ -9,6 +9,7 @@
 #include "cohort/core/units.h"
 #include "cohort/models/kv_cache.h"
 #include "cohort/models/pretrained.h"
+#include "cohort/ops/cpu_arch.h"
 #include "cohort/ops/linear.h"
 #include "cohort/sampler/model_tokenizer.h"
 #include "cohort/sampler/sampler.h"
@@ -162,6 +163,7 @@ int info_command(const Command& self, const Arguments& arguments) {
     print_weights(weights);
     print_text(tokenizer.get(), *report.config);
     print_memory(*report.config);
+    print_line("processor", describe_cpu_arch());
   }
   for (const std::string& line : report.unsupported) print_line("unsupported", line);
   if (!report.unsupported.empty()) {

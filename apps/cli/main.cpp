@@ -11,6 +11,7 @@
 #include "apps/cli/command.h"
 #include "cohort/core/error.h"
 #include "cohort/core/nearest.h"
+#include "cohort/ops/cpu_arch.h"
 
 namespace cohort::cli {
 
@@ -80,6 +81,7 @@ int run(const Arguments& arguments) {
 int main(int argc, char** argv) {
   signal(SIGCHLD, SIG_DFL);  // ignored, the exit status of no program that we start would be known
   try {
+    cohort::limit_libraries_to_cpu_arch();
     return cohort::cli::run({argv + 1, argv + argc});
   } catch (const cohort::UserError& error) {
     std::cerr << "cohort: " << error.what() << "\n";

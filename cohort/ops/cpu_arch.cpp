@@ -1,5 +1,11 @@
 #include "cohort/ops/cpu_arch.h"
 
+#include <cstdlib>
+#include <vector>
+
+#include "cohort/core/error.h"
+#include "cohort/core/str.h"
+
 #if defined(__x86_64__)
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,7 +28,75 @@ bool may_use_tiles() {
 bool has_slow_bfloat16_dots() { return __builtin_cpu_is("intel") && __builtin_cpu_supports("avx512fp16"); }
 #endif
 
+constexpr const char* kVariable = "COHORT_CPU_ARCH";
+constexpr CpuArch kAll[] = {CpuArch::kBase, CpuArch::kAvx2, CpuArch::kAvx512, CpuArch::kAvx512Bf16,
+                            CpuArch::kAmx};
+
+/// COHORT_CPU_ARCH, or null if it is empty or not set.
+const char* wanted_name() {
+  const char* name = std::getenv(kVariable);
+  return name != nullptr && *name != '\0' ? name : nullptr;
+}
+
+std::string names_on_this_machine() {
+  std::string names;
+  for (const CpuArch arch : kAll) {
+    if (runs_on_this_machine(arch)) names += str(names.empty() ? "" : ", ", name_of(arch));
+  }
+  return names;
+}
+
+CpuArch arch_named(const std::string& name) {
+  for (const CpuArch arch : kAll) {
+    if (name != name_of(arch)) continue;
+    if (!runs_on_this_machine(arch))
+      throw ConfigError(str(kVariable, "=", name, ": this machine does not run it; choose one of ",
+                            names_on_this_machine()));
+    return arch;
+  }
+  throw ConfigError(
+      str(kVariable, ": unknown instruction set \"", name, "\"; choose one of ", names_on_this_machine()));
+}
+
+CpuArch fastest_arch() {
+  if (runs_on_this_machine(CpuArch::kAmx)) return CpuArch::kAmx;
+#if defined(__x86_64__)
+  if (runs_on_this_machine(CpuArch::kAvx512Bf16) && !has_slow_bfloat16_dots()) return CpuArch::kAvx512Bf16;
+#endif
+  if (runs_on_this_machine(CpuArch::kAvx512)) return CpuArch::kAvx512;
+  if (runs_on_this_machine(CpuArch::kAvx2)) return CpuArch::kAvx2;
+  return CpuArch::kBase;
+}
+
+/// The variables by which the libraries limit themselves, and their values up to an instruction set.
+struct LibraryLimit {
+  const char* torch;   ///< ATEN_CPU_CAPABILITY
+  const char* mkl;     ///< MKL_ENABLE_INSTRUCTIONS
+  const char* onednn;  ///< ONEDNN_MAX_CPU_ISA
+};
+
+LibraryLimit limit_of(CpuArch arch) {
+  switch (arch) {
+    case CpuArch::kBase:
+      return {"default", "SSE4_2", "SSE41"};
+    case CpuArch::kAvx2:
+      return {"avx2", "AVX2", "AVX2"};
+    case CpuArch::kAvx512:
+      return {"avx512", "AVX512", "AVX512_CORE"};
+    case CpuArch::kAvx512Bf16:
+      return {"avx512", "AVX512_E3", "AVX512_CORE_BF16"};
+    case CpuArch::kAmx:
+      break;
+  }
+  return {"avx512", "AVX512_E4", "AVX512_CORE_AMX"};
+}
+
 }  // namespace
+
+const char* name_of(CpuArch arch) {
+  constexpr const char* kNames[] = {"base", "avx2", "avx512", "avx512bf16", "amx"};
+  return kNames[static_cast<int>(arch)];
+}
 
 bool runs_on_this_machine(CpuArch arch) {
   if (arch == CpuArch::kBase) return true;
@@ -39,18 +113,21 @@ bool runs_on_this_machine(CpuArch arch) {
 }
 
 CpuArch cpu_arch() {
-#if defined(__x86_64__)
-  static const CpuArch arch = [] {
-    if (runs_on_this_machine(CpuArch::kAmx)) return CpuArch::kAmx;
-    if (runs_on_this_machine(CpuArch::kAvx512Bf16) && !has_slow_bfloat16_dots()) return CpuArch::kAvx512Bf16;
-    if (runs_on_this_machine(CpuArch::kAvx512)) return CpuArch::kAvx512;
-    if (runs_on_this_machine(CpuArch::kAvx2)) return CpuArch::kAvx2;
-    return CpuArch::kBase;
-  }();
+  static const CpuArch arch = wanted_name() != nullptr ? arch_named(wanted_name()) : fastest_arch();
   return arch;
-#else
-  return CpuArch::kBase;
-#endif
+}
+
+std::string describe_cpu_arch() {
+  return str(name_of(cpu_arch()), wanted_name() != nullptr ? str(" (chosen by ", kVariable, "; ") : " (",
+             "this machine runs ", names_on_this_machine(), ")");
+}
+
+void limit_libraries_to_cpu_arch() {
+  if (wanted_name() == nullptr) return;
+  const LibraryLimit limit = limit_of(cpu_arch());
+  setenv("ATEN_CPU_CAPABILITY", limit.torch, 0);
+  setenv("MKL_ENABLE_INSTRUCTIONS", limit.mkl, 0);
+  setenv("ONEDNN_MAX_CPU_ISA", limit.onednn, 0);
 }
 
 }  // namespace cohort

@@ -1,14 +1,27 @@
 // The instruction sets that the CPU kernels are compiled for, and the choice among them.
 #pragma once
 
+#include <string>
+
 namespace cohort {
 
 enum class CpuArch { kBase, kAvx2, kAvx512, kAvx512Bf16, kAmx };
 
 bool runs_on_this_machine(CpuArch arch);
 
-/// The fastest one that this machine runs.
+/// The one that the kernels use: COHORT_CPU_ARCH in the environment, or the fastest that this machine runs.
+/// Throws ConfigError if the variable names none, or one that this machine does not run.
 CpuArch cpu_arch();
+
+/// As COHORT_CPU_ARCH writes it: "base", "avx2", "avx512", "avx512bf16" or "amx".
+const char* name_of(CpuArch arch);
+
+/// cpu_arch() for people: "avx2 (chosen by COHORT_CPU_ARCH; this machine runs base, avx2, avx512)".
+std::string describe_cpu_arch();
+
+/// Holds torch, MKL and oneDNN to COHORT_CPU_ARCH, by their own variables where the environment does not set
+/// them. Call this first: they read their variables once. Throws as cpu_arch() does.
+void limit_libraries_to_cpu_arch();
 
 }  // namespace cohort
 
