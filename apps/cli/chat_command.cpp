@@ -105,6 +105,7 @@ class Chat {
       is_interrupted = interrupts_ && interrupts_->take();
       return !is_interrupted;
     });
+    check_finite(completion.sampler_logprobs, config_.model);
     stream.finish(completion.text);
     std::cout << std::endl;
     add_message("assistant", completion.text);
@@ -159,6 +160,7 @@ int chat_command(const Command& self, const Arguments& arguments) {
   if (!read_flags(self, arguments, config)) return 0;
   const std::string& model_dir = config.generation.model;
   require(model_dir, "model");
+  resolve_model(config.generation);
   read_decoder_config(model_dir);  // says at once what is no model
   if (!ChatTemplate::is_in(model_dir)) {
     throw FormatError(

@@ -1,5 +1,9 @@
 // cohort eval: how good a model is at the prompts of a file.
+#include <filesystem>
 #include <iostream>
+#include <map>
+#include <memory>
+#include <optional>
 
 #include "apps/cli/command.h"
 #include "apps/cli/generation.h"
@@ -11,6 +15,7 @@
 #include "cohort/train/evaluation.h"
 #include "cohort/train/generation_defaults.h"
 #include "cohort/train/run_data.h"
+#include "cohort/train/step_metrics.h"
 
 namespace cohort::cli {
 namespace {
@@ -18,16 +23,26 @@ namespace {
 struct EvalConfig {
   GenerationConfig generation;
   std::string input, output, reward, reward_config, function;
+  std::map<std::string, std::string> columns;
+  bool log_completions = true;
   std::vector<std::string> command;
   std::optional<double> timeout_s;
 
   void describe(FieldVisitor& f) {
-    f("input", input, "JSONL with a string `prompt` per line; other columns reach the reward.");
+    f("input", input, "JSONL with a `prompt` per line; other columns reach the rewards.");
+    f("columns", columns,
+      "Columns under other names, such as prompt=question: the name here, then the file's.");
     f("output", output,
-      "JSON: mean reward, pass@k, lengths, finish reasons, statuses. A reward of 1 is a success.");
+      "JSON: mean reward, pass@k, cons@k (majority vote), lengths, finish reasons, statuses. A reward of 1 "
+      "is "
+      "a success.");
+    f("log_completions", log_completions,
+      "Write what was sampled and how it was judged beside `output`, as NAME.completions.jsonl.");
     f("reward", reward,
-      "What judges a completion: a reward with its defaults, or a table of `reward_config`.");
-    f("reward_config", reward_config, "TOML with `[[reward]]` tables, as in a recipe.");
+      "What judges a completion: a reward with its defaults, or one table of `reward_config`; all of its "
+      "tables "
+      "when empty.");
+    f("reward_config", reward_config, "TOML with `[[reward]]` tables, such as a recipe of `cohort train`.");
     f("command", command,
       "For `command`: a program that answers one JSON line with one JSON line, as a text that /bin/sh runs; "
       "given several times, the words of a program and its arguments.");
@@ -43,52 +58,102 @@ std::vector<Prompt> read_eval_prompts(const EvalConfig& config, const LoadedMode
   if (!model.tokenizer) {
     throw FormatError(str(config.generation.model, ": has no tokenizer.json, which evaluation needs"));
   }
-  auto prompts =
-      read_prompts(config.input, text_format(*model.tokenizer, config.generation.model, present_time()));
+  auto prompts = read_prompts(
+      config.input, text_format(*model.tokenizer, config.generation.model, present_time()), config.columns);
   check_prompts(prompts, model.decoder->config());
   return prompts;
 }
 
-/// The table of the file or, without one, the type with the flags.
-RewardConfig chosen_reward(const EvalConfig& config) {
+/// The tables of the file or, without one, the type with the flags.
+std::vector<RewardConfig> chosen_rewards(const EvalConfig& config) {
+  std::vector<RewardConfig> rewards = choose_rewards(config.reward, config.reward_config);
   if (config.reward_config.empty()) {
-    return {.name = config.reward,
-            .command = config.command,
-            .function = config.function,
-            .timeout_s = config.timeout_s};
-  }
-  if (!config.command.empty() || !config.function.empty() || config.timeout_s)
+    rewards.front().command = config.command;
+    rewards.front().function = config.function;
+    rewards.front().timeout_s = config.timeout_s;
+  } else if (!config.command.empty() || !config.function.empty() || config.timeout_s) {
     throw ConfigError(
         "--command, --function and --timeout_s have no effect with --reward_config; set them there");
-  return choose_rewards(config.reward, config.reward_config).front();
+  }
+  return rewards;
 }
 
 Json number_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
-Json to_json(const EvalConfig& config, const Evaluation& evaluation) {
-  const RewardEvaluation& reward = evaluation.rewards.front();
-  Json pass_at = Json::object(), statuses = Json::object();
-  for (const auto& [k, value] : reward.pass_at) pass_at[std::to_string(k)] = value;
-  for (int64_t status = 0; status < kNumRewardStatuses; ++status) {
+Json shares(const std::map<int64_t, double>& by_k) {
+  Json json = Json::object();
+  for (const auto& [k, value] : by_k) json[std::to_string(k)] = value;
+  return json;
+}
+
+Json to_json(const RewardEvaluation& reward) {
+  Json json{{"mean", number_or_null(reward.mean)}, {"pass@k", shares(reward.pass_at)}};
+  if (!reward.cons_at.empty()) json["cons@k"] = shares(reward.cons_at);
+  Json& statuses = json["reward_statuses"] = Json::object();
+  for (int64_t status = 0; status < kNumRewardStatuses; ++status)
     statuses[to_string(static_cast<RewardStatus>(status))] = reward.status_counts[status];
-  }
+  return json;
+}
+
+/// The figures of the only reward, or for several those of each and the mean of their weighted sum.
+Json to_json(const EvalConfig& config, const std::string& model, const Evaluation& evaluation) {
   const double stopped =
       static_cast<double>(evaluation.num_stopped) / static_cast<double>(evaluation.num_completions);
-  return {
-      {"model", config.generation.model},
+  Json json{
+      {"model", model},
       {"input", config.input},
-      {"reward", config.reward},
       {"num_prompts", evaluation.num_prompts},
       {"num_generations", config.generation.num_generations},
       {"temperature", config.generation.temperature},
       {"seed", config.generation.seed},
-      {"mean", number_or_null(reward.mean)},
-      {"pass@k", pass_at},
       {"lengths",
        {{"mean", evaluation.mean_length}, {"min", evaluation.min_length}, {"max", evaluation.max_length}}},
       {"finish_reasons",
-       {{to_string(FinishReason::kStop), stopped}, {to_string(FinishReason::kLength), 1.0 - stopped}}},
-      {"reward_statuses", statuses}};
+       {{to_string(FinishReason::kStop), stopped}, {to_string(FinishReason::kLength), 1.0 - stopped}}}};
+  if (evaluation.rewards.size() == 1) {
+    json["reward"] = evaluation.rewards.front().name;
+    json.update(to_json(evaluation.rewards.front()));
+    return json;
+  }
+  json["mean"] = number_or_null(evaluation.mean_reward);
+  for (const RewardEvaluation& reward : evaluation.rewards) json["rewards"][reward.name] = to_json(reward);
+  return json;
+}
+
+/// NAME.completions.jsonl beside a NAME.json that is a file; nothing beside /dev/null and the like.
+std::optional<std::string> completions_path(const EvalConfig& config) {
+  namespace fs = std::filesystem;
+  const fs::path output = config.output;
+  const bool is_file = !fs::exists(output) || fs::is_regular_file(fs::symlink_status(output));
+  if (!config.log_completions || !is_file) return std::nullopt;
+  const std::string path = (output.parent_path() / output.stem()).string() + ".completions.jsonl";
+  if (fs::exists(path) && fs::equivalent(path, config.input))
+    throw ConfigError(str("--input: ", path, " is what --log-completions writes: name another --output"));
+  return path;
+}
+
+void write_group(const RolloutGroup& group, const RewardMatrix& rewards, JsonlWriter& file) {
+  for (int64_t i = 0; i < std::ssize(group.completions); ++i) {
+    const Completion& completion = group.completions[i];
+    file.write({{"prompt_id", group.prompt.id},
+                {"sample", completion.sample},
+                {"prompt", group.prompt.text},
+                {"completion", completion.text},
+                {"finish_reason", to_string(completion.finish_reason)},
+                {"rewards", reward_cells(rewards, i)},
+                {"prompt_ids", group.prompt.token_ids},
+                {"completion_ids", completion.token_ids}});
+  }
+}
+
+void print_figures(const Json& result) {
+  std::cout << "mean " << result["mean"];
+  if (result.contains("pass@k")) std::cout << ", pass@k " << result["pass@k"];
+  if (result.contains("cons@k")) std::cout << ", cons@k " << result["cons@k"];
+  std::cout << ", lengths " << result["lengths"] << "\n";
+  if (!result.contains("rewards")) return;
+  for (const auto& [name, reward] : result["rewards"].items())
+    std::cout << name << ": mean " << reward["mean"] << ", pass@k " << reward["pass@k"] << "\n";
 }
 
 }  // namespace
@@ -98,22 +163,33 @@ int eval_command(const Command& self, const Arguments& arguments) {
   if (!read_flags(self, arguments, config)) return 0;
   require(config.generation.model, "model");
   require(config.input, "input");
-  require(config.reward, "reward");
+  const std::vector<RewardConfig> rewards = chosen_rewards(config);
   require(config.output, "output");
   check_output(config.output);
-  RewardScorer scorer({chosen_reward(config)}, all_rewards({config.generation.model, present_time()}));
+  const std::string given_model = config.generation.model;
+  resolve_model(config.generation);
+  RewardScorer scorer(rewards, all_rewards({config.generation.model, present_time()}));
   const LoadedModel model = load_model(config.generation);
   const std::vector<Prompt> prompts = read_eval_prompts(config, model);
   log_ignored_sampling_defaults(config.generation.model);
   plan_length(model, prompts, config.generation);
   Sampler sampler(*model.decoder, model.tokenizer.get(), config.generation.cache_tokens);
+  const std::optional<std::string> path = completions_path(config);
+  std::unique_ptr<JsonlWriter> completions;  // opened when nothing can be refused any more
+  const auto on_group = [&](const RolloutGroup& group, const RewardMatrix& judged) {
+    for (const Completion& completion : group.completions)
+      check_finite(completion.sampler_logprobs, given_model);
+    if (!path) return;
+    if (!completions) completions.reset(new JsonlWriter(open_output(*path)));
+    write_group(group, judged, *completions);
+  };
   const Evaluation evaluation =
       evaluate(sampler, prompts, config.generation.num_generations, sampling_params(config.generation, model),
-               scorer, rollout_address(config.generation));
-  const Json result = to_json(config, evaluation);
+               scorer, rollout_address(config.generation), on_group);
+  if (completions) completions->flush();
+  const Json result = to_json(config, given_model, evaluation);
   write_result(config.output, result);
-  std::cout << "mean " << result["mean"] << ", pass@k " << result["pass@k"] << ", lengths "
-            << result["lengths"] << "\n";
+  print_figures(result);
   return 0;
 }
 

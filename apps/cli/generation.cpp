@@ -1,11 +1,13 @@
 #include "apps/cli/generation.h"
 
 #include <algorithm>
+#include <cmath>
 #include <future>
 
 #include "apps/cli/command.h"
 #include "apps/cli/rows.h"
 #include "cohort/models/adapter.h"
+#include "cohort/models/model_directory.h"
 #include "cohort/sampler/model_tokenizer.h"
 #include "cohort/sampler/stop_ids.h"
 
@@ -20,7 +22,7 @@ void GenerationConfig::describe(FieldVisitor& f) {
 }
 
 void GenerationConfig::describe_model(FieldVisitor& f) {
-  f("model", model, "Hugging Face model directory; required.");
+  f("model", model, "Hugging Face model directory, an adapter's or a checkpoint's; required.");
   f("adapter", adapter, "PEFT adapter directory to put on the model.");
   f("dtype", dtype, "Compute dtype.", one_of({"float32", "bfloat16"}));
   f("device", device, "Where to compute.", one_of({"cpu", "cuda"}));
@@ -47,8 +49,15 @@ void GenerationConfig::describe_machine(FieldVisitor& f) {
     at_least(0));
 }
 
-LoadedModel load_model(const GenerationConfig& config) {
+void resolve_model(GenerationConfig& config) {
+  const ModelPlace place = find_model(config.model, config.adapter);
+  config.model = place.model_dir.string();
+  config.adapter = place.adapter_dir.string();
+}
+
+LoadedModel load_model(GenerationConfig& config) {
   set_threads(config.threads);
+  resolve_model(config);
   LoadedModel model;
   // The tokenizer's file is parsed while the weights are read.
   auto tokenizer = std::async(std::launch::async, [&config] {
@@ -58,6 +67,12 @@ LoadedModel load_model(const GenerationConfig& config) {
       load_adapted(config.model, config.adapter, parse_dtype(config.dtype), parse_device(config.device));
   model.tokenizer = tokenizer.get();
   return model;
+}
+
+void check_finite(const std::vector<float>& logprobs, const std::string& model) {
+  if (std::all_of(logprobs.begin(), logprobs.end(), [](float value) { return std::isfinite(value); })) return;
+  throw FormatError(
+      str(model, ": the model's log-probabilities are not finite: its weights hold NaN or overflow"));
 }
 
 void plan_length(const LoadedModel& model, const std::vector<Prompt>& prompts,

@@ -42,8 +42,15 @@ struct LoadedModel {
   std::unique_ptr<const Tokenizer> tokenizer;  ///< null where the directory has none
 };
 
-/// Sets the threads and loads the model. Throws FormatError naming the file at fault.
-LoadedModel load_model(const GenerationConfig& config);
+/// Where `config.model` is an adapter's directory, its base model takes the place of `model`, and it that of
+/// `adapter`. Throws FormatError where the base model is not at hand.
+void resolve_model(GenerationConfig& config);
+
+/// Sets the threads and loads the resolved model. Throws FormatError naming the file at fault.
+LoadedModel load_model(GenerationConfig& config);
+
+/// Throws FormatError, naming `model`, for a log-probability that is not finite.
+void check_finite(const std::vector<float>& logprobs, const std::string& model);
 
 /// Fixes the model's positions for the longest sequence that `prompts` can grow to.
 void plan_length(const LoadedModel& model, const std::vector<Prompt>& prompts,

@@ -7,7 +7,9 @@
 #include "apps/cli/command.h"
 #include "cohort/core/error.h"
 #include "cohort/core/units.h"
+#include "cohort/models/adapter.h"
 #include "cohort/models/kv_cache.h"
+#include "cohort/models/model_directory.h"
 #include "cohort/models/pretrained.h"
 #include "cohort/ops/cpu_arch.h"
 #include "cohort/ops/linear.h"
@@ -117,6 +119,23 @@ void print_text(const Tokenizer* tokenizer, const DecoderConfig& config) {
   print_line("stop ids", stops.empty() ? "none: completions end by their length" : stops);
 }
 
+/// An adapter on the model that the other lines describe.
+void print_adapter(const ModelPlace& place) {
+  const LoraConfig lora = read_lora_config(place.adapter_dir);
+  std::string targets = lora.target_pattern;
+  for (const std::string& name : lora.target_modules) targets += (targets.empty() ? "" : ", ") + name;
+  int64_t num_parameters = 0;
+  const SafetensorsFile file(place.adapter_dir / "adapter_model.safetensors");
+  for (const auto& [name, info] : file.tensors()) {
+    int64_t count = 1;
+    for (const int64_t size : info.shape) count *= size;
+    num_parameters += count;
+  }
+  print_line("adapter", lora.use_dora ? "DoRA" : "LoRA", ", r ", lora.r, ", alpha ", lora.alpha, ", on ",
+             targets, ": ", num_parameters, " parameters");
+  print_line("base model", place.model_dir.string());
+}
+
 /// The memory of a step with a recipe's defaults, shorter where the model's context is short.
 void print_memory(const DecoderConfig& config) {
   const TrainConfig recipe;
@@ -154,7 +173,9 @@ int info_command(const Command& self, const Arguments& arguments) {
   if (!rest) return 0;
   if (rest->empty()) throw ConfigError("cohort info: name a model directory");
   if (rest->size() > 1) refuse_arguments(self, {rest->begin() + 1, rest->end()});
-  const std::string& model_dir = rest->front();
+  const ModelPlace place = find_model(rest->front());
+  const std::string model_dir = place.model_dir.string();
+  if (!place.adapter_dir.empty()) print_adapter(place);
   const ConfigReport report = inspect_decoder_config(model_dir);
   if (report.config) {
     const WeightSummary weights = read_weights(model_dir, *report.config);

@@ -2,6 +2,7 @@
 #include "apps/cli/command.h"
 #include "cohort/core/error.h"
 #include "cohort/models/adapter.h"
+#include "cohort/models/model_directory.h"
 #include "cohort/models/pretrained.h"
 
 namespace cohort::cli {
@@ -11,7 +12,7 @@ struct MergeConfig {
   std::string model, adapter, output;
 
   void describe(FieldVisitor& f) {
-    f("model", model, "Hugging Face model directory; required.");
+    f("model", model, "Hugging Face model directory, an adapter's or a checkpoint's; required.");
     f("adapter", adapter, "PEFT adapter directory to merge in; empty: a pure copy.");
     f("output", output, "The new model directory; required. It must not exist.");
   }
@@ -27,10 +28,11 @@ int merge_command(const Command& self, const Arguments& arguments) {
   if (std::filesystem::exists(config.output)) {
     throw ConfigError("--output: " + config.output + " exists; name a new directory");
   }
-  if (config.adapter.empty()) {
-    copy_pretrained(config.model, config.output);
+  const ModelPlace place = find_model(config.model, config.adapter);
+  if (place.adapter_dir.empty()) {
+    copy_pretrained(place.model_dir, config.output);
   } else {
-    merge_adapter(config.model, config.adapter, config.output);
+    merge_adapter(place.model_dir, place.adapter_dir, config.output);
   }
   return 0;
 }

@@ -1,28 +1,20 @@
 #include "apps/cli/reward_tables.h"
 
 #include "apps/cli/command.h"
+#include "cohort/train/config.h"
 
 namespace cohort::cli {
-namespace {
-
-/// What is read of a recipe.
-struct RewardTables {
-  std::vector<RewardConfig> reward;
-
-  void describe(FieldVisitor& f) { f("reward", reward, "A reward function."); }
-};
-
-}  // namespace
 
 std::vector<RewardConfig> choose_rewards(const std::string& name, const std::string& file) {
   if (file.empty()) {
-    require(name, "reward");
+    if (name.empty()) throw ConfigError("--reward is required, or --reward-config with [[reward]] tables");
     return {{.name = name}};
   }
-  RewardTables tables;
-  apply_toml_file(settings_of(tables), file);
-  if (name.empty()) return tables.reward;
-  for (const RewardConfig& table : tables.reward) {
+  TrainConfig recipe;
+  apply_toml_file(settings_of(recipe), file);
+  if (recipe.reward.empty()) throw ConfigError(str(file, ": has no [[reward]] table"));
+  if (name.empty()) return recipe.reward;
+  for (const RewardConfig& table : recipe.reward) {
     if (table.name == name) return {table};
   }
   throw ConfigError(str(file, ": has no [[reward]] named \"", name, "\""));

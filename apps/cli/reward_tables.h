@@ -8,9 +8,9 @@
 
 namespace cohort::cli {
 
-/// The rewards that `name` and a file of [[reward]] tables choose: without a file the type of that name with
-/// its defaults, else the table of that name, or all tables where it is empty. Throws ConfigError where that
-/// is none.
+/// The rewards that `name` and a file of [[reward]] tables, such as a recipe of `cohort train`, choose:
+/// without a file the type of that name with its defaults, else the table of that name, or all tables where
+/// it is empty. Throws ConfigError where that is none.
 std::vector<RewardConfig> choose_rewards(const std::string& name, const std::string& file);
 
 }  // namespace cohort::cli

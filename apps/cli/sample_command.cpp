@@ -122,6 +122,7 @@ void print_completions(const SampleConfig& config, const LoadedModel& model, con
       stream.push(id);
       return true;
     });
+    check_finite(completion.sampler_logprobs, config.generation.model);
     stream.finish(completion.text);
     std::cout << std::endl;
     if (completion.finish_reason == FinishReason::kLength)
@@ -139,6 +140,10 @@ void write_completions(const SampleConfig& config, const std::vector<Prompt>& pr
     address.first_prompt = static_cast<uint64_t>(batch.first);
     int64_t prompt_index = batch.first;
     const auto groups = sampler.rollout(batch.prompts, num_generations, params, address);
+    for (const RolloutGroup& group : groups) {
+      for (const Completion& completion : group.completions)
+        check_finite(completion.sampler_logprobs, config.generation.model);
+    }
     if (!output) output.reset(new JsonlWriter(open_output(config.output)));
     for (const RolloutGroup& group : groups) {
       for (const Completion& completion : group.completions) {

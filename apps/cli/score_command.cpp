@@ -3,11 +3,13 @@
 #include <map>
 
 #include "apps/cli/command.h"
+#include "apps/cli/generation.h"
 #include "apps/cli/rows.h"
 #include "cohort/core/error.h"
 #include "cohort/core/json.h"
 #include "cohort/core/jsonl_writer.h"
 #include "cohort/models/adapter.h"
+#include "cohort/models/model_directory.h"
 #include "cohort/train/packing.h"
 
 namespace cohort::cli {
@@ -22,7 +24,7 @@ struct ScoreConfig {
   int64_t threads = 0;
 
   void describe(FieldVisitor& f) {
-    f("model", model, "Hugging Face model directory.");
+    f("model", model, "Hugging Face model directory, an adapter's or a checkpoint's; required.");
     f("adapter", adapter, "PEFT adapter directory to put on the model.");
     f("input", input, "JSONL: {\"prompt_ids\": [...], \"completion_ids\": [...]}.");
     f("output", output, "JSONL: {\"logprobs\": [...]}, one line a line.");
@@ -74,8 +76,9 @@ int score_command(const Command& self, const Arguments& arguments) {
   check_output(config.output);
   set_threads(config.threads);
   const at::NoGradGuard no_grad;
-  const auto decoder =
-      load_adapted(config.model, config.adapter, parse_dtype(config.dtype), parse_device(config.device));
+  const ModelPlace place = find_model(config.model, config.adapter);
+  const auto decoder = load_adapted(place.model_dir, place.adapter_dir, parse_dtype(config.dtype),
+                                    parse_device(config.device));
   const std::vector<ScoreRow> rows = read_rows(config, decoder->config());
 
   size_t longest = 0;
@@ -92,6 +95,7 @@ int score_command(const Command& self, const Arguments& arguments) {
     for (const Completion* completion : batch->completions) {
       logprobs[completion].assign(value, value + completion->token_ids.size());
       value += completion->token_ids.size();
+      check_finite(logprobs[completion], config.model);
     }
   }
   JsonlWriter output = open_output(config.output);

@@ -3,6 +3,7 @@
 
 #include "apps/cli/command.h"
 #include "cohort/train/config.h"
+#include "cohort/train/lora_start.h"
 #include "cohort/train/runs.h"
 
 namespace cohort::cli {
@@ -10,7 +11,7 @@ namespace {
 
 /// What the flags of a run hold besides the recipe.
 struct RunFlags {
-  bool resume = false;
+  ResumeOptions resume;
   int64_t threads = 0;
 };
 
@@ -20,17 +21,23 @@ struct RunArguments {
   Config recipe;
 
   void describe(FieldVisitor& f) {
-    f("resume", flags.resume, "Continue the run in run.dir from its newest checkpoint.");
+    f("resume", flags.resume.resume,
+      "Continue the run in run.dir from its newest checkpoint; docs/runs.md says which settings may change.");
+    f("accept_changed", flags.resume.accept_changed,
+      "With `resume`: a key or section whose new value is taken although it changes results, `data` for rows "
+      "that were edited; given once for each.");
     f("threads", flags.threads, "CPU threads; 0 takes OMP_NUM_THREADS where that is set, else all cores.",
       at_least(0));
     recipe.describe(f);
   }
 
-  /// A preset comes before what is read, and so does what a loss_type stands for.
-  void prepare(const RunArguments& given)
-    requires std::is_same_v<Config, TrainConfig>
-  {
-    recipe.apply_preset(given.recipe);
+  /// A preset comes before what is read, and so do what a loss_type stands for and an adapter's settings.
+  void prepare(const RunArguments& given) {
+    if constexpr (std::is_same_v<Config, TrainConfig>) recipe.apply_preset(given.recipe);
+    if constexpr (requires { recipe.lora; }) {
+      const std::string& path = given.recipe.lora.path;
+      if (!path.empty()) take_adapter_settings(recipe.lora, path);
+    }
   }
 
   void settle()
@@ -41,7 +48,8 @@ struct RunArguments {
 };
 
 template <typename Config>
-int run_command(const Command& self, const Arguments& arguments, int (*run)(const Config&, bool)) {
+int run_command(const Command& self, const Arguments& arguments,
+                int (*run)(const Config&, const ResumeOptions&)) {
   RunArguments<Config> given;
   if (!read_flags(self, arguments, given)) return 0;
   set_threads(given.flags.threads);

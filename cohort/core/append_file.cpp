@@ -56,7 +56,7 @@ void AppendFile::truncate_to(int64_t bytes) {
   flush();
   if (bytes < 0 || bytes > size_) {
     throw FormatError(str(path_.string(), ": has ", size_, " bytes, but its checkpoint knows ", bytes,
-                          "; restore the file or start a new run"));
+                          "; restore the file, or delete it to go on without what it held"));
   }
   if (::ftruncate(file_, bytes) != 0) fail("truncate", path_);
   size_ = bytes;

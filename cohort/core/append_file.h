@@ -18,6 +18,8 @@ class AppendFile {
   AppendFile(const AppendFile&) = delete;
   AppendFile& operator=(const AppendFile&) = delete;
 
+  const std::filesystem::path& path() const { return path_; }
+
   /// Adds bytes; they reach the file with the next `flush`.
   void append(std::string_view bytes) { buffer_ += bytes; }
 

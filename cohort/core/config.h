@@ -41,6 +41,13 @@ Limits above_up_to(double low, double high);
 Limits at_least_below(double low, double high);
 Limits one_of(std::vector<std::string> choices);
 
+/// Whether a run that is resumed takes another value of a setting than it was begun with.
+enum class OnResume {
+  kRefused,    ///< the setting changes results
+  kTaken,      ///< it changes no result, or only what comes after
+  kSameFiles,  ///< a path, which may be another one to the same files
+};
+
 /// An optional is unset by default and then left out of the dump.
 using FieldRef =
     std::variant<bool*, int64_t*, double*, std::string*, std::optional<int64_t>*, std::optional<double>*,
@@ -52,6 +59,7 @@ struct Field {
   FieldRef value;
   std::string meaning;
   Limits limits;
+  OnResume on_resume = OnResume::kRefused;
 };
 
 struct Section;
@@ -84,8 +92,16 @@ class FieldVisitor {
 
   template <typename Value>
     requires std::is_constructible_v<FieldRef, Value*>
-  void operator()(const char* name, Value& value, const char* meaning, Limits limits = {}) {
-    section_.fields.push_back({name, &value, meaning, std::move(limits)});
+  void operator()(const char* name, Value& value, const char* meaning, Limits limits = {},
+                  OnResume on_resume = OnResume::kRefused) {
+    section_.fields.push_back({name, &value, meaning, std::move(limits), on_resume});
+  }
+
+  /// The same without limits.
+  template <typename Value>
+    requires std::is_constructible_v<FieldRef, Value*>
+  void operator()(const char* name, Value& value, const char* meaning, OnResume on_resume) {
+    (*this)(name, value, meaning, Limits{}, on_resume);
   }
 
   /// A nested section: a struct with a `describe`.

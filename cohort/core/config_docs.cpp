@@ -15,6 +15,19 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
+/// The meaning, and what `--resume` makes of another value.
+std::string full_meaning(const Field& field) {
+  switch (field.on_resume) {
+    case OnResume::kRefused:
+      return field.meaning;
+    case OnResume::kTaken:
+      return field.meaning + " May change at `--resume`.";
+    case OnResume::kSameFiles:
+      return field.meaning + " May be another path to the same files at `--resume`.";
+  }
+  return field.meaning;
+}
+
 void append_table(const Section& section, const std::string& title, std::string& out) {
   if (!title.empty()) out += str("\n### `", title, "`\n\n", section.meaning, "\n");
   if (section.fields.empty()) return;
@@ -23,7 +36,7 @@ void append_table(const Section& section, const std::string& title, std::string&
     const std::string value = value_text(field);
     out += str("| `", field.name, "` | ", type_name(field), " | ",
                value.empty() ? "unset" : str("`", escaped(value), "`"), " | ",
-               escaped(field.limits.describe()), " | ", escaped(field.meaning), " |\n");
+               escaped(field.limits.describe()), " | ", escaped(full_meaning(field)), " |\n");
   }
 }
 
@@ -43,7 +56,7 @@ void append_help(const Section& section, const std::string& prefix, std::string&
   for (const Field& field : section.fields) {
     const std::string limits = field.limits.describe(), value = value_text(field);
     out += str("  --", prefix, field.name, "  (", type_name(field), limits.empty() ? "" : ": ", limits,
-               "; default ", value.empty() ? "unset" : value, ")\n      ", field.meaning, "\n");
+               "; default ", value.empty() ? "unset" : value, ")\n      ", full_meaning(field), "\n");
   }
   for (const Section& child : section.sections) append_help(child, prefix + child.name + ".", out);
   for (const SectionList& list : section.lists)

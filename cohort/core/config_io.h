@@ -29,6 +29,17 @@ std::vector<std::string> apply_flags(const Section& settings, const std::vector<
 /// All settings as TOML; reading it back gives the same values bit for bit.
 std::string to_toml(const Section& settings);
 
+/// A setting, or a whole item of a list, that differs between two trees of one struct.
+struct SettingChange {
+  std::string key;     ///< such as "train.max_steps" or "reward.1"
+  std::string before;  ///< in TOML's notation; "unset" for an optional without a value, "absent" for an item
+  std::string now;
+  OnResume on_resume = OnResume::kRefused;
+};
+
+/// All that differ, in the order of declaration.
+std::vector<SettingChange> changed_settings(const Section& before, const Section& now);
+
 /// One Markdown table a section: key, type, default, range, meaning. Describe a default-made struct for it.
 std::string to_markdown(const Section& settings);
 

@@ -187,17 +187,21 @@ void untie_changed_head(const TensorMap& leaves, const LoraConfig& config, const
 }
 
 void load_adapter(const fs::path& model_dir, const fs::path& adapter_dir, Decoder& decoder) {
-  if (!fs::is_directory(adapter_dir)) {
-    throw FormatError(str(adapter_dir.string(), ": no such adapter directory"));
-  }
   decoder.adapt(read_lora_config(adapter_dir), 0);
-  load_tensors(adapter_dir / kWeightFile, model_dir, decoder);
-  decoder.refresh();
+  load_adapter_weights(model_dir, adapter_dir, decoder);
 }
 
 }  // namespace
 
+void load_adapter_weights(const fs::path& model_dir, const fs::path& adapter_dir, Decoder& decoder) {
+  load_tensors(adapter_dir / kWeightFile, model_dir, decoder);
+  decoder.refresh();
+}
+
 LoraConfig read_lora_config(const fs::path& adapter_dir) {
+  if (!fs::is_directory(adapter_dir)) {
+    throw FormatError(str(adapter_dir.string(), ": no such adapter directory"));
+  }
   const fs::path path = adapter_dir / kConfigFile;
   LoraConfig config;
   config.raw = read_json(path);
@@ -226,11 +230,23 @@ std::unique_ptr<Decoder> load_adapted(const fs::path& model_dir, const fs::path&
   return decoder;
 }
 
+void write_trained_files(const Decoder& decoder, const fs::path& source_dir, const fs::path& directory) {
+  if (decoder.lora_state() == nullptr) {
+    write_model_files(decoder, source_dir, directory);
+    return;
+  }
+  copy_text_files(source_dir, directory);
+  write_json(directory / kConfigFile, to_json(decoder, source_dir));
+}
+
+const char* trained_weight_file(const Decoder& decoder) {
+  return decoder.lora_state() != nullptr ? kWeightFile : "model.safetensors";
+}
+
 void save_adapter(const Decoder& decoder, const fs::path& base_dir, const fs::path& adapter_dir) {
   const at::NoGradGuard no_grad;
   write_directory(adapter_dir, [&](const fs::path& directory) {
-    copy_text_files(base_dir, directory);
-    write_json(directory / kConfigFile, to_json(decoder, base_dir));
+    write_trained_files(decoder, base_dir, directory);
     NamedTensors weights;
     for (const auto& [name, weight] : decoder.adapter_weights()) weights.emplace_back(name, weight.cpu());
     write_safetensors(directory / kWeightFile, weights);

@@ -13,6 +13,11 @@ namespace cohort {
 /// something unsupported.
 LoraConfig read_lora_config(const std::filesystem::path& adapter_dir);
 
+/// Reads the weights of an adapter into a decoder that was read from `model_dir` and adapted by the adapter's
+/// own settings. Throws FormatError naming file and tensor.
+void load_adapter_weights(const std::filesystem::path& model_dir, const std::filesystem::path& adapter_dir,
+                          Decoder& decoder);
+
 /// A frozen model with an adapter on it, or alone where `adapter_dir` is empty. Every tensor of the adapter's
 /// file must have a place and every adapter its tensors. Throws FormatError naming file, tensor or key.
 std::unique_ptr<Decoder> load_adapted(const std::filesystem::path& model_dir,
@@ -23,6 +28,11 @@ std::unique_ptr<Decoder> load_adapted(const std::filesystem::path& model_dir,
 /// `base_dir` beside them.
 void save_adapter(const Decoder& decoder, const std::filesystem::path& base_dir,
                   const std::filesystem::path& adapter_dir);
+
+/// The files of save_trained but the weights, written into `directory`, and the name of the weights' file.
+void write_trained_files(const Decoder& decoder, const std::filesystem::path& source_dir,
+                         const std::filesystem::path& directory);
+const char* trained_weight_file(const Decoder& decoder);
 
 /// What a run leaves: save_adapter where the decoder has adapters, else save_pretrained.
 void save_trained(const Decoder& decoder, const std::filesystem::path& source_dir,

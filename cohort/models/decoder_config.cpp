@@ -7,6 +7,7 @@
 #include "cohort/core/error.h"
 #include "cohort/models/config_reader.h"
 #include "cohort/models/family.h"
+#include "cohort/models/model_directory.h"
 
 namespace cohort {
 namespace {
@@ -296,6 +297,7 @@ std::optional<int64_t> find_label(const DecoderConfig& config, const std::string
 }
 
 DecoderConfig read_decoder_config(const fs::path& model_dir) {
+  require_whole_model(model_dir);
   const fs::path path = config_path(model_dir);
   DecoderConfig config = parse_decoder_config(read_json(path), path);
   read_generation_stops(model_dir, config);

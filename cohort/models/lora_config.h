@@ -22,7 +22,8 @@ struct LoraConfig {
   std::map<std::string, int64_t> rank_pattern = {};  ///< regular expression of names -> r
   std::map<std::string, double> alpha_pattern = {};  ///< regular expression of names -> alpha
   std::vector<std::string> modules_to_save = {};     ///< trained whole beside the adapters
-  Json raw = Json::object();                         ///< of the file that was read; written back
+  std::string path = {};      ///< a PEFT directory that training goes on with; empty: new adapters
+  Json raw = Json::object();  ///< of the file that was read; written back
 
   bool operator==(const LoraConfig&) const = default;
 };

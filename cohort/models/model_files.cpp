@@ -1,17 +1,27 @@
 #include "cohort/models/model_files.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "cohort/core/atomic_file.h"
+#include "cohort/models/model_directory.h"
 
 namespace cohort {
 namespace {
 
 namespace fs = std::filesystem;
 
+/// Weights in any format that model repositories hold.
 bool is_weight_file(const fs::path& path) {
   const std::string name = path.filename().string();
-  return name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json") ||
-         name.ends_with(".bin") || name.ends_with(".bin.index.json") || name.ends_with(".gguf") ||
-         name.ends_with(".pt") || name.ends_with(".pth");
+  constexpr const char* kEnds[] = {".safetensors", ".safetensors.index.json",
+                                   ".bin",         ".bin.index.json",
+                                   ".gguf",        ".pt",
+                                   ".pth",         ".h5",
+                                   ".msgpack",     ".onnx",
+                                   ".onnx_data"};
+  return std::any_of(std::begin(kEnds), std::end(kEnds),
+                     [&](const char* end) { return name.ends_with(end); });
 }
 
 }  // namespace
@@ -30,8 +40,10 @@ void write_directory(const fs::path& path, const std::function<void(const fs::pa
 }
 
 void copy_other_files(const fs::path& model_dir, const fs::path& target_dir, const std::string& but) {
+  const bool has_state = is_checkpoint(model_dir);
   for (const fs::directory_entry& entry : fs::directory_iterator(model_dir)) {
     const fs::path name = entry.path().filename();
+    if (has_state && name == "state.json") continue;
     if (entry.is_regular_file() && !is_weight_file(entry.path()) && name != but) {
       fs::copy_file(entry.path(), target_dir / name);
     }

@@ -15,7 +15,8 @@ bool is_floating(at::ScalarType dtype);
 void write_directory(const std::filesystem::path& path,
                      const std::function<void(const std::filesystem::path&)>& fill);
 
-/// Copies the files of a model directory that hold no weights, without the one named `but`.
+/// Copies the files of a model directory that hold no weights, without the one named `but`. Of a checkpoint
+/// the run's state stays behind, too.
 void copy_other_files(const std::filesystem::path& model_dir, const std::filesystem::path& target_dir,
                       const std::string& but);
 

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "cohort/core/error.h"
+#include "cohort/models/model_directory.h"
 #include "cohort/models/model_files.h"
 #include "cohort/tensor/weight_files.h"
 
@@ -18,10 +19,11 @@ const char* describe(HeadKind head) {
   return head == HeadKind::kCausalLm ? "a language model (ForCausalLM)" : "a classification model";
 }
 
+const char* dtype_key(const Json& config) { return config.contains("torch_dtype") ? "torch_dtype" : "dtype"; }
+
 Json saved_config(const Decoder& decoder) {
   Json config = decoder.config().raw;
-  const char* dtype = decoder.compute_dtype() == at::kBFloat16 ? "bfloat16" : "float32";
-  config[config.contains("torch_dtype") ? "torch_dtype" : "dtype"] = dtype;
+  config[dtype_key(config)] = decoder.compute_dtype() == at::kBFloat16 ? "bfloat16" : "float32";
   return config;
 }
 
@@ -115,11 +117,21 @@ void copy_pretrained(const fs::path& source_dir, const fs::path& model_dir) {
   const WeightReader reader = WeightReader::open(source_dir);
   check_weights(source_dir, reader, shapes);
   NamedTensors weights;
-  for (const std::string& name : reader.names()) weights.emplace_back(name, reader.tensor(name));
+  const Json& config = shapes.config().raw;
+  const bool is_rounded = is_checkpoint(source_dir) && config.value(dtype_key(config), "") == "bfloat16";
+  for (const std::string& name : reader.names()) {
+    const at::Tensor weight = reader.tensor(name);
+    weights.emplace_back(name, is_rounded ? weight.to(at::kBFloat16) : weight);
+  }
   write_directory(model_dir, [&](const fs::path& directory) {
     copy_other_files(source_dir, directory, "");
     write_weights(directory, weights);
   });
+}
+
+void write_model_files(const Decoder& decoder, const fs::path& source_dir, const fs::path& directory) {
+  copy_other_files(source_dir, directory, "config.json");
+  write_json(directory / "config.json", saved_config(decoder));
 }
 
 void save_pretrained(const Decoder& decoder, const fs::path& source_dir, const fs::path& model_dir) {
@@ -129,8 +141,7 @@ void save_pretrained(const Decoder& decoder, const fs::path& source_dir, const f
     weights.emplace_back(name, weight.to(at::kCPU, decoder.compute_dtype()));
   }
   write_directory(model_dir, [&](const fs::path& directory) {
-    copy_other_files(source_dir, directory, "config.json");
-    write_json(directory / "config.json", saved_config(decoder));
+    write_model_files(decoder, source_dir, directory);
     write_weights(directory, weights);
   });
 }

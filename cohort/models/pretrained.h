@@ -21,8 +21,9 @@ std::unique_ptr<Decoder> load_pretrained(const std::filesystem::path& model_dir,
 std::unique_ptr<Decoder> load_with_head(const std::filesystem::path& model_dir, at::ScalarType compute,
                                         at::Device device, HeadKind head, int64_t num_labels, uint64_t seed);
 
-/// A plain copy of a model directory: every tensor in its own dtype, all other files byte for byte. Throws
-/// FormatError as load_pretrained does, before anything is written.
+/// A plain copy of a model directory: every tensor in its own dtype, all other files byte for byte. A
+/// checkpoint's float32 masters become the dtype that its config.json names. Throws FormatError as
+/// load_pretrained does, before anything is written.
 void copy_pretrained(const std::filesystem::path& source_dir, const std::filesystem::path& model_dir);
 
 /// Copies weights from `model_dir` into `decoder`, which has the same config.
@@ -31,6 +32,10 @@ void load_weights(const std::filesystem::path& model_dir, Decoder& decoder);
 /// Whether a tensor of a model's files holds nothing of its own: some writers add the rotary frequencies or a
 /// tied head.
 bool is_redundant_tensor(const std::string& name, const DecoderConfig& config);
+
+/// Writes config.json and the other files of `source_dir` into `directory`: all of the model but its weights.
+void write_model_files(const Decoder& decoder, const std::filesystem::path& source_dir,
+                       const std::filesystem::path& directory);
 
 /// Writes config, weights (in the compute dtype, which loads to the same computation) and the other files of
 /// `source_dir` (tokenizer, generation config, chat template) into the new directory `model_dir`, complete or

@@ -72,6 +72,14 @@ class AccuracyReward : public Reward {
     return remarks;
   }
 
+  std::string answer(const Prompt&, const Completion& completion) const override {
+    return std::string(math::find_answer(completion.text, places_).text.value_or(""));
+  }
+
+  bool is_same_answer(const std::string& one, const std::string& other) const override {
+    return one == other || math::judge_choice(one, other).verdict.is_equal();
+  }
+
  private:
   std::vector<math::AnswerPlace> places_;
 };

@@ -178,6 +178,11 @@ class ChoiceReward : public Reward {
             {"choices", choices.letters}};
   }
 
+  std::string answer(const Prompt& prompt, const Completion& completion) const override {
+    const auto letter = named_choice(completion.text, read_choices(prompt.fields));
+    return letter ? std::string(1, *letter) : "";
+  }
+
  private:
   /// The recipe's letters, or as many as the row lists choices, or all.
   Choices read_choices(const Json& fields) const {

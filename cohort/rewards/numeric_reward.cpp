@@ -48,6 +48,13 @@ class NumericReward : public Reward {
             {"tolerance", str("absolute ", absolute_, ", relative ", relative_)}};
   }
 
+  std::string answer(const Prompt&, const Completion& completion) const override {
+    const auto number = stated_quantity(stated_answer(completion.text));
+    if (!number) return "";
+    return str(Json(number->value).dump(), number->is_percent ? "%" : "", " ",
+               static_cast<int>(number->dimension), " ", number->unit);
+  }
+
  private:
   // A marked answer must be one number; of prose the last one counts.
   static std::optional<Quantity> stated_quantity(const StatedAnswer& answer) {

@@ -34,6 +34,8 @@ std::vector<RewardResult> Reward::score_batch(std::span<const RewardRow> rows) {
 
 std::vector<Remark> Reward::explain(const Prompt&, const Completion&) const { return {}; }
 
+std::string Reward::answer(const Prompt&, const Completion&) const { return ""; }
+
 std::vector<RewardResult> fail_rows(std::span<const RewardRow> rows, RewardStatus status,
                                     const std::string& reason) {
   std::vector<RewardResult> results;

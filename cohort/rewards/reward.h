@@ -44,6 +44,13 @@ class Reward {
   /// while others score.
   virtual std::vector<Remark> explain(const Prompt& prompt, const Completion& completion) const;
 
+  /// The answer that it reads in a completion, which a majority vote counts; empty where there is none, and
+  /// for rewards that read no answers. Any thread may call.
+  virtual std::string answer(const Prompt& prompt, const Completion& completion) const;
+
+  /// Whether two of these answers say the same.
+  virtual bool is_same_answer(const std::string& one, const std::string& other) const { return one == other; }
+
   /// How many rows a call takes: what does better with several says so.
   virtual int64_t batch_size() const { return 1; }
 

@@ -30,7 +30,7 @@ void RewardConfig::describe(FieldVisitor& f) {
     "later answers count as timeout. For `http` and `judge`: seconds for one request with its retries, 10 "
     "and 60 "
     "when unset. For `code`: wall time of one test, 2 when unset.",
-    above(0.0));
+    above(0.0), OnResume::kTaken);
   f("answer_places", answer_places,
     "For `accuracy`: where the answer is looked for, in this order: tag, boxed, phrase, expression (the "
     "default when empty).");
@@ -66,14 +66,16 @@ void RewardConfig::describe(FieldVisitor& f) {
   f("workers", workers,
     "For `code`: tests at a time, one for each core when unset. For `command` and `python`: programs at a "
     "time, 1 when unset. For `http` and `judge`: requests at a time, 4 and 8 when unset.",
-    between(1, 1024));
+    between(1, 1024), OnResume::kTaken);
   f("batch_size", batch_size,
     "For `command`, `python` and `http`: completions in one request at most, 8 when unset.",
-    between(1, 65536));
+    between(1, 65536), OnResume::kTaken);
   f("runtime", runtime,
-    "For `code`: more files and folders that programs may read and execute; Python looks there for modules.");
+    "For `code`: more files and folders that programs may read and execute; Python looks there for modules.",
+    OnResume::kTaken);
   f("waive_layers", waive_layers,
-    "For `code`: layers of the sandbox that may be missing (docs/sandbox.md); by default all must hold.");
+    "For `code`: layers of the sandbox that may be missing (docs/sandbox.md); by default all must hold.",
+    OnResume::kTaken);
   f("min_length", min_length, "For `length`: the shortest length, in tokens; 0 when unset.", at_least(0));
   f("max_length", max_length, "For `length`: the longest length, in tokens; required.", at_least(1));
   f("max_completion_length", max_completion_length,
@@ -94,16 +96,18 @@ void RewardConfig::describe(FieldVisitor& f) {
   f("url", url,
     "For `http`: the address that batches are posted to. For `judge`: that of an OpenAI-compatible server, "
     "such as "
-    "https://HOST/v1. Redirects are not followed.");
+    "https://HOST/v1. Redirects are not followed.",
+    OnResume::kTaken);
   f("api_key_env", api_key_env,
     "For `http` and `judge`: the environment variable that holds the API key, which is sent as a bearer "
     "token and "
-    "never written down; none when empty.");
+    "never written down; none when empty.",
+    OnResume::kTaken);
   f("retries", retries,
     "For `http` and `judge`: further attempts of a request that found no server, status 408 or 429 or one of "
     "500 and "
     "above; 2 when unset.",
-    between(0, 20));
+    between(0, 20), OnResume::kTaken);
   f("model", model, "For `judge` with `url`: the model's name on the server; required.");
   f("rubric", rubric,
     "For `judge`: what it is asked, with {prompt}, {completion} and {COLUMN}, or @FILE; a general one when "
@@ -117,15 +121,17 @@ void RewardConfig::describe(FieldVisitor& f) {
     "`path`.",
     between(0.0, 2.0));
   f("requests_per_minute", requests_per_minute,
-    "For `judge`: requests in any 60 seconds at most; no limit when unset.", at_least(1));
+    "For `judge`: requests in any 60 seconds at most; no limit when unset.", at_least(1), OnResume::kTaken);
   f("tokens_per_minute", tokens_per_minute,
     "For `judge`: tokens, of requests and answers, in any 60 seconds at most; no limit when unset.",
-    at_least(1));
+    at_least(1), OnResume::kTaken);
   f("cache_dir", cache_dir,
-    "For `judge`: a folder where its answers are kept and never asked for twice; none when empty.");
+    "For `judge`: a folder where its answers are kept and never asked for twice; none when empty.",
+    OnResume::kTaken);
   f("path", path,
     "For `model` and `process`: the Hugging Face directory of the reward model; required. For `judge`: that "
-    "of a language model, which needs no server.");
+    "of a language model, which needs no server.",
+    OnResume::kSameFiles);
   f("dtype", dtype,
     "For `model`, `process` and `judge` with `path`: what it computes in; float32 when empty.",
     one_of({"", "float32", "bfloat16"}));

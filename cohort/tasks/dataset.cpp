@@ -91,13 +91,16 @@ bool is_held_out(const std::string& prompt_key, double test_split_size) {
   return random_unit(0, {fnv1a(prompt_key), 1}) < test_split_size;
 }
 
-std::vector<Prompt> read_prompts(const std::filesystem::path& path, const TextFormat& format) {
+std::vector<Prompt> read_prompts(const std::filesystem::path& path, const TextFormat& format,
+                                 const std::map<std::string, std::string>& columns) {
+  const DataSource source{.path = {path.string()}, .weight = {}, .domain = "", .columns = columns};
   std::vector<Prompt> prompts;
   JsonlReader reader(path);
   const std::string label = path.filename().string();
   while (reader.next()) {
-    prompts.push_back(
-        to_prompt({reader.row(), str(label, ":", reader.line_number()), reader.where()}, format));
+    Row row{reader.row(), str(label, ":", reader.line_number()), reader.where()};
+    apply_columns(row, source);
+    prompts.push_back(to_prompt(std::move(row), format));
   }
   if (prompts.empty()) throw FormatError(str(path.string(), ": holds no prompts"));
   return prompts;

@@ -109,7 +109,9 @@ void apply_columns(Row& row, const DataSource& source);
 bool is_held_out(const std::string& prompt_key, double test_split_size);
 
 /// Every row of a file as a Prompt: id "FILE:LINE", text, token ids and the other columns as fields. Throws
-/// FormatError naming the line that can't be used, and for a file without rows.
-std::vector<Prompt> read_prompts(const std::filesystem::path& path, const TextFormat& format);
+/// FormatError naming the line that can't be used, and for a file without rows. `columns`: from a name that
+/// the program knows to the file's.
+std::vector<Prompt> read_prompts(const std::filesystem::path& path, const TextFormat& format,
+                                 const std::map<std::string, std::string>& columns = {});
 
 }  // namespace cohort

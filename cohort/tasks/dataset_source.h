@@ -11,9 +11,10 @@ namespace cohort {
 
 class DatasetSource : public PromptSource {
  public:
-  /// `dataset` must outlive this.
-  DatasetSource(const Dataset& dataset, TextFormat format, uint64_t seed, bool shuffles)
-      : cursor_(dataset, seed, shuffles), format_(std::move(format)) {}
+  /// `dataset` must outlive this; `accepts_changes`: see RowCursor.
+  DatasetSource(const Dataset& dataset, TextFormat format, uint64_t seed, bool shuffles,
+                bool accepts_changes = false)
+      : cursor_(dataset, seed, shuffles, accepts_changes), format_(std::move(format)) {}
 
   std::vector<Prompt> next(int64_t count) override {
     std::vector<Prompt> prompts;

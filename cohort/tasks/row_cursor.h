@@ -12,8 +12,9 @@ namespace cohort {
 
 class RowCursor {
  public:
-  /// `dataset` must outlive this. Without `shuffles` every epoch has the files' order.
-  RowCursor(const Dataset& dataset, uint64_t seed, bool shuffles);
+  /// `dataset` must outlive this. Without `shuffles` every epoch has the files' order. `accepts_changes`:
+  /// whether `load` goes on where the rows have changed since.
+  RowCursor(const Dataset& dataset, uint64_t seed, bool shuffles, bool accepts_changes = false);
 
   /// The next `count` rows; goes on in the next epoch without end.
   std::vector<Row> next(int64_t count);
@@ -23,13 +24,15 @@ class RowCursor {
   /// Seed, and for each source its number of rows, their fingerprint, epoch and position.
   Json save() const;
 
-  /// Throws FormatError when the state belongs to another seed or the data have changed since.
+  /// Throws FormatError when the state is malformed, and unless changes are accepted when it belongs to
+  /// another seed or the data have changed since. Changed sources go on at the same place of the same epoch.
   void load(const Json& state);
 
  private:
   const Dataset& dataset_;
   RowOrder order_;
   uint64_t seed_;
+  bool accepts_changes_;
 };
 
 }  // namespace cohort

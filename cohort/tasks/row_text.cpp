@@ -26,8 +26,8 @@ std::string column_names(const Row& row) {
 const Json& column(const Row& row, const char* name) {
   const auto found = row.columns.find(name);
   if (found == row.columns.end()) {
-    fail(row, str("the column \"", name, "\" is missing; the row has ", column_names(row),
-                  " (data.columns gives columns other names)"));
+    fail(row, str("the column \"", name, "\" is missing; the row has ", column_names(row), " (--columns ",
+                  name, "=NAME takes it from the column NAME)"));
   }
   return *found;
 }

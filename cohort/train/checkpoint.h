@@ -1,7 +1,9 @@
-// A checkpoint: master weights, optimizer moments and everything else that a step depends on.
+// A checkpoint: a Hugging Face or PEFT directory with float32 weights, and beside it the optimizer's moments
+// and everything else that a step depends on.
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,15 +19,18 @@ struct TrainedPart {
   std::string prefix;
   NamedTensors weights;
   AdamW* optimizer;
+  std::string weight_file = "weights.safetensors";
 };
 
-/// Writes `weights.safetensors` (float32 masters) and `optimizer.safetensors` of each part, and `state.json`,
-/// into the new directory `temporary` and publishes it as `final`: complete or not there.
+/// Writes the weights (float32 masters) and `optimizer.safetensors` of each part, `state.json` and what
+/// `add_files` adds into the new directory `temporary` and publishes it as `final`: complete or not there.
 void save_checkpoint(const std::filesystem::path& temporary, const std::filesystem::path& final,
-                     const std::vector<TrainedPart>& parts, const Json& state);
+                     const std::vector<TrainedPart>& parts, const Json& state,
+                     const std::function<void(const std::filesystem::path&)>& add_files = {});
 
 /// Restores weights and optimizers and returns the state; packed copies of weights are the caller's to
-/// refresh. Throws FormatError naming what is missing or does not fit.
+/// refresh. Weights that earlier versions wrote as `weights.safetensors` are read, too. Throws FormatError
+/// naming what is missing or does not fit.
 Json load_checkpoint(const std::filesystem::path& directory, const std::vector<TrainedPart>& parts);
 
 }  // namespace cohort

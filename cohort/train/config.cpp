@@ -107,16 +107,13 @@ void take_loss_type(ObjectiveSettings& objective, const std::string& preset, con
   }
 }
 
-void check_evaluation(const TrainConfig& config) {
-  check_held_out(config.data, config.train.eval_steps);
-  if (config.train.eval_steps == 0 && config.train.num_generations_eval) {
-    throw ConfigError("train.num_generations_eval has no effect while train.eval_steps is 0");
-  }
-}
-
 }  // namespace
 
 void describe(FieldVisitor& f, LoraConfig& lora) {
+  f("path", lora.path,
+    "PEFT directory of an adapter to go on with, such as the `final` of an earlier run: its weights and its "
+    "settings, so that no other key but `dropout` is needed. The reference is the model with that adapter.",
+    OnResume::kSameFiles);
   f("r", lora.r, "Rank of the adapters; 0 trains the whole model.", at_least(0));
   f("alpha", lora.alpha, "An adapter adds alpha / r times its product.", above(0.0));
   f("dropout", lora.dropout,
@@ -136,14 +133,14 @@ void describe(FieldVisitor& f, LoraConfig& lora) {
 }
 
 void ModelConfig::describe(FieldVisitor& f) {
-  f("path", path, "Hugging Face directory of the model to start from; required.");
+  f("path", path, "Hugging Face directory of the model to start from; required.", OnResume::kSameFiles);
   f("dtype", dtype, "Type to compute in; weights and optimizer state are kept in float32.",
     one_of({"float32", "bfloat16"}));
   f("device", device, "Where tensors live.", one_of({"cpu", "cuda"}));
 }
 
 void DataSourceConfig::describe(FieldVisitor& f) {
-  f("path", path, "JSONL files or patterns, as in `data.path`.");
+  f("path", path, "JSONL files or patterns, as in `data.path`.", OnResume::kTaken);
   f("weight", weight,
     "Share of the rows drawn, relative to the other sources'; by number of rows when unset.", above(0.0));
   f("domain", domain, "Tag: the column `domain` of these rows.");
@@ -153,8 +150,10 @@ void DataSourceConfig::describe(FieldVisitor& f) {
 void DataConfig::describe(FieldVisitor& f) {
   f("path", path,
     "JSONL files, plain, gzip or zstd, or patterns such as `data/*.jsonl.gz`: a `prompt` per line; other "
-    "columns reach the rewards; required unless there is a `[[data.source]]`.");
-  f("eval_path", eval_path, "Held-out JSONL files of the same form, evaluated every `train.eval_steps`.");
+    "columns reach the rewards; required unless there is a `[[data.source]]`.",
+    OnResume::kTaken);
+  f("eval_path", eval_path, "Held-out JSONL files of the same form, evaluated every `train.eval_steps`.",
+    OnResume::kTaken);
   describe_rows(f, *this,
                 "Share of the prompts, chosen by hash, that is held out and evaluated every "
                 "`train.eval_steps`; adding rows moves none.");
@@ -175,38 +174,50 @@ void OptimizerConfig::describe(FieldVisitor& f) {
 }
 
 void GrpoLoopConfig::describe(FieldVisitor& f) {
-  f("max_steps", max_steps, kMaxStepsMeaning, at_least(1));
-  f("num_train_epochs", num_train_epochs, kEpochsMeaning, above(0.0));
+  f("max_steps", max_steps, kMaxStepsMeaning, at_least(1), OnResume::kTaken);
+  f("num_train_epochs", num_train_epochs, kEpochsMeaning, above(0.0), OnResume::kTaken);
   f("steps_per_generation", steps_per_generation,
     "Mini-batches, each with its own update, that a step's prompts are cut into; divides prompts_per_step.",
     at_least(1));
   f("tokens_per_microbatch", tokens_per_microbatch,
     "Rows (tokens) forwarded and backpropagated at once, at most; 0: 2,560, which groups share while their "
     "activations take at most half a GiB. Bounds memory, changes no result.",
-    at_least(0));
-  f("recompute", recompute, kRecomputeMeaning);
+    at_least(0), OnResume::kTaken);
+  f("recompute", recompute, kRecomputeMeaning, OnResume::kTaken);
   f("router_aux_loss_coef", router_aux_loss_coef, kAuxLossMeaning, at_least(0.0));
   f("eval_steps", eval_steps, "Steps between evaluations on `data.eval_path`; 0 never evaluates.",
-    at_least(0));
+    at_least(0), OnResume::kTaken);
+  f("eval_on_start", eval_on_start, kEvalOnStartMeaning, OnResume::kTaken);
   f("num_generations_eval", num_generations_eval,
-    "Completions of each evaluated prompt; `rollout.num_generations` when unset.", at_least(1));
-  f("save_steps", save_steps, kSaveStepsMeaning, at_least(0));
-  f("save_total_limit", save_total_limit, kSaveLimitMeaning, at_least(1));
-  f("max_nonfinite_steps", max_nonfinite_steps, kNonfiniteMeaning, at_least(1));
+    "Completions of each evaluated prompt; `rollout.num_generations` when unset.", at_least(1),
+    OnResume::kTaken);
+  f("temperature_eval", temperature_eval,
+    "Temperature of evaluations, 0 for greedy; `rollout.temperature` when unset.", at_least(0.0),
+    OnResume::kTaken);
+  f("top_p_eval", top_p_eval, "`top_p` of evaluations; `rollout.top_p` when unset.", above_up_to(0.0, 1.0),
+    OnResume::kTaken);
+  f("metric_for_best_model", metric_for_best_model, kBestMetricMeaning, OnResume::kTaken);
+  f("early_stopping_patience", early_stopping_patience, kPatienceMeaning, at_least(0), OnResume::kTaken);
+  f("log_completions", log_completions,
+    "Write every completion to completions.jsonl, about 28 bytes a token.", OnResume::kTaken);
+  f("save_steps", save_steps, kSaveStepsMeaning, at_least(0), OnResume::kTaken);
+  f("save_total_limit", save_total_limit, kSaveLimitMeaning, at_least(1), OnResume::kTaken);
+  f("max_nonfinite_steps", max_nonfinite_steps, kNonfiniteMeaning, at_least(1), OnResume::kTaken);
   f("max_sandbox_error_share", max_sandbox_error_share,
     "Share of a reward's cells with status sandbox_error above which the run stops, after a checkpoint; 1 "
     "never stops it.",
-    between(0.0, 1.0));
+    between(0.0, 1.0), OnResume::kTaken);
   f("max_failed_share", max_failed_share,
-    "The same for all that failed: unparsed, timeout, error and sandbox_error.", between(0.0, 1.0));
+    "The same for all that failed: unparsed, timeout, error and sandbox_error.", between(0.0, 1.0),
+    OnResume::kTaken);
   f("failed_share_window", failed_share_window,
     "Cells of a reward, the newest ones by whole steps, that these are shares of; cells that the run has not "
     "seen yet count as good.",
-    at_least(1));
+    at_least(1), OnResume::kTaken);
 }
 
 void RunConfig::describe(FieldVisitor& f) {
-  f("dir", dir, "Directory for everything the run writes; required.");
+  f("dir", dir, "Directory for everything the run writes; required.", OnResume::kTaken);
 }
 
 void TrainConfig::describe(FieldVisitor& f) {
@@ -240,20 +251,22 @@ void SftDataConfig::describe(FieldVisitor& f) {
   f("path", path,
     "JSONL files, plain, gzip or zstd, or patterns: `prompt` and `completion`, or `messages`, per line; "
     "required "
-    "unless there is a `[[data.source]]`.");
+    "unless there is a `[[data.source]]`.",
+    OnResume::kTaken);
   describe_rows(f, *this, "Share of the prompts that is left out: those that `cohort train` would hold out.");
 }
 
 void SftLoopConfig::describe(FieldVisitor& f) {
-  f("max_steps", max_steps, kMaxStepsMeaning, at_least(1));
-  f("num_train_epochs", num_train_epochs, kEpochsMeaning, above(0.0));
+  f("max_steps", max_steps, kMaxStepsMeaning, at_least(1), OnResume::kTaken);
+  f("num_train_epochs", num_train_epochs, kEpochsMeaning, above(0.0), OnResume::kTaken);
   f("sequences_per_step", sequences_per_step, "Lines of data in each update.", at_least(1));
-  f("tokens_per_microbatch", tokens_per_microbatch, kMicrobatchMeaning, at_least(1));
-  f("recompute", recompute, kRecomputeMeaning);
+  f("tokens_per_microbatch", tokens_per_microbatch, kMicrobatchMeaning, at_least(1), OnResume::kTaken);
+  f("recompute", recompute, kRecomputeMeaning, OnResume::kTaken);
   f("router_aux_loss_coef", router_aux_loss_coef, kAuxLossMeaning, at_least(0.0));
-  f("save_steps", save_steps, kSaveStepsMeaning, at_least(0));
-  f("save_total_limit", save_total_limit, "Checkpoints kept, the newest ones.", at_least(1));
-  f("max_nonfinite_steps", max_nonfinite_steps, kNonfiniteMeaning, at_least(1));
+  f("save_steps", save_steps, kSaveStepsMeaning, at_least(0), OnResume::kTaken);
+  f("save_total_limit", save_total_limit, "Checkpoints kept, the newest ones.", at_least(1),
+    OnResume::kTaken);
+  f("max_nonfinite_steps", max_nonfinite_steps, kNonfiniteMeaning, at_least(1), OnResume::kTaken);
 }
 
 void SftConfig::describe(FieldVisitor& f) {

@@ -71,7 +71,13 @@ struct GrpoLoopConfig {
   bool recompute = false;
   double router_aux_loss_coef = 0.0;
   int64_t eval_steps = 0;
+  bool eval_on_start = false;
   std::optional<int64_t> num_generations_eval;
+  std::optional<double> temperature_eval;
+  std::optional<double> top_p_eval;
+  std::string metric_for_best_model;
+  int64_t early_stopping_patience = 0;
+  bool log_completions = true;
   int64_t save_steps = 100;
   int64_t save_total_limit = 2;
   int64_t max_nonfinite_steps = 5;

@@ -21,6 +21,14 @@ inline constexpr const char* kRecomputeMeaning =
 inline constexpr const char* kAuxLossMeaning =
     "Weight of the load-balancing loss of mixtures of experts (arXiv:2101.03961 eq. 4), per completion and "
     "layer.";
+inline constexpr const char* kEvalOnStartMeaning =
+    "Evaluate before the first step, too: the line of step 0 in metrics.jsonl.";
+inline constexpr const char* kBestMetricMeaning =
+    "The `eval_` metric that decides the best model and early stopping. Larger is better, but for names that "
+    "end in `loss`; the evaluation's own score when empty (docs/runs.md).";
+inline constexpr const char* kPatienceMeaning =
+    "Evaluations in a row without a better `metric_for_best_model` after which the run ends; 0 never ends "
+    "it.";
 inline constexpr const char* kSaveStepsMeaning = "Steps between checkpoints; 0 writes one at the end only.";
 inline constexpr const char* kSaveLimitMeaning =
     "Checkpoints kept, the newest ones; the best one is kept besides.";
@@ -90,6 +98,22 @@ inline void check_lora(const LoraConfig& lora) {
   if (!(lora == LoraConfig{}))
     throw ConfigError("[lora] has no effect without lora.r: set it, or remove the table");
 }
+
+inline void refuse_without_evaluation(bool is_set, const char* key) {
+  if (is_set) throw ConfigError(str("train.", key, " has no effect while train.eval_steps is 0"));
+}
+
+/// Keys of evaluations that nothing would heed.
+template <typename Loop>
+void check_evaluation_keys(const Loop& train) {
+  const bool is_off = train.eval_steps == 0;
+  refuse_without_evaluation(is_off && train.eval_on_start, "eval_on_start");
+  refuse_without_evaluation(is_off && !train.metric_for_best_model.empty(), "metric_for_best_model");
+  refuse_without_evaluation(is_off && train.early_stopping_patience > 0, "early_stopping_patience");
+}
+
+/// The rules of evaluations in a run of `cohort train`. Throws ConfigError.
+void check_evaluation(const TrainConfig& config);
 
 /// That rows are held out where they are evaluated.
 template <typename Data>

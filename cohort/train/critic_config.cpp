@@ -13,7 +13,8 @@ void CriticConfig::describe(FieldVisitor& f) {
     one_of({"model", "head"}));
   f("path", path,
     "Hugging Face directory that a critic of kind model starts from: a language model, which gets a random "
-    "score, or a classification model with one label, such as a reward model; `model.path` when empty.");
+    "score, or a classification model with one label, such as a reward model; `model.path` when empty.",
+    OnResume::kSameFiles);
   f("lr", lr,
     "Peak learning rate of the critic's own weights; its schedule, gradient clipping and the rest of its "
     "AdamW "

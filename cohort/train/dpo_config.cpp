@@ -7,31 +7,37 @@ namespace cohort {
 void PreferenceDataConfig::describe(FieldVisitor& f) {
   f("path", path,
     "JSONL files, plain, gzip or zstd, or patterns: `prompt`, `chosen` and `rejected` per line; required "
-    "unless there is a `[[data.source]]`.");
-  f("eval_path", eval_path, "Held-out JSONL files of the same form, judged every `train.eval_steps`.");
+    "unless there is a `[[data.source]]`.",
+    OnResume::kTaken);
+  f("eval_path", eval_path, "Held-out JSONL files of the same form, judged every `train.eval_steps`.",
+    OnResume::kTaken);
   describe_rows(
       f, *this,
       "Share of the prompts, chosen by hash, that is held out and judged every `train.eval_steps`.");
 }
 
 void DpoLoopConfig::describe(FieldVisitor& f) {
-  f("max_steps", max_steps, kMaxStepsMeaning, at_least(1));
-  f("num_train_epochs", num_train_epochs, kEpochsMeaning, above(0.0));
+  f("max_steps", max_steps, kMaxStepsMeaning, at_least(1), OnResume::kTaken);
+  f("num_train_epochs", num_train_epochs, kEpochsMeaning, above(0.0), OnResume::kTaken);
   f("pairs_per_step", pairs_per_step, "Lines of data in each update.", at_least(1));
   f("tokens_per_microbatch", tokens_per_microbatch,
     "Rows (tokens) forwarded and backpropagated at once; a pair stays whole. Bounds memory, changes no "
     "result.",
-    at_least(1));
-  f("recompute", recompute, kRecomputeMeaning);
+    at_least(1), OnResume::kTaken);
+  f("recompute", recompute, kRecomputeMeaning, OnResume::kTaken);
   f("precompute_ref_log_probs", precompute_ref_log_probs,
     "Compute the reference's log-probabilities of all rows before the first step, so that no second model "
-    "stays in memory; changes no result.");
+    "stays in memory; changes no result.",
+    OnResume::kTaken);
   f("router_aux_loss_coef", router_aux_loss_coef, kAuxLossMeaning, at_least(0.0));
   f("eval_steps", eval_steps, "Steps between evaluations on the held-out rows; 0 never evaluates.",
-    at_least(0));
-  f("save_steps", save_steps, kSaveStepsMeaning, at_least(0));
-  f("save_total_limit", save_total_limit, kSaveLimitMeaning, at_least(1));
-  f("max_nonfinite_steps", max_nonfinite_steps, kNonfiniteMeaning, at_least(1));
+    at_least(0), OnResume::kTaken);
+  f("eval_on_start", eval_on_start, kEvalOnStartMeaning, OnResume::kTaken);
+  f("metric_for_best_model", metric_for_best_model, kBestMetricMeaning, OnResume::kTaken);
+  f("early_stopping_patience", early_stopping_patience, kPatienceMeaning, at_least(0), OnResume::kTaken);
+  f("save_steps", save_steps, kSaveStepsMeaning, at_least(0), OnResume::kTaken);
+  f("save_total_limit", save_total_limit, kSaveLimitMeaning, at_least(1), OnResume::kTaken);
+  f("max_nonfinite_steps", max_nonfinite_steps, kNonfiniteMeaning, at_least(1), OnResume::kTaken);
 }
 
 void DpoConfig::describe(FieldVisitor& f) {
@@ -52,6 +58,7 @@ void validate(const DpoConfig& config) {
   check_length(config.train);
   check_lora(config.lora);
   check_held_out(config.data, config.train.eval_steps);
+  check_evaluation_keys(config.train);
   check_preference_config(config.objective);
   if (config.lora.dropout != 0.0)
     throw ConfigError(

@@ -35,6 +35,9 @@ struct DpoLoopConfig {
   bool precompute_ref_log_probs = false;
   double router_aux_loss_coef = 0.0;
   int64_t eval_steps = 0;
+  bool eval_on_start = false;
+  std::string metric_for_best_model;
+  int64_t early_stopping_patience = 0;
   int64_t save_steps = 500;
   int64_t save_total_limit = 2;
   int64_t max_nonfinite_steps = 5;

@@ -3,6 +3,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 
@@ -20,11 +21,12 @@ namespace {
 /// The reference's log-probabilities of pairs that were seen before, found by a 64-bit hash of their tokens.
 class PrecomputedSums {
  public:
-  PrecomputedSums(const Decoder& reference, PreferenceOptions options)
-      : reference_(reference), options_(std::move(options)) {}
+  PrecomputedSums(const Decoder& reference, bool has_adapters, PreferenceOptions options)
+      : reference_(reference), has_adapters_(has_adapters), options_(std::move(options)) {}
 
   void add(const std::vector<PreferenceExample>& batch) {
-    const AdaptersOff base(reference_);
+    std::optional<AdaptersOff> base;
+    if (!has_adapters_) base.emplace(reference_);
     const std::vector<double> sums = sequence_sums(reference_, batch, options_);
     for (size_t i = 0; i < batch.size(); ++i) sums_[key(batch[i])] = {sums[2 * i], sums[2 * i + 1]};
   }
@@ -50,6 +52,7 @@ class PrecomputedSums {
   }
 
   const Decoder& reference_;
+  bool has_adapters_;  // an adapter that the run began with is part of the reference
   PreferenceOptions options_;
   std::unordered_map<uint64_t, std::array<double, 2>> sums_;
 };
@@ -57,7 +60,8 @@ class PrecomputedSums {
 /// `policy` as it was loaded, before its first update.
 ReferenceSums precomputed_reference(const Decoder& policy, const DpoConfig& config, const Dataset& data,
                                     const SftFormat& format, const std::vector<PreferenceExample>& held_out) {
-  auto table = std::make_shared<PrecomputedSums>(policy, preference_options(config));
+  auto table =
+      std::make_shared<PrecomputedSums>(policy, !config.lora.path.empty(), preference_options(config));
   std::vector<PreferenceExample> batch;
   for_each_preference(data, format, [&](PreferenceExample example) {
     batch.push_back(std::move(example));
@@ -73,14 +77,17 @@ ReferenceSums precomputed_reference(const Decoder& policy, const DpoConfig& conf
 }
 
 ReferenceSums forwarded_reference(const Decoder& reference, const DpoConfig& config) {
-  return [&reference, options = preference_options(config)](const std::vector<PreferenceExample>& pairs) {
-    const AdaptersOff base(reference);  // where the reference is the policy itself
+  return [&reference, has_adapters = !config.lora.path.empty(),
+          options = preference_options(config)](const std::vector<PreferenceExample>& pairs) {
+    std::optional<AdaptersOff> base;
+    if (!has_adapters) base.emplace(reference);  // where the reference is the policy itself
     return sequence_sums(reference, pairs, options);
   };
 }
 
 bool has_own_reference(const DpoConfig& config) {
-  return !config.objective.reference_free && !config.train.precompute_ref_log_probs && config.lora.r == 0;
+  const bool is_policy = config.lora.r > 0 && config.lora.path.empty();
+  return !config.objective.reference_free && !config.train.precompute_ref_log_probs && !is_policy;
 }
 
 StepShape pair_step_shape(const DpoConfig& config, int64_t longest_sequence) {
@@ -90,7 +97,8 @@ StepShape pair_step_shape(const DpoConfig& config, int64_t longest_sequence) {
           .rows = longest * config.train.pairs_per_step,
           .tokens_per_microbatch = config.train.tokens_per_microbatch,
           .recompute = config.train.recompute,
-          .has_reference = has_own_reference(config)};
+          .has_reference = has_own_reference(config),
+          .has_adapted_reference = !config.lora.path.empty()};
 }
 
 struct HeldOut {
@@ -110,12 +118,13 @@ HeldOut held_out_pairs(const DpoConfig& config, const SftFormat& format, const D
 
 }  // namespace
 
-int run_dpo(const DpoConfig& config, bool resume) {
+int run_dpo(const DpoConfig& config, const ResumeOptions& options) {
   validate(config);
+  check_resumed(config, options);
   const auto policy = load_model(config.model, config.lora, config.seed);
   check_router_loss(config.train.router_aux_loss_coef, policy->config());
   const auto tokenizer = require_tokenizer(config.model.path, policy->config());
-  const std::tm start = run_start(config.run, resume);
+  const std::tm start = run_start(config.run, options);
   const SftFormat format = sft_format(*tokenizer, config.model.path, policy->config(), start);
   const Dataset data = open_preferences(config.data, DataPart::kTrain, format, policy->config());
   const HeldOut held_out = held_out_pairs(config, format, policy->config());
@@ -124,11 +133,11 @@ int run_dpo(const DpoConfig& config, bool resume) {
   const auto own_reference =
       has_own_reference(config) ? load_model(config.model, config.lora, config.seed) : nullptr;
   if (own_reference != nullptr) own_reference->plan_length(longest_sequence);
-  RowCursor rows(data, config.seed, config.data.shuffle_dataset);
+  RowCursor rows(data, config.seed, config.data.shuffle_dataset, options.accepts("data"));
   AdamW optimizer(policy->parameters(), config.optimizer);
   const int64_t steps = num_steps(config.train.max_steps, config.train.num_train_epochs, data.num_rows(),
                                   config.train.pairs_per_step);
-  const RunDirectory run = open_run(config, resume, start);
+  const RunDirectory run = open_run(config, options, start);
   report_memory(plan_memory(*policy, pair_step_shape(config, longest_sequence)));
   ReferenceSums reference;
   if (config.train.precompute_ref_log_probs) {
@@ -137,12 +146,14 @@ int run_dpo(const DpoConfig& config, bool resume) {
     reference = forwarded_reference(own_reference != nullptr ? *own_reference : *policy, config);
   }
   DpoTrainer trainer(config, steps, *policy, std::move(reference), format, rows, optimizer);
-  LoopConfig loop = loop_config(config.train, steps);
-  loop.eval_steps = config.train.eval_steps;
+  const LoopConfig loop = loop_config(config.train, steps);
   std::function<EvalRecord()> evaluate;
   if (loop.eval_steps > 0) evaluate = [&] { return trainer.evaluate(held_out.examples); };
   RunLoop run_loop(run, loop, *policy, optimizer, trainer, config.model.path, std::move(evaluate));
-  if (resume) run_loop.resume();
+  if (options.resume) {
+    run_loop.resume();
+    take_changes(run, config, options);
+  }
   return run_loop.run();
 }
 

@@ -1,6 +1,7 @@
 #include "cohort/train/evaluation.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "cohort/core/error.h"
 #include "cohort/objectives/advantage.h"
@@ -21,6 +22,21 @@ struct Mean {
     return count > 0 ? std::optional<double>(sum / count) : std::nullopt;
   }
 };
+
+/// cons@k over all prompts; nothing for a reward that read no answer in any completion.
+std::map<int64_t, double> majority_figures(const std::vector<GroupVotes>& votes, int64_t column) {
+  std::map<int64_t, Mean> cons_at;
+  bool reads_answers = false;
+  for (const GroupVotes& group : votes) {
+    const std::vector<Vote>& cast = group[column];
+    for (const Vote& vote : cast) reads_answers |= vote.answer >= 0;
+    for (int64_t k = 2; k <= std::ssize(cast); k *= 2) cons_at[k].add(cons_at_k(cast, k));
+  }
+  std::map<int64_t, double> figures;
+  if (!reads_answers) return figures;
+  for (const auto& [k, mean] : cons_at) figures[k] = *mean.value();
+  return figures;
+}
 
 RewardEvaluation evaluate_reward(const std::vector<RewardMatrix>& rewards, int64_t column) {
   RewardEvaluation result;
@@ -59,6 +75,13 @@ void add_lengths(const std::vector<RolloutGroup>& groups, Evaluation& result) {
   result.mean_length = length.value().value_or(0.0);
 }
 
+GroupVotes all_votes(const RewardScorer& scorer, const RolloutGroup& group, const RewardMatrix& results) {
+  GroupVotes votes;
+  for (int64_t reward = 0; reward < results.num_rewards(); ++reward)
+    votes.push_back(read_votes(scorer.reward(reward), group, results, reward));
+  return votes;
+}
+
 }  // namespace
 
 double pass_at_k(int64_t n, int64_t c, int64_t k) {
@@ -69,13 +92,14 @@ double pass_at_k(int64_t n, int64_t c, int64_t k) {
 }
 
 Evaluation summarise(const std::vector<RolloutGroup>& groups, const std::vector<RewardMatrix>& rewards,
-                     const std::vector<double>& weights) {
+                     const std::vector<double>& weights, const std::vector<GroupVotes>& votes) {
   COHORT_CHECK(!groups.empty() && groups.size() == rewards.size());
   Evaluation result;
   result.num_prompts = static_cast<int64_t>(groups.size());
   add_lengths(groups, result);
   for (size_t reward = 0; reward < weights.size(); ++reward) {
     result.rewards.push_back(evaluate_reward(rewards, static_cast<int64_t>(reward)));
+    result.rewards.back().cons_at = majority_figures(votes, static_cast<int64_t>(reward));
   }
   TotalRewards totals;
   for (const RewardMatrix& matrix : rewards) append_total_rewards(matrix, weights, totals);
@@ -88,9 +112,11 @@ Evaluation summarise(const std::vector<RolloutGroup>& groups, const std::vector<
 }
 
 Evaluation evaluate(Sampler& sampler, const std::vector<Prompt>& prompts, int64_t num_generations,
-                    const SamplingParams& params, RewardScorer& scorer, RolloutAddress address) {
+                    const SamplingParams& params, RewardScorer& scorer, RolloutAddress address,
+                    const OnGroup& on_group) {
   std::vector<RolloutGroup> groups;
   std::vector<RewardMatrix> rewards;
+  std::vector<GroupVotes> votes;
   for (const PromptBatch& batch : prompt_batches(prompts, num_generations)) {
     RolloutAddress batch_address = address;
     batch_address.first_prompt += static_cast<uint64_t>(batch.first);
@@ -100,10 +126,43 @@ Evaluation evaluate(Sampler& sampler, const std::vector<Prompt>& prompts, int64_
     for (RolloutGroup& group :
          sampler.rollout(batch.prompts, num_generations, params, batch_address, 0, score)) {
       rewards.push_back(scorer.take(static_cast<int64_t>(groups.size())));
+      if (on_group) on_group(group, rewards.back());
+      votes.push_back(all_votes(scorer, group, rewards.back()));
       groups.push_back(std::move(group));
     }
   }
-  return summarise(groups, rewards, scorer.weights());
+  return summarise(groups, rewards, scorer.weights(), votes);
+}
+
+Metrics evaluation_metrics(const Evaluation& evaluation) {
+  constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();  // null in metrics.jsonl
+  Metrics metrics{{"eval_reward", evaluation.mean_reward.value_or(kNothing)}};
+  for (const RewardEvaluation& reward : evaluation.rewards) {
+    const std::string prefix = "eval_rewards/" + reward.name + "/";
+    metrics.emplace_back(prefix + "mean", reward.mean.value_or(kNothing));
+    for (int64_t status = 1; status < kNumRewardStatuses; ++status) {
+      metrics.emplace_back(prefix + to_string(static_cast<RewardStatus>(status)),
+                           reward.status_counts[status]);
+    }
+    for (const auto& [k, share] : reward.pass_at) metrics.emplace_back(str(prefix, "pass@", k), share);
+    for (const auto& [k, share] : reward.cons_at) metrics.emplace_back(str(prefix, "cons@", k), share);
+  }
+  metrics.emplace_back("eval_completions/mean_length", evaluation.mean_length);
+  return metrics;
+}
+
+std::vector<std::string> evaluation_metric_names(const std::vector<std::string>& rewards,
+                                                 int64_t num_generations) {
+  Evaluation evaluation;
+  for (const std::string& name : rewards) {
+    RewardEvaluation& reward = evaluation.rewards.emplace_back();
+    reward.name = name;
+    for (int64_t k = 1; k <= num_generations; k *= 2) reward.pass_at[k] = 0.0;
+    for (int64_t k = 2; k <= num_generations; k *= 2) reward.cons_at[k] = 0.0;
+  }
+  std::vector<std::string> names;
+  for (const auto& [name, value] : evaluation_metrics(evaluation)) names.push_back(name);
+  return names;
 }
 
 }  // namespace cohort

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +11,8 @@
 
 #include "cohort/rewards/reward_scorer.h"
 #include "cohort/sampler/sampler.h"
+#include "cohort/train/majority.h"
+#include "cohort/train/tensorboard.h"
 
 namespace cohort {
 
@@ -20,6 +23,7 @@ struct RewardEvaluation {
   std::string name;
   std::optional<double> mean;         ///< over the completions with status ok; nothing when there is none
   std::map<int64_t, double> pass_at;  ///< k -> pass@k for k = 1, 2, 4, ... up to the group's size
+  std::map<int64_t, double> cons_at;  ///< k -> cons@k for k = 2, 4, ...; empty where it reads no answers
   std::array<int64_t, kNumRewardStatuses> status_counts{};
 };
 
@@ -38,15 +42,29 @@ struct Evaluation {
 /// completions of which c did (arXiv:2107.03374). Needs 1 <= k <= n.
 double pass_at_k(int64_t n, int64_t c, int64_t k);
 
+/// The votes of one prompt's completions by each reward.
+using GroupVotes = std::vector<std::vector<Vote>>;
+
+/// Called for each prompt's completions when they are judged, in the order of the prompts.
+using OnGroup = std::function<void(const RolloutGroup&, const RewardMatrix&)>;
+
 /// Samples `num_generations` completions of each prompt and judges them by all rewards of `scorer`. A
 /// completion succeeds by a reward function when its score is at least 1. Cells that are not ok take no part:
-/// pass@k is the mean over the prompts with at least k judged completions, and lacks the k for which there is
-/// none.
+/// pass@k and cons@k are means over the prompts with at least k judged completions, and lack the k for which
+/// there is none.
 Evaluation evaluate(Sampler& sampler, const std::vector<Prompt>& prompts, int64_t num_generations,
-                    const SamplingParams& params, RewardScorer& scorer, RolloutAddress address);
+                    const SamplingParams& params, RewardScorer& scorer, RolloutAddress address,
+                    const OnGroup& on_group = {});
 
-/// The figures of given completions; `rewards` runs beside `groups`.
+/// The figures of given completions; `rewards` runs beside `groups`, and so does `votes` unless it is empty.
 Evaluation summarise(const std::vector<RolloutGroup>& groups, const std::vector<RewardMatrix>& rewards,
-                     const std::vector<double>& weights);
+                     const std::vector<double>& weights, const std::vector<GroupVotes>& votes = {});
+
+/// TRL's names with the prefix `eval_`; pass@k as `eval_rewards/NAME/pass@K`, and cons@k alike.
+Metrics evaluation_metrics(const Evaluation& evaluation);
+
+/// The names that an evaluation with such rewards may have.
+std::vector<std::string> evaluation_metric_names(const std::vector<std::string>& rewards,
+                                                 int64_t num_generations);
 
 }  // namespace cohort

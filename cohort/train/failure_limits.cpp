@@ -105,8 +105,8 @@ Json FailureLimits::save() const {
 
 void FailureLimits::load(const Json& state) {
   for (size_t reward = 0; reward < names_.size(); ++reward) {
-    Window window;
-    for (const Json& step : state.at(names_[reward])) {
+    Window window;  // stays empty for a reward that the run did not have
+    for (const Json& step : state.value(names_[reward], Json::array())) {
       window.steps.push_back(
           {step.at(0).get<int64_t>(), step.at(1).get<int64_t>(), step.at(2).get<int64_t>()});
       window.total.add(window.steps.back(), 1);

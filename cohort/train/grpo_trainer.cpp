@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "cohort/core/log.h"
 #include "cohort/core/random.h"
@@ -79,7 +80,8 @@ StepRecord GrpoTrainer::step(int64_t index) {
   num_tokens_ += step.num_tokens;
   prepare(step);
   if (const Decoder* reference = reference_.decoder()) {
-    const AdaptersOff base(*reference);  // where the reference is the policy itself
+    std::optional<AdaptersOff> base;
+    if (reference == &policy_) base.emplace(*reference);
     fill_ref_logprobs(*reference, step.trained, loss_options_,
                       /*masked_too=*/objective_.advantages.puts_kl_in_reward());
     timer.lap("timing_s/ref");
@@ -287,7 +289,7 @@ Metrics GrpoTrainer::update_metrics(const GrpoStep& step) const {
 void GrpoTrainer::fill_record(int64_t index, const GrpoStep& step, StepRecord& record) {
   const Metrics update = update_metrics(step);
   monitors_.observe(update);
-  MonitorReport report = monitors_.report(scored(step), num_completions_);
+  MonitorReport report = monitors_.report(scored(step));
   record.metrics = step.scored_metrics;
   append(record.metrics, update);
   append(record.metrics, report.metrics);
@@ -305,7 +307,6 @@ void GrpoTrainer::fill_record(int64_t index, const GrpoStep& step, StepRecord& r
     }
   }
   append_untrained_rows(index, step, record.completions);
-  num_completions_ += std::ssize(record.completions);
   record.is_finite = step.loss.is_finite;
   record.nonfinite = nonfinite_rows(step.loss.nonfinite);
   record.summary = summary(record.metrics);
@@ -336,10 +337,13 @@ std::vector<TrainedPart> GrpoTrainer::more_parts() {
 }
 
 Json GrpoTrainer::save() const {
-  Json state{{"prompts", prompts_.save()},           {"num_tokens", num_tokens_},
-             {"num_completions", num_completions_},  {"skipped_steps", skipped_steps_},
-             {"coefficients", coefficients_.save()}, {"failures", failure_limits_.save()},
-             {"monitors", monitors_.save()},         {"reward_environments", scorer_.environments()}};
+  Json state{{"prompts", prompts_.save()},
+             {"num_tokens", num_tokens_},
+             {"skipped_steps", skipped_steps_},
+             {"coefficients", coefficients_.save()},
+             {"failures", failure_limits_.save()},
+             {"monitors", monitors_.save()},
+             {"reward_environments", scorer_.environments()}};
   if (config_.objective.gfpo_adaptive_difficulty) state["group_difficulty"] = difficulty_.save();
   if (config_.rollout.is_budgeted()) state["success_rates"] = rollout_.save();
   return state;
@@ -348,7 +352,6 @@ Json GrpoTrainer::save() const {
 void GrpoTrainer::load(const Json& state) {
   prompts_.load(state.at("prompts"));
   num_tokens_ = state.at("num_tokens").get<int64_t>();
-  num_completions_ = state.at("num_completions").get<int64_t>();
   skipped_steps_ = state.at("skipped_steps").get<int64_t>();
   coefficients_.load(state.at("coefficients"));
   failure_limits_.load(state.at("failures"));

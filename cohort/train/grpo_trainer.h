@@ -98,9 +98,8 @@ class GrpoTrainer : public Trainer {
   Monitors monitors_;
   LossOptions loss_options_;
   bool is_record_checked_ = false;
-  int64_t num_tokens_ = 0;       // prompt and completion tokens since the run began
-  int64_t num_completions_ = 0;  // lines of completions.jsonl
-  int64_t skipped_steps_ = 0;    // updates left out because something was not finite
+  int64_t num_tokens_ = 0;     // prompt and completion tokens since the run began
+  int64_t skipped_steps_ = 0;  // updates left out because something was not finite
 };
 
 }  // namespace cohort

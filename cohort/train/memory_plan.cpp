@@ -186,7 +186,8 @@ MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step) {
   const bool is_adapted = decoder.lora_state() != nullptr;
   const int64_t weights = weight_bytes(decoder);
   const int64_t adapters = is_adapted ? trained * 2 * kFloatBytes : 0;
-  const int64_t reference = step.has_reference && !is_adapted ? weights : 0;
+  const bool has_copy = step.has_reference && (!is_adapted || step.has_adapted_reference);
+  const int64_t reference = has_copy ? weights : 0;
   const int64_t moments = 2 * trained * kFloatBytes;
   const int64_t critic_gradients = step.critic != nullptr ? step.critic->num_trained() * kFloatBytes : 0;
   const int64_t critic = step.critic != nullptr ? weight_bytes(*step.critic) + 2 * critic_gradients : 0;

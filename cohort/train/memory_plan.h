@@ -44,11 +44,12 @@ struct StepShape {
   int64_t num_sequences = 0;                     ///< that it draws tokens for at once, at most
   RecordPlan record = {};  ///< what the update takes of what the sampler computed (plan_record)
   bool recompute = false;
-  bool has_reference = false;       ///< a second, frozen copy of the model
-  const Decoder* critic = nullptr;  ///< a second trained model, updated before the policy
-  int64_t reward_bytes = 0;         ///< of the rewards that are models, at most
-  int64_t loaded_reward_bytes = 0;  ///< what of that is in memory already
-  bool is_side_by_side = true;      ///< micro-batches go through for_each_microbatch
+  bool has_reference = false;          ///< a second, frozen copy of the model; of adapters none is needed
+  bool has_adapted_reference = false;  ///< but with an adapter that the run began with
+  const Decoder* critic = nullptr;     ///< a second trained model, updated before the policy
+  int64_t reward_bytes = 0;            ///< of the rewards that are models, at most
+  int64_t loaded_reward_bytes = 0;     ///< what of that is in memory already
+  bool is_side_by_side = true;         ///< micro-batches go through for_each_microbatch
 };
 
 /// What is recorded of a step of `decoder` (ActivationRecord), which draws at most `num_rollouts` rollouts of

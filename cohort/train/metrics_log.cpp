@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "cohort/core/log.h"
+
 namespace cohort {
 namespace {
 
@@ -12,6 +14,14 @@ Json line_of(int64_t step, const Metrics& metrics) {
 }
 
 }  // namespace
+
+void go_back(AppendFile& file, int64_t size) {
+  if (file.size() == 0 && size > 0) {
+    log_warn(file.path().string(), ": was deleted: it holds only what comes from here on");
+  } else {
+    file.truncate_to(size);
+  }
+}
 
 MetricsLog::MetricsLog(const RunDirectory& run)
     : metrics_(run.metrics_file()), timings_(run.timings_file()), events_(run.events_file()) {}
@@ -35,9 +45,9 @@ Json MetricsLog::save() {
 }
 
 void MetricsLog::load(const Json& sizes) {
-  metrics_.truncate_to(sizes.value("metrics", int64_t{0}));
-  timings_.truncate_to(sizes.value("timings", int64_t{0}));
-  events_.truncate_to(sizes.value("events", int64_t{0}));
+  go_back(metrics_, sizes.value("metrics", int64_t{0}));
+  go_back(timings_, sizes.value("timings", int64_t{0}));
+  go_back(events_, sizes.value("events", int64_t{0}));
 }
 
 }  // namespace cohort

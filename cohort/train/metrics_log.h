@@ -8,6 +8,10 @@
 
 namespace cohort {
 
+/// Cuts a record back to the size that a checkpoint knows. One that was deleted since goes on from here, with
+/// a warning.
+void go_back(AppendFile& file, int64_t size);
+
 class MetricsLog {
  public:
   /// Opens the files of `run` for appending.

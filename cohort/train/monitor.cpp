@@ -17,13 +17,12 @@ const std::string& name_of(const MonitorConfig& config) {
 }
 
 /// Where to look, and at what.
-std::string example_of(const ScoredStep& step, int64_t completion, int64_t num_before) {
+std::string example_of(const ScoredStep& step, int64_t completion) {
   int64_t sample = completion;
   for (const RolloutGroup& group : step.groups) {
     const auto size = std::ssize(group.completions);
     if (sample < size) {
-      return str("; for example line ", num_before + completion + 1, " of completions.jsonl (prompt ",
-                 group.prompt.id, ", sample ", sample, ")");
+      return str("; for example sample ", sample, " of prompt ", group.prompt.id);
     }
     sample -= size;
   }
@@ -140,7 +139,7 @@ std::vector<uint8_t> Monitors::mask(const ScoredStep& step) {
   return mask;
 }
 
-MonitorReport Monitors::report(const ScoredStep& step, int64_t num_before) {
+MonitorReport Monitors::report(const ScoredStep& step) {
   MonitorReport report;
   for (size_t m = 0; m < monitors_.size(); ++m) {
     Monitor& monitor = monitors_[m];
@@ -153,7 +152,7 @@ MonitorReport Monitors::report(const ScoredStep& step, int64_t num_before) {
     if (!monitor.should_warn()) continue;
     std::string line = monitor.evidence();
     const std::vector<int64_t> concerned = concerned_completions(monitor.config(), step);
-    if (!concerned.empty()) line += example_of(step, concerned.front(), num_before);
+    if (!concerned.empty()) line += example_of(step, concerned.front());
     if (action == "mask") line += str("; ", num_masked_[m], " completions carry no loss");
     if (action == "stop") {
       if (!report.stop) report.stop = line;
@@ -172,7 +171,9 @@ Json Monitors::save() const {
 }
 
 void Monitors::load(const Json& state) {
-  for (Monitor& monitor : monitors_) monitor.load(state.at(monitor.name()));
+  for (Monitor& monitor : monitors_) {  // one that the run did not have begins with an empty window
+    if (state.contains(monitor.name())) monitor.load(state.at(monitor.name()));
+  }
 }
 
 }  // namespace cohort

@@ -74,9 +74,8 @@ class Monitors {
   /// [B]; 1 for the completions that an alarm masks: they leave their group's statistics and carry no loss.
   std::vector<uint8_t> mask(const ScoredStep& step);
 
-  /// `num_before`: lines of completions.jsonl before those of this step. A monitor that stops the run begins
-  /// anew, so that it can go on once somebody has looked.
-  MonitorReport report(const ScoredStep& step, int64_t num_before);
+  /// A monitor that stops the run begins anew, so that it can go on once somebody has looked.
+  MonitorReport report(const ScoredStep& step);
 
   Json save() const;
   void load(const Json& state);

@@ -40,11 +40,12 @@ StepShape step_shape(const RewardTrainConfig& config, const Dataset& data) {
 
 }  // namespace
 
-int run_reward_train(const RewardTrainConfig& config, bool resume) {
+int run_reward_train(const RewardTrainConfig& config, const ResumeOptions& options) {
   validate(config);
+  check_resumed(config, options);
   const auto model = load_reward_model(config);
   const auto tokenizer = require_tokenizer(config.model.path, model->config());
-  const std::tm start = run_start(config.run, resume);
+  const std::tm start = run_start(config.run, options);
   const RewardFormat format{sft_format(*tokenizer, config.model.path, model->config(), start),
                             tokenizer.get(), config.head, model->config().num_labels};
   const Dataset data = open_reward_examples(config.data, DataPart::kTrain, format, model->config());
@@ -53,19 +54,21 @@ int run_reward_train(const RewardTrainConfig& config, bool resume) {
     held_out = all_reward_examples(
         open_reward_examples(config.data, DataPart::kEvaluation, format, model->config()), format);
   }
-  RowCursor rows(data, config.seed, config.data.shuffle_dataset);
+  RowCursor rows(data, config.seed, config.data.shuffle_dataset, options.accepts("data"));
   AdamW optimizer(model->parameters(), config.optimizer);
   const int64_t steps = num_steps(config.train.max_steps, config.train.num_train_epochs, data.num_rows(),
                                   config.train.rows_per_step);
   RewardTrainer trainer(config, steps, *model, format, rows, optimizer);
-  const RunDirectory run = open_run(config, resume, start);
+  const RunDirectory run = open_run(config, options, start);
   report_memory(plan_memory(*model, step_shape(config, data)));
-  LoopConfig loop = loop_config(config.train, steps);
-  loop.eval_steps = config.train.eval_steps;
+  const LoopConfig loop = loop_config(config.train, steps);
   std::function<EvalRecord()> evaluate;
   if (loop.eval_steps > 0) evaluate = [&] { return trainer.evaluate(held_out); };
   RunLoop run_loop(run, loop, *model, optimizer, trainer, config.model.path, std::move(evaluate));
-  if (resume) run_loop.resume();
+  if (options.resume) {
+    run_loop.resume();
+    take_changes(run, config, options);
+  }
   return run_loop.run();
 }
 

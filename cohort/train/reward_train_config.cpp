@@ -21,28 +21,33 @@ void RewardDataConfig::describe(FieldVisitor& f) {
   f("path", path,
     "JSONL files, plain, gzip or zstd, or patterns: for `model` `prompt`, `chosen` and `rejected`, for "
     "`process` "
-    "`prompt`, `completions` (a list of steps) and `labels`; required unless there is a `[[data.source]]`.");
+    "`prompt`, `completions` (a list of steps) and `labels`; required unless there is a `[[data.source]]`.",
+    OnResume::kTaken);
   f("replay_path", replay_path, "Earlier files of the same form that are mixed in (iterative GRPO).");
   f("replay_share", replay_share,
     "Share of the rows that come from `replay_path`; a tenth as in arXiv:2402.03300 algorithm 1.",
     Limits{0.0, 1.0, true, true, {}});
-  f("eval_path", eval_path, "Held-out JSONL files of the same form, judged every `train.eval_steps`.");
+  f("eval_path", eval_path, "Held-out JSONL files of the same form, judged every `train.eval_steps`.",
+    OnResume::kTaken);
   describe_rows(
       f, *this,
       "Share of the prompts, chosen by hash, that is held out and judged every `train.eval_steps`.");
 }
 
 void RewardLoopConfig::describe(FieldVisitor& f) {
-  f("max_steps", max_steps, kMaxStepsMeaning, at_least(1));
-  f("num_train_epochs", num_train_epochs, kEpochsMeaning, above(0.0));
+  f("max_steps", max_steps, kMaxStepsMeaning, at_least(1), OnResume::kTaken);
+  f("num_train_epochs", num_train_epochs, kEpochsMeaning, above(0.0), OnResume::kTaken);
   f("rows_per_step", rows_per_step, "Lines of data in each update.", at_least(1));
-  f("tokens_per_microbatch", tokens_per_microbatch, kMicrobatchMeaning, at_least(1));
-  f("recompute", recompute, kRecomputeMeaning);
+  f("tokens_per_microbatch", tokens_per_microbatch, kMicrobatchMeaning, at_least(1), OnResume::kTaken);
+  f("recompute", recompute, kRecomputeMeaning, OnResume::kTaken);
   f("eval_steps", eval_steps, "Steps between evaluations on the held-out rows; 0 never evaluates.",
-    at_least(0));
-  f("save_steps", save_steps, kSaveStepsMeaning, at_least(0));
-  f("save_total_limit", save_total_limit, kSaveLimitMeaning, at_least(1));
-  f("max_nonfinite_steps", max_nonfinite_steps, kNonfiniteMeaning, at_least(1));
+    at_least(0), OnResume::kTaken);
+  f("eval_on_start", eval_on_start, kEvalOnStartMeaning, OnResume::kTaken);
+  f("metric_for_best_model", metric_for_best_model, kBestMetricMeaning, OnResume::kTaken);
+  f("early_stopping_patience", early_stopping_patience, kPatienceMeaning, at_least(0), OnResume::kTaken);
+  f("save_steps", save_steps, kSaveStepsMeaning, at_least(0), OnResume::kTaken);
+  f("save_total_limit", save_total_limit, kSaveLimitMeaning, at_least(1), OnResume::kTaken);
+  f("max_nonfinite_steps", max_nonfinite_steps, kNonfiniteMeaning, at_least(1), OnResume::kTaken);
 }
 
 void RewardTrainConfig::describe(FieldVisitor& f) {
@@ -59,6 +64,7 @@ void validate(const RewardTrainConfig& config) {
   check_model_data_run(config);
   check_length(config.train);
   check_held_out(config.data, config.train.eval_steps);
+  check_evaluation_keys(config.train);
   if (config.head.type == "process" && config.head.center_rewards_coefficient)
     throw ConfigError("head.center_rewards_coefficient has no effect on head.type = \"process\"; remove it");
   if (config.head.type == "model" && config.head.step_separator != HeadConfig().step_separator)

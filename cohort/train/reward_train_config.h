@@ -42,6 +42,9 @@ struct RewardLoopConfig {
   int64_t tokens_per_microbatch = 2560;
   bool recompute = false;
   int64_t eval_steps = 0;
+  bool eval_on_start = false;
+  std::string metric_for_best_model;
+  int64_t early_stopping_patience = 0;
   int64_t save_steps = 500;
   int64_t save_total_limit = 2;
   int64_t max_nonfinite_steps = 5;

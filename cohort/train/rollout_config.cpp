@@ -60,7 +60,7 @@ void RolloutConfig::describe(FieldVisitor& f) {
   f("ignore_eos", ignore_eos, "Sample on past stop tokens, up to max_completion_length (for measurements).");
   describe_selection(f, *this);
   f("cache_tokens", cache_tokens, "Size of the paged KV cache, in tokens; 0 chooses one that fits the step.",
-    at_least(0));
+    at_least(0), OnResume::kTaken);
 }
 
 namespace {

@@ -11,10 +11,10 @@
 #include <fstream>
 #include <iterator>
 #include <set>
-#include <sstream>
 
 #include "cohort/core/atomic_file.h"
 #include "cohort/core/error.h"
+#include "cohort/core/jsonl_writer.h"
 #include "cohort/core/time_text.h"
 
 namespace cohort {
@@ -32,28 +32,13 @@ std::string read_text(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Throws for the first line that differs.
-void check_same_settings(const fs::path& path, const std::string& run_toml, const std::string& given_toml) {
-  std::istringstream run(run_toml), given(given_toml);
-  std::string run_line, given_line;
-  for (int64_t line = 1; run_toml != given_toml; ++line) {
-    run_line.clear();
-    given_line.clear();
-    std::getline(run, run_line);
-    std::getline(given, given_line);
-    if (run_line == given_line && (run || given)) continue;
-    throw ConfigError(str(path.string(), ":", line, ": the run was begun with `", run_line, "`, but `",
-                          given_line,
-                          "` is given: resume with the run's own settings or choose another run.dir"));
-  }
-}
-
 /// A run overwrites files: its directory must hold none but those of a run that was killed at its beginning.
 void check_unused(const fs::path& root) {
   if (!fs::is_directory(root)) return;
   for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
     const fs::path name = entry.path().filename();
-    static const std::set<fs::path> kBeginning{".lock", ".start", ".start.tmp", "config.toml.tmp"};
+    static const std::set<fs::path> kBeginning{".lock",       ".start",          ".start.tmp",
+                                               ".files.json", ".files.json.tmp", "config.toml.tmp"};
     if (kBeginning.contains(name) || (name == "checkpoints" && fs::is_empty(entry))) continue;
     throw ConfigError(str(root.string(), ": holds ", name.string(),
                           ", which is no run's beginning: choose a new run.dir or empty this one"));
@@ -85,8 +70,8 @@ RunDirectory::~RunDirectory() {
   if (lock_ >= 0) ::close(lock_);
 }
 
-RunDirectory RunDirectory::create(const fs::path& root, const std::string& config_toml,
-                                  const std::tm& start) {
+RunDirectory RunDirectory::create(const fs::path& root, const std::string& config_toml, const std::tm& start,
+                                  const Json& files) {
   if (holds_run(root)) {
     throw ConfigError(
         str(root.string(), ": holds a run already: continue it with --resume or choose another run.dir"));
@@ -94,15 +79,35 @@ RunDirectory RunDirectory::create(const fs::path& root, const std::string& confi
   check_unused(root);
   RunDirectory run(root);
   write_file_atomically(run.start_file(), to_time_text(start) + "\n");
+  write_json(run.files_file(), files);
   write_file_atomically(run.config_file(), config_toml);  // last: it says that the run is there
   return run;
 }
 
-RunDirectory RunDirectory::resume(const fs::path& root, const std::string& config_toml) {
+RunDirectory RunDirectory::resume(const fs::path& root) {
   if (!holds_run(root)) throw ConfigError(str(root.string(), ": holds no run to resume"));
-  RunDirectory run(root);
-  check_same_settings(run.config_file(), read_text(run.config_file()), config_toml);
-  return run;
+  return RunDirectory(root);
+}
+
+void RunDirectory::change_settings(const std::vector<SettingChange>& changes, const std::string& config_toml,
+                                   const Json& files) const {
+  if (changes.empty()) return;
+  const std::vector<int64_t> steps = checkpoint_steps();
+  JsonlWriter log(changes_file());
+  for (const SettingChange& change : changes) {
+    log.write({{"after_step", steps.empty() ? 0 : steps.back()},
+               {"key", change.key},
+               {"before", change.before},
+               {"now", change.now}});
+  }
+  log.sync();
+  write_json(files_file(), files);
+  write_file_atomically(config_file(), config_toml);
+}
+
+Json RunDirectory::files_of(const fs::path& root) {
+  const fs::path path = root / ".files.json";
+  return fs::exists(path) ? read_json(path) : Json();
 }
 
 std::tm RunDirectory::start_of(const fs::path& root) {

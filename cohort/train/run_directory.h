@@ -1,6 +1,6 @@
 // Where a run's files lie, who may write there, and which checkpoints it has.
 //
-//   config.toml  metrics.jsonl  timings.jsonl  completions.jsonl  events.out.tfevents.cohort
+//   config.toml  changes.jsonl  metrics.jsonl  timings.jsonl  completions.jsonl  events.out.tfevents.cohort
 //   checkpoints/step-00000100/ ...  best/  final/  critic/
 #pragma once
 
@@ -10,22 +10,32 @@
 #include <string>
 #include <vector>
 
+#include "cohort/core/config_io.h"
+#include "cohort/core/json.h"
+
 namespace cohort {
 
 /// Holds the run's lock: one process at a time writes to a run. Movable; the lock goes with the last owner.
 class RunDirectory {
  public:
-  /// Begins a run: makes the directory and writes `config_toml` and the time. Throws ConfigError when a run
-  /// is there already.
+  /// Begins a run: makes the directory and writes `config_toml`, the time and the fingerprints of the files
+  /// that the settings lead to. Throws ConfigError when a run is there already.
   static RunDirectory create(const std::filesystem::path& root, const std::string& config_toml,
-                             const std::tm& start);
+                             const std::tm& start, const Json& files = Json::object());
 
-  /// Continues a run. Throws ConfigError when there is none, or naming the first setting that is not the
-  /// run's own.
-  static RunDirectory resume(const std::filesystem::path& root, const std::string& config_toml);
+  /// Continues a run. Throws ConfigError when there is none.
+  static RunDirectory resume(const std::filesystem::path& root);
 
   /// The time that `create` was given. Throws FormatError when it can't be read.
   static std::tm start_of(const std::filesystem::path& root);
+
+  /// The fingerprints that `create` was given; null where the run has none, as those of earlier versions.
+  static Json files_of(const std::filesystem::path& root);
+
+  /// Takes new settings: appends each change, with the step that it comes after, to changes.jsonl and
+  /// replaces config.toml and the fingerprints.
+  void change_settings(const std::vector<SettingChange>& changes, const std::string& config_toml,
+                       const Json& files) const;
 
   /// Whether `create` got as far as a config.toml there.
   static bool holds_run(const std::filesystem::path& root);
@@ -38,7 +48,9 @@ class RunDirectory {
 
   const std::filesystem::path& root() const { return root_; }
   std::filesystem::path config_file() const { return root_ / "config.toml"; }
+  std::filesystem::path changes_file() const { return root_ / "changes.jsonl"; }
   std::filesystem::path start_file() const { return root_ / ".start"; }
+  std::filesystem::path files_file() const { return root_ / ".files.json"; }
   std::filesystem::path metrics_file() const { return root_ / "metrics.jsonl"; }
   std::filesystem::path timings_file() const { return root_ / "timings.jsonl"; }
   std::filesystem::path completions_file() const { return root_ / "completions.jsonl"; }

@@ -43,7 +43,48 @@ double wall_time() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+/// What decides the best model, larger is better; nothing where the metric is not a number.
+std::optional<double> score_of(const EvalRecord& record, const std::string& metric) {
+  if (metric.empty()) return record.score;
+  std::string names;
+  for (const auto& [name, value] : record.metrics) {
+    if (name == metric)
+      return std::isfinite(value) ? std::optional(metric.ends_with("loss") ? -value : value) : std::nullopt;
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  throw ConfigError(
+      str("train.metric_for_best_model: evaluations have no metric \"", metric, "\"; they have ", names));
+}
+
 }  // namespace
+
+/// The files that a run writes line by line.
+struct RunRecords {
+  RunRecords(const RunDirectory& run, bool logs_completions) : log(run) {
+    if (logs_completions) completions.emplace(run.completions_file());
+  }
+
+  void write_completions(const std::vector<Json>& rows) {
+    if (!completions) return;
+    for (const Json& row : rows) completions->write(row);
+    completions->flush();
+  }
+
+  /// The sizes of the files, for a checkpoint; `known`: those of the one before, for what is not written.
+  Json save(const Json& known) {
+    if (completions) completions->sync();
+    return {{"metrics", log.save()},
+            {"completions", completions ? completions->size() : known.value("completions", int64_t{0})}};
+  }
+
+  void go_back_to(const Json& sizes) {
+    log.load(sizes.value("metrics", Json::object()));
+    if (completions) go_back(*completions, sizes.value("completions", int64_t{0}));
+  }
+
+  MetricsLog log;
+  std::optional<JsonlWriter> completions;
+};
 
 RunLoop::RunLoop(const RunDirectory& run, const LoopConfig& config, Decoder& decoder, AdamW& optimizer,
                  Trainer& trainer, std::filesystem::path source_model, std::function<EvalRecord()> evaluate)
@@ -58,38 +99,54 @@ RunLoop::RunLoop(const RunDirectory& run, const LoopConfig& config, Decoder& dec
 void RunLoop::resume() {
   const std::vector<int64_t> steps = run_.checkpoint_steps();
   if (steps.empty()) return;
-  const Json state = load_checkpoint(run_.checkpoint(steps.back()), trained_parts());
-  decoder_.refresh();
-  step_ = saved_step_ = state.at("step").get<int64_t>();
-  nonfinite_steps_ = state.at("nonfinite_steps").get<int64_t>();
-  if (!state.at("best_score").is_null()) best_score_ = state.at("best_score").get<double>();
-  file_sizes_ = state.at("files");
-  trainer_.load(state.at("trainer"));
+  const std::filesystem::path checkpoint = run_.checkpoint(steps.back());
+  try {
+    const Json state = load_checkpoint(checkpoint, trained_parts());
+    decoder_.refresh();
+    step_ = saved_step_ = state.at("step").get<int64_t>();
+    nonfinite_steps_ = state.at("nonfinite_steps").get<int64_t>();
+    // Scores of another metric cannot be compared.
+    if (state.value("metric_for_best_model", "") == config_.metric_for_best_model) {
+      if (!state.at("best_score").is_null()) best_score_ = state.at("best_score").get<double>();
+      evaluations_without_gain_ = state.value("evaluations_without_gain", int64_t{0});
+    }
+    file_sizes_ = state.at("files");
+    trainer_.load(state.at("trainer"));
+  } catch (const Json::exception& error) {
+    throw FormatError(str((checkpoint / "state.json").string(), ": does not fit these settings: ",
+                          error.what(), "; resume with those that it was written with"));
+  }
+  if (step_ > config_.max_steps) {
+    throw ConfigError(str(checkpoint.string(), ": is behind the last step of the run, ", config_.max_steps,
+                          ": raise train.max_steps, or delete the checkpoints behind it"));
+  }
   log_info("resuming after step ", step_);
 }
 
 int RunLoop::run() {
   const StopSignals signals;
-  MetricsLog log(run_);
-  JsonlWriter completions(run_.completions_file());
-  log.load(file_sizes_.value("metrics", Json::object()));
-  completions.truncate_to(file_sizes_.value("completions", int64_t{0}));
+  RunRecords records(run_, config_.log_completions);
+  records.go_back_to(file_sizes_);
   ProgressLine progress;
   first_step_ = step_;
   started_s_ = seconds_since_start();
-  while (step_ < config_.max_steps && stop_signal == 0) {
-    const std::string stop_reason = take_step(log, completions, progress);
+  if (saved_step_ < 0 && config_.eval_on_start && evaluate_) evaluate_start(records);
+  while (step_ < config_.max_steps && stop_signal == 0 && !is_stopped_early()) {
+    const std::string stop_reason = take_step(records, progress);
     if (!stop_reason.empty()) {
       progress.finish();
-      save(log, completions);
+      save(records);
       throw UserError(str("step ", step_, ": ", stop_reason,
                           ". The checkpoint is written: mend the cause and go on with --resume"));
     }
-    if (config_.save_steps > 0 && step_ % config_.save_steps == 0) save(log, completions);
+    if (config_.save_steps > 0 && step_ % config_.save_steps == 0) save(records);
   }
   progress.finish();
-  if (saved_step_ != step_) save(log, completions);
-  if (step_ < config_.max_steps) {
+  if (saved_step_ != step_) save(records);
+  if (is_stopped_early()) {
+    log_info("the run ends early, after step ", step_, ": ", evaluations_without_gain_,
+             " evaluations in a row were not better than the best one (train.early_stopping_patience)");
+  } else if (step_ < config_.max_steps) {
     log_info("stopped by signal ", static_cast<int>(stop_signal), " after step ", step_,
              "; the checkpoint is written, --resume continues");
     return 128 + stop_signal;
@@ -98,16 +155,15 @@ int RunLoop::run() {
   return 0;
 }
 
-std::string RunLoop::take_step(MetricsLog& log, JsonlWriter& completions, ProgressLine& progress) {
+std::string RunLoop::take_step(RunRecords& records, ProgressLine& progress) {
   StepRecord record = trainer_.step(step_ + 1);
   ++step_;
-  for (const Json& row : record.completions) completions.write(row);
-  completions.flush();
+  records.write_completions(record.completions);
   note_nonfinite(record);
   for (const std::string& warning : record.warnings) log_warn("step ", step_, ": ", warning);
   const bool is_last = step_ == config_.max_steps;
   if (evaluate_ && (step_ % config_.eval_steps == 0 || is_last)) evaluate(record.metrics, record.timings);
-  log.write(step_, record.metrics, record.timings, wall_time());
+  records.log.write(step_, record.metrics, record.timings, wall_time());
   show(record, progress);
   if (nonfinite_steps_ >= config_.max_nonfinite_steps) {
     throw UserError(str("step ", step_, ": the ", nonfinite_steps_,
@@ -133,32 +189,52 @@ void RunLoop::note_nonfinite(const StepRecord& record) {
            path.string());
 }
 
+void RunLoop::evaluate_start(RunRecords& records) {
+  Metrics metrics, timings;
+  evaluate(metrics, timings);
+  records.log.write(0, metrics, timings, wall_time());
+}
+
 void RunLoop::evaluate(Metrics& metrics, Metrics& timings) {
   const double start = seconds_since_start();
   const EvalRecord record = evaluate_();
   append(metrics, record.metrics);
   timings.emplace_back("timing_s/testing", seconds_since_start() - start);
-  if (!record.score || (best_score_ && *record.score <= *best_score_)) return;
-  best_score_ = record.score;
+  const std::optional<double> score = score_of(record, config_.metric_for_best_model);
+  if (!score || (best_score_ && *score <= *best_score_)) {
+    ++evaluations_without_gain_;
+    return;
+  }
+  best_score_ = score;
+  evaluations_without_gain_ = 0;
   save_trained(decoder_, source_model_, run_.best_model());
 }
 
-void RunLoop::save(MetricsLog& log, JsonlWriter& completions) {
-  completions.sync();
-  file_sizes_ = {{"metrics", log.save()}, {"completions", completions.size()}};
+bool RunLoop::is_stopped_early() const {
+  const int64_t patience = config_.early_stopping_patience;
+  return patience > 0 && evaluations_without_gain_ >= patience && step_ < config_.max_steps;
+}
+
+void RunLoop::save(RunRecords& records) {
+  file_sizes_ = records.save(file_sizes_);
   const Json state{{"step", step_},
                    {"nonfinite_steps", nonfinite_steps_},
                    {"best_score", best_score_ ? Json(*best_score_) : Json(nullptr)},
+                   {"metric_for_best_model", config_.metric_for_best_model},
+                   {"evaluations_without_gain", evaluations_without_gain_},
                    {"files", file_sizes_},
                    {"trainer", trainer_.save()}};
-  save_checkpoint(run_.temporary_checkpoint(step_), run_.checkpoint(step_), trained_parts(), state);
+  save_checkpoint(run_.temporary_checkpoint(step_), run_.checkpoint(step_), trained_parts(), state,
+                  [&](const std::filesystem::path& directory) {
+                    write_trained_files(decoder_, source_model_, directory);
+                  });
   run_.keep_newest_checkpoints(config_.save_total_limit);
   saved_step_ = step_;
 }
 
 std::vector<TrainedPart> RunLoop::trained_parts() const {
   std::vector<TrainedPart> parts = trainer_.more_parts();
-  parts.push_back({"", decoder_.trained_weights(), &optimizer_});
+  parts.push_back({"", decoder_.trained_weights(), &optimizer_, trained_weight_file(decoder_)});
   return parts;
 }
 

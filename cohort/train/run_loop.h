@@ -55,6 +55,11 @@ struct LoopConfig {
   int64_t save_total_limit = 1;
   int64_t eval_steps = 0;  ///< 0: no evaluation
   int64_t max_nonfinite_steps = 5;
+  bool eval_on_start = false;              ///< before the first step, too
+  std::string metric_for_best_model = {};  ///< of an EvalRecord; its score when empty
+  int64_t early_stopping_patience =
+      0;  ///< evaluations in a row without a better one that end the run; 0: never
+  bool log_completions = true;
 };
 
 /// One run. All references must outlive it.
@@ -64,7 +69,7 @@ class RunLoop {
           Trainer& trainer, std::filesystem::path source_model, std::function<EvalRecord()> evaluate = {});
 
   /// Continues from the newest checkpoint, or from the start where there is none; records behind it are cut
-  /// off.
+  /// off. Throws UserError for a checkpoint that does not fit the settings or lies behind the last step.
   void resume();
 
   /// Runs to the last step and writes the final model; returns the exit code: 0, or 128 + the signal that
@@ -74,9 +79,11 @@ class RunLoop {
 
  private:
   /// Returns why the run must end, as the step says.
-  std::string take_step(class MetricsLog& log, class JsonlWriter& completions, class ProgressLine& progress);
+  std::string take_step(struct RunRecords& records, class ProgressLine& progress);
+  void evaluate_start(struct RunRecords& records);
   void evaluate(Metrics& metrics, Metrics& timings);
-  void save(class MetricsLog& log, class JsonlWriter& completions);
+  bool is_stopped_early() const;
+  void save(struct RunRecords& records);
   std::vector<TrainedPart> trained_parts() const;
   void note_nonfinite(const StepRecord& record);
   void show(const StepRecord& record, class ProgressLine& progress) const;
@@ -92,6 +99,7 @@ class RunLoop {
   int64_t saved_step_ = -1;  // of the newest checkpoint
   int64_t nonfinite_steps_ = 0;
   std::optional<double> best_score_;
+  int64_t evaluations_without_gain_ = 0;
   Json file_sizes_ = Json::object();
   int64_t first_step_ = 0;  // of this process
   double started_s_ = 0.0;

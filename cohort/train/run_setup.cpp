@@ -7,14 +7,17 @@
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
 #include "cohort/core/time_text.h"
+#include "cohort/models/model_directory.h"
 #include "cohort/models/pretrained.h"
 #include "cohort/sampler/model_tokenizer.h"
 #include "cohort/tensor/compute.h"
+#include "cohort/train/lora_start.h"
 
 namespace cohort {
 
-std::tm run_start(const RunConfig& run, bool resume) {
-  return resume && RunDirectory::holds_run(run.dir) ? RunDirectory::start_of(run.dir) : present_time();
+std::tm run_start(const RunConfig& run, const ResumeOptions& options) {
+  return options.resume && RunDirectory::holds_run(run.dir) ? RunDirectory::start_of(run.dir)
+                                                            : present_time();
 }
 
 int64_t num_steps(std::optional<int64_t> max_steps, std::optional<double> epochs, int64_t rows,
@@ -35,9 +38,15 @@ std::unique_ptr<const Tokenizer> require_tokenizer(const std::string& model_dir,
 }
 
 std::unique_ptr<Decoder> load_model(const ModelConfig& config, const LoraConfig& lora, int64_t seed) {
+  if (is_adapter_directory(config.path)) {
+    throw ConfigError(str("model.path: ", config.path,
+                          " is an adapter, not a whole model: set lora.path to it and model.path to its base "
+                          "model to go on with it, or make a whole model of it by cohort merge --model ",
+                          config.path, " --output DIR"));
+  }
   auto decoder = load_pretrained(config.path, parse_dtype(config.dtype), parse_device(config.device),
                                  HeadKind::kCausalLm, /*is_frozen=*/lora.r > 0);
-  if (lora.r > 0) decoder->adapt(lora, static_cast<uint64_t>(seed));
+  if (lora.r > 0) start_adapters(lora, config.path, static_cast<uint64_t>(seed), *decoder);
   for (const std::string& note : decoder->config().notes) log_info("config.json: ", note);
   return decoder;
 }

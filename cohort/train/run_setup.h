@@ -8,25 +8,55 @@
 #include <string>
 
 #include "cohort/core/config_io.h"
+#include "cohort/core/log.h"
 #include "cohort/models/decoder.h"
 #include "cohort/text/tokenizer.h"
 #include "cohort/train/config.h"
+#include "cohort/train/resume.h"
 #include "cohort/train/run_directory.h"
 #include "cohort/train/run_loop.h"
 
 namespace cohort {
 
 /// When the run was begun: now, or what it wrote down. What chat templates are told is the time.
-std::tm run_start(const RunConfig& run, bool resume);
+std::tm run_start(const RunConfig& run, const ResumeOptions& options);
+
+/// What a run that is resumed would take anew; empty for a new one. Throws ConfigError for settings that
+/// change results and were not accepted, which is worth knowing before anything is loaded.
+template <typename Config>
+std::vector<SettingChange> check_resumed(const Config& config, const ResumeOptions& options) {
+  if (!options.resume && !options.accept_changed.empty())
+    throw ConfigError("--accept-changed has no effect without --resume");
+  if (!options.resume || !RunDirectory::holds_run(config.run.dir)) return {};
+  const std::filesystem::path root = config.run.dir, config_file = root / "config.toml";
+  Config before, now = config;
+  apply_toml_file(settings_of(before), config_file);
+  const std::vector<SettingChange> changes =
+      resumed_changes(settings_of(before), settings_of(now), RunDirectory::files_of(root));
+  check_changes(changes, options, config_file);
+  return changes;
+}
 
 /// The directory of a run with these settings: a new one, or the one that is continued. A run that was killed
 /// before it was set up is begun again.
 template <typename Config>
-RunDirectory open_run(const Config& config, bool resume, const std::tm& start) {
+RunDirectory open_run(const Config& config, const ResumeOptions& options, const std::tm& start) {
   Config copy = config;
-  const std::string toml = to_toml(settings_of(copy));
-  if (resume && RunDirectory::holds_run(config.run.dir)) return RunDirectory::resume(config.run.dir, toml);
-  return RunDirectory::create(config.run.dir, toml, start);
+  const Section settings = settings_of(copy);
+  if (!options.resume || !RunDirectory::holds_run(config.run.dir))
+    return RunDirectory::create(config.run.dir, to_toml(settings), start, file_fingerprints(settings));
+  return RunDirectory::resume(config.run.dir);
+}
+
+/// Writes down and logs what a run takes anew, once its checkpoint has been read.
+template <typename Config>
+void take_changes(const RunDirectory& run, const Config& config, const ResumeOptions& options) {
+  const std::vector<SettingChange> changes = check_resumed(config, options);
+  if (changes.empty()) return;
+  Config copy = config;
+  const Section settings = settings_of(copy);
+  run.change_settings(changes, to_toml(settings), file_fingerprints(settings));
+  log_info("from here on ", describe_changes(changes, config.optimizer.lr_scheduler_type));
 }
 
 /// The steps of a run: `max_steps`, or those that `epochs` of `rows` take, whichever ends first.
@@ -45,10 +75,18 @@ void check_router_loss(double router_aux_loss_coef, const DecoderConfig& model);
 /// The part of a loop's settings that all kinds of runs have.
 template <typename Loop>
 LoopConfig loop_config(const Loop& train, int64_t steps) {
-  return {.max_steps = steps,
-          .save_steps = train.save_steps,
-          .save_total_limit = train.save_total_limit,
-          .max_nonfinite_steps = train.max_nonfinite_steps};
+  LoopConfig loop{.max_steps = steps,
+                  .save_steps = train.save_steps,
+                  .save_total_limit = train.save_total_limit,
+                  .max_nonfinite_steps = train.max_nonfinite_steps};
+  if constexpr (requires { train.eval_steps; }) {
+    loop.eval_steps = train.eval_steps;
+    loop.eval_on_start = train.eval_on_start;
+    loop.metric_for_best_model = train.metric_for_best_model;
+    loop.early_stopping_patience = train.early_stopping_patience;
+  }
+  if constexpr (requires { train.log_completions; }) loop.log_completions = train.log_completions;
+  return loop;
 }
 
 }  // namespace cohort

@@ -129,7 +129,8 @@ StepShape step_shape(const TrainConfig& config, const Decoder& policy, const Dat
           .num_sequences = drawn.num_sequences,
           .record = record,
           .recompute = config.train.recompute,
-          .has_reference = needs_reference(resolved(config.objective, rollout.max_completion_length))};
+          .has_reference = needs_reference(resolved(config.objective, rollout.max_completion_length)),
+          .has_adapted_reference = !config.lora.path.empty()};
 }
 
 /// A batch of the evaluation, which samples more completions at once.
@@ -159,25 +160,6 @@ StepShape step_shape(const SftConfig& config, const Dataset& data) {
           .recompute = config.train.recompute};
 }
 
-/// TRL's names with the prefix `eval_`; pass@k as `eval_rewards/NAME/pass@K`.
-Metrics evaluation_metrics(const Evaluation& evaluation) {
-  constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();  // null in metrics.jsonl
-  Metrics metrics{{"eval_reward", evaluation.mean_reward.value_or(kNothing)}};
-  for (const RewardEvaluation& reward : evaluation.rewards) {
-    const std::string prefix = "eval_rewards/" + reward.name + "/";
-    metrics.emplace_back(prefix + "mean", reward.mean.value_or(kNothing));
-    for (int64_t status = 1; status < kNumRewardStatuses; ++status) {
-      metrics.emplace_back(prefix + to_string(static_cast<RewardStatus>(status)),
-                           reward.status_counts[status]);
-    }
-    for (const auto& [k, share] : reward.pass_at) {
-      metrics.emplace_back(str(prefix, "pass@", k), share);
-    }
-  }
-  metrics.emplace_back("eval_completions/mean_length", evaluation.mean_length);
-  return metrics;
-}
-
 /// The critic of the objective; null where it has none.
 std::unique_ptr<Critic> make_critic(const TrainConfig& config, const Decoder& policy,
                                     int64_t longest_sequence, int64_t num_steps) {
@@ -202,7 +184,9 @@ std::unique_ptr<Critic> make_critic(const TrainConfig& config, const Decoder& po
 std::function<EvalRecord()> evaluator(const TrainConfig& config, Sampler& sampler, RewardScorer& scorer,
                                       const Tokenizer& tokenizer, const DecoderConfig& model,
                                       std::vector<Prompt> prompts) {
-  const SamplingParams params = sampling_params(config.rollout, stop_token_ids(model, &tokenizer));
+  SamplingParams params = sampling_params(config.rollout, stop_token_ids(model, &tokenizer));
+  params.temperature = config.train.temperature_eval.value_or(params.temperature);
+  params.top_p = config.train.top_p_eval.value_or(params.top_p);
   return [=, &config, &sampler, &scorer, prompts = std::move(prompts)] {
     const RolloutAddress address{static_cast<uint64_t>(config.seed), std::numeric_limits<uint64_t>::max(), 0};
     const Evaluation evaluation =
@@ -213,12 +197,13 @@ std::function<EvalRecord()> evaluator(const TrainConfig& config, Sampler& sample
 
 }  // namespace
 
-int run_grpo(const TrainConfig& config, bool resume) {
+int run_grpo(const TrainConfig& config, const ResumeOptions& options) {
   validate(config);
+  check_resumed(config, options);
   const auto policy = load_model(config.model, config.lora, config.seed);
   check_router_loss(config.train.router_aux_loss_coef, policy->config());
   const auto tokenizer = require_tokenizer(config.model.path, policy->config());
-  const std::tm start = run_start(config.run, resume);
+  const std::tm start = run_start(config.run, options);
   const TextFormat format = text_format(*tokenizer, config.model.path, start);
   const SftFormat expert_format{format, end_token_id(policy->config(), *tokenizer)};
   const bool has_experts = config.objective.control.use_expert_completion;
@@ -228,11 +213,11 @@ int run_grpo(const TrainConfig& config, bool resume) {
   check_cache(config, data, format, policy->config());
   StepShape shape = step_shape(config, *policy, data);
   policy->plan_length(shape.longest_sequence);
-  DatasetSource prompts(data, format, config.seed, config.data.shuffle_dataset);
-  // The reference of adapters is the policy without them.
+  DatasetSource prompts(data, format, config.seed, config.data.shuffle_dataset, options.accepts("data"));
+  // The reference of new adapters is the policy without them.
   const bool has_reference = shape.has_reference;
-  const auto own_reference =
-      has_reference && config.lora.r == 0 ? load_model(config.model, config.lora, config.seed) : nullptr;
+  const bool has_own_reference = has_reference && (config.lora.r == 0 || !config.lora.path.empty());
+  const auto own_reference = has_own_reference ? load_model(config.model, config.lora, config.seed) : nullptr;
   if (own_reference != nullptr) own_reference->plan_length(shape.longest_sequence);
   Decoder* reference = own_reference != nullptr ? own_reference.get()
                        : has_reference          ? policy.get()
@@ -264,40 +249,46 @@ int run_grpo(const TrainConfig& config, bool resume) {
         evaluator(config, eval_sampler, scorer, *tokenizer, policy->config(), std::move(held_out));
   }
 
-  const RunDirectory run = open_run(config, resume, start);
+  const RunDirectory run = open_run(config, options, start);
   report_memory(plan_memory(*policy, shape));
   report_exactness(*policy);
   for (const auto& [reward, environment] : trainer.reward_environments())
     log_info("reward ", reward, ": ", environment);
   log_ignored_sampling_defaults(config.model.path);
-  LoopConfig loop = loop_config(config.train, steps);
-  loop.eval_steps = config.train.eval_steps;
+  const LoopConfig loop = loop_config(config.train, steps);
   RunLoop run_loop(run, loop, *policy, optimizer, trainer, config.model.path, std::move(evaluate_step));
-  if (resume) run_loop.resume();
+  if (options.resume) {
+    run_loop.resume();
+    take_changes(run, config, options);
+  }
   const int code = run_loop.run();
   if (code == 0 && critic != nullptr) critic->save(run.final_critic());
   return code;
 }
 
-int run_sft(const SftConfig& config, bool resume) {
+int run_sft(const SftConfig& config, const ResumeOptions& options) {
   validate(config);
+  check_resumed(config, options);
   const auto model = load_model(config.model, config.lora, config.seed);
   check_router_loss(config.train.router_aux_loss_coef, model->config());
   const auto tokenizer = require_tokenizer(config.model.path, model->config());
-  const std::tm start = run_start(config.run, resume);
+  const std::tm start = run_start(config.run, options);
   const SftFormat format = sft_format(*tokenizer, config.model.path, model->config(), start);
   const Dataset data = open_examples(config.data, format, model->config());
-  RowCursor rows(data, config.seed, config.data.shuffle_dataset);
+  RowCursor rows(data, config.seed, config.data.shuffle_dataset, options.accepts("data"));
   const StepShape shape = step_shape(config, data);
   model->plan_length(shape.longest_sequence);
   AdamW optimizer(model->parameters(), config.optimizer);
   const int64_t steps = num_steps(config.train.max_steps, config.train.num_train_epochs, data.num_rows(),
                                   config.train.sequences_per_step);
   SftTrainer trainer(config, steps, *model, format, rows, optimizer);
-  const RunDirectory run = open_run(config, resume, start);
+  const RunDirectory run = open_run(config, options, start);
   report_memory(plan_memory(*model, shape));
   RunLoop run_loop(run, loop_config(config.train, steps), *model, optimizer, trainer, config.model.path);
-  if (resume) run_loop.resume();
+  if (options.resume) {
+    run_loop.resume();
+    take_changes(run, config, options);
+  }
   return run_loop.run();
 }
 

@@ -45,6 +45,8 @@ double mean_of(double sum, int64_t count, double of_none = 0.0) {
   return count > 0 ? sum / static_cast<double>(count) : of_none;
 }
 
+}  // namespace
+
 Json reward_cells(const RewardMatrix& rewards, int64_t completion) {
   Json cells = Json::object();
   for (int64_t c = 0; c < rewards.num_rewards(); ++c) {
@@ -58,8 +60,6 @@ Json reward_cells(const RewardMatrix& rewards, int64_t completion) {
   }
   return cells;
 }
-
-}  // namespace
 
 void append(Metrics& metrics, const Metrics& more) {
   metrics.insert(metrics.end(), more.begin(), more.end());

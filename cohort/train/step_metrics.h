@@ -33,6 +33,9 @@ Metrics loss_metrics(const LossResult& loss, const LossResult& first_loss, bool 
 /// Prompt and completion tokens, a prompt once per completion.
 int64_t total_tokens(const std::vector<RolloutGroup>& groups);
 
+/// One object a reward with what it says of a completion: score, status, detail and steps.
+Json reward_cells(const RewardMatrix& rewards, int64_t completion);
+
 /// One row per completion: ids, text, rewards with status, advantage, log-probabilities.
 std::vector<Json> completion_rows(int64_t step, const std::vector<RolloutGroup>& groups,
                                   const std::vector<RewardMatrix>& rewards, const TotalRewards& totals,

@@ -29,12 +29,17 @@ class WatchTest(TinyRunTest):
         return [json.loads(line) for line in (self.folder / name / file).read_text().splitlines()]
 
     def assert_points_at_a_row(self, name, text):
-        """The example that a warning gives is the row of completions.jsonl that it says."""
-        place = re.search(r"line (\d+) of completions.jsonl \(prompt (\S+), sample (\d+)\)", text)
+        """The example that a warning gives is a row of completions.jsonl."""
+        place = re.search(r"step (\d+): .*for example sample (\d+) of prompt ([^\s;]+)", text)
         self.assertIsNotNone(place, text)
-        row = self.lines(name, "completions.jsonl")[int(place[1]) - 1]
-        self.assertEqual((row["prompt_id"], row["sample"]), (place[2], int(place[3])))
-        return row
+        key = (int(place[1]), int(place[2]), place[3])
+        rows = [
+            row
+            for row in self.lines(name, "completions.jsonl")
+            if (row["step"], row["sample"], row["prompt_id"]) == key
+        ]
+        self.assertEqual(len(rows), 1)
+        return rows[0]
 
     def test_a_reward_that_breaks_stops_the_run_until_it_is_mended(self):
         broken = self.folder / "broken"

@@ -182,12 +182,12 @@ TEST(MonitorReports, SayWhatIsWrongAndWhere) {
   Monitors monitors({above("rewards/truth/gap", 0.2), above("entropy", 5.0)});
   monitors.observe({{"rewards/truth/gap", 0.25}});
   monitors.observe({{"entropy", 1.0}, {"kl", 3.0}});
-  const MonitorReport report = monitors.report(step.view(), 600);
+  const MonitorReport report = monitors.report(step.view());
   ASSERT_EQ(report.warnings.size(), 1U);
   EXPECT_EQ(
       report.warnings[0],
       "monitor rewards/truth/gap: rewards/truth/gap is 0.25 over the last 1 step, above 0.2; for example "
-      "line 605 of completions.jsonl (prompt row-1, sample 1)");
+      "sample 1 of prompt row-1");
   EXPECT_FALSE(report.stop);
   EXPECT_EQ(report.metrics, (Metrics{{"monitor/rewards/truth/gap", 0.25},
                                      {"monitor/rewards/truth/gap/alarm", 1.0},
@@ -202,12 +202,12 @@ TEST(MonitorReports, MaskOnlyWhileThereIsAnAlarm) {
   EXPECT_EQ(monitors.mask(step.view()), (std::vector<uint8_t>{0, 0, 0, 0, 0, 0}));
   monitors.observe({{"rewards/truth/gap", 0.1}});
   EXPECT_EQ(monitors.mask(step.view()), (std::vector<uint8_t>{0, 1, 0, 1, 1, 0}));
-  const MonitorReport report = monitors.report(step.view(), 0);
+  const MonitorReport report = monitors.report(step.view());
   EXPECT_EQ(find_metric(report.metrics, "monitor/rewards/truth/gap/masked"), 3.0);
   EXPECT_NE(report.warnings.at(0).find("; 3 completions carry no loss"), std::string::npos);
   monitors.observe({{"rewards/truth/gap", 0.2}});
   EXPECT_EQ(monitors.mask(step.view()), (std::vector<uint8_t>{0, 0, 0, 0, 0, 0}));
-  EXPECT_EQ(find_metric(monitors.report(step.view(), 0).metrics, "monitor/rewards/truth/gap/masked"), 0.0);
+  EXPECT_EQ(find_metric(monitors.report(step.view()).metrics, "monitor/rewards/truth/gap/masked"), 0.0);
 }
 
 TEST(MonitorReports, AStopBeginsANewWindow) {
@@ -215,9 +215,9 @@ TEST(MonitorReports, AStopBeginsANewWindow) {
   Monitors monitors({above("kl", 0.5, 2, "stop")});
   for (int i = 0; i < 2; ++i) {
     monitors.observe({{"kl", 1.0}});
-    EXPECT_FALSE(monitors.report(step.view(), 0).stop);
+    EXPECT_FALSE(monitors.report(step.view()).stop);
     monitors.observe({{"kl", 2.0}});
-    const MonitorReport report = monitors.report(step.view(), 0);
+    const MonitorReport report = monitors.report(step.view());
     EXPECT_EQ(report.stop.value_or(""), "monitor kl: kl is 1.5 over the last 2 steps (1 to 2), above 0.5");
     EXPECT_EQ(find_metric(report.metrics, "monitor/kl/alarm"), 1.0);
     EXPECT_TRUE(report.warnings.empty());
@@ -235,7 +235,7 @@ TEST(MonitorReports, GoOnFromWhatWasSaved) {
   for (const double value : {0.1, 0.2, 0.05, 0.4}) {
     monitors.observe({{"kl", value}, {"entropy", value}});
     other.observe({{"kl", value}, {"entropy", value}});
-    const MonitorReport expected = monitors.report(step.view(), 0), report = other.report(step.view(), 0);
+    const MonitorReport expected = monitors.report(step.view()), report = other.report(step.view());
     EXPECT_EQ(report.metrics, expected.metrics);
     EXPECT_EQ(report.warnings, expected.warnings);
   }

@@ -36,20 +36,23 @@ TEST(RunDirectory, IsCreatedOnce) {
   EXPECT_NE(message.find("--resume"), std::string::npos) << message;
 }
 
-TEST(RunDirectory, ResumesWithTheSameSettingsOnly) {
+TEST(RunDirectory, TakesNewSettingsAndWritesDownWhatChanged) {
   TemporaryDirectory directory;
-  EXPECT_THROW(RunDirectory::resume(directory.path(), ""), ConfigError);
+  EXPECT_THROW(RunDirectory::resume(directory.path()), ConfigError);
   {
-    RunDirectory::create(directory.path(), "seed = 1\nbeta = 0.0\n", kStart);
+    RunDirectory::create(directory.path(), "seed = 1\n", kStart, {{"model.path", "known"}});
   }
-  EXPECT_NO_THROW(RunDirectory::resume(directory.path(), "seed = 1\nbeta = 0.0\n"));
-  const std::string message =
-      message_of<ConfigError>([&] { RunDirectory::resume(directory.path(), "seed = 1\nbeta = 0.1\n"); });
-  EXPECT_NE(message.find("config.toml:2: the run was begun with `beta = 0.0`, but `beta = 0.1`"),
-            std::string::npos)
-      << message;
-  EXPECT_THROW(RunDirectory::resume(directory.path(), "seed = 1\nbeta = 0.0\nmore = 1\n"), ConfigError);
-  EXPECT_THROW(RunDirectory::resume(directory.path(), "seed = 1\n"), ConfigError);
+  EXPECT_EQ(RunDirectory::files_of(directory.path()).at("model.path"), "known");
+  const RunDirectory run = RunDirectory::resume(directory.path());
+  run.change_settings({}, "seed = 1\nnot = \"written\"\n", Json::object());
+  EXPECT_EQ(read_text(run.config_file()), "seed = 1\n");
+  EXPECT_FALSE(fs::exists(run.changes_file()));
+  fs::create_directories(run.checkpoint(7));
+  run.change_settings({{"seed", "1", "2"}}, "seed = 2\n", {{"model.path", "other"}});
+  EXPECT_EQ(read_text(run.config_file()), "seed = 2\n");
+  EXPECT_EQ(read_text(run.changes_file()),
+            "{\"after_step\":7,\"key\":\"seed\",\"before\":\"1\",\"now\":\"2\"}\n");
+  EXPECT_EQ(RunDirectory::files_of(directory.path()).at("model.path"), "other");
 }
 
 TEST(RunDirectory, HasOneWriter) {
@@ -57,9 +60,9 @@ TEST(RunDirectory, HasOneWriter) {
   {
     RunDirectory first = RunDirectory::create(directory.path(), "", kStart);
     RunDirectory moved = std::move(first);
-    EXPECT_THROW(RunDirectory::resume(directory.path(), ""), ConfigError);
+    EXPECT_THROW(RunDirectory::resume(directory.path()), ConfigError);
   }
-  EXPECT_NO_THROW(RunDirectory::resume(directory.path(), ""));
+  EXPECT_NO_THROW(RunDirectory::resume(directory.path()));
 }
 
 TEST(RunDirectory, ListsAndRetiresCheckpoints) {
@@ -90,6 +93,23 @@ TEST(MetricsLog, WritesFiguresAndTimingsApart) {
             "{\"step\":1,\"reward\":0.1,\"loss\":null}\n{\"step\":3,\"reward\":0.2}\n");
   EXPECT_EQ(read_text(run.timings_file()),
             "{\"step\":1,\"timing_s/gen\":2.5}\n{\"step\":2,\"timing_s/testing\":0.5}\n");
+}
+
+TEST(MetricsLog, GoesOnWithoutARecordThatWasDeleted) {
+  TemporaryDirectory directory;
+  const RunDirectory run = RunDirectory::create(directory.path(), "", kStart);
+  Json sizes;
+  {
+    MetricsLog log(run);
+    log.write(1, {{"reward", 0.1}}, {{"step_time", 1.0}}, 1e9);
+    sizes = log.save();
+  }
+  fs::remove(run.timings_file());
+  MetricsLog log(run);
+  log.load(sizes);
+  log.write(2, {{"reward", 0.2}}, {{"step_time", 2.0}}, 1e9);
+  EXPECT_EQ(read_text(run.timings_file()), "{\"step\":2,\"step_time\":2.0}\n");
+  EXPECT_EQ(read_text(run.metrics_file()), "{\"step\":1,\"reward\":0.1}\n{\"step\":2,\"reward\":0.2}\n");
 }
 
 TEST(MetricsLog, GoesBackToACheckpoint) {

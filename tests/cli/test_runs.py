@@ -1,0 +1,402 @@
+"""Runs from outside: what may change at --resume, checkpoints and adapters as models, records that were removed.
+
+COHORT=build/cohort python3 tests/cli/test_runs.py
+"""
+
+import json
+import os
+import re
+import shutil
+import unittest
+
+import test_cli
+from test_cli import read_lines, run, write_lines
+
+setUpModule = test_cli.setUpModule
+
+REWARD = """
+def rising(completions, **columns):
+    return [float(sum(map(ord, text)) % 7) for text in completions]
+"""
+RECIPE = """
+    seed = 3
+    [model]
+    dtype = "{dtype}"
+    [rollout]
+    prompts_per_step = 2
+    num_generations = 3
+    max_completion_length = 6
+    [[reward]]
+    name = "sum"
+    type = "python"
+    function = "{reward}:rising"
+    [optimizer]
+    learning_rate = 1e-3
+    lr_scheduler_type = "constant"
+    [train]
+    max_steps = 4
+    save_steps = 2
+"""
+
+
+class RunsTest(test_cli.CliTest):
+    def setUp(self):
+        self.place = self.folder / self.id().rsplit(".", 1)[1]
+        self.place.mkdir()
+        self.reward = self.place / "reward.py"
+        self.reward.write_text(REWARD)
+        self.data = write_lines(
+            self.place / "rows.jsonl", [{"prompt": f"{i} + {i} =", "answer": str(2 * i)} for i in range(7)]
+        )
+        self.recipe = self.place / "recipe.toml"
+        self.recipe.write_text(RECIPE.format(dtype="float32", reward=self.reward))
+
+    def train(self, name, *options, code=0, command="train", recipe=None):
+        run_dir = self.place / name
+        places = ("--model.path", self.model, "--data.path", self.data, "--run-dir", run_dir)
+        result = run(command, recipe or self.recipe, *places, "--threads", 1, *options)
+        self.assertEqual(result.returncode, code, result.stderr)
+        if code == 2:
+            self.assertRegex(result.stderr.splitlines()[-1], r"\Acohort: ")
+        return result.stderr
+
+    def step_back(self, run_dir, step=4):
+        """As if the run had been killed before it reached its last checkpoint."""
+        shutil.rmtree(run_dir / "checkpoints" / f"step-{step:08}")
+        shutil.rmtree(run_dir / "final")
+
+    def same_records(self, one, other, names=("metrics.jsonl", "final/model.safetensors")):
+        for name in names:
+            self.assertEqual((one / name).read_bytes(), (other / name).read_bytes(), name)
+
+
+class ResumeTest(RunsTest):
+    def test_settings_that_change_no_result_are_taken(self):
+        self.train("whole")
+        again = self.place / "again"
+        for options in (
+            ("--train.tokens_per_microbatch", 64),
+            ("--train.recompute", "true"),
+            ("--rollout.cache_tokens", 2048),
+            ("--reward.0.timeout_s", 33),
+            ("--reward.0.workers", 2, "--reward.0.batch_size", 3),
+            ("--train.save_steps", 1, "--train.save_total_limit", 7),
+            ("--train.max_nonfinite_steps", 9, "--train.failed_share_window", 77),
+        ):
+            with self.subTest(options=options):
+                shutil.rmtree(again, ignore_errors=True)
+                shutil.copytree(self.place / "whole", again)
+                self.step_back(again)
+                log = self.train("again", *options, "--resume")
+                self.assertRegex(log, f"from here on .*{re.escape(options[0][2:])} = {options[1]}")
+                # Other micro-batches add up gradients in another order.
+                if "recompute" not in options[0] and "micro" not in options[0]:
+                    self.same_records(self.place / "whole", again)
+                key = options[0].rsplit(".", 1)[1]
+                self.assertIn(f"{key} = {options[1]}", (again / "config.toml").read_text())
+                changes = read_lines(again / "changes.jsonl")
+                changed = [row for row in changes if row["key"] != "run.dir"]
+                self.assertEqual(changed[0]["key"], options[0][2:])
+                self.assertEqual(changed[0]["after_step"], 2)
+                # What was taken is the run's own from here on.
+                self.assertNotIn("from here on", self.train("again", *options, "--resume"))
+
+    def test_all_settings_that_change_results_are_named(self):
+        self.train("run")
+        self.step_back(self.place / "run")
+        config = (self.place / "run/config.toml").read_text()
+        options = ("--seed", 4, "--optimizer.learning_rate", 2e-3, "--train.save_steps", 1)
+        error = self.train("run", *options, "--resume", code=2).splitlines()[-1]
+        for part in (
+            "run/config.toml",
+            "seed (3 in the run, 4 now)",
+            "optimizer.learning_rate (0.001 in the run, 0.002 now)",
+            "--accept-changed seed --accept-changed optimizer.learning_rate",
+        ):
+            self.assertIn(part, error)
+        self.assertNotIn("save_steps", error)
+        self.assertEqual((self.place / "run/config.toml").read_text(), config)
+        self.assertFalse((self.place / "run/changes.jsonl").exists())
+
+        options = options[2:]
+        error = self.train("run", *options, "--accept-changed", "optimizer", "--resume")
+        self.assertIn("optimizer.learning_rate = 0.002 (0.001 before)", error)
+        rows = read_lines(self.place / "run/metrics.jsonl")
+        self.assertEqual([row["learning_rate"] for row in rows], [1e-3, 1e-3, 2e-3, 2e-3])
+
+    def test_whole_tables_can_be_accepted(self):
+        self.train("run")
+        self.step_back(self.place / "run")
+        options = ("--reward.1.name", "format", "--monitor.0.metric", "entropy", "--monitor.0.above", 1e9)
+        error = self.train("run", *options, "--resume", code=2)
+        self.assertIn("reward.1 (absent in the run, a table now), monitor.0 (absent in the run", error)
+        self.train("run", *options, "--resume", "--accept-changed", "reward.1", "--accept-changed", "monitor")
+        rows = read_lines(self.place / "run/metrics.jsonl")
+        self.assertEqual(["rewards/format/mean" in row for row in rows], [False, False, True, True])
+        error = self.train("run", *options, "--accept-changed", "seed", code=2)
+        self.assertIn("--accept-changed has no effect without --resume", error)
+
+    def test_a_moved_run_and_moved_files_go_on(self):
+        self.train("whole")
+        self.train("run")
+        self.step_back(self.place / "run")
+        (self.place / "run").rename(self.place / "moved")
+        model = self.place / "model"
+        shutil.copytree(self.model, model)
+        data = self.place / "other-name.jsonl"
+        self.data.rename(data)
+        where = os.getcwd()
+        os.chdir(self.place)
+        self.addCleanup(os.chdir, where)
+        paths = ("--model.path", "model", "--data.path", "other-name.jsonl", "--run-dir", "moved")
+        result = run("train", self.recipe, *paths, "--threads", 1, "--resume")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.same_records(self.place / "whole", self.place / "moved")
+
+        # Another model at the old place is found.
+        self.step_back(self.place / "moved")
+        weights = model / "model.safetensors"
+        content = bytearray(weights.read_bytes())
+        content[-9] ^= 1
+        weights.write_bytes(content)
+        result = run("train", self.recipe, *paths, "--threads", 1, "--resume")
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn(
+            "model.path (its model.safetensors in the run, another model.safetensors now)", result.stderr
+        )
+
+    def test_more_steps(self):
+        self.train("whole", "--max-steps", 6)
+        self.train("run")
+        log = self.train("run", "--max-steps", 6, "--resume")
+        self.assertIn("from here on train.max_steps = 6 (4 before)", log)
+        self.same_records(self.place / "whole", self.place / "run")
+        error = self.train("run", "--max-steps", 3, "--resume", code=2)
+        self.assertIn("is behind the last step of the run, 3: raise train.max_steps", error)
+
+    def test_a_schedule_that_ends_with_the_run_is_said_to_move(self):
+        linear = ("--optimizer.lr_scheduler_type", "linear")
+        self.train("run", *linear)
+        log = self.train("run", *linear, "--max-steps", 8, "--resume")
+        self.assertIn('lr_scheduler_type = "linear" ends with the run: the learning rate is now', log)
+        rates = [row["learning_rate"] for row in read_lines(self.place / "run/metrics.jsonl")]
+        expected = [1e-3 * (1 - i / 4) for i in range(4)] + [1e-3 * (1 - i / 8) for i in range(4, 8)]
+        for rate, value in zip(rates, expected, strict=True):
+            self.assertAlmostEqual(rate, value, places=12)
+
+    def test_mended_rows_go_on_when_they_are_accepted(self):
+        self.train("run")
+        self.step_back(self.place / "run")
+        rows = read_lines(self.data)
+        rows[5]["answer"] = "ten"
+        write_lines(self.data, [*rows, {"prompt": "more", "answer": "0"}])
+        error = self.train("run", "--resume", code=2)
+        self.assertIn("rows.jsonl has changed since the checkpoint: 7 rows", error)
+        self.assertIn("--accept-changed data", error)
+        log = self.train("run", "--resume", "--accept-changed", "data")
+        self.assertIn("8 rows", log)
+        self.assertEqual(len(read_lines(self.place / "run/metrics.jsonl")), 4)
+
+    def test_other_kinds_of_runs(self):
+        pairs = [{"prompt": f"{i}", "completion": f" {i}"} for i in range(6)]
+        self.data = write_lines(self.place / "pairs.jsonl", pairs)
+        recipe = self.place / "sft.toml"
+        recipe.write_text("[train]\nmax_steps = 2\nsequences_per_step = 2\n")
+        self.train("sft", command="sft", recipe=recipe)
+        sft = {"command": "sft", "recipe": recipe}
+        error = self.train("sft", "--resume", "--sequences-per-step", 3, "--lora.r", 2, code=2, **sft)
+        self.assertIn("lora.r (0 in the run, 2 now), train.sequences_per_step (2 in the run, 3 now)", error)
+        self.train("sft", "--resume", "--tokens-per-microbatch", 99, "--max-steps", 3, **sft)
+        self.assertEqual(len(read_lines(self.place / "sft/metrics.jsonl")), 3)
+
+    def test_records_that_were_deleted(self):
+        self.train("whole")
+        for name in ("completions.jsonl", "timings.jsonl"):
+            shutil.copytree(self.place / "whole", self.place / "run")
+            self.step_back(self.place / "run")
+            (self.place / "run" / name).unlink()
+            log = self.train("run", "--resume")
+            self.assertIn(f"{name}: was deleted", log)
+            self.same_records(self.place / "whole", self.place / "run")
+            self.assertEqual({row["step"] for row in read_lines(self.place / "run" / name)}, {3, 4})
+            shutil.rmtree(self.place / "run")
+        shutil.copytree(self.place / "whole", self.place / "run")
+        self.step_back(self.place / "run")
+        path = self.place / "run/completions.jsonl"
+        path.write_bytes(path.read_bytes()[:40])
+        error = self.train("run", "--resume", code=2)
+        self.assertIn("delete it to go on without", error)
+
+    def test_completions_can_be_left_out(self):
+        self.train("whole")
+        self.train("run", "--train.log_completions", "false")
+        self.same_records(self.place / "whole", self.place / "run")
+        self.assertFalse((self.place / "run/completions.jsonl").exists())
+        self.step_back(self.place / "run")
+        self.train("run", "--resume")
+        self.assertEqual({row["step"] for row in read_lines(self.place / "run/completions.jsonl")}, {3, 4})
+
+
+class CheckpointTest(RunsTest):
+    """A checkpoint is a model directory, or an adapter's, for every command."""
+
+    def use(self, directory, base=None):
+        """What sample, score and eval make of a directory; `base` with it as --adapter for comparison."""
+        model = ("--model", base, "--adapter", directory) if base else ("--model", directory)
+        output = self.place / "used.jsonl"
+        options = ("--input", self.data, "--output", output, "--max_completion_length", 5)
+        self.cohort("sample", *model, *options)
+        rows = read_lines(output)
+        self.cohort("score", *model, "--input", output, "--output", self.place / "scored.jsonl")
+        self.assertEqual(
+            [row["logprobs"] for row in read_lines(self.place / "scored.jsonl")],
+            [row["logprobs"] for row in rows],
+        )
+        self.cohort("eval", *model, *options[:2], "--reward", "accuracy", "--output", self.place / "e.json")
+        return rows
+
+    def test_of_whole_models(self):
+        for dtype in ("float32", "bfloat16"):
+            with self.subTest(dtype=dtype):
+                self.train(dtype, "--model.dtype", dtype)
+                run_dir = self.place / dtype
+                middle, last = (run_dir / f"checkpoints/step-0000000{step}" for step in (2, 4))
+                self.assertIn("Qwen3ForCausalLM", self.cohort("info", middle).stdout)
+                self.assertNotEqual(self.use(middle), self.use(last))
+                # Rounded to the run's dtype the last checkpoint is the final model.
+                self.cohort("merge", "--model", last, "--output", self.place / f"merged-{dtype}")
+                merged = {path.name: path.read_bytes() for path in (self.place / f"merged-{dtype}").iterdir()}
+                final = {path.name: path.read_bytes() for path in (run_dir / "final").iterdir()}
+                self.assertEqual(merged, final)
+
+    def test_a_run_begins_from_one(self):
+        self.train("first")
+        checkpoint = self.place / "first/checkpoints/step-00000002"
+        self.train("second", "--model.path", checkpoint)
+        self.assertFalse((self.place / "second/final/state.json").exists())
+        self.assertFalse((self.place / "second/final/optimizer.safetensors").exists())
+
+    def test_of_adapters(self):
+        self.train("lora", "--lora.r", 3)
+        checkpoint, final = self.place / "lora/checkpoints/step-00000004", self.place / "lora/final"
+        info = self.cohort("info", checkpoint).stdout
+        self.assertIn("LoRA, r 3, alpha 32", info)
+        self.assertIn(str(self.model), info)
+        self.assertEqual(self.use(checkpoint), self.use(final, base=self.model))
+        self.assertEqual(self.use(checkpoint), self.use(final))
+        for name, arguments in (
+            ("one", ("--model", checkpoint)),
+            ("two", ("--model", self.model, "--adapter", final)),
+        ):
+            self.cohort("merge", *arguments, "--output", self.place / name)
+        self.same_records(self.place / "one", self.place / "two", ("model.safetensors", "config.json"))
+
+    def test_checkpoints_of_earlier_versions(self):
+        self.train("whole")
+        shutil.copytree(self.place / "whole", self.place / "run")
+        self.step_back(self.place / "run")
+        checkpoint = self.place / "run/checkpoints/step-00000002"
+        (checkpoint / "model.safetensors").rename(checkpoint / "weights.safetensors")
+        for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
+            (checkpoint / name).unlink()
+        error = run("info", checkpoint)
+        self.assertEqual(error.returncode, 2)
+        self.assertIn("is a checkpoint of an earlier version", error.stderr)
+        self.train("run", "--resume")
+        self.same_records(self.place / "whole", self.place / "run")
+
+    def test_a_run_is_no_model(self):
+        self.train("run")
+        error = run("info", self.place / "run")
+        self.assertEqual(error.returncode, 2)
+        self.assertIn("run/final", error.stderr)
+
+
+class AdapterStartTest(RunsTest):
+    def test_a_run_goes_on_with_an_adapter(self):
+        self.train("first", "--lora.r", 4, "--lora.alpha", 16)
+        first = self.place / "first/final"
+        self.train("second", "--lora.path", first)
+        # The first step samples with the adapter that was read.
+        self.assertIn("r = 4", (self.place / "second/config.toml").read_text())
+        self.assertIn("alpha = 16.0", (self.place / "second/config.toml").read_text())
+        self.cohort("merge", "--model", first, "--output", self.place / "merged")
+        self.train("third", "--model.path", self.place / "merged", "--lora.r", 4)
+        drawn = [
+            [row["completion_ids"] for row in read_lines(self.place / f"{name}/completions.jsonl")[:6]]
+            for name in ("first", "second", "third")
+        ]
+        self.assertNotEqual(drawn[0], drawn[1])
+        self.assertEqual(drawn[1], drawn[2])
+        saved = json.loads((self.place / "second/final/adapter_config.json").read_text())
+        self.assertEqual((saved["r"], saved["base_model_name_or_path"]), (4, str(self.model)))
+
+        for options, part in (
+            (("--lora.r", 8), "lora.r = 8 where the adapter has 4"),
+            (("--lora.alpha", 32), "lora.alpha = 32.0 where the adapter has 16.0"),
+            (("--lora.target_modules", "q_proj"), "lora.target_modules"),
+        ):
+            error = self.train("wrong", "--lora.path", first, *options, code=2)
+            self.assertIn(part, error)
+        self.train("same", "--lora.path", first, "--lora.r", 4, "--lora.target_modules", "all-linear")
+        self.same_records(self.place / "same", self.place / "second", ["metrics.jsonl"])
+
+    def test_it_is_resumed(self):
+        self.train("first", "--lora.r", 2)
+        start = ("--lora.path", self.place / "first/final")
+        self.train("second", *start)
+        expected = (self.place / "second/metrics.jsonl").read_bytes()
+        self.step_back(self.place / "second")
+        self.train("second", *start, "--resume")
+        self.assertEqual((self.place / "second/metrics.jsonl").read_bytes(), expected)
+
+    def test_the_reference_is_the_model_with_it(self):
+        self.train("first", "--lora.r", 2, "--optimizer.learning_rate", 0.05)
+        options = ("--objective.beta", 0.1)
+        self.train("second", "--lora.path", self.place / "first/final", *options)
+        self.assertEqual(read_lines(self.place / "second/metrics.jsonl")[0]["kl"], 0.0)
+        self.assertNotEqual(read_lines(self.place / "second/metrics.jsonl")[-1]["kl"], 0.0)
+
+    def test_an_adapter_is_no_start_of_its_own(self):
+        self.train("first", "--lora.r", 2)
+        error = self.train("wrong", "--model.path", self.place / "first/final", code=2)
+        self.assertIn("is an adapter, not a whole model: set lora.path", error)
+        self.assertFalse((self.place / "wrong").exists())
+        base = self.place / "first/final/adapter_config.json"
+        base.write_text(base.read_text().replace(str(self.model), "org/elsewhere"))
+        for arguments in (
+            ("info", self.place / "first/final"),
+            ("merge", "--model", self.place / "first/final", "--output", self.place / "out"),
+            ("sample", "--model", self.place / "first/final", "--input", self.data, "--output", "out"),
+        ):
+            result = run(*arguments)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn('its base model "org/elsewhere"', result.stderr)
+            self.assertIn("--adapter", result.stderr)
+
+
+class NoNumbersTest(RunsTest):
+    """Weights that hold NaN or overflow: every command that reads log-probabilities says so."""
+
+    def test_commands(self):
+        for name, pattern in (("nan", b"\xff\xff\xff\x7f"), ("large", b"\x00\x00\x7f\x7f")):
+            model = self.place / name
+            shutil.copytree(self.model, model)
+            path = model / "model.safetensors"
+            path.write_bytes(path.read_bytes()[:-400] + pattern * 100)
+            ids = write_lines(self.place / "ids.jsonl", [{"prompt_ids": [5, 6], "completion_ids": [7, 8]}])
+            output = self.place / "out.jsonl"
+            for command, source, options in (
+                ("eval", self.data, ("--reward", "accuracy", "--max_completion_length", 4)),
+                ("sample", self.data, ("--max_completion_length", 4)),
+                ("score", ids, ()),
+            ):
+                with self.subTest(name=name, command=command):
+                    result = run(command, "--model", model, "--input", source, "--output", output, *options)
+                    self.assertEqual(result.returncode, 2, result.stderr)
+                    self.assertIn(f"{model}: the model's log-probabilities are not finite", result.stderr)
+                    self.assertFalse(output.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
