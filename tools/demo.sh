@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The main job, end to end: a tiny model is warm-started on demonstrations of countdown, half of which miss the
-# target, then trained on further problems by GRPO, which sees the reward alone; held-out accuracy and three sample
-# completions before and after. SEED=2 tools/demo.sh repeats it with another seed, CONFIG=config.json RUN=folder with
+# target, then trained on further problems by GRPO, which sees the reward alone; held-out accuracy before and after, and
+# three problems that were wrong before and are right after. SEED=2 tools/demo.sh repeats it with another seed, CONFIG=config.json RUN=folder with
 # another model.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,15 +18,23 @@ judge() { # judge NAME MODEL: accuracy and format on the held-out problems, over
     --max-completion-length 64 --output "$run/$1-accuracy.json"
   "$cohort" eval --model "$2" --input "$run/test.jsonl" --reward format --num-generations 4 \
     --max-completion-length 64 --output "$run/$1-format.json"
-  head -n 3 "$run/test.jsonl" >"$run/three.jsonl"
-  "$cohort" sample --model "$2" --input "$run/three.jsonl" --num-generations 1 --max-completion-length 64 \
-    --seed "$seed" --output "$run/$1-samples.jsonl"
 }
 mean() { python3 -c "import json, sys; print(f\"{100 * json.load(open(sys.argv[1]))['mean']:.1f} %\")" "$1"; }
-show() { python3 -c "
+show() { # show BEFORE AFTER: of the first completion of each problem, what changed; three that show what was learnt
+  python3 - "$@" <<'END'
 import json, sys
-for prompt, sample in zip(open(sys.argv[1]), open(sys.argv[2])):
-    print(json.loads(prompt)['prompt'].splitlines()[0]); print('   ', repr(json.loads(sample)['text']))" "$@"; }
+before, after = ([row for row in map(json.loads, open(path)) if row["sample"] == 0] for path in sys.argv[1:])
+is_right = lambda row: row["rewards"]["countdown"]["score"] == 1
+learnt = [pair for pair in zip(before, after) if not is_right(pair[0]) and is_right(pair[1])]
+lost = sum(is_right(one) and not is_right(two) for one, two in zip(before, after))
+print(f"{len(learnt)} of {len(before)} problems were wrong before and are right after, {lost} the other way round.")
+print(f"The first {len(learnt[:3])} of those {len(learnt)}, not a fair sample of all problems:")
+for one, two in learnt[:3]:
+    print(one["prompt"].splitlines()[0])
+    print("    before:", repr(one["completion"]))
+    print("    after: ", repr(two["completion"]))
+END
+}
 
 say "problems: 4000 with worked solutions, 8000 to practise on, 512 held out"
 "$cohort" data countdown --count 4000 --seed "$seed" --split train --solution_success 0.5 \
@@ -46,7 +54,6 @@ say "GRPO: reward 1 for reaching the target"
 judge after "$run/grpo/final"
 
 say "before: $(mean "$run/before-accuracy.json") right, $(mean "$run/before-format.json") well formed"
-show "$run/three.jsonl" "$run/before-samples.jsonl"
 say "after: $(mean "$run/after-accuracy.json") right, $(mean "$run/after-format.json") well formed"
-show "$run/three.jsonl" "$run/after-samples.jsonl"
+show "$run/before-accuracy.completions.jsonl" "$run/after-accuracy.completions.jsonl"
 say "the run lies in $run"
