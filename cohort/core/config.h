@@ -48,11 +48,14 @@ enum class OnResume {
   kSameFiles,  ///< a path, which may be another one to the same files
 };
 
+/// A table whose values may differ in type.
+using ScalarTable = std::map<std::string, std::variant<bool, int64_t, double, std::string>>;
+
 /// An optional is unset by default and then left out of the dump.
 using FieldRef =
     std::variant<bool*, int64_t*, double*, std::string*, std::optional<int64_t>*, std::optional<double>*,
                  std::vector<std::string>*, std::map<std::string, std::string>*,
-                 std::map<std::string, int64_t>*, std::map<std::string, double>*>;
+                 std::map<std::string, int64_t>*, std::map<std::string, double>*, ScalarTable*>;
 
 struct Field {
   std::string name;

@@ -1,10 +1,13 @@
 // Reading settings from the command line.
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
 
 #include "cohort/core/config_io.h"
 #include "cohort/core/config_values.h"
 #include "cohort/core/error.h"
+#include "cohort/core/peer_keys.h"
 
 namespace cohort {
 namespace {
@@ -70,11 +73,20 @@ class FlagReader {
       if (candidate.field.name == name && !candidate.is_in_list) with_leaf.push_back(candidate);
     }
     if (with_leaf.empty()) throw_unknown_key(settings_, name, flag + ": ");
-    if (with_leaf.size() == 1) return with_leaf[0];
+    std::vector<std::string> keys = other_meanings(name);
+    for (const KeyedField& candidate : with_leaf) {
+      if (std::find(keys.begin(), keys.end(), candidate.key) == keys.end()) keys.push_back(candidate.key);
+    }
+    if (keys.size() == 1) return with_leaf[0];
     std::string choices;
-    for (const KeyedField& candidate : with_leaf)
-      choices += (choices.empty() ? "--" : " or --") + candidate.key;
+    for (const std::string& key : keys) choices += (choices.empty() ? "--" : " or --") + key;
     throw ConfigError(str(flag, " is ambiguous: write ", choices));
+  }
+
+  /// The keys that a short name stands for in other tools: --lr must not reach the critic's in silence.
+  std::vector<std::string> other_meanings(const std::string& name) const {
+    const std::optional<PeerKey> peer = find_peer_key(name);
+    return peer ? present_peer_keys(*peer, documented_keys(settings_)) : std::vector<std::string>();
   }
 
   /// The text as the field's type, or as the string that it is when it doesn't read so; `assign` then refuses
@@ -109,6 +121,26 @@ class FlagReader {
       table[text.substr(0, equals)] = value;
       return table;
     }
+    if (const size_t equals = text.find('='); type == "table of values" && equals != std::string::npos) {
+      ScalarTable& table = given_scalars_[target.key];
+      table[text.substr(0, equals)] = scalar_of(text.substr(equals + 1));
+      return table;
+    }
+    return text;
+  }
+
+  /// true, false or a number where the text reads so; else the text.
+  static ScalarTable::mapped_type scalar_of(const std::string& text) {
+    if (text == "true" || text == "false") return text == "true";
+    const char* end = text.data() + text.size();
+    int64_t integer = 0;
+    if (const auto read = std::from_chars(text.data(), end, integer);
+        read.ec == std::errc() && read.ptr == end)
+      return integer;
+    double number = 0;
+    if (const auto read = std::from_chars(text.data(), end, number);
+        read.ec == std::errc() && read.ptr == end && std::isfinite(number))
+      return number;
     return text;
   }
 
@@ -118,6 +150,7 @@ class FlagReader {
   std::map<std::string, std::vector<std::string>> given_lists_;
   std::map<std::string, std::map<std::string, std::string>> given_tables_;
   std::map<std::string, std::map<std::string, double>> given_numbers_;
+  std::map<std::string, ScalarTable> given_scalars_;
 };
 
 }  // namespace

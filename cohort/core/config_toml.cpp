@@ -16,10 +16,13 @@ class TomlReader {
 
   void read_table(const toml::table& table, const Section& section, const std::string& prefix) const {
     for (const auto& [toml_key, node] : table) {
-      const std::string key = prefix + std::string(toml_key.str());
-      if (!read_node(node, section, std::string(toml_key.str()), key)) {
-        throw_unknown_key(root_, key, where(toml_key.source()));
-      }
+      const std::string name(toml_key.str()), key = prefix + name;
+      if (read_node(node, section, name, key)) continue;
+      // An inline table is a value, and so is a list of them.
+      const toml::table* child = node.as_table();
+      if ((child != nullptr && !child->is_inline()) || node.is_array_of_tables())
+        throw_unknown_section(section, prefix, name, node.is_array(), where(toml_key.source()));
+      throw_unknown_key(root_, key, where(toml_key.source()));
     }
   }
 
@@ -33,7 +36,9 @@ class TomlReader {
                  const std::string& key) const {
     for (const Field& field : section.fields) {
       if (field.name != name) continue;
-      assign({key, field}, value_of(node, key), where(node.source()));
+      const bool has_scalars = std::holds_alternative<ScalarTable*>(field.value) && node.is_table();
+      const SettingValue value = has_scalars ? scalars_of(*node.as_table(), key) : value_of(node, key);
+      assign({key, field}, value, where(node.source()));
       return true;
     }
     for (const Section& child : section.sections) {
@@ -97,6 +102,26 @@ class TomlReader {
       numbers[std::string(name.str())] = *number;
     }
     return numbers;
+  }
+
+  ScalarTable scalars_of(const toml::table& table, const std::string& key) const {
+    ScalarTable scalars;
+    for (const auto& [name, node] : table) {
+      ScalarTable::mapped_type& scalar = scalars[std::string(name.str())];
+      if (const auto* value = node.as_boolean()) {
+        scalar = value->get();
+      } else if (const auto* value = node.as_integer()) {
+        scalar = value->get();
+      } else if (const auto* value = node.as_floating_point()) {
+        scalar = value->get();
+      } else if (const auto* value = node.as_string()) {
+        scalar = value->get();
+      } else {
+        throw ConfigError(str(where(node.source()), key, ".", std::string(name.str()),
+                              " must be true or false, a number or a string"));
+      }
+    }
+    return scalars;
   }
 
   std::map<std::string, std::string> table_of(const toml::table& table, const std::string& key) const {

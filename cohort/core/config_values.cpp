@@ -8,7 +8,6 @@
 #include <type_traits>
 
 #include "cohort/core/error.h"
-#include "cohort/core/nearest.h"
 
 namespace cohort {
 namespace {
@@ -24,34 +23,6 @@ void append_fields(const Section& section, const std::string& prefix, bool is_in
       append_fields(items[i], str(prefix, list.name, ".", i, "."), true, out);
     }
   }
-}
-
-/// Keys as documentation has them: one item a list.
-void append_documented_keys(const Section& section, const std::string& prefix,
-                            std::vector<std::string>& out) {
-  for (const Field& field : section.fields) out.push_back(prefix + field.name);
-  for (const Section& child : section.sections) append_documented_keys(child, prefix + child.name + ".", out);
-  for (const SectionList& list : section.lists) {
-    append_documented_keys(list.prototype(), prefix + list.name + ".0.", out);
-  }
-}
-
-std::string leaf_of(const std::string& key) { return key.substr(key.rfind('.') + 1); }
-
-/// Of the keys with the same leaf, where there are any; else of all keys, which may be meant by their leaf
-/// alone.
-std::string nearest_key(const std::string& key, const std::vector<std::string>& keys) {
-  std::map<std::string, std::string> key_of_name;
-  std::vector<std::string> with_same_leaf, names;
-  for (const std::string& candidate : keys) {
-    if (leaf_of(candidate) == leaf_of(key)) with_same_leaf.push_back(candidate);
-    for (const std::string& name : {candidate, leaf_of(candidate), with_underscores(candidate, '.')}) {
-      key_of_name.emplace(name, candidate);
-      names.push_back(name);
-    }
-  }
-  return with_same_leaf.empty() ? key_of_name.at(nearest_name(key, names))
-                                : nearest_name(key, with_same_leaf);
 }
 
 std::string in_quotes(const std::string& text) {
@@ -86,6 +57,9 @@ std::string text_of(const std::vector<std::string>& values) {
   std::string out = "[";
   for (size_t i = 0; i < values.size(); ++i) out += (i == 0 ? "" : ", ") + in_quotes(values[i]);
   return out + "]";
+}
+std::string text_of(const ScalarTable::mapped_type& value) {
+  return std::visit([](const auto& held) { return text_of(held); }, value);
 }
 template <typename Value>
 std::string text_of(const std::map<std::string, Value>& values) {
@@ -158,6 +132,9 @@ bool is_within(const Limits& limits, const std::vector<std::string>& values) {
   }
   return true;
 }
+bool is_within(const Limits& limits, const ScalarTable::mapped_type& value) {
+  return std::visit([&](const auto& held) { return is_within(limits, held); }, value);
+}
 template <typename Value>
 bool is_within(const Limits& limits, const std::map<std::string, Value>& values) {
   for (const auto& [key, value] : values) {
@@ -193,7 +170,8 @@ const char* type_name(const Field& field) {
                                     "list of strings",
                                     "table of strings",
                                     "table of integers",
-                                    "table of numbers"};
+                                    "table of numbers",
+                                    "table of values"};
   static_assert(std::size(kNames) == std::variant_size_v<FieldRef>);
   return kNames[field.value.index()];
 }
@@ -226,13 +204,6 @@ void assign(const KeyedField& target, const SettingValue& value, const std::stri
                           limits.empty() ? "" : ": ", limits));
   };
   std::visit(assign_typed, target.field.value);
-}
-
-void throw_unknown_key(const Section& settings, const std::string& key, const std::string& where) {
-  std::vector<std::string> keys;
-  append_documented_keys(settings, "", keys);
-  if (keys.empty()) throw ConfigError(str(where, "unknown key ", key, "; there are none here"));
-  throw ConfigError(str(where, "unknown key ", key, "; did you mean ", nearest_key(key, keys), "?"));
 }
 
 }  // namespace cohort

@@ -12,8 +12,9 @@
 namespace cohort {
 
 /// What a source can hold; an integer serves for a number too, and a string for a list of one.
-using SettingValue = std::variant<bool, int64_t, double, std::string, std::vector<std::string>,
-                                  std::map<std::string, std::string>, std::map<std::string, double>>;
+using SettingValue =
+    std::variant<bool, int64_t, double, std::string, std::vector<std::string>,
+                 std::map<std::string, std::string>, std::map<std::string, double>, ScalarTable>;
 
 /// A field with its dotted key; fields of lists have an index in it, such as `reward.0.weight`.
 struct KeyedField {
@@ -25,8 +26,8 @@ struct KeyedField {
 /// All fields in the order of declaration. The keys of a list are those of its present items.
 std::vector<KeyedField> all_fields(const Section& settings);
 
-/// "bool", "integer", "number", "string", "list of strings", "table of strings", "table of integers" or
-/// "table of numbers".
+/// "bool", "integer", "number", "string", "list of strings", "table of strings", "table of integers",
+/// "table of numbers" or "table of values".
 const char* type_name(const Field& field);
 
 /// "a number", "an integer".
@@ -44,8 +45,16 @@ std::string value_text(const Field& field);
 /// Throws ConfigError, beginning with `where`, for another type or a value outside the limits.
 void assign(const KeyedField& target, const SettingValue& value, const std::string& where);
 
-/// Throws ConfigError for `key`, which no setting has, naming the nearest one.
+/// The keys of all settings as documentation has them: one item a list.
+std::vector<std::string> documented_keys(const Section& settings);
+
+/// Throws ConfigError for `key`, which no setting has. The message names the key here that another tool's
+/// name stands for, or the nearest key, or says that there is none.
 [[noreturn]] void throw_unknown_key(const Section& settings, const std::string& key,
                                     const std::string& where);
+
+/// The same for `name`, a table below `parent`: `is_list` for `[[name]]`.
+[[noreturn]] void throw_unknown_section(const Section& parent, const std::string& prefix,
+                                        const std::string& name, bool is_list, const std::string& where);
 
 }  // namespace cohort

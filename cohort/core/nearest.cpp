@@ -3,9 +3,7 @@
 #include <algorithm>
 
 namespace cohort {
-namespace {
 
-/// Optimal string alignment distance.
 size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<size_t> before_last, last, row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -22,8 +20,6 @@ size_t edit_distance(const std::string& a, const std::string& b) {
   }
   return row[b.size()];
 }
-
-}  // namespace
 
 std::string nearest_name(const std::string& name, const std::vector<std::string>& candidates) {
   const std::string* nearest = nullptr;
