@@ -9,12 +9,13 @@
 #include <vector>
 
 #include "cohort/core/error.h"
+#include "cohort/core/foreign_format.h"
 
 namespace cohort {
 namespace {
 
 constexpr size_t kBufferBytes = 1 << 16;
-constexpr size_t kMagicBytes = 4;
+constexpr size_t kZstdMagicBytes = 4;
 
 // gzip never compresses further than 1032 times; data that claim more are made to fill a disk.
 constexpr uint64_t kMaxRatio = 1100;
@@ -55,7 +56,7 @@ class Input {
  public:
   Input(std::unique_ptr<ByteStream> source, std::string name)
       : source_(std::move(source)), name_(std::move(name)), buffer_(kBufferBytes) {
-    while (end_ < kMagicBytes && refill()) {
+    while (end_ < kFormatBytes && refill()) {
     }
   }
 
@@ -195,20 +196,9 @@ class ZstdStream : public ByteStream {
 }  // namespace
 
 Compression compression_of(std::string_view first_bytes, const std::string& name) {
-  constexpr std::pair<std::string_view, const char*> kUnread[] = {{"\xFD"
-                                                                   "7zX",
-                                                                   "xz"},
-                                                                  {"BZh", "bzip2"},
-                                                                  {"PK\x03\x04", "zip"},
-                                                                  {"PAR1", "Parquet"}};
-  for (const auto& [magic, format] : kUnread) {
-    if (first_bytes.starts_with(magic)) {
-      throw FormatError(
-          str(name, ": is a ", format, " file, which is not read; make it JSONL, plain, gzip or zstd"));
-    }
-  }
+  refuse_foreign_bytes(first_bytes, name);
   // The second half of zstd's are skippable frames, 0x184D2A50 to 0x184D2A5F.
-  const bool is_skippable = first_bytes.size() >= kMagicBytes && (first_bytes[0] & 0xF0) == 0x50 &&
+  const bool is_skippable = first_bytes.size() >= kZstdMagicBytes && (first_bytes[0] & 0xF0) == 0x50 &&
                             first_bytes.substr(1, 3) == "\x2A\x4D\x18";
   if (first_bytes.starts_with("\x1F\x8B")) return Compression::kGzip;
   if (first_bytes.starts_with("\x28\xB5\x2F\xFD") || is_skippable) return Compression::kZstd;

@@ -21,8 +21,8 @@ class ByteStream {
 
 enum class Compression { kNone, kGzip, kZstd };
 
-/// Told by a file's first bytes (4 are enough), whatever its name. Throws FormatError beginning with `name`
-/// for formats that are known but not read: xz, bzip2, zip and Parquet.
+/// Told by a file's first bytes (kFormatBytes are enough), whatever its name. Throws FormatError beginning
+/// with `name` for formats that are known but not read (foreign_format.h).
 Compression compression_of(std::string_view first_bytes, const std::string& name);
 
 /// The bytes of a file, as they lie there.

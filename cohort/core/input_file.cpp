@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cohort/core/error.h"
+#include "cohort/core/foreign_format.h"
 
 namespace cohort {
 namespace {
@@ -119,6 +120,7 @@ std::string read_whole_file(const fs::path& path) {
   const InputFile file(path);
   std::string text(file.num_bytes(), '\0');
   text.resize(file.read_at(text.data(), text.size(), 0));
+  refuse_lfs_pointer(text, path.string());
   return text;
 }
 

@@ -47,7 +47,7 @@ class InputFile {
   int64_t modified_ns_ = 0;
 };
 
-/// All bytes of a regular file. Throws FormatError as InputFile does.
+/// All bytes of a regular file. Throws FormatError as InputFile does, and for a Git LFS pointer.
 std::string read_whole_file(const std::filesystem::path& path);
 
 }  // namespace cohort

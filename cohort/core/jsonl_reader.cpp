@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cohort/core/error.h"
+#include "cohort/core/foreign_format.h"
 
 namespace cohort {
 namespace {
@@ -30,6 +31,7 @@ std::string JsonlReader::where() const { return str(name_, ":", line_number_); }
 bool JsonlReader::fill() {
   begin_ = end_ = 0;
   end_ = stream_->read(buffer_.data(), buffer_.size());
+  if (next_offset_ == 0 && text_.empty()) refuse_foreign_rows({buffer_.data(), end_}, name_);
   return end_ > 0;
 }
 

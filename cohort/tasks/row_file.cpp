@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cohort/core/error.h"
+#include "cohort/core/foreign_format.h"
 
 namespace cohort {
 namespace {
@@ -27,7 +28,7 @@ std::shared_ptr<const InputFile> decompressed_file(const std::shared_ptr<const I
 
 std::shared_ptr<const InputFile> open_data(const fs::path& path) {
   auto file = std::make_shared<const InputFile>(path);
-  char magic[4];
+  char magic[kFormatBytes];
   const size_t count = file->read_at(magic, sizeof magic, 0);
   const bool is_plain = compression_of({magic, count}, path.string()) == Compression::kNone;
   return is_plain ? file : decompressed_file(file);

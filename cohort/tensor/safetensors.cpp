@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "cohort/core/error.h"
+#include "cohort/core/foreign_format.h"
 #include "cohort/tensor/mapped_file.h"
 #include "cohort/tensor/strict_json.h"
 
@@ -125,6 +126,7 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
   }
   uint64_t num_header_bytes = 0;
   std::memcpy(&num_header_bytes, mapping_->data(), kLengthBytes);
+  refuse_lfs_pointer({reinterpret_cast<const char*>(mapping_->data()), num_file_bytes}, where);
   if (num_header_bytes > kMaxHeaderBytes) {
     throw FormatError(str(where, ": the header's length ", num_header_bytes, " is above ", kMaxHeaderBytes));
   }

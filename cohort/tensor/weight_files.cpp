@@ -3,12 +3,11 @@
 #include "cohort/tensor/weight_files.h"
 
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <set>
 
 #include "cohort/core/atomic_file.h"
 #include "cohort/core/error.h"
+#include "cohort/core/input_file.h"
 #include "cohort/core/json.h"
 #include "cohort/tensor/strict_json.h"
 
@@ -27,9 +26,7 @@ bool is_plain_shard_name(const std::string& name) {
 
 // Tensor name -> shard's file name.
 std::map<std::string, std::string> read_index(const std::filesystem::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) throw FormatError(str(path.string(), ": cannot be opened"));
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  const std::string text = read_whole_file(path);
   nlohmann::json index = parse_strict_object(text, path.string());
   auto weight_map = index.find("weight_map");
   if (weight_map == index.end() || !weight_map->is_object()) {

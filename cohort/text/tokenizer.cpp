@@ -1,11 +1,10 @@
 #include "cohort/text/tokenizer.h"
 
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <unordered_set>
 
 #include "cohort/core/error.h"
+#include "cohort/core/input_file.h"
 #include "cohort/core/str.h"
 #include "cohort/text/encoder.h"
 #include "cohort/text/tokenizer_config.h"
@@ -13,16 +12,6 @@
 
 namespace cohort {
 namespace {
-
-std::string read_file(const std::filesystem::path& path) {
-  // A pipe would be waited for.
-  std::error_code error;
-  const bool is_file = std::filesystem::is_regular_file(path, error);
-  std::ifstream file;
-  if (is_file) file.open(path, std::ios::binary);
-  if (!is_file || !file) throw FormatError("can't be read; is it a file?");
-  return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-}
 
 /// Runs `read` and puts the file's name before the message of a FormatError.
 auto naming_file(const std::filesystem::path& path, const auto& read) {
@@ -33,12 +22,18 @@ auto naming_file(const std::filesystem::path& path, const auto& read) {
   }
 }
 
+/// A file of the tokenizer's. Throws FormatError beginning with its path.
+TokenizerJson read_tokenizer_json(const std::filesystem::path& path) {
+  const std::string text = read_whole_file(path);
+  return naming_file(path, [&] { return parse_tokenizer_json(text); });
+}
+
 /// "model_type" of config.json; empty where there is none.
 std::string model_type_of(const std::filesystem::path& model_dir) {
   const std::filesystem::path path = model_dir / "config.json";
   if (!std::filesystem::is_regular_file(path)) return "";
+  const TokenizerJson config = read_tokenizer_json(path);
   return naming_file(path, [&] {
-    const TokenizerJson config = parse_tokenizer_json(read_file(path));
     return field(config, "model_type", "the file").is_null() ? ""
                                                              : string_field(config, "model_type", "the file");
   });
@@ -57,16 +52,16 @@ void check_text(std::string_view text) {
 
 Tokenizer Tokenizer::from_directory(const std::filesystem::path& model_dir) {
   const std::filesystem::path path = model_dir / "tokenizer.json";
-  TokenizerJson tokenizer = naming_file(path, [&] { return parse_tokenizer_json(read_file(path)); });
+  TokenizerJson tokenizer = read_tokenizer_json(path);
   const std::filesystem::path config_path = model_dir / "tokenizer_config.json";
   TokenizerJson config = TokenizerJson::object();
   if (std::filesystem::exists(config_path)) {
-    naming_file(config_path, [&] {
-      config = parse_tokenizer_json(read_file(config_path));
-      apply_tokenizer_config(tokenizer, config, model_type_of(model_dir));
-    });
+    config = read_tokenizer_json(config_path);
+    const std::string model_type = model_type_of(model_dir);
+    naming_file(config_path, [&] { apply_tokenizer_config(tokenizer, config, model_type); });
   }
   Tokenizer result = naming_file(path, [&] { return Tokenizer(tokenizer); });
+  result.source_ = path.string();
   naming_file(config_path, [&] { result.find_eos(config); });
   return result;
 }
@@ -151,17 +146,27 @@ void Tokenizer::find_eos(const TokenizerJson& config) {
   if (!eos_token_id_) throw FormatError(str("eos_token ", quoted_name(eos), " is not in tokenizer.json"));
 }
 
+/// Names the file whose regular expression gave up.
+void Tokenizer::run(Encoder& encoder, EncodeOptions options) const {
+  try {
+    encoder.run(options);
+  } catch (const UserError& error) {
+    if (source_.empty()) throw;
+    throw UserError(str(source_, ": ", error.what()));
+  }
+}
+
 std::vector<int32_t> Tokenizer::encode(std::string_view text, EncodeOptions options) const {
   check_text(text);
   Encoder encoder(*this, text, false);
-  encoder.run(options);
+  run(encoder, options);
   return encoder.take_ids();
 }
 
 Encoding Tokenizer::encode_with_offsets(std::string_view text, EncodeOptions options) const {
   check_text(text);
   Encoder encoder(*this, text, true);
-  encoder.run(options);
+  run(encoder, options);
   return encoder.take_encoding();
 }
 

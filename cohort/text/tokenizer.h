@@ -62,7 +62,8 @@ class Tokenizer {
   Tokenizer(Tokenizer&&) noexcept;
   ~Tokenizer();
 
-  /// Throws UserError naming the byte where `text` is not well-formed UTF-8.
+  /// Throws UserError naming the byte where `text` is not well-formed UTF-8, and naming tokenizer.json where
+  /// its regular expression gives up on the text.
   std::vector<int32_t> encode(std::string_view text, EncodeOptions options = {}) const;
 
   /// The same ids with offsets, which are those of HF through all steps: bytes of one character share its
@@ -114,6 +115,7 @@ class Tokenizer {
   void add_token(int32_t id, Token token);
   void find_eos(const TokenizerJson& config);
   const Token* find(int32_t id) const;
+  void run(Encoder& encoder, EncodeOptions options) const;
 
   Normalizer normalizer_;
   PreTokenizer pre_tokenizer_;
@@ -127,6 +129,7 @@ class Tokenizer {
   std::vector<int32_t> places_;  // in tokens_, by id; -1: no token
   std::unordered_map<std::string, int32_t> added_ids_;
   std::optional<int32_t> eos_token_id_;
+  std::string source_;  // the path of tokenizer.json, for messages; empty for texts
   std::unique_ptr<WorkPool> pool_;
 };
 

@@ -203,19 +203,6 @@ TEST(JsonlReader, DamagedCompressedDataAreRefusedAfterTheRowsBefore) {
   }
 }
 
-TEST(JsonlReader, OtherFormatsAreNamed) {
-  for (const auto& [bytes, name] : {std::pair{"\xFD"
-                                              "7zXZ",
-                                              "xz"},
-                                    {"BZh91AY", "bzip2"},
-                                    {"PK\x03\x04", "zip"},
-                                    {"PAR1\x15", "Parquet"}}) {
-    const std::string message =
-        message_of<FormatError>([&, bytes = bytes] { decompressed(memory_stream(bytes), "f"); });
-    EXPECT_NE(message.find(str("is a ", name, " file")), std::string::npos) << message;
-  }
-}
-
 TEST(JsonlReader, RowsOfAFile) {
   const TemporaryDirectory directory;
   const auto path = directory.path() / "rows.any";
