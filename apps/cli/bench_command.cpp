@@ -25,6 +25,7 @@ namespace cohort::cli {
 namespace {
 
 constexpr int64_t kGroups = 8, kGroupSize = 8;
+const std::vector<int64_t> kStreams{1, 8, 64};
 
 struct BenchConfig {
   std::string model;
@@ -34,6 +35,7 @@ struct BenchConfig {
   std::string device = "cpu";
   int64_t prompt_length = 128;
   int64_t completion_length = 64;
+  int64_t streams = 0;
   int64_t tokens_per_microbatch = GrpoLoopConfig().tokens_per_microbatch;
   int64_t repeats = 5;
   int64_t threads = 0;
@@ -46,6 +48,8 @@ struct BenchConfig {
     f("device", device, "Where to compute.", one_of({"cpu", "cuda"}));
     f("prompt_length", prompt_length, "Tokens of a prompt.", at_least(1));
     f("completion_length", completion_length, "Tokens of a completion.", at_least(2));
+    f("streams", streams, "Completions that `decode` draws at once; 0 measures 1, 8 and 64 in turn.",
+      at_least(0));
     f("tokens_per_microbatch", tokens_per_microbatch,
       "Rows that training forwards at once; 0: as `train.tokens_per_microbatch`.", at_least(0));
     f("repeats", repeats, "Runs of each measurement, of which the median counts.", at_least(1));
@@ -106,7 +110,8 @@ class Bench {
     };
     if (is_asked("prefill")) add(prefill());
     if (is_asked("decode")) {
-      for (const int64_t streams : {1, 8, 64}) add(decode(streams));
+      for (const int64_t streams : config_.streams > 0 ? std::vector{config_.streams} : kStreams)
+        add(decode(streams));
     }
     if (is_asked("training")) jobs.push_back(training());
     return jobs;

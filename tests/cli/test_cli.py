@@ -1217,6 +1217,12 @@ class BenchTest(CliTest):
         self.assertGreater(report["gflops"], 0)
         self.assertGreater(report["peak_memory_bytes"], 1 << 20)
 
+    def test_decodes_as_many_streams_as_asked_for(self):
+        sizes = ("--prompt_length", 20, "--completion_length", 4, "--repeats", 1, "--dtype", "float32")
+        asked = ("--json", "--model", self.model, "--measure", "decode", "--streams", 3)
+        report = json.loads(self.cohort("bench", *asked, *sizes).stdout)
+        self.assertEqual([line["name"] for line in report["lines"]], ["decode, 3 streams"])
+
 
 class MemoryTest(CliTest):
     """What a run says before its first step is what it takes, within a tenth."""
