@@ -1,34 +1,32 @@
-"""Cohort beside TRL and llama.cpp on every workload of the project, as one table of goals and what was reached.
+"""Cohort beside TRL and decoding engines on every workload of the project, as one table of goals and what was reached.
 
     make build && python3 bench/compare_peers.py
     python3 bench/compare_peers.py --rows T decode start
     python3 bench/compare_peers.py --steps 2 T=5 Q=1 --repeats 1 T=3 ceiling=5 --micro-batch Q=4
 
-Everything alternates and medians count. TRL has an environment of its own (.venv-trl), llama.cpp is built from
-the PyPI source package of llama-cpp-python (build/llama_cpp). That Cohort's sampler and trainer agree exactly, that
-both sides train the same number of tokens and that rewards differ inside every group is asserted in the runs
-themselves. Where the processor has no bfloat16 instructions, a step of TRL on Q takes half an hour: choose --rows.
+The sides take turns and medians count. TRL has an environment of its own (.venv-trl). The rows `decode` and
+`prefill` are those of bench/compare_engines.py, whose engines have their environments there. The runs assert that
+Cohort's sampler and trainer agree exactly, that both sides train the same number of tokens and that rewards differ
+inside every group. If the processor has no bfloat16 instructions, a step of TRL on Q takes half an hour: choose --rows.
 """
 
 import argparse
 import json
-import os
 import pathlib
 import statistics
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from functools import cached_property
 
+import compare_engines
 import compare_trl
-import llama_peer
 from workloads import WORKLOADS
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "build/cohort"
 LORA = ["--lora.r=16", "--lora.alpha=32"]
-# As `cohort bench` names them.
-STREAMS = {64: "decode, 64 streams", 8: "decode, 8 streams", 1: "decode, 1 stream"}
 
 
 @dataclass
@@ -86,13 +84,9 @@ class Peers:
         text = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
         return {line["name"]: line for line in json.loads(text)["lines"]}
 
-    def gguf(self):
-        python = compare_trl.VENV / "bin/python"
-        llama_peer.build(python)
-        path = self.folder("S") / "model.gguf"
-        if not path.exists():
-            llama_peer.convert(python, self.folder("S") / "model", path)
-        return path
+    @cached_property
+    def engines(self):
+        return compare_engines.Engines(self.arguments.work_dir.parent / "compare_engines")
 
 
 def step_row(name, goal, memory_goal=None):
@@ -146,25 +140,23 @@ def long_rows(peers):
     ]
 
 
-def decode_rows(peers):
-    """Decoding behind a shared prompt, against llama.cpp's batched benchmark."""
-    path, workload = peers.gguf(), WORKLOADS["S"]
-    ours, theirs = ({streams: [] for streams in STREAMS} for _ in range(2))
-    for _ in range(max(5, peers.arguments.repeats["decode"])):
-        lines = peers.bench("decode")
-        _, rows = llama_peer.run_bench(
-            path, workload.prompt_tokens, workload.completion_tokens, tuple(STREAMS), os.cpu_count()
-        )
-        for streams, name in STREAMS.items():
-            ours[streams].append(lines[name]["tokens_per_s"])
-            theirs[streams].append(rows[streams]["speed_tg"])
-    result = []
-    for (streams, name), goal in zip(STREAMS.items(), (1.5, 1.0, 0.9), strict=True):
-        mine, other = statistics.median(ours[streams]), statistics.median(theirs[streams])
-        each = (f"{mine:.0f} tokens/s", f"{other:.0f} tokens/s")
-        goal_text = f"at least {goal} times llama.cpp"
-        result.append(Row(f"S, {name}", *each, mine / other, goal_text, mine / other >= goal))
-    return result
+def engine_rows(row, jobs):
+    """Cohort against the fastest of the engines, each at its best setting."""
+
+    def measure(peers):
+        rounds, result = max(5, peers.arguments.repeats[row]), []
+        for job in map(compare_engines.JOBS.get, jobs):
+            speeds = compare_engines.measure(peers.engines, list(compare_engines.ENGINES), job, rounds)
+            ratio, fastest = compare_engines.ratio_to_best(speeds)
+            medians = {name: f"{statistics.median(values):.0f} tokens/s" for name, values in speeds.items()}
+            each = (medians["Cohort"], f"{medians[fastest]} ({fastest})")
+            goal = compare_engines.GOAL
+            result.append(
+                Row(f"S, {job.name}", *each, ratio, f"at least {goal} times the best", ratio >= goal)
+            )
+        return result
+
+    return measure
 
 
 def ceiling_rows(peers):
@@ -183,7 +175,7 @@ def ceiling_rows(peers):
 
 def start_row(peers):
     """Program start to the first token of a prompt: all of a program that draws one token, from bfloat16 files."""
-    path, folder, workload = peers.gguf(), peers.folder("S"), WORKLOADS["S"]
+    folder, workload = peers.folder("S"), WORKLOADS["S"]
     model, shape = folder / "model_bfloat16", folder / "model"
     if not model.exists():
         init = [PROGRAM, "init", "--config", shape / "config.json", "--tokenizer", shape, "--output", model]
@@ -197,8 +189,7 @@ def start_row(peers):
         began = time.perf_counter()
         subprocess.run(command, check=True, capture_output=True)
         ours.append(time.perf_counter() - began)
-        seconds, _ = llama_peer.run_bench(path, workload.prompt_tokens, 1, (1,), os.cpu_count())
-        theirs.append(seconds)
+        theirs.append(peers.engines.llama_cpp.start_seconds(workload.prompt_tokens))
     mine, other = statistics.median(ours), statistics.median(theirs)
     each = (f"{mine:.2f} s", f"{other:.2f} s")
     return [Row("S, start to first token", *each, mine / other, "llama.cpp's + 0.5 s", mine <= other + 0.5)]
@@ -207,7 +198,8 @@ def start_row(peers):
 ROWS = {
     "T": step_row("T", 5),
     "S": step_row("S", 6, 1 / 3),
-    "decode": decode_rows,
+    "decode": engine_rows("decode", ["decode-64", "decode-8", "decode-1"]),
+    "prefill": engine_rows("prefill", ["prefill"]),
     "Q": step_row("Q", 6),
     "Q-memory": memory_row("Q-memory", "Q", 11, "Q, peak memory, full"),
     "Q-lora": memory_row("Q-lora", "Q", 4, "Q, peak memory, LoRA r = 16", LORA),

@@ -22,11 +22,11 @@ import sys
 from dataclasses import dataclass
 from functools import partial
 
+from venvs import make_venv
 from workloads import WORKLOADS
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "build/cohort"
-VENV = ROOT / ".venv-trl"
 PACKAGES = ["trl==1.16.0", "transformers==5.18.0"]
 MASTER_WEIGHTS = "TRL, float32 master weights"  # reported beside, from one run
 
@@ -40,20 +40,9 @@ class Run:
     peak_bytes: int
 
 
-def make_venv():
-    """TRL beside the very torch that Cohort is built with."""
-    stamp = VENV / "cohort-stamp"
-    python = (ROOT / "build/torch-python").read_text().strip()
-    wanted = "\n".join([python, *PACKAGES])
-    if stamp.exists() and stamp.read_text() == wanted:
-        return
-    print(f"making {VENV.name} with {', '.join(PACKAGES)} (takes minutes)", flush=True)
-    subprocess.run([python, "-m", "venv", "--clear", VENV], check=True)
-    ask = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
-    packages = subprocess.run(ask, check=True, capture_output=True, text=True).stdout
-    next(VENV.glob("lib/python3*/site-packages")).joinpath("torch.pth").write_text(packages)
-    subprocess.run([VENV / "bin/pip", "install", "--quiet", *PACKAGES], check=True)
-    stamp.write_text(wanted)
+def make_python():
+    """Python with TRL beside the very torch that Cohort is built with."""
+    return make_venv(".venv-trl", PACKAGES)
 
 
 class Killed(SystemExit):
@@ -91,7 +80,7 @@ def measured(steps):
 
 
 def run_trl(name, folder, settings):
-    command = [VENV / "bin/python", ROOT / "bench/trl_side.py", "train", name, folder, json.dumps(settings)]
+    command = [make_python(), ROOT / "bench/trl_side.py", "train", name, folder, json.dumps(settings)]
     output, peak_bytes = run_measured(command, folder / "trl.log")
     result = json.loads(output.splitlines()[-1])
     check_same_work("TRL", result["metrics"], WORKLOADS[name], settings["steps"])
@@ -219,11 +208,11 @@ def parse_arguments():
 
 def prepare(name, work_dir):
     """Makes a folder with the workload's model and prompts, and TRL's environment where it is missing."""
-    make_venv()
+    python = make_python()
     folder = work_dir / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    subprocess.run([VENV / "bin/python", ROOT / "bench/trl_side.py", "make", name, folder], check=True)
+    subprocess.run([python, ROOT / "bench/trl_side.py", "make", name, folder], check=True)
     return folder
 
 

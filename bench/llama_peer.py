@@ -1,9 +1,10 @@
-"""llama.cpp as a peer: built from the source package of llama-cpp-python on PyPI, and its batched benchmark run.
+"""llama.cpp as a peer: built from the source package of llama-cpp-python on PyPI, measured by its batched benchmark.
 
-llama_peer.py convert MODEL FILE    run by .venv-trl's Python: writes a Hugging Face Llama model as GGUF
+llama_peer.py convert MODEL FILE TYPE    run by .venv-trl's Python: writes a Hugging Face Llama model as GGUF
 """
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -14,45 +15,126 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build/llama_cpp"
 VERSION = "0.3.36"
 SOURCE = FOLDER / f"llama_cpp_python-{VERSION}/vendor/llama.cpp"
-PROGRAM = FOLDER / "build/bin/llama-batched-bench"
+OPTIONS = [
+    "-DCMAKE_BUILD_TYPE=Release",
+    "-DBUILD_SHARED_LIBS=OFF",
+    "-DLLAMA_OPENSSL=OFF",
+    "-DLLAMA_BUILD_SERVER=OFF",
+]
+# GGML_NATIVE, which compiles for this processor, and llamafile's products are on in every build.
+BUILDS = {
+    "native": [],
+    "avx2": ["-DGGML_NATIVE=OFF", "-DGGML_AVX2=ON", "-DGGML_FMA=ON", "-DGGML_F16C=ON", "-DGGML_BMI2=ON"],
+}
 
 
-def build(python):
-    """llama.cpp's batched benchmark, for this processor; takes some ten minutes on two cores, once."""
-    if PROGRAM.exists():
-        return
-    print(f"building llama.cpp of llama-cpp-python {VERSION} in {FOLDER.relative_to(ROOT)}", flush=True)
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    fetch = [python, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "llama-cpp-python"]
-    subprocess.run([*fetch, "--dest", FOLDER, f"llama-cpp-python=={VERSION}"], check=True)
-    with tarfile.open(FOLDER / f"llama_cpp_python-{VERSION}.tar.gz") as archive:
-        archive.extractall(FOLDER, filter="data")
-    options = ["-DCMAKE_BUILD_TYPE=Release", "-DLLAMA_OPENSSL=OFF", "-DLLAMA_BUILD_SERVER=OFF", "-GNinja"]
-    subprocess.run(["cmake", "-S", SOURCE, "-B", FOLDER / "build", *options], check=True)
-    subprocess.run(["cmake", "--build", FOLDER / "build", "--target", "llama-batched-bench"], check=True)
+def build(python, kind="native"):
+    """Path of the batched benchmark; building it takes some ten minutes on two cores, once."""
+    program = FOLDER / kind / "bin/llama-batched-bench"
+    if program.exists():
+        return program
+    print(
+        f"building llama.cpp of llama-cpp-python {VERSION} ({kind}) in {FOLDER.relative_to(ROOT)}", flush=True
+    )
+    if not SOURCE.exists():
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        fetch = [python, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "llama-cpp-python"]
+        subprocess.run([*fetch, "--dest", FOLDER, f"llama-cpp-python=={VERSION}"], check=True)
+        with tarfile.open(FOLDER / f"llama_cpp_python-{VERSION}.tar.gz") as archive:
+            archive.extractall(FOLDER, filter="data")
+    configure = ["cmake", "-S", SOURCE, "-B", FOLDER / kind, "-GNinja", *OPTIONS, *BUILDS[kind]]
+    subprocess.run(configure, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["cmake", "--build", FOLDER / kind, "--target", "llama-batched-bench"], check=True)
+    return program
 
 
-def convert(python, model, path):
-    """Writes the model as GGUF, matrices in bfloat16."""
-    subprocess.run([python, __file__, "convert", model, path], check=True)
-
-
-def run_bench(path, prompt_tokens, completion_tokens, streams, threads):
-    """Seconds of the whole program, and of what it says of its passes, the row of each number of streams.
+def run_bench(program, options):
+    """(seconds of the whole program, its rows as dictionaries); `options`: flag -> value, None for a bare flag.
 
     A run of a moment may end before its log has been written: rows may be missing.
     """
-    context = prompt_tokens + max(streams) * completion_tokens
-    command = [PROGRAM, "-m", path, "-t", threads, "-tb", threads, "-c", context, "-b", 2048, "-ub", 512]
-    command += ["-npp", prompt_tokens, "-ntg", completion_tokens, "-npl", ",".join(map(str, streams))]
-    command += ["-pps", "--kv-unified", "--output-format", "jsonl"]
+    command = [program, "--output-format", "jsonl"]
+    for flag, value in options.items():
+        command += [flag] if value is None else [flag, value]
     began = time.perf_counter()
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
     seconds = time.perf_counter() - began
     if done.returncode != 0:
-        sys.exit(f"{PROGRAM} failed with {done.returncode}:\n{done.stderr[-3000:]}")
-    rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    return seconds, {row["pl"]: row for row in rows}
+        sys.exit(f"{program} failed with {done.returncode}:\n{done.stderr[-3000:]}")
+    return seconds, [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+class LlamaCpp:
+    """The batched benchmark on one model. It draws no token from its logits."""
+
+    name = "llama.cpp"
+    version = f"of llama-cpp-python {VERSION}"
+
+    def __init__(self, python, model, folder, kind="native"):
+        self.python, self.model, self.folder = python, model, folder
+        self.program = build(python, kind)
+
+    def choices(self, job):
+        """Setting -> values to try; the first ones are where the search starts."""
+        threads = os.cpu_count()
+        choices = {
+            "weights": ["bf16", "f16", "f32"],
+            "-fa": ["on", "off"],
+            "-kvu": [False, True],
+            "-t": [threads, max(1, threads // 2)],
+            "-ctk": ["f16", "bf16", "f32"],
+            "-ub": [512, 2048, 128],
+        }
+        if job.kind == "prefill":
+            choices["-kvu"].reverse()
+        elif job.streams <= min(choices["-ub"]):
+            del choices["-ub"]
+        return choices
+
+    def gguf(self, dtype):
+        path = self.folder / f"model-{dtype}.gguf"
+        if not path.exists():
+            subprocess.run([self.python, __file__, "convert", self.model, path, dtype], check=True)
+        return path
+
+    def options(self, job, settings):
+        """The command line of one job; every stream has room for the prompt and the completion."""
+        room = job.prompt_tokens + job.completion_tokens + 1
+        options = {
+            "-m": self.gguf(settings["weights"]),
+            "-fa": settings["-fa"],
+            "-t": settings["-t"],
+            "-tb": settings["-t"],
+            "-ctk": settings["-ctk"],
+            "-c": job.streams * (room + 255) // 256 * 256,
+            "-b": 4096,
+            "-ub": settings.get("-ub", 512),
+            "-npp": job.prompt_tokens,
+            "-ntg": job.completion_tokens,
+            "-npl": job.streams,
+        }
+        # The cache of values is transposed without flash attention, which some types do not support.
+        options["-ctv"] = settings["-ctk"]
+        if settings["-kvu"]:
+            options["-kvu"] = None
+        if job.kind == "decode":
+            options["-pps"] = None
+        return options
+
+    def speed(self, job, settings):
+        """Tokens a second; 0 if llama.cpp refuses the settings."""
+        try:
+            _, rows = run_bench(self.program, self.options(job, settings))
+        except SystemExit as error:
+            print(str(error).splitlines()[-1], flush=True)
+            return 0.0
+        return rows[0]["speed_tg" if job.kind == "decode" else "speed_pp"] if rows else 0.0
+
+    def start_seconds(self, prompt_tokens):
+        """Seconds from the program's start to the first token of a prompt, and its end."""
+        options = {"-m": self.gguf("bf16"), "-t": os.cpu_count(), "-c": 512, "-fa": "on"}
+        seconds, _ = run_bench(self.program, {**options, "-npp": prompt_tokens, "-ntg": 1, "-npl": 1})
+        return seconds
 
 
 NAMES = {
@@ -76,11 +158,21 @@ def gguf_name(name):
     return {"embed_tokens": "token_embd", "norm": "output_norm", "lm_head": "output"}[name] + ".weight"
 
 
-def write_gguf(model, path):
+def add_matrix(writer, name, tensor, dtype):
+    import gguf
+    import torch
+
+    if dtype == "bf16":
+        raw = tensor.bfloat16().contiguous().view(torch.uint16).numpy()
+        writer.add_tensor(name, raw.view("uint8"), raw_dtype=gguf.GGMLQuantizationType.BF16)
+    else:
+        writer.add_tensor(name, {"f16": tensor.half(), "f32": tensor.float()}[dtype].numpy())
+
+
+def write_gguf(model, path, dtype):
     """Rows of q and k keep their order, so heads rotate other pairs than in Hugging Face: the work is the same."""
     sys.path.insert(0, str(SOURCE / "gguf-py"))
     import gguf
-    import torch
     from safetensors.torch import load_file
 
     config = json.loads((model / "config.json").read_text())
@@ -97,8 +189,7 @@ def write_gguf(model, path):
     writer.add_tokenizer_model("no_vocab")
     for name, tensor in load_file(model / "model.safetensors").items():
         if tensor.dim() == 2:
-            raw = tensor.bfloat16().contiguous().view(torch.uint16).numpy()
-            writer.add_tensor(gguf_name(name), raw.view("uint8"), raw_dtype=gguf.GGMLQuantizationType.BF16)
+            add_matrix(writer, gguf_name(name), tensor, dtype)
         else:
             writer.add_tensor(gguf_name(name), tensor.float().numpy())
     writer.write_header_to_file()
@@ -109,4 +200,4 @@ def write_gguf(model, path):
 
 if __name__ == "__main__":
     assert sys.argv[1] == "convert"
-    write_gguf(pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]))
+    write_gguf(pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]), sys.argv[4])

@@ -81,8 +81,7 @@ def train():
 def main():
     import compare_trl
 
-    compare_trl.make_venv()
-    command = [compare_trl.VENV / "bin/python", __file__, "train"]
+    command = [compare_trl.make_python(), __file__, "train"]
     output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     shares = json.loads(output.splitlines()[-1])
     before = json.loads((RUN / "before-accuracy.json").read_text())["mean"]

@@ -51,3 +51,11 @@ WORKLOADS = {
     "L": Workload(*SHAPE_S, prompt_tokens=132, completion_tokens=4096, prompts_per_step=1),
     "L-short": Workload(*SHAPE_S, prompt_tokens=132, completion_tokens=128, prompts_per_step=1),
 }
+
+
+def prompt_ids(count, length, vocab_size, run):
+    """Token ids of prompts that differ from their first tokens on, also from those of other runs."""
+    return [
+        [1 + ((run * count + p) * 104729 + i * 7919) % (vocab_size - 1) for i in range(length)]
+        for p in range(count)
+    ]
