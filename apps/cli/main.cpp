@@ -7,6 +7,7 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>
+#include <new>
 
 #include "apps/cli/command.h"
 #include "cohort/core/error.h"
@@ -57,6 +58,12 @@ void print_usage() {
       << "\n`cohort COMMAND --help` lists the command's keys; `cohort --version` tells what is installed.\n";
 }
 
+/// Torch says so in the text of an error of its own.
+bool is_out_of_memory(const std::exception& error) {
+  return dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
+         std::string(error.what()).find("can't allocate memory") != std::string::npos;
+}
+
 int run(const Arguments& arguments) {
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") {
     print_usage();
@@ -90,6 +97,12 @@ int main(int argc, char** argv) {
     std::cerr << "cohort: " << error.what() << "\n";
     return 2;
   } catch (const std::exception& error) {
+    if (cohort::cli::is_out_of_memory(error)) {
+      std::cerr
+          << "cohort: the memory is used up; take a smaller model, fewer or shorter completions, or fewer "
+             "tokens_per_microbatch\n";
+      return 2;
+    }
     std::cerr << "cohort: internal error: " << error.what() << "\n";
     return 1;
   }

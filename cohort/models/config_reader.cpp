@@ -58,6 +58,12 @@ double ConfigReader::number_or(const char* key, double fallback) const {
   return has(key) ? number(key) : fallback;
 }
 
+double ConfigReader::positive_or(const char* key, double fallback) const {
+  const double value = number_or(key, fallback);
+  if (!(value > 0.0) || !std::isfinite(value)) fail(key, str("must be positive, is ", at(key).dump()));
+  return value;
+}
+
 bool ConfigReader::flag_or(const char* key, bool fallback) const {
   if (!has(key)) return fallback;
   if (!object_.at(key).is_boolean()) fail(key, "must be true or false");

@@ -44,6 +44,7 @@ class ConfigReader {
   /// The same with a value for an absent or null key.
   int64_t integer_or(const char* key, int64_t fallback, int64_t least) const;
   double number_or(const char* key, double fallback) const;
+  double positive_or(const char* key, double fallback) const;
   bool flag_or(const char* key, bool fallback) const;
 
   /// The object under `key`.

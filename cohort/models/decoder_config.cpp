@@ -36,6 +36,14 @@ std::string class_name(const Family& family, HeadKind kind) {
   return std::string(is_other ? family.head_stem : family.stem) + head->suffix;
 }
 
+/// Two keys name the family.
+void check_model_type(const ConfigReader& reader, const Family& family, const std::string& name) {
+  if (!reader.has("model_type") || reader.at("model_type") == family.model_type) return;
+  reader.fail("model_type",
+              str("is ", reader.at("model_type").dump(), " and \"architectures\" names \"", name,
+                  "\", whose model_type is \"", family.model_type, "\"; correct one of them"));
+}
+
 /// By the class name; without one, by model_type as a language model.
 const Family& find_family(const ConfigReader& reader, DecoderConfig& config) {
   const bool has_class = reader.has("architectures") && reader.at("architectures").is_array() &&
@@ -47,6 +55,7 @@ const Family& find_family(const ConfigReader& reader, DecoderConfig& config) {
                                    : head.kind == HeadKind::kCausalLm && reader.has("model_type") &&
                                          reader.at("model_type") == family->model_type;
       if (!is_it) continue;
+      check_model_type(reader, *family, name);
       config.architecture = name;
       config.head = head.kind;
       return *family;
@@ -181,20 +190,30 @@ void read_ids(const ConfigReader& reader, const char* key, std::vector<int32_t>&
   }
 }
 
+// Far above any model, and small enough that no product of three of them leaves 64 bits.
+constexpr int64_t kMaxVocabulary = 1 << 24;
+constexpr int64_t kMaxWidth = 1 << 20;
+constexpr int64_t kMaxHeadDim = 1 << 14;
+
 void read_shape(const ConfigReader& reader, DecoderConfig& config) {
-  config.vocab_size = reader.integer("vocab_size", 1);
-  config.hidden_size = reader.integer("hidden_size", 1);
-  config.intermediate_size = reader.integer("intermediate_size", 1);
-  config.num_hidden_layers = reader.integer("num_hidden_layers", 1, 100000);
-  config.num_attention_heads = reader.integer("num_attention_heads", 1, 100000);
+  config.vocab_size = reader.integer("vocab_size", 1, kMaxVocabulary);
+  config.hidden_size = reader.integer("hidden_size", 1, kMaxWidth);
+  config.intermediate_size = reader.integer("intermediate_size", 1, kMaxWidth);
+  config.num_hidden_layers = reader.integer("num_hidden_layers", 1, 10000);
+  config.num_attention_heads = reader.integer("num_attention_heads", 1, 10000);
   config.num_key_value_heads = reader.integer_or("num_key_value_heads", config.num_attention_heads, 1);
   if (config.num_attention_heads % config.num_key_value_heads != 0) {
     reader.fail("num_key_value_heads", str("is ", config.num_key_value_heads, ", which does not divide ",
                                            config.num_attention_heads, " attention heads"));
   }
-  config.head_dim = reader.integer_or("head_dim", config.hidden_size / config.num_attention_heads, 2);
+  config.head_dim = reader.has("head_dim") ? reader.integer("head_dim", 2, kMaxHeadDim)
+                                           : config.hidden_size / config.num_attention_heads;
   if (config.head_dim < 2 || config.head_dim % 2 != 0) {
     reader.fail("head_dim", str("must be even and positive, is ", config.head_dim));
+  }
+  if (config.num_attention_heads * config.head_dim > kMaxWidth) {
+    reader.fail("head_dim", str("is ", config.head_dim, ", which with ", config.num_attention_heads,
+                                " heads is wider than ", kMaxWidth));
   }
   config.max_position_embeddings = reader.integer_or("max_position_embeddings", 2048, 1);
   config.layers.assign(config.num_hidden_layers, {});
@@ -206,7 +225,7 @@ void read_labels(const ConfigReader& reader, DecoderConfig& config) {
   if (reader.has("id2label") && reader.at("id2label").is_object()) {
     config.num_labels = static_cast<int64_t>(reader.at("id2label").size());
   }
-  config.num_labels = reader.integer_or("num_labels", config.num_labels, 1);
+  if (reader.has("num_labels")) config.num_labels = reader.integer("num_labels", 1, kMaxWidth);
   config.head_bias =
       config.head == HeadKind::kTokenClassification && reader.flag_or("token_classification_bias", true);
   config.tie_word_embeddings = false;
@@ -251,8 +270,9 @@ DecoderConfig parse_decoder_config(const Json& raw, const fs::path& path) {
   config.raw = raw;
   config.names = family.names;
   read_shape(reader, config);
-  config.rms_norm_eps = reader.number_or("rms_norm_eps", 1e-6);
+  config.rms_norm_eps = reader.positive_or("rms_norm_eps", 1e-6);
   config.initializer_range = reader.number_or("initializer_range", 0.02);
+  if (config.initializer_range < 0.0) reader.fail("initializer_range", "must not be negative");
   config.tie_word_embeddings = reader.flag_or("tie_word_embeddings", false);
   config.activation = read_activation(reader);
   config.attention_scale = 1.0 / std::sqrt(static_cast<double>(config.head_dim));

@@ -48,12 +48,17 @@ void read_gemma(const ConfigReader& reader, DecoderConfig& config) {
   }
 }
 
+// Of all layers together.
+constexpr int64_t kMaxExperts = 1'000'000;
+constexpr int64_t kMaxExpertWidth = 1 << 20;
+
 void read_moe(const ConfigReader& reader, const char* num_experts_key, const char* intermediate_size_key,
               bool norm_topk_prob, const std::function<bool(int64_t layer)>& has_experts,
               DecoderConfig& config) {
-  config.num_experts = reader.integer(num_experts_key, 1, 100000);
+  config.num_experts =
+      reader.integer(num_experts_key, 1, kMaxExperts / static_cast<int64_t>(config.layers.size()));
   config.num_experts_per_tok = reader.integer("num_experts_per_tok", 1, config.num_experts);
-  config.moe_intermediate_size = reader.integer(intermediate_size_key, 1);
+  config.moe_intermediate_size = reader.integer(intermediate_size_key, 1, kMaxExpertWidth);
   config.norm_topk_prob = norm_topk_prob;
   for (size_t i = 0; i < config.layers.size(); ++i) {
     config.layers[i].has_experts = has_experts(static_cast<int64_t>(i));

@@ -11,8 +11,8 @@ namespace cohort {
 namespace {
 
 Json llama() {
-  return Json::parse(R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 128,
-    "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 3, "num_attention_heads": 8,
+  return Json::parse(
+      R"({"architectures": ["LlamaForCausalLM"], "vocab_size": 128, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 3, "num_attention_heads": 8,
     "num_key_value_heads": 2, "max_position_embeddings": 512, "rms_norm_eps": 1e-5, "rope_theta": 5e5,
     "tie_word_embeddings": true, "hidden_act": "silu", "torch_dtype": "bfloat16"})");
 }
@@ -99,7 +99,7 @@ TEST(DecoderConfig, NamesTheKeyAtFault) {
       {R"({"vocab_size": null})", "key \"vocab_size\" is missing"},
       {R"({"hidden_size": null})", "key \"hidden_size\" is missing"},
       {R"({"intermediate_size": "96"})", "key \"intermediate_size\" must be an integer"},
-      {R"({"num_hidden_layers": 0})", "key \"num_hidden_layers\" must be in 1..100000, is 0"},
+      {R"({"num_hidden_layers": 0})", "key \"num_hidden_layers\" must be in 1..10000, is 0"},
       {R"({"num_attention_heads": 2.5})", "key \"num_attention_heads\" must be an integer"},
       {R"({"num_key_value_heads": 3})", "key \"num_key_value_heads\" is 3, which does not divide 8"},
       {R"({"head_dim": 7})", "key \"head_dim\" must be even"},
@@ -141,6 +141,42 @@ TEST(DecoderConfig, NamesTheKeyAtFault) {
   }
   EXPECT_NE(message_of<FormatError>([] { parse(Json::array()); }).find("the file must be a JSON object"),
             std::string::npos);
+}
+
+TEST(DecoderConfig, NamesAnAbsurdSizeAndTheKeysThatContradictEachOther) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {R"({"head_dim": 2147483648})", "key \"head_dim\" must be in 2..16384, is 2147483648"},
+      {R"({"head_dim": -8})", "key \"head_dim\" must be in 2..16384, is -8"},
+      {R"({"head_dim": 0})", "key \"head_dim\" must be in 2..16384, is 0"},
+      {R"({"num_attention_heads": 8192, "num_key_value_heads": 8192, "head_dim": 16384})",
+       "key \"head_dim\" is 16384, which with 8192 heads is wider than 1048576"},
+      {R"({"vocab_size": 2147483647})", "key \"vocab_size\" must be in 1..16777216, is 2147483647"},
+      {R"({"hidden_size": 1099511627776})", "key \"hidden_size\" must be in 1..1048576"},
+      {R"({"intermediate_size": -1})", "key \"intermediate_size\" must be in 1..1048576, is -1"},
+      {R"({"num_hidden_layers": 1000000})", "key \"num_hidden_layers\" must be in 1..10000, is 1000000"},
+      {R"({"num_key_value_heads": 0})", "key \"num_key_value_heads\" must be in 1.."},
+      {R"({"rms_norm_eps": -1e-5})", "key \"rms_norm_eps\" must be positive, is -1e-05"},
+      {R"({"rms_norm_eps": 0})", "key \"rms_norm_eps\" must be positive, is 0"},
+      {R"({"initializer_range": -0.02})", "key \"initializer_range\" must not be negative"},
+      {R"({"architectures": ["Qwen3MoeForCausalLM"], "num_experts": 1000000, "moe_intermediate_size": 8})",
+       "key \"num_experts\" must be in 1..333333"},
+      {R"({"model_type": "qwen2"})",
+       "key \"model_type\" is \"qwen2\" and \"architectures\" names \"LlamaForCausalLM\", whose model_type "
+       "is "
+       "\"llama\""},
+      {R"({"model_type": "gemma3", "architectures": ["Gemma3ForCausalLM"]})",
+       "whose model_type is \"gemma3_text\""},
+  };
+  for (const auto& [patch, part] : kCases) {
+    Json raw = llama();
+    raw.merge_patch(Json::parse(patch));
+    const std::string message = message_of<FormatError>([&] { parse(raw); });
+    EXPECT_TRUE(message.starts_with("m/config.json: ")) << message;
+    EXPECT_NE(message.find(part), std::string::npos) << patch << ": " << message;
+  }
+  Json raw = llama();
+  raw["model_type"] = "llama";
+  EXPECT_EQ(parse(raw).architecture, "LlamaForCausalLM");
 }
 
 TEST(DecoderConfig, ReadsWindowsOfEveryFamily) {
