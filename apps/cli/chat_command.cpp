@@ -13,7 +13,6 @@
 #include "cohort/models/decoder_config.h"
 #include "cohort/sampler/sampler.h"
 #include "cohort/tasks/text_format.h"
-#include "cohort/text/chat_template.h"
 
 namespace cohort::cli {
 namespace {
@@ -22,11 +21,9 @@ struct ChatConfig {
   ChatConfig() { generation.dtype = "bfloat16"; }
 
   GenerationConfig generation;
-  std::string system_prompt;
 
   void describe(FieldVisitor& f) {
     generation.describe_model(f);
-    f("system_prompt", system_prompt, "The system message; without one the chat template decides.");
     generation.describe_sampling(f);
     generation.describe_machine(f);
   }
@@ -40,11 +37,10 @@ class Chat {
   Chat(const ChatConfig& config, const LoadedModel& model)
       : config_(config.generation),
         model_(model),
-        format_(text_format(*model.tokenizer, config_.model, present_time())),
+        format_(text_format(*model.tokenizer, config_.model, present_time(), config_.text)),
         params_(sampling_params(config_, model)),
         sampler_(*model.decoder, model.tokenizer.get(), config_.cache_tokens),
-        is_terminal_(isatty(STDIN_FILENO) == 1),
-        system_prompt_(config.system_prompt) {
+        is_terminal_(isatty(STDIN_FILENO) == 1) {
     check_stop_strings(params_.stop_strings, model.tokenizer.get());
     if (is_terminal_) interrupts_.emplace();
     reset();
@@ -71,10 +67,7 @@ class Chat {
   }
 
  private:
-  void reset() {
-    messages_ = Json::array();
-    if (!system_prompt_.empty()) add_message("system", system_prompt_);
-  }
+  void reset() { messages_ = Json::array(); }
 
   void add_message(const char* role, const std::string& text) {
     messages_.push_back({{"role", role}, {"content", text}});
@@ -148,7 +141,6 @@ class Chat {
   Sampler sampler_;
   bool is_terminal_;
   std::optional<Interrupts> interrupts_;
-  std::string system_prompt_;
   Json messages_;
   int64_t num_answers_ = 0;
 };
@@ -162,7 +154,7 @@ int chat_command(const Command& self, const Arguments& arguments) {
   require(model_dir, "model");
   resolve_model(config.generation);
   read_decoder_config(model_dir);  // says at once what is no model
-  if (!ChatTemplate::is_in(model_dir)) {
+  if (!has_chat_template(config.generation)) {
     throw FormatError(
         str(model_dir,
             ": has no chat template (chat_template.jinja, or \"chat_template\" in "

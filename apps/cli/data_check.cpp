@@ -31,12 +31,14 @@ constexpr int kLabelWidth = 20;
 struct CheckConfig {
   std::string model;
   std::map<std::string, std::string> columns;
+  TextSettings text;
   std::optional<int64_t> max_prompt_length;
   std::string reward, reward_config, gold;
 
   void describe(FieldVisitor& f) {
     f("model", model, "Model directory, whose tokenizer counts tokens; without one nothing is counted.");
     f("columns", columns, "Columns under other names, such as prompt=question; once for each.");
+    cohort::describe(f, text);
     f("max_prompt_length", max_prompt_length, "Count prompts with more tokens.", at_least(1));
     f("reward", reward,
       "Checks with this reward that the row's solution scores full and an empty completion does not: a "
@@ -117,19 +119,15 @@ class DataCheck {
     context_ = decoder.context_length;
     tokenizer_ = read_tokenizer(dir, decoder);
     if (tokenizer_ == nullptr) throw FormatError(str(config.model, ": has no tokenizer.json"));
-    format_ = text_format(*tokenizer_, dir, present_time());
+    format_ = text_format(*tokenizer_, dir, present_time(), config.text);
   }
 
   void read(const std::filesystem::path& path) {
     JsonlReader reader(path);
-    try {
-      while (reader.next()) read_row(reader);
-    } catch (const FormatError& error) {
-      // Compressed data that end or are damaged: the row in which that happens is lost.
-      ++num_rows_;
-      reject(reader.line_number() + 1, error.what());
-    }
+    while (reader.next()) read_row(reader);
   }
+
+  int64_t num_rows() const { return num_rows_; }
 
   int report(const std::string& name) {
     if (gold_check_) gold_check_->finish();
@@ -255,6 +253,7 @@ int data_check(const Command& data_command, const Arguments& arguments) {
     check.read(path);
     names += (names.empty() ? "" : ", ") + path.string();
   }
+  if (check.num_rows() == 0) throw FormatError(names + ": holds no rows");
   return check.report(names);
 }
 

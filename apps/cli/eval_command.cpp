@@ -58,8 +58,9 @@ std::vector<Prompt> read_eval_prompts(const EvalConfig& config, const LoadedMode
   if (!model.tokenizer) {
     throw FormatError(str(config.generation.model, ": has no tokenizer.json, which evaluation needs"));
   }
-  auto prompts = read_prompts(
-      config.input, text_format(*model.tokenizer, config.generation.model, present_time()), config.columns);
+  const TextFormat format =
+      text_format(*model.tokenizer, config.generation.model, present_time(), config.generation.text);
+  auto prompts = read_prompts(config.input, format, config.columns);
   check_prompts(prompts, model.decoder->config());
   return prompts;
 }

@@ -10,6 +10,7 @@
 #include "cohort/models/model_directory.h"
 #include "cohort/sampler/model_tokenizer.h"
 #include "cohort/sampler/stop_ids.h"
+#include "cohort/text/chat_template.h"
 
 namespace cohort::cli {
 
@@ -26,6 +27,7 @@ void GenerationConfig::describe_model(FieldVisitor& f) {
   f("adapter", adapter, "PEFT adapter directory to put on the model.");
   f("dtype", dtype, "Compute dtype.", one_of({"float32", "bfloat16"}));
   f("device", device, "Where to compute.", one_of({"cpu", "cuda"}));
+  cohort::describe(f, text);
 }
 
 void GenerationConfig::describe_sampling(FieldVisitor& f) {
@@ -67,6 +69,10 @@ LoadedModel load_model(GenerationConfig& config) {
       load_adapted(config.model, config.adapter, parse_dtype(config.dtype), parse_device(config.device));
   model.tokenizer = tokenizer.get();
   return model;
+}
+
+bool has_chat_template(const GenerationConfig& config) {
+  return !config.text.chat_template.empty() || ChatTemplate::is_in(config.model);
 }
 
 void check_finite(const std::vector<float>& logprobs, const std::string& model) {

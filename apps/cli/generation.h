@@ -8,6 +8,7 @@
 #include "cohort/core/config.h"
 #include "cohort/models/decoder.h"
 #include "cohort/sampler/sampler.h"
+#include "cohort/tasks/text_format.h"
 #include "cohort/text/tokenizer.h"
 
 namespace cohort::cli {
@@ -16,6 +17,7 @@ struct GenerationConfig {
   std::string model, adapter;
   std::string dtype = "float32";
   std::string device = "cpu";
+  TextSettings text;
   int64_t num_generations = 1;
   int64_t max_completion_length = 512;
   double temperature = 1.0;
@@ -55,6 +57,9 @@ void check_finite(const std::vector<float>& logprobs, const std::string& model);
 /// Fixes the model's positions for the longest sequence that `prompts` can grow to.
 void plan_length(const LoadedModel& model, const std::vector<Prompt>& prompts,
                  const GenerationConfig& config);
+
+/// Whether the flags or the model directory bring a chat template.
+bool has_chat_template(const GenerationConfig& config);
 
 /// How `config` draws from `model`, whose stop ids end completions.
 SamplingParams sampling_params(const GenerationConfig& config, const LoadedModel& model);

@@ -1,11 +1,9 @@
 // cohort render: conversations as text and ids, by the model's chat template.
-#include <algorithm>
-#include <cctype>
-#include <fstream>
 #include <iostream>
 
 #include "apps/cli/command.h"
 #include "cohort/core/json.h"
+#include "cohort/core/jsonl_reader.h"
 #include "cohort/core/time_text.h"
 #include "cohort/text/assistant_mask.h"
 #include "cohort/text/chat_template.h"
@@ -123,16 +121,12 @@ int render_command(const Command& self, const Arguments& arguments) {
   require(config.model, "model");
   require(config.input, "input");
   const Renderer renderer(config.model, read_time(config.now));
-  std::ifstream input(config.input);
-  if (!input || std::filesystem::is_directory(config.input))
-    throw FormatError(str(config.input, ": can't be read; does the file exist?"));
-  int64_t num_refused = 0, number = 0;
-  for (std::string line; std::getline(input, line);) {
-    ++number;
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+  JsonlReader input(config.input);
+  int64_t num_refused = 0;
+  while (input.next()) {
     Json result;
     try {
-      result = renderer.render(parse_row(line, config.input, number));
+      result = renderer.render(parse_row(input.text(), config.input, input.line_number()));
     } catch (const UserError& error) {
       result = {{"error", error.what()}};
       ++num_refused;

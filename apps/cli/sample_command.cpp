@@ -10,7 +10,6 @@
 #include "cohort/core/log.h"
 #include "cohort/core/time_text.h"
 #include "cohort/sampler/prompt_batches.h"
-#include "cohort/text/chat_template.h"
 #include "cohort/train/generation_defaults.h"
 #include "cohort/train/run_data.h"
 
@@ -19,13 +18,12 @@ namespace {
 
 struct SampleConfig {
   GenerationConfig generation;
-  std::string prompt, system_prompt, input, output;
+  std::string prompt, input, output;
   bool raw = false;
 
   void describe(FieldVisitor& f) {
     f("prompt", prompt,
       "One prompt, in place of `input`: a user message, under the model's chat template if it has one.");
-    f("system_prompt", system_prompt, "With `prompt`: the system message in front of it.");
     f("raw", raw, "With `prompt`: continue the text as it is, without a chat template.");
     f("input", input, "JSONL: {\"prompt\": text} or {\"prompt_ids\": [...]}; other keys are ignored.");
     f("output", output,
@@ -42,8 +40,7 @@ struct SampleConfig {
 void check_sources(const SampleConfig& config) {
   require(config.generation.model, "model");
   if (config.prompt.empty()) {
-    if (config.raw || !config.system_prompt.empty())
-      throw ConfigError("--raw and --system_prompt have no effect without --prompt");
+    if (config.raw) throw ConfigError("--raw has no effect without --prompt");
     if (config.input.empty()) throw ConfigError("--prompt or --input is required");
     require(config.output, "output");
   } else if (!config.input.empty()) {
@@ -54,17 +51,13 @@ void check_sources(const SampleConfig& config) {
 
 /// The row that a prompt on the command line stands for.
 Json prompt_row(const SampleConfig& config) {
-  const bool is_chat = !config.raw && ChatTemplate::is_in(config.generation.model);
-  if (!is_chat && !config.system_prompt.empty()) {
-    throw ConfigError(str("--system_prompt needs a chat template: ",
-                          config.raw ? "remove --raw" : config.generation.model + " has none"));
+  if (config.raw) {
+    if (!config.generation.text.system_prompt.empty())
+      throw ConfigError("--system_prompt and --raw exclude each other; remove one of them");
+    return {{"prompt", config.prompt}};
   }
-  if (!is_chat) return {{"prompt", config.prompt}};
-  Json messages = Json::array();
-  if (!config.system_prompt.empty())
-    messages.push_back({{"role", "system"}, {"content", config.system_prompt}});
-  messages.push_back({{"role", "user"}, {"content", config.prompt}});
-  return {{"prompt", messages}};
+  if (!has_chat_template(config.generation)) return {{"prompt", config.prompt}};
+  return {{"prompt", Json::array({{{"role", "user"}, {"content", config.prompt}}})}};
 }
 
 Prompt read_prompt(const Json& row, const std::string& where, const TextFormat* format) {
@@ -87,7 +80,9 @@ Prompt read_prompt(const Json& row, const std::string& where, const TextFormat* 
 
 std::vector<Prompt> read_prompt_rows(const SampleConfig& config, const LoadedModel& model) {
   std::optional<TextFormat> format;
-  if (model.tokenizer) format = text_format(*model.tokenizer, config.generation.model, present_time());
+  if (model.tokenizer) {
+    format = text_format(*model.tokenizer, config.generation.model, present_time(), config.generation.text);
+  }
   std::vector<Prompt> prompts;
   if (!config.prompt.empty()) {
     prompts.push_back(read_prompt(prompt_row(config), "--prompt", format ? &*format : nullptr));

@@ -1,6 +1,7 @@
 #include "cohort/models/adapter.h"
 
 #include <algorithm>
+#include <regex>
 #include <set>
 
 #include "cohort/core/error.h"
@@ -62,6 +63,21 @@ void read_pattern(const ConfigReader& reader, const char* key, std::map<std::str
     if (!value.is_number()) reader.fail(key, str("\"", pattern, "\" must be a number"));
     patterns[pattern] = value.template get<T>();
   }
+}
+
+/// PEFT's regular expressions, so that a message names the file.
+void check_patterns(const ConfigReader& reader, const LoraConfig& config) {
+  const auto check = [&](const char* key, const std::string& pattern) {
+    try {
+      std::regex compiled(pattern);
+    } catch (const std::regex_error&) {
+      reader.fail(key, str("holds ", Json(pattern).dump(), ", which is no regular expression"));
+    }
+  };
+  check("target_modules", config.target_pattern);
+  check("exclude_modules", config.exclude_pattern);
+  for (const auto& [pattern, r] : config.rank_pattern) check("rank_pattern", pattern);
+  for (const auto& [pattern, alpha] : config.alpha_pattern) check("alpha_pattern", pattern);
 }
 
 void check_ranks(const ConfigReader& reader, const LoraConfig& config) {
@@ -219,6 +235,7 @@ LoraConfig read_lora_config(const fs::path& adapter_dir) {
   config.use_dora = reader.flag_or("use_dora", false);
   read_pattern(reader, "rank_pattern", config.rank_pattern);
   read_pattern(reader, "alpha_pattern", config.alpha_pattern);
+  check_patterns(reader, config);
   check_ranks(reader, config);
   return config;
 }
@@ -230,12 +247,14 @@ std::unique_ptr<Decoder> load_adapted(const fs::path& model_dir, const fs::path&
   return decoder;
 }
 
-void write_trained_files(const Decoder& decoder, const fs::path& source_dir, const fs::path& directory) {
+void write_trained_files(const Decoder& decoder, const fs::path& source_dir, const fs::path& chat_template,
+                         const fs::path& directory) {
   if (decoder.lora_state() == nullptr) {
-    write_model_files(decoder, source_dir, directory);
+    write_model_files(decoder, source_dir, chat_template, directory);
     return;
   }
   copy_text_files(source_dir, directory);
+  copy_chat_template(chat_template, directory);
   write_json(directory / kConfigFile, to_json(decoder, source_dir));
 }
 
@@ -243,21 +262,23 @@ const char* trained_weight_file(const Decoder& decoder) {
   return decoder.lora_state() != nullptr ? kWeightFile : "model.safetensors";
 }
 
-void save_adapter(const Decoder& decoder, const fs::path& base_dir, const fs::path& adapter_dir) {
+void save_adapter(const Decoder& decoder, const fs::path& base_dir, const fs::path& adapter_dir,
+                  const fs::path& chat_template) {
   const at::NoGradGuard no_grad;
   write_directory(adapter_dir, [&](const fs::path& directory) {
-    write_trained_files(decoder, base_dir, directory);
+    write_trained_files(decoder, base_dir, chat_template, directory);
     NamedTensors weights;
     for (const auto& [name, weight] : decoder.adapter_weights()) weights.emplace_back(name, weight.cpu());
     write_safetensors(directory / kWeightFile, weights);
   });
 }
 
-void save_trained(const Decoder& decoder, const fs::path& source_dir, const fs::path& output_dir) {
+void save_trained(const Decoder& decoder, const fs::path& source_dir, const fs::path& output_dir,
+                  const fs::path& chat_template) {
   if (decoder.lora_state() != nullptr) {
-    save_adapter(decoder, source_dir, output_dir);
+    save_adapter(decoder, source_dir, output_dir, chat_template);
   } else {
-    save_pretrained(decoder, source_dir, output_dir);
+    save_pretrained(decoder, source_dir, output_dir, chat_template);
   }
 }
 

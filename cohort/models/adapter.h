@@ -25,18 +25,18 @@ std::unique_ptr<Decoder> load_adapted(const std::filesystem::path& model_dir,
                                       at::Device device);
 
 /// Writes the adapters of `decoder` as a new directory, complete or not at all, with the tokenizer's files of
-/// `base_dir` beside them.
+/// `base_dir` beside them, and `chat_template` as in save_pretrained.
 void save_adapter(const Decoder& decoder, const std::filesystem::path& base_dir,
-                  const std::filesystem::path& adapter_dir);
+                  const std::filesystem::path& adapter_dir, const std::filesystem::path& chat_template = {});
 
 /// The files of save_trained but the weights, written into `directory`, and the name of the weights' file.
 void write_trained_files(const Decoder& decoder, const std::filesystem::path& source_dir,
-                         const std::filesystem::path& directory);
+                         const std::filesystem::path& chat_template, const std::filesystem::path& directory);
 const char* trained_weight_file(const Decoder& decoder);
 
 /// What a run leaves: save_adapter where the decoder has adapters, else save_pretrained.
 void save_trained(const Decoder& decoder, const std::filesystem::path& source_dir,
-                  const std::filesystem::path& output_dir);
+                  const std::filesystem::path& output_dir, const std::filesystem::path& chat_template = {});
 
 /// A plain copy of a model directory whose weights have the adapters merged in: W + scale B A, computed in
 /// float32 and rounded to the dtype of W; with DoRA its rows scaled to their magnitudes.

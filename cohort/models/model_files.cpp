@@ -50,6 +50,11 @@ void copy_other_files(const fs::path& model_dir, const fs::path& target_dir, con
   }
 }
 
+void copy_chat_template(const fs::path& file, const fs::path& target_dir) {
+  const auto replace = fs::copy_options::overwrite_existing;
+  if (!file.empty()) fs::copy_file(file, target_dir / "chat_template.jinja", replace);
+}
+
 void copy_text_files(const fs::path& model_dir, const fs::path& target_dir) {
   copy_other_files(model_dir, target_dir, "config.json");
   fs::remove(target_dir / "generation_config.json");

@@ -23,4 +23,7 @@ void copy_other_files(const std::filesystem::path& model_dir, const std::filesys
 /// The same without config.json and generation_config.json: tokenizer and chat template.
 void copy_text_files(const std::filesystem::path& model_dir, const std::filesystem::path& target_dir);
 
+/// Puts a chat template into a directory as its own; none where `file` is empty.
+void copy_chat_template(const std::filesystem::path& file, const std::filesystem::path& target_dir);
+
 }  // namespace cohort

@@ -72,12 +72,20 @@ void check_weights(const fs::path& model_dir, const WeightReader& reader, const 
 
 }  // namespace
 
-void load_weights(const fs::path& model_dir, Decoder& decoder) {
+namespace {
+
+void copy_weights(const WeightReader& reader, Decoder& decoder) {
   const at::NoGradGuard no_grad;
-  const WeightReader reader = WeightReader::open(model_dir);
-  check_weights(model_dir, reader, decoder);
   for (const auto& [name, weight] : decoder.named_weights()) weight.copy_(reader.tensor(name));
   decoder.refresh();
+}
+
+}  // namespace
+
+void load_weights(const fs::path& model_dir, Decoder& decoder) {
+  const WeightReader reader = WeightReader::open(model_dir);
+  check_weights(model_dir, reader, decoder);
+  copy_weights(reader, decoder);
 }
 
 std::unique_ptr<Decoder> load_pretrained(const fs::path& model_dir, at::ScalarType compute, at::Device device,
@@ -87,8 +95,11 @@ std::unique_ptr<Decoder> load_pretrained(const fs::path& model_dir, at::ScalarTy
     throw FormatError(str((model_dir / "config.json").string(), ": \"architectures\" names ",
                           config.architecture, "; what is asked for here is ", describe(head)));
   }
+  // Before memory is taken: a config.json that contradicts the files may ask for any amount.
+  const WeightReader reader = WeightReader::open(model_dir);
+  check_weights(model_dir, reader, Decoder(config, at::kFloat, at::kMeta));
   auto decoder = std::make_unique<Decoder>(std::move(config), compute, device, std::nullopt, is_frozen);
-  load_weights(model_dir, *decoder);
+  copy_weights(reader, *decoder);
   return decoder;
 }
 
@@ -129,19 +140,22 @@ void copy_pretrained(const fs::path& source_dir, const fs::path& model_dir) {
   });
 }
 
-void write_model_files(const Decoder& decoder, const fs::path& source_dir, const fs::path& directory) {
+void write_model_files(const Decoder& decoder, const fs::path& source_dir, const fs::path& chat_template,
+                       const fs::path& directory) {
   copy_other_files(source_dir, directory, "config.json");
+  copy_chat_template(chat_template, directory);
   write_json(directory / "config.json", saved_config(decoder));
 }
 
-void save_pretrained(const Decoder& decoder, const fs::path& source_dir, const fs::path& model_dir) {
+void save_pretrained(const Decoder& decoder, const fs::path& source_dir, const fs::path& model_dir,
+                     const fs::path& chat_template) {
   const at::NoGradGuard no_grad;
   NamedTensors weights;
   for (const auto& [name, weight] : decoder.named_weights()) {
     weights.emplace_back(name, weight.to(at::kCPU, decoder.compute_dtype()));
   }
   write_directory(model_dir, [&](const fs::path& directory) {
-    write_model_files(decoder, source_dir, directory);
+    write_model_files(decoder, source_dir, chat_template, directory);
     write_weights(directory, weights);
   });
 }

@@ -34,13 +34,14 @@ void load_weights(const std::filesystem::path& model_dir, Decoder& decoder);
 bool is_redundant_tensor(const std::string& name, const DecoderConfig& config);
 
 /// Writes config.json and the other files of `source_dir` into `directory`: all of the model but its weights.
+/// `chat_template` is as in save_pretrained.
 void write_model_files(const Decoder& decoder, const std::filesystem::path& source_dir,
-                       const std::filesystem::path& directory);
+                       const std::filesystem::path& chat_template, const std::filesystem::path& directory);
 
 /// Writes config, weights (in the compute dtype, which loads to the same computation) and the other files of
 /// `source_dir` (tokenizer, generation config, chat template) into the new directory `model_dir`, complete or
-/// not at all.
+/// not at all. `chat_template`, where it is given, is a file that takes the place of the source's template.
 void save_pretrained(const Decoder& decoder, const std::filesystem::path& source_dir,
-                     const std::filesystem::path& model_dir);
+                     const std::filesystem::path& model_dir, const std::filesystem::path& chat_template = {});
 
 }  // namespace cohort

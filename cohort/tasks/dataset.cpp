@@ -18,6 +18,28 @@ std::string name_of(const DataSource& source) {
   return name;
 }
 
+/// A column by its name or, where no column has it, by its path: names and places of lists joined by dots.
+const Json* find_column(const Json& columns, const std::string& path) {
+  if (const auto column = columns.find(path); column != columns.end()) return &*column;
+  const Json* value = &columns;
+  for (size_t begin = 0; begin <= path.size();) {
+    const size_t end = std::min(path.find('.', begin), path.size());
+    const std::string step = path.substr(begin, end - begin);
+    begin = end + 1;
+    if (value->is_array()) {
+      const bool is_place =
+          !step.empty() && step.size() < 7 && step.find_first_not_of("0123456789") == std::string::npos;
+      if (!is_place || std::stoul(step) >= value->size()) return nullptr;
+      value = &value->at(std::stoul(step));
+    } else {
+      const auto found = value->is_object() ? value->find(step) : value->end();
+      if (!value->is_object() || found == value->end()) return nullptr;
+      value = &*found;
+    }
+  }
+  return value;
+}
+
 }  // namespace
 
 Deduplicate parse_deduplicate(const std::string& name) {
@@ -74,8 +96,8 @@ Row Dataset::row(RowAddress address) const {
 void apply_columns(Row& row, const DataSource& source) {
   std::vector<std::pair<std::string, Json>> renamed;
   for (const auto& [name, from] : source.columns) {
-    const auto column = row.columns.find(from);
-    if (column == row.columns.end()) {
+    const Json* column = find_column(row.columns, from);
+    if (column == nullptr) {
       throw FormatError(str(row.where, ": the column ", to_json_text(from),
                             " is missing, from which columns.", name, " is taken"));
     }

@@ -100,8 +100,9 @@ class Dataset {
   int64_t longest_total_ = 0;
 };
 
-/// Gives columns their new names and the source's domain. Throws FormatError for a column that
-/// `source.columns` names and the row lacks.
+/// Gives columns their new names and the source's domain. A name with dots that no column has is a path into
+/// nested columns, such as reward_model.ground_truth. Throws FormatError for a column that `source.columns`
+/// names and the row lacks.
 void apply_columns(Row& row, const DataSource& source);
 
 /// Whether a prompt (`prompt_key` of its row) is among the `test_split_size` held out. A pure function of the

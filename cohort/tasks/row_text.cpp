@@ -1,8 +1,10 @@
 #include "cohort/tasks/row_text.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "cohort/core/error.h"
+#include "cohort/tasks/content_parts.h"
 
 namespace cohort {
 namespace {
@@ -37,6 +39,8 @@ void check_messages(const Row& row, const char* name, const Json& messages) {
   for (const Json& message : messages) {
     const bool has_role = message.is_object() && message.contains("role") && message.at("role").is_string();
     if (!has_role) fail(row, str("the column \"", name, "\" holds a message without a string \"role\""));
+    if (const auto other = find_other_part(message.value("content", Json())))
+      fail(row, str("the column \"", name, "\" holds a message with ", *other, "; only text can be read"));
   }
 }
 
@@ -54,19 +58,53 @@ const Json& text_column(const Row& row, const char* name) {
 
 bool is_from_assistant(const Json& message) { return message.at("role") == "assistant"; }
 
+/// A conversation that begins with the system prompt, its own or that of the run.
+Json with_system_message(const Json& messages, const TextFormat& format) {
+  const Json role = messages.front().at("role");
+  if (format.system_prompt.empty() || role == "system" || role == "developer") return messages;
+  Json result = Json::array({{{"role", "system"}, {"content", format.system_prompt}}});
+  result.insert(result.end(), messages.begin(), messages.end());
+  return result;
+}
+
+/// The run's variables of the template under the row's own.
+Json template_kwargs(const Row& row, const TextFormat& format) {
+  const Json own = row.columns.value("chat_template_kwargs", Json());
+  if (!own.is_object() || !format.chat_template_kwargs.is_object())
+    return own.is_null() ? format.chat_template_kwargs : own;
+  Json merged = format.chat_template_kwargs;
+  merged.update(own);
+  return merged;
+}
+
+/// Ids of a text of this row.
+std::vector<int32_t> tokenized(const Row& row, const Tokenize& tokenize, const std::string& text) {
+  try {
+    return tokenize(text);
+  } catch (const UserError& error) {
+    fail(row, error.what());
+  }
+}
+
+RenderOptions render_options(const Row& row, const TextFormat& format) {
+  RenderOptions options;
+  options.tools = row.columns.value("tools", Json());
+  options.chat_template_kwargs = template_kwargs(row, format);
+  return options;
+}
+
 /// The one place where conversations become text.
-std::string rendered(const Row& row, const Json& messages, const TextFormat& format, bool ends_with_prompt) {
+std::string rendered(const Row& row, const Json& given, const TextFormat& format, bool ends_with_prompt) {
   if (!format.render) {
     fail(row,
          "holds a list of messages, for which the model's chat template is not applied here; give strings");
   }
-  RenderOptions options;
+  const Json messages = with_system_message(given, format);
+  RenderOptions options = render_options(row, format);
   if (ends_with_prompt) {
     options.continue_final_message = is_from_assistant(messages.back());
     options.add_generation_prompt = !options.continue_final_message;
   }
-  options.tools = row.columns.value("tools", Json());
-  options.chat_template_kwargs = row.columns.value("chat_template_kwargs", Json());
   try {
     return format.render(messages, options);
   } catch (const UserError& error) {
@@ -84,10 +122,15 @@ PromptCompletion conversation(const Row& row, const Json& given, const Json& who
          "the chat template renders the prompt otherwise when a completion follows, so that the two "
          "can't be told apart");
   }
-  return {format.tokenize_rendered(prompt), format.tokenize_rendered(text.substr(prompt.size())), true};
+  return {tokenized(row, format.tokenize_rendered, prompt),
+          tokenized(row, format.tokenize_rendered, text.substr(prompt.size())), true};
 }
 
 }  // namespace
+
+std::string with_system_prompt(const std::string& prompt, const TextFormat& format) {
+  return format.system_prompt.empty() ? prompt : format.system_prompt + "\n\n" + prompt;
+}
 
 Prompt to_prompt(Row row, const TextFormat& format) {
   const Json& value = text_column(row, "prompt");
@@ -95,11 +138,11 @@ Prompt to_prompt(Row row, const TextFormat& format) {
   prompt.id = row.id;
   if (value.is_array()) {
     prompt.text = rendered(row, value, format, true);
-    prompt.token_ids = format.tokenize_rendered(prompt.text);
-    row.columns["prompt_messages"] = value;
+    prompt.token_ids = tokenized(row, format.tokenize_rendered, prompt.text);
+    row.columns["prompt_messages"] = with_system_message(value, format);
   } else {
-    prompt.text = value.get<std::string>();
-    prompt.token_ids = format.tokenize(prompt.text);
+    prompt.text = with_system_prompt(value.get<std::string>(), format);
+    prompt.token_ids = tokenized(row, format.tokenize, prompt.text);
   }
   if (prompt.token_ids.empty()) fail(row, "the prompt has no tokens");
   row.columns.erase("prompt");
@@ -131,8 +174,37 @@ PromptCompletion prompt_with(const Row& row, const char* name, const TextFormat&
     whole.insert(whole.end(), completion.begin(), completion.end());
     return conversation(row, prompt, whole, format);
   }
-  return {format.tokenize(prompt.get<std::string>()),
-          format.tokenize_rendered(completion.get<std::string>())};
+  return {tokenized(row, format.tokenize, with_system_prompt(prompt.get<std::string>(), format)),
+          tokenized(row, format.tokenize_rendered, completion.get<std::string>())};
+}
+
+AssistantTurns assistant_turns(const Row& row, const TextFormat& format) {
+  const bool has_prompt = row.columns.contains("prompt") || !row.columns.contains("messages");
+  Json messages = text_column(row, has_prompt ? "prompt" : "messages");
+  size_t given = 0;
+  if (has_prompt && messages.is_array()) {
+    given = messages.size();
+    const Json& completion = text_column(row, "completion");
+    if (completion.is_array()) messages.insert(messages.end(), completion.begin(), completion.end());
+  }
+  if (!messages.is_array() || messages.size() == given || !format.render_marked)
+    fail(row, "train.assistant_only_loss needs conversations: lists of messages");
+  const Json whole = with_system_message(messages, format);
+  if (given > 0) given += whole.size() - messages.size();
+  MarkedIds marked;
+  try {
+    marked = format.render_marked(whole, given, render_options(row, format));
+  } catch (const UserError& error) {
+    fail(row, error.what());
+  }
+  const auto first = std::find(marked.is_assistant.begin(), marked.is_assistant.end(), 1);
+  const auto last = std::find(marked.is_assistant.rbegin(), marked.is_assistant.rend(), 1).base();
+  if (first == marked.is_assistant.end())
+    fail(row, "the assistant wrote no token: there is nothing to learn");
+  const auto begin = first - marked.is_assistant.begin(), end = last - marked.is_assistant.begin();
+  return {{marked.ids.begin(), marked.ids.begin() + begin},
+          {marked.ids.begin() + begin, marked.ids.begin() + end},
+          {first, last}};
 }
 
 PromptCompletion to_prompt_completion(const Row& row, const TextFormat& format) {

@@ -30,6 +30,17 @@ struct RenderOptions {
 /// refuses.
 using Render = std::function<std::string(const Json& messages, const RenderOptions& options)>;
 
+/// A conversation's ids, and for each whether the assistant wrote it.
+struct MarkedIds {
+  std::vector<int32_t> ids;
+  std::vector<int8_t> is_assistant;
+};
+
+/// The ids of a conversation, its `given` first messages unmarked. Throws UserError for what the template
+/// refuses and where it does not tell what the assistant wrote.
+using RenderMarked =
+    std::function<MarkedIds(const Json& messages, size_t given, const RenderOptions& options)>;
+
 using Tokenize = std::function<std::vector<int32_t>(const std::string&)>;
 
 /// How text becomes ids. Calls may come from several threads.
@@ -37,10 +48,18 @@ struct TextFormat {
   Tokenize tokenize;           ///< a plain prompt, with the tokenizer's own special tokens
   Tokenize tokenize_rendered;  ///< rendered text and completions: nothing is added
   Render render;               ///< empty: rows with message lists are refused
+  RenderMarked render_marked{};
+  std::function<bool()> has_rendered{};  ///< whether a conversation was rendered so far
+  std::string system_prompt{};           ///< put before prompts that have none; empty: nothing is put
+  Json chat_template_kwargs{};           ///< an object that a row's column adds to and overrides, or null
 };
 
-/// `prompt`, and all other columns as fields; a conversation stays in the field `prompt_messages`. Throws
-/// FormatError beginning with `row.where` for a prompt that is missing, malformed or has no tokens.
+/// A plain prompt behind the system prompt and an empty line, where there is a system prompt.
+std::string with_system_prompt(const std::string& prompt, const TextFormat& format);
+
+/// `prompt`, and all other columns as fields; a conversation stays in the field `prompt_messages`, with the
+/// system prompt. Throws FormatError beginning with `row.where` for a prompt that is missing, malformed or
+/// has no tokens.
 Prompt to_prompt(Row row, const TextFormat& format);
 
 struct PromptCompletion {
@@ -48,6 +67,15 @@ struct PromptCompletion {
   std::vector<int32_t> completion_ids;  ///< without an end-of-sequence id
   bool is_rendered = false;             ///< the template has ended the turn
 };
+
+/// A conversation whose messages of the assistant are all learnt: those of `messages`, or of `completion`
+/// behind `prompt`. The prompt is what stands before the first of them. Throws FormatError likewise.
+struct AssistantTurns {
+  std::vector<int32_t> prompt_ids;
+  std::vector<int32_t> completion_ids;
+  std::vector<int8_t> is_assistant;  ///< of each of the completion's ids
+};
+AssistantTurns assistant_turns(const Row& row, const TextFormat& format);
 
 /// `prompt` with `completion` (or `solution` where there is no `completion`), strings both or message lists
 /// both; or `messages`, whose last one, the assistant's, is the completion. Throws FormatError likewise.

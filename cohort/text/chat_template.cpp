@@ -166,6 +166,10 @@ bool ChatTemplate::marks_generations(bool with_tools) const {
   return choose(with_tools).parsed.marks_generations();
 }
 
+bool ChatTemplate::reads_content_parts(bool with_tools) const {
+  return choose(with_tools).parsed.loops_over_content();
+}
+
 RenderedChat ChatTemplate::render(const ChatRequest& request, const std::tm& now) const {
   check_request(request);
   const Source& source = choose(!request.tools.is_null());

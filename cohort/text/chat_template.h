@@ -40,8 +40,10 @@ struct PrefixBreak {
 /// Immutable; any number of threads may use one object.
 class ChatTemplate {
  public:
-  /// Throws FormatError naming the file that is missing or unusable.
-  static ChatTemplate from_directory(const std::filesystem::path& model_dir);
+  /// `template_file`, where it is given, takes the place of the directory's templates. Throws FormatError
+  /// naming the file that is missing or unusable.
+  static ChatTemplate from_directory(const std::filesystem::path& model_dir,
+                                     const std::filesystem::path& template_file = {});
 
   /// Whether the directory has a chat template. Throws FormatError naming the file that is unusable.
   static bool is_in(const std::filesystem::path& model_dir);
@@ -56,6 +58,9 @@ class ChatTemplate {
 
   /// Whether the template for conversations with or without tools marks what the assistant wrote.
   bool marks_generations(bool with_tools) const;
+
+  /// Whether that template reads a message's content as a list of parts; others join or print it as a string.
+  bool reads_content_parts(bool with_tools) const;
 
   /// Renders the conversation as it grows, before and behind each of the assistant's messages, and returns
   /// the first text that the whole conversation's does not begin with. Episodes over such a template must be

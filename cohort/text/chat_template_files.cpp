@@ -1,9 +1,8 @@
 // Where a model directory keeps its chat templates and the variables of its special tokens.
-#include <fstream>
-#include <iterator>
 #include <system_error>
 
 #include "cohort/core/error.h"
+#include "cohort/core/input_file.h"
 #include "cohort/text/chat_template.h"
 #include "cohort/text/component.h"
 #include "cohort/text/jinja/error.h"
@@ -19,13 +18,9 @@ constexpr uintmax_t kMaxBytes = 256 << 20;
 /// The whole of a regular file.
 std::string read_text(const fs::path& path) {
   std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (!fs::is_regular_file(status)) throw FormatError(str(path.string(), ": is no file that can be read"));
-  if (fs::file_size(path, error) > kMaxBytes)
+  if (fs::is_regular_file(path, error) && fs::file_size(path, error) > kMaxBytes)
     throw FormatError(str(path.string(), ": has more than ", kMaxBytes, " bytes"));
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw FormatError(str(path.string(), ": can't be read"));
-  return {std::istreambuf_iterator<char>(file), {}};
+  return read_whole_file(path);
 }
 
 bool is_there(const fs::path& path) {
@@ -45,29 +40,40 @@ TokenizerJson read_config(const fs::path& path) {
   }
 }
 
-using Sources = std::map<std::string, std::string>;
+/// A template's text and where it was read, for messages.
+struct TemplateText {
+  std::string text;
+  std::string where;
+};
+using Sources = std::map<std::string, TemplateText>;
+
+void add_file(Sources& templates, const std::string& name, const fs::path& path) {
+  templates[name] = {read_text(path), path.string()};
+}
 
 Sources templates_in_files(const fs::path& model_dir) {
   Sources templates;
-  if (is_there(model_dir / "chat_template.jinja"))
-    templates["default"] = read_text(model_dir / "chat_template.jinja");
+  if (const fs::path path = model_dir / "chat_template.jinja"; is_there(path))
+    add_file(templates, "default", path);
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(model_dir / "additional_chat_templates", error)) {
     const fs::path& path = entry.path();
-    if (path.extension() == ".jinja") templates[path.stem().string()] = read_text(path);
+    if (path.extension() == ".jinja") add_file(templates, path.stem().string(), path);
   }
   return templates;
 }
 
-Sources templates_in_config(const TokenizerJson& config) {
+Sources templates_in_config(const TokenizerJson& config, const std::string& where) {
   if (config.is_null() || !config.contains("chat_template") || config["chat_template"].is_null()) return {};
   const TokenizerJson& value = config["chat_template"];
-  if (value.is_string()) return {{"default", value.get<std::string>()}};
-  if (!value.is_array()) throw FormatError("\"chat_template\" must be a string or a list of named templates");
+  const std::string key = where + ": \"chat_template\"";
+  if (value.is_string()) return {{"default", {value.get<std::string>(), key}}};
+  if (!value.is_array()) throw FormatError(key + " must be a string or a list of named templates");
   Sources templates;
-  for (const TokenizerJson& entry : value)
-    templates[string_field(entry, "name", "chat_template")] =
-        string_field(entry, "template", "chat_template");
+  for (const TokenizerJson& entry : value) {
+    const std::string name = string_field(entry, "name", key);
+    templates[name] = {string_field(entry, "template", key), str(key, " ", quoted_name(name))};
+  }
   return templates;
 }
 
@@ -98,25 +104,31 @@ bool ChatTemplate::is_in(const fs::path& model_dir) {
   return !config.is_null() && config.contains("chat_template") && !config["chat_template"].is_null();
 }
 
-ChatTemplate ChatTemplate::from_directory(const fs::path& model_dir) {
+ChatTemplate ChatTemplate::from_directory(const fs::path& model_dir, const fs::path& template_file) {
   const fs::path config_path = model_dir / "tokenizer_config.json";
   const TokenizerJson config = read_config(config_path);
   Json special_tokens = Json::object();
   add_tokens(config, special_tokens);
   if (config.is_null() || !config.contains("added_tokens_decoder"))
     add_tokens(read_config(model_dir / "special_tokens_map.json"), special_tokens);
-  Sources templates = templates_in_files(model_dir);
-  try {
-    if (templates.empty()) templates = templates_in_config(config);
-    if (!templates.empty()) return {templates, special_tokens};
-  } catch (const jinja::TemplateError& error) {
-    throw FormatError(str(model_dir.string(), ": ", error.what()));
-  } catch (const FormatError& error) {
-    throw FormatError(str(config_path.string(), ": ", error.what()));
+  Sources templates;
+  if (!template_file.empty()) add_file(templates, "default", template_file);
+  if (templates.empty()) templates = templates_in_files(model_dir);
+  if (templates.empty()) templates = templates_in_config(config, config_path.string());
+  if (templates.empty()) {
+    throw FormatError(str(model_dir.string(),
+                          ": has no chat template: neither chat_template.jinja nor "
+                          "\"chat_template\" in tokenizer_config.json"));
   }
-  throw FormatError(str(model_dir.string(),
-                        ": has no chat template: neither chat_template.jinja nor "
-                        "\"chat_template\" in tokenizer_config.json"));
+  ChatTemplate result({}, special_tokens);
+  for (const auto& [name, source] : templates) {
+    try {
+      result.templates_.emplace(name, Source{source.text, jinja::Template(source.text)});
+    } catch (const jinja::TemplateError& error) {
+      throw FormatError(str(source.where, ": ", error.what()));
+    }
+  }
+  return result;
 }
 
 }  // namespace cohort

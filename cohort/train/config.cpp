@@ -137,6 +137,7 @@ void ModelConfig::describe(FieldVisitor& f) {
   f("dtype", dtype, "Type to compute in; weights and optimizer state are kept in float32.",
     one_of({"float32", "bfloat16"}));
   f("device", device, "Where tensors live.", one_of({"cpu", "cuda"}));
+  f("chat_template", chat_template, kChatTemplateMeaning);
 }
 
 void DataSourceConfig::describe(FieldVisitor& f) {
@@ -157,20 +158,6 @@ void DataConfig::describe(FieldVisitor& f) {
   describe_rows(f, *this,
                 "Share of the prompts, chosen by hash, that is held out and evaluated every "
                 "`train.eval_steps`; adding rows moves none.");
-}
-
-void OptimizerConfig::describe(FieldVisitor& f) {
-  f("learning_rate", learning_rate, "Peak learning rate of AdamW (arXiv:1711.05101).", at_least(0.0));
-  f("lr_scheduler_type", lr_scheduler_type,
-    "Course after the warm-up: to the last step it stays or falls to 0.",
-    one_of({"constant", "linear", "cosine"}));
-  f("warmup_steps", warmup_steps, "Updates in which the learning rate rises linearly from 0.", at_least(0));
-  f("weight_decay", weight_decay, "Decoupled weight decay, of matrices only.", at_least(0.0));
-  f("adam_beta1", adam_beta1, "Decay of the gradient's mean.", at_least_below(0.0, 1.0));
-  f("adam_beta2", adam_beta2, "Decay of the squared gradient's mean.", at_least_below(0.0, 1.0));
-  f("adam_epsilon", adam_epsilon, "Added to the root of the squared gradient's mean.", above(0.0));
-  f("max_grad_norm", max_grad_norm, "Gradients with a larger norm are scaled down to it; 0 is off.",
-    at_least(0.0));
 }
 
 void GrpoLoopConfig::describe(FieldVisitor& f) {
@@ -260,6 +247,8 @@ void SftLoopConfig::describe(FieldVisitor& f) {
   f("max_steps", max_steps, kMaxStepsMeaning, at_least(1), OnResume::kTaken);
   f("num_train_epochs", num_train_epochs, kEpochsMeaning, above(0.0), OnResume::kTaken);
   f("sequences_per_step", sequences_per_step, "Lines of data in each update.", at_least(1));
+  f("assistant_only_loss", assistant_only_loss,
+    "Learn every assistant's message of a conversation; otherwise the last one alone.");
   f("tokens_per_microbatch", tokens_per_microbatch, kMicrobatchMeaning, at_least(1), OnResume::kTaken);
   f("recompute", recompute, kRecomputeMeaning, OnResume::kTaken);
   f("router_aux_loss_coef", router_aux_loss_coef, kAuxLossMeaning, at_least(0.0));
@@ -281,7 +270,7 @@ void SftConfig::describe(FieldVisitor& f) {
 }
 
 void validate(const TrainConfig& config) {
-  check_model_data_run(config);
+  check_common_parts(config);
   check_length(config.train);
   check_lora(config.lora);
   if (config.lora.dropout != 0.0) {
@@ -300,7 +289,7 @@ void validate(const TrainConfig& config) {
 }
 
 void validate(const SftConfig& config) {
-  check_model_data_run(config);
+  check_common_parts(config);
   check_length(config.train);
   check_lora(config.lora);
   if (config.lora.dropout != 0.0 && config.lora.use_dora) {
@@ -339,7 +328,10 @@ std::string configuration_page() {
          "later file replaces all earlier ones. A flag of a list is given once for each element; in TOML a "
          "string "
          "stands for\n"
-         "a list of one. A flag of a table is given once for each pair (`--columns prompt=question`).\n\n"
+         "a list of one. A flag of a table is given once for each pair (`--columns prompt=question`). A last "
+         "part "
+         "that other tools\n"
+         "use for another key is refused: `--lr` could mean `optimizer.learning_rate` or `critic.lr`.\n\n"
          "## `cohort train`\n" +
          to_markdown(settings_of(train)) + "\n## Types of rewards\n\n" + reward_table() +
          "\n## `cohort sft`\n" + to_markdown(settings_of(sft)) + "\n## `cohort dpo`\n" +

@@ -23,6 +23,7 @@ struct ModelConfig {
   std::string path;
   std::string dtype = "bfloat16";
   std::string device = "cpu";
+  std::string chat_template;
 
   void describe(FieldVisitor& f);
 };
@@ -40,6 +41,8 @@ struct DataConfig {
   std::vector<std::string> path;
   std::vector<std::string> eval_path;
   std::map<std::string, std::string> columns;
+  std::string system_prompt;
+  ScalarTable chat_template_kwargs;
   double test_split_size = 0.0;
   std::string deduplicate = "none";
   std::optional<int64_t> max_prompt_length;
@@ -54,6 +57,8 @@ struct OptimizerConfig {
   double learning_rate = 1e-6;
   std::string lr_scheduler_type = "linear";
   int64_t warmup_steps = 0;
+  double warmup_ratio = 0.0;
+  std::map<std::string, double> lr_scheduler_kwargs{};
   double weight_decay = 0.0;
   double adam_beta1 = 0.9;
   double adam_beta2 = 0.999;
@@ -119,6 +124,8 @@ struct TrainConfig {
 struct SftDataConfig {
   std::vector<std::string> path;
   std::map<std::string, std::string> columns;
+  std::string system_prompt;
+  ScalarTable chat_template_kwargs;
   double test_split_size = 0.0;
   std::string deduplicate = "none";
   std::optional<int64_t> max_prompt_length;
@@ -133,6 +140,7 @@ struct SftLoopConfig {
   std::optional<int64_t> max_steps;
   std::optional<double> num_train_epochs;
   int64_t sequences_per_step = 8;
+  bool assistant_only_loss = false;
   int64_t tokens_per_microbatch = 2560;
   bool recompute = false;
   double router_aux_loss_coef = 0.0;

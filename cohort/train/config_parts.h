@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "cohort/core/error.h"
+#include "cohort/tasks/text_format.h"
 #include "cohort/train/config.h"
+#include "cohort/train/schedule.h"
 
 namespace cohort {
 
@@ -37,7 +39,9 @@ inline constexpr const char* kNonfiniteMeaning =
 inline constexpr const char* kShuffleMeaning =
     "Draw a fresh order for every epoch; otherwise the files' order.";
 inline constexpr const char* kColumnsMeaning =
-    "Columns under other names, such as {prompt = \"question\"}: the name here, then the file's.";
+    "Columns under other names, such as {prompt = \"question\"}: the name here, then the file's, which may "
+    "be a "
+    "path into nested columns (`reward_model.ground_truth`).";
 inline constexpr const char* kDeduplicateMeaning =
     "Leave out rows whose prompt, or all of whose columns, came before: told by a 64-bit hash.";
 inline constexpr const char* kMaxPromptMeaning = "Longest prompt, in tokens; longer ones are an error.";
@@ -80,10 +84,11 @@ void check_data(const Data& data) {
 }
 
 template <typename Config>
-void check_model_data_run(const Config& config) {
+void check_common_parts(const Config& config) {
   require(config.model.path, "model.path", "the Hugging Face directory to start from");
   check_data(config.data);
   require(config.run.dir, "run.dir", "the directory for what the run writes (--run-dir)");
+  check_schedule(config.optimizer);
 }
 
 template <typename Loop>
@@ -137,6 +142,8 @@ void check_held_out(const Data& data, int64_t eval_steps) {
 template <typename Data>
 void describe_rows(FieldVisitor& f, Data& data, const char* split_meaning) {
   f("columns", data.columns, kColumnsMeaning);
+  f("system_prompt", data.system_prompt, kSystemPromptMeaning);
+  f("chat_template_kwargs", data.chat_template_kwargs, kTemplateKwargsMeaning);
   f("test_split_size", data.test_split_size, split_meaning, at_least_below(0.0, 1.0));
   f("deduplicate", data.deduplicate, kDeduplicateMeaning, one_of({"none", "prompt", "row"}));
   f("max_prompt_length", data.max_prompt_length, kMaxPromptMeaning, at_least(1));

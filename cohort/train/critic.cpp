@@ -8,6 +8,7 @@
 #include "cohort/tensor/compute.h"
 #include "cohort/train/batch_passes.h"
 #include "cohort/train/memory_plan.h"
+#include "cohort/train/schedule.h"
 #include "cohort/train/value_pass.h"
 
 namespace cohort {

@@ -54,7 +54,7 @@ void DpoConfig::describe(FieldVisitor& f) {
 }
 
 void validate(const DpoConfig& config) {
-  check_model_data_run(config);
+  check_common_parts(config);
   check_length(config.train);
   check_lora(config.lora);
   check_held_out(config.data, config.train.eval_steps);

@@ -125,8 +125,10 @@ int run_dpo(const DpoConfig& config, const ResumeOptions& options) {
   check_router_loss(config.train.router_aux_loss_coef, policy->config());
   const auto tokenizer = require_tokenizer(config.model.path, policy->config());
   const std::tm start = run_start(config.run, options);
-  const SftFormat format = sft_format(*tokenizer, config.model.path, policy->config(), start);
+  const SftFormat format =
+      sft_format(*tokenizer, config.model.path, policy->config(), start, text_settings(config));
   const Dataset data = open_preferences(config.data, DataPart::kTrain, format, policy->config());
+  warn_unused_variables(format.text);
   const HeldOut held_out = held_out_pairs(config, format, policy->config());
   const int64_t longest_sequence = std::max(data.longest_total(), held_out.longest);
   policy->plan_length(longest_sequence);
@@ -146,7 +148,7 @@ int run_dpo(const DpoConfig& config, const ResumeOptions& options) {
     reference = forwarded_reference(own_reference != nullptr ? *own_reference : *policy, config);
   }
   DpoTrainer trainer(config, steps, *policy, std::move(reference), format, rows, optimizer);
-  const LoopConfig loop = loop_config(config.train, steps);
+  const LoopConfig loop = loop_config(config, steps);
   std::function<EvalRecord()> evaluate;
   if (loop.eval_steps > 0) evaluate = [&] { return trainer.evaluate(held_out.examples); };
   RunLoop run_loop(run, loop, *policy, optimizer, trainer, config.model.path, std::move(evaluate));

@@ -10,6 +10,7 @@
 #include "cohort/rewards/reward_weight.h"
 #include "cohort/train/experts.h"
 #include "cohort/train/memory_plan.h"
+#include "cohort/train/schedule.h"
 #include "cohort/train/self_test.h"
 #include "cohort/train/step_advantages.h"
 #include "cohort/train/step_metrics.h"

@@ -3,7 +3,6 @@
 #include <ATen/Parallel.h>
 
 #include <cmath>
-#include <numbers>
 #include <numeric>
 
 #include "cohort/core/error.h"
@@ -38,17 +37,6 @@ double sum_of_squares(const at::Tensor& grad) {
 }
 
 }  // namespace
-
-double learning_rate(const OptimizerConfig& config, int64_t update, int64_t num_updates) {
-  if (update < config.warmup_steps) {
-    return config.learning_rate * static_cast<double>(update) / static_cast<double>(config.warmup_steps);
-  }
-  if (config.lr_scheduler_type == "constant") return config.learning_rate;
-  const double span = static_cast<double>(std::max<int64_t>(1, num_updates - config.warmup_steps));
-  const double progress = std::min(1.0, static_cast<double>(update - config.warmup_steps) / span);
-  if (config.lr_scheduler_type == "linear") return config.learning_rate * (1.0 - progress);
-  return config.learning_rate * 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
-}
 
 AdamW::AdamW(std::vector<at::Tensor> parameters, const OptimizerConfig& config)
     : parameters_(std::move(parameters)), config_(config) {

@@ -1,5 +1,4 @@
-// AdamW with decoupled weight decay (arXiv:1711.05101 algorithm 2), gradient clipping and the learning-rate
-// schedule.
+// AdamW with decoupled weight decay (arXiv:1711.05101 algorithm 2) and gradient clipping.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -11,10 +10,6 @@
 #include "cohort/train/config.h"
 
 namespace cohort {
-
-/// The rate of update `update` (from 0) of `num_updates`: a linear warm-up over warmup_steps updates, then
-/// constant, linear or half-cosine decay to 0, as in transformers' schedules.
-double learning_rate(const OptimizerConfig& config, int64_t update, int64_t num_updates);
 
 class AdamW {
  public:

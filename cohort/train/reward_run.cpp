@@ -46,9 +46,11 @@ int run_reward_train(const RewardTrainConfig& config, const ResumeOptions& optio
   const auto model = load_reward_model(config);
   const auto tokenizer = require_tokenizer(config.model.path, model->config());
   const std::tm start = run_start(config.run, options);
-  const RewardFormat format{sft_format(*tokenizer, config.model.path, model->config(), start),
-                            tokenizer.get(), config.head, model->config().num_labels};
+  const RewardFormat format{
+      sft_format(*tokenizer, config.model.path, model->config(), start, text_settings(config)),
+      tokenizer.get(), config.head, model->config().num_labels};
   const Dataset data = open_reward_examples(config.data, DataPart::kTrain, format, model->config());
+  warn_unused_variables(format.sft.text);
   std::vector<RewardExample> held_out;
   if (config.train.eval_steps > 0) {
     held_out = all_reward_examples(
@@ -61,7 +63,7 @@ int run_reward_train(const RewardTrainConfig& config, const ResumeOptions& optio
   RewardTrainer trainer(config, steps, *model, format, rows, optimizer);
   const RunDirectory run = open_run(config, options, start);
   report_memory(plan_memory(*model, step_shape(config, data)));
-  const LoopConfig loop = loop_config(config.train, steps);
+  const LoopConfig loop = loop_config(config, steps);
   std::function<EvalRecord()> evaluate;
   if (loop.eval_steps > 0) evaluate = [&] { return trainer.evaluate(held_out); };
   RunLoop run_loop(run, loop, *model, optimizer, trainer, config.model.path, std::move(evaluate));

@@ -61,7 +61,7 @@ void RewardTrainConfig::describe(FieldVisitor& f) {
 }
 
 void validate(const RewardTrainConfig& config) {
-  check_model_data_run(config);
+  check_common_parts(config);
   check_length(config.train);
   check_held_out(config.data, config.train.eval_steps);
   check_evaluation_keys(config.train);

@@ -25,6 +25,8 @@ struct RewardDataConfig {
   double replay_share = 0.1;
   std::vector<std::string> eval_path;
   std::map<std::string, std::string> columns;
+  std::string system_prompt;
+  ScalarTable chat_template_kwargs;
   double test_split_size = 0.0;
   std::string deduplicate = "none";
   std::optional<int64_t> max_prompt_length;

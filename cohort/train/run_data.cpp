@@ -1,6 +1,7 @@
 #include "cohort/train/run_data.h"
 
 #include "cohort/core/error.h"
+#include "cohort/core/log.h"
 #include "cohort/sampler/sampler.h"
 #include "cohort/sampler/stop_ids.h"
 #include "cohort/train/data_options.h"
@@ -37,13 +38,35 @@ std::vector<Prompt> all_prompts(const Dataset& dataset, const TextFormat& format
   return prompts;
 }
 
-SftFormat sft_format(const Tokenizer& tokenizer, const std::filesystem::path& model_dir,
-                     const DecoderConfig& model, const std::tm& now) {
-  // What ends completions in the rollout ends them here.
-  return {text_format(tokenizer, model_dir, now), end_token_id(model, tokenizer)};
+void warn_unused_variables(const TextFormat& format) {
+  if (!format.chat_template_kwargs.is_null() && !format.has_rendered())
+    log_warn("data.chat_template_kwargs has no effect: no row holds a list of messages");
 }
 
+SftFormat sft_format(const Tokenizer& tokenizer, const std::filesystem::path& model_dir,
+                     const DecoderConfig& model, const std::tm& now, const TextSettings& settings) {
+  // What ends completions in the rollout ends them here.
+  return {text_format(tokenizer, model_dir, now, settings), end_token_id(model, tokenizer)};
+}
+
+namespace {
+
+SftExample turns_example(const Row& row, const SftFormat& format) {
+  AssistantTurns turns = assistant_turns(row, format.text);
+  SftExample example{row.id, std::move(turns.prompt_ids), {}};
+  example.completion.token_ids = std::move(turns.completion_ids);
+  for (const int8_t is_assistant : turns.is_assistant) {
+    example.completion.origin.push_back(is_assistant != 0 ? TokenOrigin::kSampled : TokenOrigin::kInjected);
+  }
+  if (example.prompt_ids.empty())
+    throw FormatError(str(row.where, ": nothing stands before the assistant's first message"));
+  return example;
+}
+
+}  // namespace
+
 SftExample to_sft_example(const Row& row, const SftFormat& format) {
+  if (format.assistant_only_loss) return turns_example(row, format);
   PromptCompletion pair = to_prompt_completion(row, format.text);
   SftExample example{row.id, std::move(pair.prompt_ids), {}};
   example.completion.token_ids = std::move(pair.completion_ids);

@@ -31,19 +31,23 @@ Dataset open_prompts(const DataConfig& data, DataPart part, const TextFormat& fo
 /// All rows at once.
 std::vector<Prompt> all_prompts(const Dataset& dataset, const TextFormat& format);
 
+/// Warns where the run sets variables of the chat template and no row of the data is a conversation.
+void warn_unused_variables(const TextFormat& format);
+
 /// What of a text becomes an example of supervised training.
 struct SftFormat {
   TextFormat text;
-  std::optional<int32_t> eos_id;  ///< put behind plain completions, as it ends those of rollouts
+  std::optional<int32_t> eos_id;     ///< put behind plain completions, as it ends those of rollouts
+  bool assistant_only_loss = false;  ///< every message of the assistant's is learnt, not the last one alone
 };
 
 SftFormat sft_format(const Tokenizer& tokenizer, const std::filesystem::path& model_dir,
-                     const DecoderConfig& model, const std::tm& now);
+                     const DecoderConfig& model, const std::tm& now, const TextSettings& settings);
 
 struct SftExample {
   std::string id;  ///< "FILE:LINE"
   std::vector<int32_t> prompt_ids;
-  Completion completion;  ///< its tokens, the end-of-sequence id last
+  Completion completion;  ///< its tokens, the end-of-sequence id last; injected ones between learnt messages
 };
 
 /// Throws FormatError naming the line.

@@ -151,7 +151,7 @@ int RunLoop::run() {
              "; the checkpoint is written, --resume continues");
     return 128 + stop_signal;
   }
-  save_trained(decoder_, source_model_, run_.final_model());
+  save_trained(decoder_, source_model_, run_.final_model(), config_.chat_template);
   return 0;
 }
 
@@ -207,7 +207,7 @@ void RunLoop::evaluate(Metrics& metrics, Metrics& timings) {
   }
   best_score_ = score;
   evaluations_without_gain_ = 0;
-  save_trained(decoder_, source_model_, run_.best_model());
+  save_trained(decoder_, source_model_, run_.best_model(), config_.chat_template);
 }
 
 bool RunLoop::is_stopped_early() const {
@@ -226,7 +226,7 @@ void RunLoop::save(RunRecords& records) {
                    {"trainer", trainer_.save()}};
   save_checkpoint(run_.temporary_checkpoint(step_), run_.checkpoint(step_), trained_parts(), state,
                   [&](const std::filesystem::path& directory) {
-                    write_trained_files(decoder_, source_model_, directory);
+                    write_trained_files(decoder_, source_model_, config_.chat_template, directory);
                   });
   run_.keep_newest_checkpoints(config_.save_total_limit);
   saved_step_ = step_;

@@ -60,6 +60,7 @@ struct LoopConfig {
   int64_t early_stopping_patience =
       0;  ///< evaluations in a row without a better one that end the run; 0: never
   bool log_completions = true;
+  std::filesystem::path chat_template;  ///< of the models that are written, in place of the source's
 };
 
 /// One run. All references must outlive it.

@@ -10,6 +10,7 @@
 #include "cohort/core/config_io.h"
 #include "cohort/core/log.h"
 #include "cohort/models/decoder.h"
+#include "cohort/tasks/text_format.h"
 #include "cohort/text/tokenizer.h"
 #include "cohort/train/config.h"
 #include "cohort/train/resume.h"
@@ -73,12 +74,14 @@ std::unique_ptr<Decoder> load_model(const ModelConfig& config, const LoraConfig&
 void check_router_loss(double router_aux_loss_coef, const DecoderConfig& model);
 
 /// The part of a loop's settings that all kinds of runs have.
-template <typename Loop>
-LoopConfig loop_config(const Loop& train, int64_t steps) {
+template <typename Config>
+LoopConfig loop_config(const Config& config, int64_t steps) {
+  const auto& train = config.train;
   LoopConfig loop{.max_steps = steps,
                   .save_steps = train.save_steps,
                   .save_total_limit = train.save_total_limit,
-                  .max_nonfinite_steps = train.max_nonfinite_steps};
+                  .max_nonfinite_steps = train.max_nonfinite_steps,
+                  .chat_template = config.model.chat_template};
   if constexpr (requires { train.eval_steps; }) {
     loop.eval_steps = train.eval_steps;
     loop.eval_on_start = train.eval_on_start;
@@ -87,6 +90,12 @@ LoopConfig loop_config(const Loop& train, int64_t steps) {
   }
   if constexpr (requires { train.log_completions; }) loop.log_completions = train.log_completions;
   return loop;
+}
+
+/// What a run says of its prompts.
+template <typename Config>
+TextSettings text_settings(const Config& config) {
+  return {config.model.chat_template, config.data.system_prompt, config.data.chat_template_kwargs};
 }
 
 }  // namespace cohort

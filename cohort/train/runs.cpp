@@ -204,11 +204,12 @@ int run_grpo(const TrainConfig& config, const ResumeOptions& options) {
   check_router_loss(config.train.router_aux_loss_coef, policy->config());
   const auto tokenizer = require_tokenizer(config.model.path, policy->config());
   const std::tm start = run_start(config.run, options);
-  const TextFormat format = text_format(*tokenizer, config.model.path, start);
+  const TextFormat format = text_format(*tokenizer, config.model.path, start, text_settings(config));
   const SftFormat expert_format{format, end_token_id(policy->config(), *tokenizer)};
   const bool has_experts = config.objective.control.use_expert_completion;
   const Dataset data = open_prompts(config.data, DataPart::kTrain, format, policy->config(),
                                     has_experts ? expert_ids(expert_format) : ExpertIds());
+  warn_unused_variables(format);
   check_stop_strings(config.rollout.stop_strings, tokenizer.get());
   check_cache(config, data, format, policy->config());
   StepShape shape = step_shape(config, *policy, data);
@@ -255,7 +256,7 @@ int run_grpo(const TrainConfig& config, const ResumeOptions& options) {
   for (const auto& [reward, environment] : trainer.reward_environments())
     log_info("reward ", reward, ": ", environment);
   log_ignored_sampling_defaults(config.model.path);
-  const LoopConfig loop = loop_config(config.train, steps);
+  const LoopConfig loop = loop_config(config, steps);
   RunLoop run_loop(run, loop, *policy, optimizer, trainer, config.model.path, std::move(evaluate_step));
   if (options.resume) {
     run_loop.resume();
@@ -273,8 +274,10 @@ int run_sft(const SftConfig& config, const ResumeOptions& options) {
   check_router_loss(config.train.router_aux_loss_coef, model->config());
   const auto tokenizer = require_tokenizer(config.model.path, model->config());
   const std::tm start = run_start(config.run, options);
-  const SftFormat format = sft_format(*tokenizer, config.model.path, model->config(), start);
+  SftFormat format = sft_format(*tokenizer, config.model.path, model->config(), start, text_settings(config));
+  format.assistant_only_loss = config.train.assistant_only_loss;
   const Dataset data = open_examples(config.data, format, model->config());
+  warn_unused_variables(format.text);
   RowCursor rows(data, config.seed, config.data.shuffle_dataset, options.accepts("data"));
   const StepShape shape = step_shape(config, data);
   model->plan_length(shape.longest_sequence);
@@ -284,7 +287,7 @@ int run_sft(const SftConfig& config, const ResumeOptions& options) {
   SftTrainer trainer(config, steps, *model, format, rows, optimizer);
   const RunDirectory run = open_run(config, options, start);
   report_memory(plan_memory(*model, shape));
-  RunLoop run_loop(run, loop_config(config.train, steps), *model, optimizer, trainer, config.model.path);
+  RunLoop run_loop(run, loop_config(config, steps), *model, optimizer, trainer, config.model.path);
   if (options.resume) {
     run_loop.resume();
     take_changes(run, config, options);

@@ -1,5 +1,6 @@
 #include "cohort/train/sft_trainer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "cohort/train/microbatches.h"
@@ -18,6 +19,26 @@ std::vector<Json> example_rows(const std::vector<SftExample>& examples) {
                     {"completion_ids", example.completion.token_ids}});
   }
   return rows;
+}
+
+/// Whether each token of the completions carries loss, as they are packed; all do where it is undefined.
+at::Tensor loss_mask(const std::vector<const Completion*>& completions) {
+  std::vector<float> mask;
+  bool is_partial = false;
+  for (const Completion* completion : completions) {
+    for (size_t i = 0; i < completion->token_ids.size(); ++i) {
+      const bool is_learnt = completion->origin.empty() || completion->origin[i] == TokenOrigin::kSampled;
+      mask.push_back(is_learnt ? 1.0F : 0.0F);
+      is_partial |= !is_learnt;
+    }
+  }
+  return is_partial ? at::tensor(mask) : at::Tensor();
+}
+
+int64_t num_learnt(const Completion& completion) {
+  const auto num_injected =
+      std::count(completion.origin.begin(), completion.origin.end(), TokenOrigin::kInjected);
+  return static_cast<int64_t>(completion.token_ids.size()) - num_injected;
 }
 
 }  // namespace
@@ -68,7 +89,7 @@ SftTrainer::Sums SftTrainer::accumulate_gradient(const std::vector<SftExample>& 
   std::vector<PackGroup> groups;
   for (const SftExample& example : batch) {
     groups.push_back({&example.prompt_ids, {&example.completion}});
-    sums.num_loss_tokens += static_cast<int64_t>(example.completion.token_ids.size());
+    sums.num_loss_tokens += num_learnt(example.completion);
     sums.num_tokens += static_cast<int64_t>(example.prompt_ids.size() + example.completion.token_ids.size());
   }
   const double balance = balance_weight(model_.config(), groups, config_.train.router_aux_loss_coef);
@@ -81,7 +102,12 @@ SftTrainer::Sums SftTrainer::accumulate_gradient(const std::vector<SftExample>& 
     packed->balance_experts(balance);
     address_dropout(pieces[i], first_sequence[i]);
     packed->input.recompute = config_.train.recompute;
-    const TokenLogprobs values = packed_logprobs(model_, *packed, 1.0);
+    TokenLogprobs values = packed_logprobs(model_, *packed, 1.0);
+    if (const at::Tensor mask = loss_mask(packed->completions); mask.defined()) {
+      const at::Tensor own = mask.to(values.logprobs.device());
+      values.logprobs = values.logprobs * own;
+      values.entropies = values.entropies * own;
+    }
     const at::Tensor loss = -values.logprobs.sum(at::kDouble) / static_cast<double>(sums.num_loss_tokens);
     results[i].loss = loss.item<double>();
     results[i].entropy = values.entropies.sum(at::kDouble).item<double>();

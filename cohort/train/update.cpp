@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "cohort/train/schedule.h"
+
 namespace cohort {
 
 Update update_weights(Decoder& model, AdamW& optimizer, const OptimizerConfig& config, int64_t num_updates,

@@ -155,6 +155,10 @@ TEST_F(AdapterTest, NamesWhatItCannotDo) {
       {R"({"rank_pattern": {"q_proj": "2"}})", "\"rank_pattern\" \"q_proj\" must be a number"},
       {R"({"rank_pattern": [1]})", "\"rank_pattern\" must be an object"},
       {R"({"use_dora": true})", "lacks the tensor"},
+      {R"({"target_modules": ".*(q_proj"})",
+       R"(adapter_config.json: key "target_modules" holds ".*(q_proj", which is no regular expression)"},
+      {R"({"rank_pattern": {"q_[": 4}})",
+       R"(adapter_config.json: key "rank_pattern" holds "q_[", which is no)"},
   };
   for (const auto& [patch, message] : cases) {
     const std::string text = message_of_load(Json::parse(patch));

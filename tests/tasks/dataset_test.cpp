@@ -253,6 +253,24 @@ TEST_F(DatasetTest, ColumnsTakeOtherNamesAndSourcesTagTheirRows) {
   EXPECT_NE(refuse(options).find(R"(q:1: the column "problem" is missing)"), std::string::npos);
 }
 
+TEST_F(DatasetTest, ColumnsReachIntoNestedOnes) {
+  const std::string path = write("v", R"({"p":"2+2","reward_model":{"ground_truth":"4","style":"rule"},)"
+                                      R"("turns":[{"v":"a"},{"v":"b"}],"x.y":"whole","x":{"y":"part"}})"
+                                      "\n");
+  DatasetOptions options = options_for({path});
+  options.sources[0].columns = {
+      {"prompt", "p"}, {"answer", "reward_model.ground_truth"}, {"last", "turns.1.v"}, {"dotted", "x.y"}};
+  EXPECT_EQ(
+      Dataset(options, measure).row({0, 0}).columns,
+      Json::parse(R"({"reward_model":{"ground_truth":"4","style":"rule"},"turns":[{"v":"a"},{"v":"b"}],)"
+                  R"("x":{"y":"part"},"answer":"4","dotted":"whole","last":"b","prompt":"2+2"})"));
+  for (const char* missing :
+       {"reward_model.gold", "p.x", "turns.2.v", "turns.v", "reward_model.", ".p", "turns.-1"}) {
+    options.sources[0].columns = {{"prompt", "p"}, {"answer", missing}};
+    EXPECT_NE(refuse(options).find(str("v:1: the column \"", missing, "\" is missing")), std::string::npos);
+  }
+}
+
 TEST_F(DatasetTest, AFileThatChangesMeanwhileIsRefused) {
   const std::string path = write("a", numbered(0, 100));
   const Dataset data(options_for({path}), measure);

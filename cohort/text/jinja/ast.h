@@ -137,6 +137,7 @@ struct Statement {
 struct Tree {
   Function root;
   bool has_generation = false;
+  bool loops_over_content = false;
 };
 
 }  // namespace cohort::jinja

@@ -1,6 +1,7 @@
 #include "cohort/text/jinja/parser.h"
 
 #include <algorithm>
+#include <set>
 
 #include "cohort/text/jinja/binder.h"
 #include "cohort/text/jinja/expression_parser.h"
@@ -15,6 +16,32 @@ using Ends = std::vector<std::string_view>;
 /// A longer source is no chat template, and its tree would take hundreds of megabytes.
 constexpr size_t kMaxSource = 1 << 20;
 
+/// Whether the value is called `content`, or is made of one that is.
+bool is_content(const Expression& expression) {
+  using Kind = Expression::Kind;
+  const auto is_content_operand = [&](const ExpressionPtr& operand) {
+    return operand != nullptr && is_content(*operand);
+  };
+  switch (expression.kind) {
+    case Kind::kName:
+    case Kind::kAttribute:
+      return expression.name == "content";
+    case Kind::kItem: {
+      const Text* text = expression.operands[1]->constant.get<Text>();
+      return text != nullptr && text->utf8 == "content";
+    }
+    case Kind::kFilter:
+    case Kind::kSlice:
+      return is_content_operand(expression.operands[0]);
+    case Kind::kConditional:
+    case Kind::kAnd:
+    case Kind::kOr:
+      return std::any_of(expression.operands.begin(), expression.operands.end(), is_content_operand);
+    default:
+      return false;
+  }
+}
+
 class Parser : public ExpressionParser {
  public:
   using ExpressionParser::ExpressionParser;
@@ -23,6 +50,7 @@ class Parser : public ExpressionParser {
     auto tree = std::make_unique<Tree>();
     tree->root.body = parse_block({});
     tree->has_generation = has_generation_;
+    tree->loops_over_content = loops_over_content_;
     return tree;
   }
 
@@ -125,11 +153,18 @@ class Parser : public ExpressionParser {
     }
   }
 
+  /// The same through a variable that was set to it.
+  bool reads_content(const Expression& expression) const {
+    return is_content(expression) ||
+           (expression.kind == Expression::Kind::kName && content_names_.contains(expression.name));
+  }
+
   std::unique_ptr<Statement> parse_for(int line) {
     auto statement = make(Kind::kFor, line);
     statement->targets.push_back(parse_target("in", false));
     expect_name("in");
     statement->expressions.push_back(parse_tuple(Conditional::kNo, "recursive"));
+    loops_over_content_ |= reads_content(*statement->expressions[0]);
     statement->expressions.push_back(skip_name("if") ? parse_expression() : nullptr);
     statement->recursive = skip_name("recursive");
     ++loops_;
@@ -149,6 +184,7 @@ class Parser : public ExpressionParser {
     statement->targets.push_back(std::move(target));
     if (!is_block) {
       statement->expressions.push_back(parse_tuple());
+      if (reads_content(*statement->expressions[0])) content_names_.insert(statement->targets[0]->name);
       return statement;
     }
     statement->expressions.push_back(parse_filters(nullptr));
@@ -242,6 +278,8 @@ class Parser : public ExpressionParser {
 
   int loops_ = 0;
   bool has_generation_ = false;
+  bool loops_over_content_ = false;
+  std::set<std::string> content_names_;
 };
 
 }  // namespace

@@ -36,6 +36,9 @@ class Template {
   /// Whether there are {% generation %} blocks.
   bool marks_generations() const { return tree_->has_generation; }
 
+  /// Whether a {% for %} runs over a value named `content`, such as message.content, or a filter of it.
+  bool loops_over_content() const { return tree_->loops_over_content; }
+
  private:
   std::shared_ptr<const Tree> tree_;
 };
