@@ -315,13 +315,13 @@ TEST_F(HostileTokenizerFiles, ConfigsAreRefusedByName) {
 
 TEST_F(HostileTokenizerFiles, FoldersAndPipesInPlaceOfFilesAreRefused) {
   std::filesystem::create_directory(directory_ / "tokenizer.json");
-  expect_named("folder", "can't be read", "tokenizer.json");
+  expect_named("folder", "is a folder", "tokenizer.json");
   std::filesystem::remove(directory_ / "tokenizer.json");
   std::filesystem::create_symlink("tokenizer.json", directory_ / "tokenizer.json");
   expect_named("loop", "can't be read", "tokenizer.json");
   std::filesystem::remove(directory_ / "tokenizer.json");
   ASSERT_EQ(mkfifo((directory_ / "tokenizer.json").c_str(), 0600), 0);
-  expect_named("pipe", "can't be read", "tokenizer.json");
+  expect_named("pipe", "is a FIFO", "tokenizer.json");
 }
 
 }  // namespace
