@@ -3,6 +3,7 @@
 #include "cohort/rewards/make_reward.h"
 #include "cohort/rewards/math/choices.h"
 #include "cohort/rewards/math/extraction.h"
+#include "cohort/rewards/math/quantity.h"
 
 namespace cohort {
 namespace {
@@ -30,42 +31,52 @@ std::string why_none(const math::Finding& found) {
   return found.refusal.empty() ? "no answer found" : str("no answer: ", found.refusal);
 }
 
-// What a completion writes badly is judged 0; what passes a limit of the verifier, or stays open, is masked.
-RewardResult to_result(const math::Judgement& judgement, const Prompt& prompt, std::string_view answer) {
-  if (judgement.gold_failure) {
-    return unparsed(
-        str(prompt.id, ": column \"answer\" (or \"solution\"): ", judgement.gold_failure->reason));
-  }
-  if (judgement.answer_failure) {
-    const bool is_malformed = judgement.answer_failure->kind == math::ParseFailure::Kind::kMalformed;
-    const std::string detail = str("cannot read ", excerpt(answer), ": ", judgement.answer_failure->reason);
-    return is_malformed ? RewardResult{0.0, RewardStatus::kOk, detail} : unparsed(detail);
-  }
+// Can the verifier compare this gold answer with a number at all? Otherwise its row is at fault.
+bool is_sound(const std::string& gold) {
+  const math::Judgement judgement = math::judge_choice(gold, "7");
+  return !judgement.gold_failure && judgement.verdict.outcome != math::Outcome::kUndecided;
+}
+
+// An answer that cannot be read or compared is wrong, so that no policy prefers it to a wrong one. A gold
+// answer that cannot be read masks its row.
+RewardResult to_result(const math::Judgement& judgement, const Prompt& prompt, const std::string& gold,
+                       std::string_view answer) {
   const math::Verdict& verdict = judgement.verdict;
-  if (verdict.outcome == math::Outcome::kUndecided)
-    return unparsed(str(excerpt(answer), ": ", verdict.reason));
-  return {verdict.is_equal() ? 1.0 : 0.0, RewardStatus::kOk, str(excerpt(answer), ": ", verdict.reason)};
+  if (verdict.is_equal() || verdict.is_unequal())
+    return {verdict.is_equal() ? 1.0 : 0.0, RewardStatus::kOk, str(excerpt(answer), ": ", verdict.reason)};
+  const std::string failure = judgement.gold_failure     ? judgement.gold_failure->reason
+                              : judgement.answer_failure ? judgement.answer_failure->reason
+                                                         : verdict.reason;
+  if (!is_sound(gold)) return unparsed(str(prompt.id, ": column \"answer\" (or \"solution\"): ", failure));
+  const bool is_unread = judgement.answer_failure.has_value();
+  return {0.0, RewardStatus::kOk, str(is_unread ? "cannot read " : "", excerpt(answer), ": ", failure)};
 }
 
 class AccuracyReward : public Reward {
  public:
-  explicit AccuracyReward(std::vector<math::AnswerPlace> places) : places_(std::move(places)) {}
+  explicit AccuracyReward(const RewardConfig& config)
+      : places_(math::read_places(config.answer_places)), rounds_(config.rounded_gold) {}
 
   RewardResult score(const Prompt& prompt, const Completion& completion) override {
     const std::string gold = read_gold(prompt.fields);
     if (gold.empty())
       return unparsed(str(prompt.id, ": column \"answer\" (or \"solution\") holds no answer"));
     const math::Finding found = math::find_answer(completion.text, places_);
-    if (!found.text) return {0.0, RewardStatus::kOk, why_none(found)};
-    return to_result(math::judge_choice(gold, *found.text), prompt, *found.text);
+    RewardResult result;
+    for (const std::string& reading : found.readings()) {
+      const RewardResult next = to_result(math::judge_choice(gold, reading), prompt, gold, reading);
+      if (next.score == 1.0) return next;
+      if (rounds_ && math::rounds_to(reading, gold))
+        return {1.0, RewardStatus::kOk, str(excerpt(reading), ": rounds to the gold answer")};
+      if (reading == found.text) result = next;
+    }
+    return found.text ? result : RewardResult{0.0, RewardStatus::kOk, why_none(found)};
   }
 
   std::vector<Remark> explain(const Prompt& prompt, const Completion& completion) const override {
     const std::string gold = read_gold(prompt.fields);
     const math::Finding found = math::find_answer(completion.text, places_);
-    std::vector<Remark> remarks = {{"answer", found.text              ? shown(*found.text)
-                                              : found.refusal.empty() ? "none found"
-                                                                      : found.refusal}};
+    std::vector<Remark> remarks = {{"answer", math::describe_finding(found)}};
     if (found.text) remarks.push_back({"answer read as", math::describe_choice(*found.text)});
     remarks.push_back({"reference", gold.empty() ? "none" : shown(gold)});
     if (!gold.empty()) remarks.push_back({"reference read as", math::describe_choice(gold)});
@@ -82,12 +93,13 @@ class AccuracyReward : public Reward {
 
  private:
   std::vector<math::AnswerPlace> places_;
+  bool rounds_;
 };
 
 }  // namespace
 
 std::unique_ptr<Reward> make_accuracy_reward(const RewardConfig& config) {
-  return std::make_unique<AccuracyReward>(math::read_places(config.answer_places));
+  return std::make_unique<AccuracyReward>(config);
 }
 
 }  // namespace cohort

@@ -1,21 +1,16 @@
 // Numeric: the stated number within tolerances of the reference, units and percentages understood.
+#include <algorithm>
+
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/make_reward.h"
-#include "cohort/rewards/quantity.h"
+#include "cohort/rewards/math/extraction.h"
+#include "cohort/rewards/math/quantity.h"
 
 namespace cohort {
 namespace {
 
-// In words, such as "12.5 %" or "3 (length, 1000 base units)".
-std::string describe(const std::optional<Quantity>& quantity) {
-  constexpr const char* kDimensions[] = {"",      "length", "mass",    "time",  "volume",
-                                         "speed", "angle",  "dollars", "euros", "pounds"};
-  if (!quantity) return "no number, or several";
-  const std::string number = str(quantity->value, quantity->is_percent ? " %" : "");
-  if (quantity->dimension == Dimension::kNone) return number;
-  return str(number, " (", kDimensions[static_cast<int>(quantity->dimension)], ", ", quantity->unit,
-             " base units)");
-}
+using math::Finding;
+using math::Quantity;
 
 class NumericReward : public Reward {
  public:
@@ -25,27 +20,31 @@ class NumericReward : public Reward {
         column_(config.column.empty() ? "answer" : config.column) {}
 
   RewardResult score(const Prompt& prompt, const Completion& completion) override {
-    const auto reference = column_text(prompt.fields, column_);
-    const auto right = reference ? read_quantity(*reference) : std::nullopt;
+    const std::optional<Quantity> right = reference(prompt);
     if (!right) {
       return {0.0, RewardStatus::kUnparsed,
               str(prompt.id, ": column \"", column_, "\" must hold one number")};
     }
-    const auto number = stated_quantity(stated_answer(completion.text));
-    if (!number) return {0.0, RewardStatus::kOk, "states no number, or several"};
-    const bool is_right = is_close(*number, *right, absolute_, relative_);
+    const std::vector<Quantity> numbers = stated_numbers(completion);
+    if (numbers.empty()) return {0.0, RewardStatus::kOk, "states no number, or several"};
+    const auto close = std::find_if(numbers.begin(), numbers.end(), [&](const Quantity& number) {
+      return math::is_close(number, *right, absolute_, relative_);
+    });
+    const bool is_right = close != numbers.end();
     return {is_right ? 1.0 : 0.0, RewardStatus::kOk,
-            str("states ", number->value, number->is_percent ? " %" : "")};
+            str("states ", math::describe(is_right ? *close : numbers.front()))};
   }
 
   std::vector<Remark> explain(const Prompt& prompt, const Completion& completion) const override {
-    const StatedAnswer answer = stated_answer(completion.text);
-    const auto reference = column_text(prompt.fields, column_);
-    return {{answer.is_marked ? "answer" : "answer, the last number of", shown(answer.text)},
-            {"answer read as", describe(stated_quantity(answer))},
-            {"reference", reference ? shown(*reference) : "none"},
-            {"reference read as", describe(reference ? read_quantity(*reference) : std::nullopt)},
-            {"tolerance", str("absolute ", absolute_, ", relative ", relative_)}};
+    const Finding found = math::find_answer(completion.text, math::default_places());
+    const std::vector<Quantity> numbers = stated_numbers(completion);
+    const auto text = column_text(prompt.fields, column_);
+    return {
+        {"answer", math::describe_finding(found)},
+        {"answer read as", math::describe(numbers.empty() ? std::nullopt : std::optional(numbers.front()))},
+        {"reference", text ? shown(*text) : "none"},
+        {"reference read as", math::describe(reference(prompt))},
+        {"tolerance", str("absolute ", absolute_, ", relative ", relative_)}};
   }
 
   std::string answer(const Prompt&, const Completion& completion) const override {
@@ -56,9 +55,19 @@ class NumericReward : public Reward {
   }
 
  private:
-  // A marked answer must be one number; of prose the last one counts.
-  static std::optional<Quantity> stated_quantity(const StatedAnswer& answer) {
-    return answer.is_marked ? read_quantity(answer.text) : last_quantity(answer.text);
+  std::optional<Quantity> reference(const Prompt& prompt) const {
+    const auto text = column_text(prompt.fields, column_);
+    return text ? math::read_quantity(math::find_gold_answer(*text)) : std::nullopt;
+  }
+
+  // What the completion states, in each way that its text can be read.
+  static std::vector<Quantity> stated_numbers(const Completion& completion) {
+    const Finding found = math::find_answer(completion.text, math::default_places());
+    std::vector<Quantity> numbers;
+    for (const std::string& reading : found.readings()) {
+      if (const std::optional<Quantity> number = math::read_quantity(reading)) numbers.push_back(*number);
+    }
+    return numbers;
   }
 
   double absolute_, relative_;

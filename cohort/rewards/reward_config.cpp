@@ -34,6 +34,8 @@ void RewardConfig::describe(FieldVisitor& f) {
   f("answer_places", answer_places,
     "For `accuracy`: where the answer is looked for, in this order: tag, boxed, phrase, expression (the "
     "default when empty).");
+  f("rounded_gold", rounded_gold,
+    "For `accuracy`: a decimal reference such as 33.3 also equals what rounds to it, such as 100/3.");
   f("tags", tags,
     "For `format` and `tag_count`: the sections of a completion, in order; think and answer when empty.");
   f("column", column,

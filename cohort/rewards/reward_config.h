@@ -28,6 +28,7 @@ struct RewardConfig {
   std::string function{};
   std::optional<double> timeout_s{};
   std::vector<std::string> answer_places{};
+  bool rounded_gold = false;
   std::vector<std::string> tags{};
   std::string column{};
   std::string operation{};

@@ -135,7 +135,7 @@ TEST(MathMeasures, WordsThatCountNothingAreNoUnits) {
 
 TEST(MathMeasures, DoubtsAndDenialsInMarksAreNoUnits) {
   for (const char* completion : {"<answer>12 is not the answer</answer>", "<answer>12 maybe</answer>",
-                                 "#### 12 is wrong", "#### 12 less", "The answer is 12 per cent.",
+                                 "#### 12 is wrong", "#### 12 less", "The answer is 12 per mille.",
                                  "The answer is 12 plus tax.", "The answer is 12 minus tax."})
     EXPECT_EQ(score("12", completion), 0.0) << completion;
   for (const char* completion :

@@ -265,19 +265,58 @@ TEST(AccuracyReward, ReadsGoldAnswersAsDataSetsSpellThem) {
   EXPECT_EQ(score("accuracy", {{"answer", "blue"}}, "<answer>Blue.</answer>"), "1 ok");
 }
 
-TEST(AccuracyReward, WhatItCannotJudgeIsUnparsed) {
+TEST(AccuracyReward, AGoldAnswerThatItCannotJudgeIsUnparsed) {
   EXPECT_EQ(score("accuracy", {}, "<answer>1</answer>"), "0 unparsed");
-  EXPECT_EQ(accuracy("\\frac{1", "1"), "0 unparsed");
   EXPECT_EQ(accuracy("", "1"), "0 unparsed");
   EXPECT_EQ(accuracy(nullptr, "1"), "0 unparsed");
-  EXPECT_EQ(accuracy(1, std::string(100000, '1')), "0 unparsed");
-  EXPECT_EQ(accuracy(1, "0." + std::string(100000, '1')), "0 unparsed");
-  EXPECT_EQ(accuracy(1, "\\int_0^1 dx"), "0 unparsed");
-  EXPECT_EQ(accuracy(1, "9^{9^{9^9}}"), "0 unparsed");
-  EXPECT_EQ(accuracy(1, "1e999999999"), "0 ok");
+  for (const char* gold : {"\\frac{1", "\\lim_{x \\to 0} x", "9^{9^{9^9}}", "\\log 0"}) {
+    EXPECT_EQ(accuracy(gold, "1"), "0 unparsed") << gold;
+    EXPECT_EQ(accuracy(gold, "\\prod_{k=1}^5 k"), "0 unparsed") << gold;
+    EXPECT_EQ(accuracy(gold, gold), "1 ok") << gold;
+  }
   RewardResult result =
       make_reward({.name = "accuracy"})->score(make_prompt({{"answer", "\\frac{1"}}), make_completion("1"));
   EXPECT_NE(result.detail.find("rows.jsonl:5"), std::string::npos) << result.detail;
+}
+
+TEST(AccuracyReward, AnAnswerThatItCannotReadIsWrong) {
+  const std::string deep = std::string(300, '(') + "6" + std::string(300, ')');
+  for (const std::string& answer :
+       {std::string(100000, '1'), "0." + std::string(100000, '1'), deep, std::string("\\int_0^1 dx"),
+        std::string("9^{9^{9^9}}"), std::string("1e999999999"), std::string("\\tan 90^\\circ"),
+        std::string("\\prod_{k=1}^3 k"), std::string("\\exists x"), std::string("1, 3, \\ldots"),
+        std::string("\\begin{cases} 6 & x \\\\ 1 & y \\end{cases}"), std::string("\\foo{6}")}) {
+    for (const char* gold : {"6", "\\frac{1}{2}", "x+1", "(1,2)", "\\{1,2\\}", "blue", "5\\text{ cm}"})
+      EXPECT_EQ(accuracy(gold, answer), "0 ok") << gold << " " << answer.substr(0, 40);
+  }
+}
+
+TEST(AccuracyReward, RoundedGoldAnswersAreAnOption) {
+  const auto score_of = [](bool is_rounded, const Json& gold, const std::string& answer) {
+    return brief(make_reward({.name = "accuracy", .rounded_gold = is_rounded})
+                     ->score(make_prompt({{"answer", gold}}), make_completion("\\boxed{" + answer + "}")));
+  };
+  for (const auto& [gold, answer] :
+       std::vector<std::pair<Json, std::string>>{{"66.7", "\\frac{200}{3}"},
+                                                 {"2.72", "e"},
+                                                 {1.41, "\\sqrt{2}"},
+                                                 {"0.67", "66.67\\%"},
+                                                 {"12.3\\%", "12.34\\%"},
+                                                 {"-0.5", "-0.54"},
+                                                 {"3.7\\text{ m}", "3.68\\text{ m}"},
+                                                 {"3.7\\text{ m}", "368\\text{ cm}"}}) {
+    EXPECT_EQ(score_of(true, gold, answer), "1 ok") << gold << " " << answer;
+    EXPECT_EQ(score_of(false, gold, answer), "0 ok") << gold << " " << answer;
+  }
+  for (const auto& [gold, answer] :
+       std::vector<std::pair<Json, std::string>>{{"66.7", "66.6"},
+                                                 {"2.72", "2.7"},
+                                                 {"67", "\\frac{200}{3}"},
+                                                 {"3.7\\text{ m}", "3.68\\text{ kg}"},
+                                                 {"0.5", "x"},
+                                                 {"(1.5, 2.5)", "(1.52, 2.5)"}}) {
+    EXPECT_EQ(score_of(true, gold, answer), "0 ok") << gold << " " << answer;
+  }
 }
 
 TEST(MakeReward, NamesTheNearestType) {

@@ -10,7 +10,7 @@ algebra system is asked. Those "by hand" (math_pairs_by_hand.txt) were decided b
 divided:
 
 - Values are compared exactly: 0.333 is not 1/3, 3.14 is not pi, 1.41421 is not the root of 2.
-- A percent sign is a hundredth: 50% is 1/2 and not 50.
+- A percent sign is a hundredth, and may be missing on one side: 50% is 1/2 and also 50.
 - A unit, a currency or a degree sign may be missing on one side; where both sides name one, they are converted, and
   units that cannot be converted differ. "million" and "dozen" are numbers.
 - A comma with exactly three digits behind it, outside brackets, separates thousands; with a space behind it, a list.

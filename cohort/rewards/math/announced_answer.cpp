@@ -7,6 +7,7 @@
 #include "cohort/rewards/math/doubts.h"
 #include "cohort/rewards/math/equation_lines.h"
 #include "cohort/rewards/math/equivalence.h"
+#include "cohort/rewards/math/numeral.h"
 #include "cohort/rewards/math/parser.h"
 #include "cohort/rewards/math/retraction.h"
 #include "cohort/rewards/math/tidy.h"
@@ -33,15 +34,31 @@ struct Announcement {
   size_t begin = kNone, end = 0;
 };
 
-Announcement last_announcement(const std::string& lower) {
+constexpr std::string_view kPhrases[] = {
+#define COHORT_ANNOUNCEMENT(phrase) phrase,
+#include "cohort/rewards/math/announcements.def"
+#undef COHORT_ANNOUNCEMENT
+};
+
+// 选B: a verb that a letter follows.
+bool names_choice(std::string_view rest) {
+  rest.remove_prefix(std::min(rest.find_first_not_of(" (*"), rest.size()));
+  const bool is_letter_alone = rest.size() < 2 || !is_letter(rest[1]);
+  return !rest.empty() && rest[0] >= 'A' && rest[0] <= 'J' && is_letter_alone;
+}
+
+Announcement last_announcement(const std::string& lower, std::string_view text) {
   Announcement last;
-  for (const std::string_view phrase : {"answer is", "answers are", "answer:", "answer**:"}) {
-    const size_t found = lower.rfind(phrase);
-    if (found != kNone && (last.begin == kNone || found > last.begin)) last = {found, found + phrase.size()};
-  }
+  const auto take = [&last](size_t begin, size_t length) {
+    if (begin != kNone && (last.begin == kNone || begin > last.begin)) last = {begin, begin + length};
+  };
+  for (const std::string_view phrase : kPhrases) take(lower.rfind(phrase), phrase.size());
   const size_t shortened = lower.rfind("ans:");
-  const bool is_word = shortened != kNone && (shortened == 0 || !is_letter(lower[shortened - 1]));
-  if (is_word && (last.begin == kNone || shortened > last.begin)) last = {shortened, shortened + 4};
+  if (shortened == 0 || (shortened != kNone && !is_letter(lower[shortened - 1]))) take(shortened, 4);
+  for (const std::string_view verb : {"选择", "選擇", "选", "選"}) {
+    const size_t found = text.rfind(verb);
+    if (found != kNone && names_choice(text.substr(found + verb.size()))) take(found, verb.size());
+  }
   return last;
 }
 
@@ -51,9 +68,10 @@ bool is_word_of(const Piece& piece, std::initializer_list<std::string_view> word
 
 // The first answer is, another answer is, the wrong answer is.
 bool is_one_of_several(const std::vector<Piece>& pieces) {
-  return !pieces.empty() && (denies_answer(pieces.back().text) ||
-                             is_word_of(pieces.back(), {"first", "second", "third", "fourth", "one",
-                                                        "another", "other", "alternative", "previous"}));
+  return !pieces.empty() &&
+         (denies_answer(pieces.back().text) ||
+          is_word_of(pieces.back(), {"first", "second", "third", "fourth", "one", "another", "other",
+                                     "alternative", "previous", "另一个", "第一个", "其他"}));
 }
 
 // Is the announcement one of several, a condition or a denial: "or the answer is 8", "I do not think the
@@ -70,7 +88,7 @@ bool is_doubted(std::string_view before) {
   for (size_t i = pieces.size(); i-- > 0;) {
     const WordRole role = word_role(pieces[i].text);
     const bool is_near = i + kNearWords >= pieces.size();
-    const bool is_and = pieces[i].text == "and" || pieces[i].text == "And";
+    const bool is_and = role == WordRole::kJoiner && joins_all(pieces[i].text);
     if (is_and || role == WordRole::kTurn) return false;
     const bool is_denial =
         role == WordRole::kNegation && !(i + 1 < pieces.size() && is_harmless_behind_not(pieces[i + 1].text));
@@ -113,17 +131,18 @@ std::optional<std::string> value_in_brackets(const std::string& core) {
 
 Finding read_first_sentence(const Sentence& sentence) {
   const std::string core = without_stop(sentence.text);
-  if (is_choice(core)) return {core, ""};
-  if (std::optional<std::string> value = value_in_brackets(core)) return {std::move(value), ""};
+  if (is_choice(core)) return {core};
+  if (std::optional<std::string> value = value_in_brackets(core)) return {std::move(value)};
   const std::string words = without_stop(words_before_reason(sentence));
   const bool is_denied = core.find(" not ") != kNone;
-  if (words != core && (is_choice(words) || (!is_denied && find_words(words)))) return {words, ""};
+  if (words != core && (is_choice(words) || (!is_denied && find_words(words)))) return {words};
   Finding stated = read_stated(sentence);
+  if (!sentence.pieces.empty() && sentence.pieces.front().is_cut) return stated;
   const bool has_words = std::any_of(sentence.pieces.begin(), sentence.pieces.end(), [](const Piece& piece) {
     return piece.kind == Piece::Kind::kWord && word_role(piece.text) != WordRole::kJoiner;
   });
-  if (!stated.text && !has_words && is_formal(core)) return {core, ""};
-  if (stated.is_nothing() && !core.empty()) return {core, ""};
+  if (!stated.text && !has_words && is_formal(core)) return {core};
+  if (stated.is_nothing() && !core.empty()) return {core};
   return stated;
 }
 
@@ -131,7 +150,7 @@ Finding read_behind(std::string_view rest) {
   const size_t begin = std::min(rest.find_first_not_of(" \t\r\n*:_"), rest.size());
   const bool is_new_line = rest.substr(0, begin).find('\n') != kNone;
   rest.remove_prefix(begin);
-  if (std::optional<std::string> equations = leading_equations(rest)) return {std::move(equations), ""};
+  if (std::optional<std::string> equations = leading_equations(rest)) return {std::move(equations)};
   if (is_new_line) rest = without_bullet(rest);
   const std::vector<Sentence> sentences = read_sentences(rest, 1);
   if (sentences.empty()) return {};
@@ -155,7 +174,7 @@ Finding read_marker_line(std::string_view behind) {
   const bool is_last = trim(behind.substr(line.size())).empty();
   if (std::string fault = find_fault_of(text); is_last && !fault.empty()) return refuse(std::move(fault));
   if (is_formal(text) || is_choice(text) || (is_last && (is_readable(text) || find_words(text))))
-    return {text, ""};
+    return {text};
   const std::vector<Sentence> sentences = read_sentences(text, 1);
   const bool begins_with_value = !sentences.empty() && sentences[0].pieces[0].is_math();
   if (!is_last || !begins_with_value) return {};
@@ -163,11 +182,30 @@ Finding read_marker_line(std::string_view behind) {
   return stated.is_nothing() ? refuse("the line of #### holds no answer") : stated;
 }
 
-}  // namespace
+// Do two words of it belong to languages with decimal commas, where a point parts thousands?
+bool has_decimal_commas(std::string_view text) {
+  constexpr size_t kMaxBytes = 1000;
+  if (text.size() > kMaxBytes) text.remove_prefix(text.size() - kMaxBytes);
+  int num_words = 0;
+  for (const Sentence& sentence : read_sentences(text)) {
+    for (const Piece& piece : sentence.pieces)
+      num_words += piece.kind == Piece::Kind::kWord && has_decimal_comma(piece.text);
+  }
+  return num_words >= 2;
+}
 
-Finding find_announced(std::string_view text) {
+// The answer with what its text says where the comma is that of a decimal, or the point that of thousands.
+Finding with_decimal_readings(Finding found, std::string_view text) {
+  if (!found.text) return found;
+  std::string decimal = with_decimal_points(*found.text), whole = without_thousands_point(*found.text);
+  if (decimal != *found.text) found.others.push_back(std::move(decimal));
+  if (whole != *found.text && has_decimal_commas(text)) found.others.push_back(std::move(whole));
+  return found;
+}
+
+Finding find_stated(std::string_view text) {
   const std::string lower = lower_case(text);
-  const Announcement phrase = last_announcement(lower);
+  const Announcement phrase = last_announcement(lower, text);
   const size_t marker = text.rfind("####");
   if (marker != kNone && (phrase.begin == kNone || marker > phrase.begin)) {
     Finding marked = read_marker_line(text.substr(marker + 4));
@@ -181,7 +219,7 @@ Finding find_announced(std::string_view text) {
   return read_behind(rest);
 }
 
-Finding find_concluded(std::string_view text) {
+Finding find_conclusion(std::string_view text) {
   constexpr size_t kMaxBareBytes = 200;
   const std::string_view all = trim(text);
   if (all.size() <= kMaxBareBytes && all.find('\n') == kNone) {
@@ -191,9 +229,9 @@ Finding find_concluded(std::string_view text) {
     const bool has_formula = bare.find('$') != kNone;
     const bool is_answer =
         is_choice(bare) || is_formal(bare) || (!has_digits && !has_formula && find_words(bare));
-    if (!bare.empty() && is_answer) return {bare, ""};
+    if (!bare.empty() && is_answer) return {bare};
   }
-  if (std::optional<std::string> equations = trailing_equations(text)) return {std::move(equations), ""};
+  if (std::optional<std::string> equations = trailing_equations(text)) return {std::move(equations)};
   const std::vector<Sentence> sentences = read_sentences(text);
   for (const Piece::Kind kind : {Piece::Kind::kFormula, Piece::Kind::kBare}) {
     const auto last = std::find_if(sentences.rbegin(), sentences.rend(), [kind](const Sentence& sentence) {
@@ -203,5 +241,11 @@ Finding find_concluded(std::string_view text) {
   }
   return {};
 }
+
+}  // namespace
+
+Finding find_announced(std::string_view text) { return with_decimal_readings(find_stated(text), text); }
+
+Finding find_concluded(std::string_view text) { return with_decimal_readings(find_conclusion(text), text); }
 
 }  // namespace cohort::math

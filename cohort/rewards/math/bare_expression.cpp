@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "cohort/core/ascii.h"
+#include "cohort/rewards/math/foreign_text.h"
+#include "cohort/rewards/math/numeral.h"
+#include "cohort/rewards/math/stands_alone.h"
 #include "cohort/rewards/math/symbols.h"
 #include "cohort/rewards/math/units.h"
 #include "cohort/rewards/math/words.h"
@@ -17,12 +20,17 @@ class Run {
   Run(std::string_view text, size_t begin, const FormulaFinder& formulas)
       : text_(text), formulas_(formulas), begin_(begin), position_(begin), end_(begin) {}
 
-  size_t end() {
+  BareExpression read() {
     for (int num_steps = 0; position_ < text_.size() && step(); ++num_steps) {
       const bool is_value_late = end_ == begin_ && num_steps >= kMaxSigns;
-      if (is_value_late || position_ - begin_ > kMaxBytes) break;
+      if (is_value_late) break;
+      is_cut_ = is_cut_ || position_ - begin_ > kMaxBytes;
+      if (position_ - begin_ > kMaxBytes) break;
     }
-    return end_;
+    if (end_ == begin_) return {begin_};
+    const bool is_operand_missing =
+        last_ == Last::kOperator && is_sign_ && formulas_.at(skip_spaces(position_));
+    return {end_, is_cut_ || is_operand_missing || !stands_alone(text_, begin_, end_)};
   }
 
  private:
@@ -45,6 +53,8 @@ class Run {
     return true;
   }
   bool take_operator(size_t end) {
+    is_sign_ = at(end - 1) != '=';
+    is_function_ = false;
     position_ = end;
     last_ = Last::kOperator;
     return true;
@@ -55,7 +65,8 @@ class Run {
     const size_t start = skip_spaces(position_);
     has_space_ = start > position_;
     const char c = at(start);
-    if (is_digit(c) || (c == '.' && is_digit(at(start + 1)))) return number(start);
+    const bool is_point = c == '.' && is_digit(at(start + 1)) && (start == 0 || text_[start - 1] != '.');
+    if (is_digit(c) || is_point) return number(start);
     if (is_letter(c)) return letters(start);
     if (c == '\\') return command(start);
     if (c == '$') return money(start, 1);
@@ -64,17 +75,52 @@ class Run {
     return punctuation(start);
   }
 
-  // 1,234 and 3.14; behind a number only the fraction of a mixed one.
+  // Behind a number only the fraction of a mixed one.
   bool number(size_t start) {
-    size_t end = start;
-    while (is_digit(at(end)) || (is_one_of(at(end), ".,") && is_digit(at(end + 1)))) ++end;
+    const Numeral numeral = is_digit(at(start))
+                                ? read_numeral(text_, start, true)
+                                : Numeral{text_.find_first_not_of("0123456789", start + 1), true, ""};
+    size_t end = std::min(numeral.end, text_.size());
     if (has_value() && has_space_ && !(last_ == Last::kNumber && at(end) == '/' && is_digit(at(end + 1)))) {
+      is_cut_ = true;  // two numbers side by side
       return false;
     }
-    take_value(end, Last::kNumber);
+    is_cut_ = is_cut_ || !numeral.is_whole;
+    end = behind_exponent(end);
+    const bool is_hexadecimal =
+        numeral.plain == "0" && is_one_of(at(end), "xXbo") && is_alphanumeric(at(end + 1));
+    is_cut_ = is_cut_ || is_hexadecimal;
+    take_value(behind_repetition(start, end), Last::kNumber);
     const std::string_view suffix = text_.substr(end, 2);
     const bool is_ordinal = suffix == "st" || suffix == "nd" || suffix == "rd" || suffix == "th";
-    return !is_ordinal || is_letter(at(end + 2));
+    if (is_ordinal && !is_letter(at(end + 2))) {
+      take_value(end + 2);
+      return false;
+    }
+    return true;
+  }
+
+  // The dots of 0.333... and the point of 0.\overline{3} and 0.(3).
+  size_t behind_repetition(size_t start, size_t end) const {
+    const std::string_view rest = text_.substr(end);
+    const bool is_decimal = text_.substr(start, end - start).find('.') != std::string_view::npos;
+    if (is_decimal && rest.starts_with("...")) return end + 3;
+    if (is_decimal && rest.starts_with("…")) return end + 3;
+    for (const std::string_view point : {".\\overline", ".\\bar", ".\\dot"}) {
+      if (rest.starts_with(point)) return end + 1;
+    }
+    return rest.starts_with(".(") && is_digit(at(end + 2)) ? end + 1 : end;
+  }
+
+  static bool is_alphanumeric(char c) { return is_digit(c) || is_letter(c); }
+
+  // 1e5, 2.5E-3
+  size_t behind_exponent(size_t position) const {
+    if (!is_one_of(at(position), "eE")) return position;
+    const size_t digits = position + 1 + is_one_of(at(position + 1), "+-");
+    size_t end = digits;
+    while (is_digit(at(end))) ++end;
+    return end > digits && !is_letter(at(end)) ? end : position;
   }
 
   bool money(size_t start, size_t length) {
@@ -125,7 +171,8 @@ class Run {
     if (known->kind == CommandKind::kPunctuation) return take_operator(end);
     if (known->kind == CommandKind::kFunction) return take_operator(end);
     const size_t behind = behind_groups(end);
-    const bool wants_operand = known->kind == CommandKind::kStructure && behind == end;
+    const bool is_closing = known->meaning == "rfloor" || known->meaning == "rceil";
+    const bool wants_operand = known->kind == CommandKind::kStructure && behind == end && !is_closing;
     return wants_operand ? take_operator(end) : take_value(behind);
   }
 
@@ -150,10 +197,18 @@ class Run {
     }
     const bool is_dash = text_.substr(start, length) == "–" && has_space_ && at(end) == ' ';
     if (is_dash) return false;
-    if (latex->starts_with('^') || *latex == "\\degree ") return has_value() && take_value(end);
+    if (latex->starts_with('^') || latex->starts_with("_{") || *latex == "\\degree ")
+      return has_value() && take_value(end);
+    if (latex->starts_with("\\text")) return has_value() && take_value(end);  // cents
     const std::optional<Command> known =
         latex->starts_with('\\') ? find_command(latex->substr(1, latex->find(' ') - 1)) : std::nullopt;
-    const bool is_value = *latex == "\\frac12 " || (known && known->kind == CommandKind::kSymbol);
+    const bool is_amount =
+        known && (known->meaning == "hundredth" || known->meaning == "permille" ||
+                  known->meaning == "permyriad" || known->meaning == "rfloor" || known->meaning == "rceil" ||
+                  (is_currency(known->meaning) && has_value()));
+    if (is_amount) return has_value() && take_value(end);
+    const bool is_value =
+        *latex == "0" || latex->starts_with("\\frac") || (known && known->kind == CommandKind::kSymbol);
     return is_value ? take_value(end) : take_operator(end);
   }
 
@@ -173,7 +228,7 @@ class Run {
         return is_attached && (is_digit(at(start + 2)) || at(start + 2) == '(') && take_operator(start + 2);
       case '^':
       case '_':
-        return is_attached && take_operator(start + 1);
+        return (is_attached || (is_function_ && !has_space_)) && take_operator(start + 1);
       case '/':
         return has_value() && next != '/' && take_operator(start + 1);
       case '<':
@@ -214,6 +269,7 @@ class Run {
     size_t end = start;
     while (is_letter(at(end))) ++end;
     const std::string_view run = text_.substr(start, end - start);
+    if (foreign_letter_length(text_, end) > 0) return false;  // años
     if (const std::optional<Command> word = find_word(run)) return known_word(*word, end);
     if (last_ == Last::kNumber && !has_space_)
       return (run.size() <= 3 || is_unit_name(run)) && take_value(end);
@@ -240,7 +296,9 @@ class Run {
     const char next = at(skip_spaces(end));
     const bool has_argument = is_one_of(next, "(\\^_") || is_digit(next) ||
                               (is_letter(next) && !is_letter(at(skip_spaces(end) + 1)));
-    return has_argument && take_operator(end);
+    if (!has_argument) return false;
+    take_operator(end);
+    return is_function_ = true;
   }
 
   // A variable, and not the word of one letter.
@@ -259,13 +317,13 @@ class Run {
   const FormulaFinder& formulas_;
   size_t begin_, position_, end_;
   Last last_ = Last::kNothing;
-  bool has_space_ = false;
+  bool has_space_ = false, is_sign_ = false, is_function_ = false, is_cut_ = false;
 };
 
 }  // namespace
 
-size_t bare_expression_end(std::string_view text, size_t begin, const FormulaFinder& formulas) {
-  return Run(text, begin, formulas).end();
+BareExpression read_bare_expression(std::string_view text, size_t begin, const FormulaFinder& formulas) {
+  return Run(text, begin, formulas).read();
 }
 
 }  // namespace cohort::math

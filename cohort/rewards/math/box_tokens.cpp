@@ -24,15 +24,16 @@ Kind kind_of(const Command& command) {
     case CommandKind::kFunction:
       return Kind::kOperator;
     case CommandKind::kPunctuation:
-      return is_one_of(command.meaning, {"times", "*", "/", "<=", ">=", "!=", "<", ">", "+-", "-+", "cup",
-                                         "cap", "setminus", "land", "lor", "|"})
+      return is_one_of(command.meaning,
+                       {"times", "*", "/", "<=", ">=", "!=", "<", ">", "+-", "-+", "cup", "cap", "setminus",
+                        "land", "lor", "|", "hundredth", "permille", "permyriad"})
                  ? Kind::kOperator
                  : Kind::kStop;
     case CommandKind::kStructure:
       if (is_one_of(command.meaning, {"choose", "over", "lfloor", "rfloor", "lceil", "rceil"}))
         return Kind::kOperator;
-      return is_one_of(command.meaning,
-                       {"begin", "end", "ldots", "pmod", "\\", "euro", "pounds", "yen", "rupees", "$"})
+      return is_currency(command.meaning) ||
+                     is_one_of(command.meaning, {"begin", "end", "ldots", "pmod", "\\"})
                  ? Kind::kStop
                  : Kind::kOperand;
     case CommandKind::kUnsupported:

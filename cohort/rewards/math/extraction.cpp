@@ -7,6 +7,8 @@
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/announced_answer.h"
 #include "cohort/rewards/math/marked_answer.h"
+#include "cohort/rewards/math/numeral.h"
+#include "cohort/rewards/math/plain_text.h"
 #include "cohort/rewards/math/tidy.h"
 #include "cohort/rewards/math/words.h"
 
@@ -15,18 +17,44 @@ namespace {
 
 bool is_marked(AnswerPlace place) { return place == AnswerPlace::kTag || place == AnswerPlace::kBoxed; }
 
-Finding find_at(AnswerPlace place, std::string_view text) {
+std::string with_plain_percents(std::string_view text) {
+  constexpr std::string_view kWide = "％";
+  std::string plain;
+  for (size_t at = text.find(kWide); at != std::string_view::npos; at = text.find(kWide)) {
+    plain += text.substr(0, at);
+    plain += "\\%";
+    text.remove_prefix(at + kWide.size());
+  }
+  return plain += text;
+}
+
+// What is marked as an answer spells a percent sign in any width. In prose the wide one is a hundredth.
+Finding with_plain_percent(Finding found) {
+  if (found.text) found.text = with_plain_percents(*found.text);
+  return found;
+}
+
+Finding find_plainly(AnswerPlace place, std::string_view text) {
   switch (place) {
     case AnswerPlace::kTag:
-      return find_tagged(text);
+      return with_plain_percent(find_tagged(text));
     case AnswerPlace::kBoxed:
-      return find_boxed(text);
+      return with_plain_percent(find_boxed(text));
     case AnswerPlace::kPhrase:
       return find_announced(text);
     case AnswerPlace::kExpression:
       break;
   }
   return find_concluded(text);
+}
+
+// With the reading in which commas and points part groups as in 1,23,456 and 12 500,75.
+Finding find_at(AnswerPlace place, std::string_view text) {
+  Finding found = find_plainly(place, text);
+  if (!found.text) return found;
+  std::string plain = with_plain_numerals(*found.text);
+  if (plain != *found.text) found.others.push_back(std::move(plain));
+  return found;
 }
 
 Finding find_in(std::string_view text, const std::vector<AnswerPlace>& places) {
@@ -36,7 +64,7 @@ Finding find_in(std::string_view text, const std::vector<AnswerPlace>& places) {
     Finding found = find_at(place, text);
     if (!found.is_nothing()) return found;
   }
-  return {std::nullopt, is_cut ? "an open box, of a text that was cut" : ""};
+  return {std::nullopt, is_cut ? "an open box, of a text that was cut" : "", {}};
 }
 
 // Without what a calculator was asked: 5 + 7 = <<5+7=12>>12.
@@ -88,7 +116,7 @@ std::vector<AnswerPlace> read_places(const std::vector<std::string>& names) {
 }
 
 Finding find_answer(std::string_view text, const std::vector<AnswerPlace>& places) {
-  const std::string plain = without_calculations(text);
+  const std::string plain = to_plain(without_calculations(text));
   const std::string_view completion = plain;
   constexpr std::string_view kOpen = "<think>", kClose = "</think>";
   const size_t close = completion.rfind(kClose);
@@ -104,8 +132,15 @@ Finding find_answer(std::string_view text, const std::vector<AnswerPlace>& place
   return find_in(completion, marked);
 }
 
+std::string describe_finding(const Finding& found) {
+  if (!found.text) return found.refusal.empty() ? "none found" : found.refusal;
+  std::string text = shown(*found.text);
+  for (const std::string& other : found.others) text += str(" or ", shown(other));
+  return text;
+}
+
 std::string find_gold_answer(std::string_view column) {
-  const std::string plain = without_calculations(column);
+  const std::string plain = with_plain_percents(to_plain(without_calculations(column)));
   const std::string_view text = plain;
   const Finding marked = find_in(text, {AnswerPlace::kTag, AnswerPlace::kBoxed});
   if (marked.text) return *marked.text;

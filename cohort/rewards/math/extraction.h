@@ -26,6 +26,9 @@ std::vector<AnswerPlace> read_places(const std::vector<std::string>& names);
 /// a tag or a box before it counts, as in a completion that was cut while thinking. Takes linear time.
 Finding find_answer(std::string_view text, const std::vector<AnswerPlace>& places);
 
+/// For an explanation: the answer as it was found, or why there is none.
+std::string describe_finding(const Finding& found);
+
 /// The answer of a gold column: the tag, box or #### of a worked solution, or what a sentence with a number
 /// says, or else the whole text. Empty where such a sentence states no value.
 std::string find_gold_answer(std::string_view column);

@@ -292,7 +292,9 @@ NodeId Grammar::raised(NodeId base) {
       base = add(Kind::kCall, consume("!") ? "double factorial" : "factorial", {base});
       if (is("!")) throw ParseFailure{FailureKind::kUnsupported, "!!! is beyond this verifier"};
     } else if (consume("%")) {
-      base = add(Kind::kDivide, "", {base, add(Kind::kNumber, "100")});
+      base = percent(base);
+    } else if (const std::string parts = parts_of_one(); !parts.empty()) {
+      base = add(Kind::kDivide, "", {base, add(Kind::kNumber, parts)});
     } else {
       return base;
     }

@@ -42,6 +42,8 @@ class Grammar {
   NodeId unary();
   NodeId power();
   NodeId raised(NodeId base);
+  NodeId percent(NodeId value);
+  std::string parts_of_one();
   NodeId exponent();
   bool take_degree_sign();
   bool take_ordinal();

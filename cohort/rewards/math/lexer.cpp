@@ -1,14 +1,19 @@
 #include "cohort/rewards/math/lexer.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "cohort/core/ascii.h"
 #include "cohort/core/str.h"
 #include "cohort/rewards/answer_text.h"
+#include "cohort/rewards/math/foreign_text.h"
 #include "cohort/rewards/math/letters.h"
+#include "cohort/rewards/math/numeral.h"
 #include "cohort/rewards/math/plain_words.h"
+#include "cohort/rewards/math/scan.h"
 #include "cohort/rewards/math/spelling.h"
 #include "cohort/rewards/math/symbols.h"
+#include "cohort/rewards/math/units.h"
 
 namespace cohort::math {
 namespace {
@@ -16,12 +21,6 @@ namespace {
 using FailureKind = ParseFailure::Kind;
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '~'; }
-
-size_t count_dollars(std::string_view text) {
-  size_t count = 0;
-  for (size_t i = 0; i < text.size(); ++i) count += text[i] == '$' && (i == 0 || text[i - 1] != '\\');
-  return count;
-}
 
 class Lexer {
  public:
@@ -85,7 +84,7 @@ class Lexer {
   void sign() {
     size_t length = 0;
     const std::optional<std::string_view> latex = find_sign(rest(), length);
-    if (!latex) throw ParseFailure{FailureKind::kMalformed, str("unknown character in ", excerpt(rest()))};
+    if (!latex) return foreign_word();
     position_ += length;
     if (*latex == "\\mu " && take_micro_unit(true)) return;
     if (*latex == " ") {
@@ -93,6 +92,20 @@ class Lexer {
     } else {
       lex_inside(*latex);
     }
+  }
+
+  // A word in another script: of what is counted, as in 12 руб. and 12个.
+  void foreign_word() {
+    const size_t length = foreign_word_length(rest());
+    if (length == 0)
+      throw ParseFailure{FailureKind::kMalformed, str("unknown character in ", excerpt(rest()))};
+    const std::string_view word = rest().substr(0, length);
+    position_ += length;
+    push_foreign(word);
+  }
+
+  void push_foreign(std::string_view word) {
+    for (const std::string_view part : split_scales(word)) push(TokenKind::kText, part);
   }
 
   // Reads other text in place of what was just consumed.
@@ -110,15 +123,9 @@ class Lexer {
     return count;
   }
 
-  // The length of a thousands separator here: always where it is spelled as one, a bare comma only outside
-  // brackets.
   size_t separator_length(size_t offset) const {
-    for (std::string_view spelling : {"{,}", ",\\! ", ",\\!", "\\!,", "\\,", "\\ ", "\\;", ","}) {
-      if (text_.substr(std::min(text_.size(), position_ + offset), spelling.size()) != spelling) continue;
-      if (spelling == "," && num_brackets_ > 0) return 0;
-      return spelling.size();
-    }
-    return 0;
+    return thousands_separator_length(text_.substr(std::min(text_.size(), position_ + offset)),
+                                      num_brackets_ > 0);
   }
 
   void number() {
@@ -133,6 +140,8 @@ class Lexer {
       }
     }
     position_ += length;
+    if (digits == "0" && (at(0) == 'x' || at(0) == 'X') && std::isxdigit(static_cast<unsigned char>(at(1))))
+      throw ParseFailure{FailureKind::kMalformed, "a hexadecimal number"};
     // A point without digits behind it is a full stop, unless they repeat.
     const size_t num_decimals = at(0) == '.' ? num_digits(1) : 0;
     const bool has_repeating = at(0) == '.' && (at(1) == '(' || rest().starts_with(".\\overline") ||
@@ -145,19 +154,12 @@ class Lexer {
     push(TokenKind::kNumber, digits);
   }
 
-  // 1.5e3 and 2E-4. In 2e-1 Euler's number is meant, where nothing else says "exponent".
   void append_exponent(std::string& digits) {
-    if (at(0) != 'e' && at(0) != 'E') return;
-    const bool has_sign = at(1) == '-' || at(1) == '+';
-    const size_t length = num_digits(has_sign ? 2 : 1);
+    const size_t length = exponent_length(rest(), digits);
     if (length == 0) return;
-    const size_t total = length + (has_sign ? 2 : 1);
-    const bool is_clear =
-        at(0) == 'E' || length > 1 || at(has_sign ? 2 : 1) >= '5' || digits.find('.') != std::string::npos;
-    if (has_sign && !is_clear) return;
     digits += "e";
-    digits += rest().substr(1, total - 1);
-    position_ += total;
+    digits += rest().substr(1, length - 1);
+    position_ += length;
   }
 
   void push_meaning(const Command& command, bool is_latex) {
@@ -188,6 +190,11 @@ class Lexer {
   void word() {
     size_t length = 1;
     while (is_letter(at(length))) ++length;
+    if (const size_t end = word_length(rest(), length); end > length) {  // Stück
+      push(TokenKind::kText, rest().substr(0, end));
+      position_ += end;
+      return;
+    }
     const std::string_view run = rest().substr(0, length);
     position_ += length;
     const Surroundings place = surroundings();
@@ -197,6 +204,7 @@ class Lexer {
       if (!word->text.empty()) push(word->kind, word->text);
       return;
     }
+    if (find_number_word(run) && may_be_unit(place)) return push(TokenKind::kText, run);
     const std::optional<Command> known = find_word(run);
     if (known) return push_meaning(*known, false);
     if (is_capital_name(run)) return push(TokenKind::kSymbol, run);
@@ -259,16 +267,11 @@ class Lexer {
   std::optional<std::string_view> take_group() {
     while (is_space(at(0))) ++position_;
     if (at(0) != '{') return std::nullopt;
-    int depth = 0;
-    for (size_t i = position_; i < text_.size(); ++i) {
-      if (text_[i] == '{' && (i == 0 || text_[i - 1] != '\\')) ++depth;
-      if (text_[i] == '}' && text_[i - 1] != '\\' && --depth == 0) {
-        const std::string_view group = text_.substr(position_ + 1, i - position_ - 1);
-        position_ = i + 1;
-        return group;
-      }
-    }
-    throw ParseFailure{FailureKind::kMalformed, "a brace is not closed"};
+    const std::optional<size_t> close = closing_brace(rest());
+    if (!close) throw ParseFailure{FailureKind::kMalformed, "a brace is not closed"};
+    const std::string_view group = rest().substr(1, *close - 1);
+    position_ += *close + 1;
+    return group;
   }
 
   void environment(std::string_view command) {
@@ -281,12 +284,9 @@ class Lexer {
     const std::optional<std::string_view> group = take_group();
     if (!group) return;
     const std::string_view content = trim(*group);
-    const bool has_words = std::all_of(content.begin(), content.end(), [](char c) {
-      return is_letter(c) || is_space(c) || c == '-' || c == '\'' || c == '.';
-    });
     if (content.empty()) {
       has_space_ = true;
-    } else if (is_text && has_words && is_letter(content[0])) {
+    } else if (is_text && is_words(content)) {
       words(content);
     } else {
       // A power behind \text{m/s} is that of the last unit alone.
@@ -300,6 +300,7 @@ class Lexer {
   }
 
   void words(std::string_view content) {
+    if (static_cast<unsigned char>(content[0]) >= 0x80) return push_foreign(split_text(content)[0]);
     if (content == "e" || content == "i") return push(TokenKind::kSymbol, content);
     const bool is_second = content == "sec" && !tokens_.empty() && tokens_.back().kind == TokenKind::kNumber;
     const std::optional<Command> known = find_word(content);

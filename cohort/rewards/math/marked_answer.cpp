@@ -10,9 +10,11 @@
 #include "cohort/rewards/math/doubts.h"
 #include "cohort/rewards/math/equation_lines.h"
 #include "cohort/rewards/math/equivalence.h"
+#include "cohort/rewards/math/parser.h"
 #include "cohort/rewards/math/retraction.h"
 #include "cohort/rewards/math/tidy.h"
 #include "cohort/rewards/math/word_roles.h"
+#include "cohort/rewards/math/words.h"
 
 namespace cohort::math {
 namespace {
@@ -139,6 +141,34 @@ std::string find_fault_around(std::string_view text, const Place& place, const B
   return find_fault_behind(text.substr(end), inside);
 }
 
+// Is it a sentence, and not the name of one thing such as "Route 66"?
+bool is_said(const Sentence& sentence) {
+  constexpr size_t kMinWords = 3;
+  size_t num_words = 0;
+  for (const Piece& piece : sentence.pieces) {
+    if (piece.kind != Piece::Kind::kWord) continue;
+    const WordRole role = word_role(piece.text);
+    if (role == WordRole::kFiller || role == WordRole::kCopula) return true;
+    ++num_words;
+  }
+  return num_words >= kMinWords;
+}
+
+// What a sentence between tags says: There are 9 apples. Nothing where the text is an answer as it stands.
+Finding find_said(const std::string& text) {
+  if (find_choice(text) || find_labelled_choice(text)) return {};
+  const std::vector<Sentence> sentences = read_sentences(text);
+  const auto has_value = [](const Sentence& sentence) {
+    return sentence.has(Piece::Kind::kFormula) || sentence.has(Piece::Kind::kBare);
+  };
+  if (std::none_of(sentences.begin(), sentences.end(), has_value)) return {};
+  const bool begins_with_value = sentences[0].pieces[0].is_math();
+  ParseFailure failure;
+  if ((begins_with_value || !is_prose(text)) && parse(text, failure)) return {};
+  if (std::none_of(sentences.begin(), sentences.end(), is_said)) return {};
+  return begins_with_value && sentences.size() == 1 ? read_stated(sentences[0]) : find_concluded(text);
+}
+
 }  // namespace
 
 Finding find_boxed(std::string_view text) {
@@ -168,7 +198,7 @@ Finding find_boxed(std::string_view text) {
     list.insert(0, connector);
     text = before;
   }
-  return fault.empty() ? Finding{list, ""} : Finding{std::nullopt, fault};
+  return fault.empty() ? Finding{list} : Finding{std::nullopt, fault};
 }
 
 Finding find_tagged(std::string_view text) {
@@ -176,9 +206,13 @@ Finding find_tagged(std::string_view text) {
   if (!tag) return {};
   if (const Finding boxed = find_boxed(*tag); !boxed.is_nothing()) return boxed;
   if (Finding announced = find_announced(*tag); !announced.is_nothing()) return announced;
-  if (std::optional<std::string> equations = leading_equations(*tag)) return {std::move(equations), ""};
-  std::string fault = find_fault_of(*tag);
-  return fault.empty() ? Finding{tidy(*tag), ""} : Finding{std::nullopt, std::move(fault)};
+  if (std::optional<std::string> equations = leading_equations(*tag)) return {std::move(equations)};
+  if (std::string fault = find_fault_of(*tag); !fault.empty()) return {std::nullopt, std::move(fault)};
+  const std::string whole = tidy(*tag);
+  Finding said = find_said(whole);
+  if (said.is_nothing()) return {whole};
+  said.others.push_back(whole);  // the name "Route 66" is all of it
+  return said;
 }
 
 }  // namespace cohort::math

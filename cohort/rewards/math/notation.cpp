@@ -3,6 +3,7 @@
 #include "cohort/core/str.h"
 #include "cohort/rewards/math/fraction.h"
 #include "cohort/rewards/math/grammar.h"
+#include "cohort/rewards/math/symbols.h"
 
 namespace cohort::math {
 namespace {
@@ -39,8 +40,7 @@ NodeId Grammar::structure() {
   if (name == "ldots" || name == "pmod")
     throw ParseFailure{ParseFailure::Kind::kUnsupported, str("\\", name, " is beyond this verifier here")};
   if (name == "mathbb") return number_set();
-  if (name == "$" || name == "euro" || name == "pounds" || name == "yen" || name == "rupees")
-    return currency(name);
+  if (is_currency(name)) return currency(name);
   if (name.substr(0, 6) == "begin ") return matrix();
   --position_;
   fail("a value is missing");
@@ -184,7 +184,20 @@ NodeId Grammar::matrix() {
   return add(Kind::kMatrix, "", std::move(rows));
 }
 
+// Takes ％, ‰ or ‱: what it divides by; empty for other tokens.
+std::string Grammar::parts_of_one() {
+  if (consume("hundredth")) return "100";
+  if (consume("permille")) return "1000";
+  return consume("permyriad") ? "10000" : "";
+}
+
+// A hundredth that remembers its sign, which the other answer may leave out.
+NodeId Grammar::percent(NodeId value) {
+  return add(Kind::kDivide, "percent", {value, add(Kind::kNumber, "100")});
+}
+
 NodeId Grammar::negated(NodeId value) {
+  if (tree_.is(value, Kind::kDivide, "percent")) return percent(negated(tree_.child(value, 0)));
   if (!tree_.is(value, Kind::kMatrix)) return add(Kind::kNegate, "", {value});
   std::vector<NodeId> rows;
   for (NodeId row : std::vector<NodeId>(tree_[value].children)) {

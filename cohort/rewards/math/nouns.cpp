@@ -8,6 +8,7 @@
 #include "cohort/core/ascii.h"
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/number_names.h"
+#include "cohort/rewards/math/prose.h"
 #include "cohort/rewards/math/units.h"
 #include "cohort/rewards/math/word_roles.h"
 
@@ -107,6 +108,15 @@ bool may_be_counted(std::string_view words) {
     ++num_nouns;
   }
   return num_nouns > 0 && num_nouns <= kMaxNouns;
+}
+
+bool may_be_counted_abroad(std::string_view words) {
+  const std::vector<Sentence> sentences = read_sentences(words, 2);
+  if (sentences.size() != 1) return false;
+  return std::all_of(sentences[0].pieces.begin(), sentences[0].pieces.end(), [](const Piece& piece) {
+    const WordRole role = piece.kind == Piece::Kind::kWord ? word_role(piece.text) : WordRole::kDoubt;
+    return role == WordRole::kOther || role == WordRole::kFiller || role == WordRole::kCopula;
+  });
 }
 
 std::string_view without_remark(std::string_view words) {

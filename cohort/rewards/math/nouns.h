@@ -14,6 +14,9 @@ std::string singular(std::string name);
 /// another one of it.
 bool may_be_counted(std::string_view words);
 
+/// The same for words of other scripts: 个苹果, but not 以上.
+bool may_be_counted_abroad(std::string_view words);
+
 /// `words` without what says nothing of the value at their end: years old, apples left, 5 in total.
 std::string_view without_remark(std::string_view words);
 

@@ -154,11 +154,18 @@ std::optional<MeasuringWord> find_micro_unit(const Surroundings& place, bool tak
 }
 
 std::optional<MeasuringWord> find_currency(std::string_view run, const Surroundings& place) {
-  if (run != "USD" && run != "Rs" && run != "INR") return std::nullopt;
+  struct Name {
+    std::string_view code, sign;
+  };
+  constexpr Name kNames[] = {{"USD", "$"},      {"Rs", "rupees"}, {"INR", "rupees"}, {"EUR", "euro"},
+                             {"GBP", "pounds"}, {"JPY", "yen"},   {"CHF", "franc"},  {"CNY", "yuan"}};
+  const auto* name = std::find_if(std::begin(kNames), std::end(kNames),
+                                  [run](const Name& entry) { return entry.code == run; });
+  if (name == std::end(kNames)) return std::nullopt;
   const size_t dot = run == "Rs" && place.behind.starts_with(".");
   const std::string_view amount = trim(place.behind.substr(dot));
   if (amount.empty() || amount[0] < '0' || amount[0] > '9') return std::nullopt;
-  return MeasuringWord{TokenKind::kStructure, run == "USD" ? "$" : "rupees", dot};
+  return MeasuringWord{TokenKind::kStructure, std::string(name->sign), dot};
 }
 
 bool ends_in_latex_space(std::string_view text) {

@@ -6,7 +6,10 @@
 
 #include "cohort/core/ascii.h"
 #include "cohort/rewards/math/bare_expression.h"
+#include "cohort/rewards/math/foreign_text.h"
 #include "cohort/rewards/math/formulas.h"
+#include "cohort/rewards/math/plain_text.h"
+#include "cohort/rewards/math/stands_alone.h"
 #include "cohort/rewards/math/symbols.h"
 #include "cohort/rewards/math/word_roles.h"
 
@@ -54,11 +57,15 @@ class Reader {
       ++position_;
     } else if (const size_t tag = tag_length()) {
       position_ += tag;
+    } else if (const size_t argument = argument_length()) {
+      push(Piece::Kind::kWord, argument);
     } else if (const auto formula = formulas_.at(position_)) {
-      push({Piece::Kind::kFormula, text_.substr(position_, formula->length), formula->inside},
+      const bool is_cut = !stands_alone(text_, position_, position_ + formula->length);
+      push({Piece::Kind::kFormula, text_.substr(position_, formula->length), formula->inside, is_cut},
            formula->length);
-    } else if (const size_t end = bare_end(); end > position_) {
-      push(Piece::Kind::kBare, end - position_);
+    } else if (const BareExpression bare = bare_expression(); bare.end > position_) {
+      const std::string_view text = text_.substr(position_, bare.end - position_);
+      push({Piece::Kind::kBare, text, text, bare.is_cut}, text.size());
     } else if (const size_t length = word_length()) {
       push(Piece::Kind::kWord, length);
     } else {
@@ -76,19 +83,27 @@ class Reader {
     return end > name && at(end) == '>' ? end + 1 - position_ : 0;
   }
 
-  size_t bare_end() const {
+  // The length of the argument of a function or a command that nobody knows: gcd(12, 18), \foo{3}.
+  size_t argument_length() const {
+    constexpr size_t kMaxBytes = 200;
+    const char open = at(position_);
+    if ((open != '(' && open != '{') || position_ == 0 || !is_letter(text_[position_ - 1])) return 0;
+    const size_t close = text_.substr(position_, kMaxBytes).find(open == '(' ? ')' : '}');
+    return close == std::string_view::npos ? 0 : close + 1;
+  }
+
+  BareExpression bare_expression() const {
     const bool is_sign = text_[position_] == '-' || text_[position_] == '+';
     const bool is_hyphen =
         is_sign && position_ > 0 && std::isalnum(static_cast<unsigned char>(text_[position_ - 1]));
-    return is_hyphen ? position_ : bare_expression_end(text_, position_, formulas_);
+    return is_hyphen ? BareExpression{position_} : read_bare_expression(text_, position_, formulas_);
   }
 
-  bool is_word_byte(size_t position) const {
+  // The length of a letter or digit here that words are made of; 0 for other characters.
+  size_t letter_length(size_t position) const {
     const auto byte = static_cast<unsigned char>(at(position));
     if (byte < 0x80) return std::isalnum(byte) != 0;
-    if (text_.substr(position, 2) == "\xE2\x80") return false;  // dashes and quotes
-    size_t length = 0;
-    return !find_sign(text_.substr(position), length);
+    return foreign_letter_length(text_, position);
   }
 
   // The length of a word here, with apostrophes and hyphens inside: isn't, well-known, i.e.
@@ -97,13 +112,17 @@ class Reader {
     for (const std::string_view shortened : {"i.e.", "e.g.", "a.m.", "p.m.", "A.M.", "P.M."}) {
       if (rest.starts_with(shortened)) return shortened.size();
     }
+    size_t next = position_;
+    if (static_cast<unsigned char>(rest[0]) >= 0x80 && neighbor_at(text_, next) == Neighbor::kCjk)
+      return std::max(cjk_word_length(rest), next - position_);
     size_t end = position_;
     while (true) {
       const size_t joint = end > position_ && (at(end) == '\'' || at(end) == '-')       ? 1
                            : end > position_ && text_.substr(end).starts_with("\u2019") ? 3
                                                                                         : 0;
-      if (end + joint >= text_.size() || !is_word_byte(end + joint)) return end - position_;
-      end += joint + 1;
+      const size_t letter = end + joint < text_.size() ? letter_length(end + joint) : 0;
+      if (letter == 0) return end - position_;
+      end += joint + letter;
     }
   }
 
@@ -121,7 +140,7 @@ class Reader {
     }
     const bool is_passed_over = is_stop || std::string_view("*_`\"'~#").find(c) != std::string_view::npos ||
                                 static_cast<unsigned char>(c) >= 0x80;
-    is_passed_over ? void(++position_) : push(Piece::Kind::kMark, 1);
+    is_passed_over ? void(position_ += character_length(text_, position_)) : push(Piece::Kind::kMark, 1);
   }
 
   // Is the stop here the end of a sentence, and not of "sq." or the point of a number?

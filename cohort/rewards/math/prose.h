@@ -20,6 +20,7 @@ struct Piece {
   Kind kind = Kind::kWord;
   std::string_view text;    ///< as it stands there
   std::string_view inside;  ///< a formula without its delimiters; else the text
+  bool is_cut = false;      ///< mathematics whose neighbors may belong to its value
 
   bool is_math() const { return kind == Kind::kFormula || kind == Kind::kBare; }
   bool is_mark(char c) const { return kind == Kind::kMark && inside[0] == c; }

@@ -1,4 +1,6 @@
 // Numbers with units, times, dates, ratios.
+#include <algorithm>
+
 #include "cohort/core/ascii.h"
 #include "cohort/core/str.h"
 #include "cohort/rewards/answer_text.h"
@@ -28,6 +30,10 @@ std::string full_unit_name(const std::string& text) {
   if (text == "degrees Celsius" || text == "degrees celsius" || text == "degrees C") return "degree C";
   if (text == "degrees Fahrenheit" || text == "degrees fahrenheit" || text == "degrees F") return "degree F";
   return text;
+}
+
+bool is_foreign(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
 }
 
 // The half of the day that a word behind `hour` names: am, pm, or nothing for "o'clock".
@@ -176,14 +182,20 @@ NodeId Grammar::measured(NodeId value) {
     text = trim(std::string_view(text).substr(first_word().size()));
   }
   if (text.empty()) return value;
+  if (text == "per mille") return add(Kind::kDivide, "", {value, add(Kind::kNumber, "1000")});
   if (text == "percent" || text == "per cent") {
-    return add(Kind::kDivide, "", {value, add(Kind::kNumber, "100")});
+    return percent(value);
   }
   if (const auto part = find_part_word(text); part && !starts_operand())
     return add(Kind::kDivide, "", {value, add(Kind::kNumber, std::string(*part))});
   bool may_be_new = follows_number && ends_measure();
   if (may_be_new && !is_unit_name(text)) text = without_remark(text);
   if (text.empty()) return value;
+  if (is_foreign(text) &&
+      !is_unit_name(text)) {  // 12个, 12 Stück: what is counted, in words that nobody translates
+    if (!may_be_new || !may_be_counted_abroad(text)) fail("words");
+    return value;
+  }
   may_be_new = may_be_new && !is_arithmetic_word(first_word());
   const bool is_unit = is_unit_name(text) || (may_be_new && may_be_counted(text));
   if (text.size() > kMaxUnitBytes || !is_unit) fail("words");

@@ -69,7 +69,6 @@ struct BallPair {
   int64_t accuracy = 0;  // bits
 };
 
-// One comparison of two expressions in one reading.
 class Comparison {
  public:
   Comparison(const Item& a, const Item& b, const Reading& reading, Work& work)
@@ -231,6 +230,53 @@ Verdict compare_in(const Item& a, const Item& b, Reading reading, Work& work) {
   return Comparison(a, b, reading, work).run();
 }
 
+bool is_percent(const Item& item) { return item.is(Kind::kDivide) && item.node().text == "percent"; }
+
+// Does one side alone have a percent sign, and the other no unit?
+bool is_percent_of_plain(const Item& percent, const Item& plain) {
+  return is_percent(percent) && !find_measure(plain).has_unit && !any_node(plain, [](const Node& node) {
+           return node.kind == Kind::kDivide && node.text == "percent";
+         });
+}
+
+// With all signs as they are written.
+Verdict compare_as_written(const Item& a, const Item& b, Work& work) {
+  if (is_same_tree(a, b)) return equal("written alike");
+  const std::optional<int> infinity_a = infinity_sign(a), infinity_b = infinity_sign(b);
+  if (infinity_a || infinity_b) {
+    return infinity_a == infinity_b ? equal("both infinite") : unequal("one is infinite");
+  }
+  Measure measure_a = find_measure(a), measure_b = find_measure(b);
+  Reading reading;
+  const bool is_angle =
+      (measure_a.is_degree() && measure_b.is_radian()) || (measure_a.is_radian() && measure_b.is_degree());
+  if (is_angle) {
+    reading.has_degrees = true;
+    reading.converts_units = true;
+    return compare_in(a, b, reading, work);
+  }
+  measure_a.drop_radians();
+  measure_b.drop_radians();
+  if (measure_a.has_unit && measure_b.has_unit) {
+    if (measure_a.dimension != measure_b.dimension && !are_pounds(measure_a, measure_b))
+      return unequal("different units");
+    reading.converts_units = !are_pounds(measure_a, measure_b);
+  } else if (measure_a.has_unit != measure_b.has_unit) {
+    const Item& measured = measure_a.has_unit ? a : b;
+    if (!find_summed_units(measured).empty())
+      return compare_sum_of_units(measured, measure_a.has_unit ? b : a);
+    if (has_summed_units(measured)) return unequal("measures in several units and a plain value");
+  }
+  if ((measure_a.has_unit && !has_value(a)) != (measure_b.has_unit && !has_value(b)))
+    return unequal("a unit alone");
+  const Verdict verdict = compare_in(a, b, reading, work);
+  const bool is_one_degree =
+      measure_a.has_unit != measure_b.has_unit && (measure_a.is_degree() || measure_b.is_degree());
+  if (!verdict.is_unequal() || !is_one_degree) return verdict;
+  reading.has_degrees = true;
+  return compare_in(a, b, reading, work);
+}
+
 }  // namespace
 
 bool has_kinks(const Item& item) {
@@ -276,41 +322,13 @@ std::optional<int> infinity_sign(const Item& item) {
   return item.is(Kind::kSymbol) && item.node().text == "infinity" ? std::optional<int>(1) : std::nullopt;
 }
 
+// A percent sign on one side alone may be left out: 35% is 35 and 0.35, as for graders of GSM8K and MATH.
 Verdict compare_scalars(const Item& a, const Item& b, Work& work) {
-  if (is_same_tree(a, b)) return equal("written alike");
-  const std::optional<int> infinity_a = infinity_sign(a), infinity_b = infinity_sign(b);
-  if (infinity_a || infinity_b) {
-    return infinity_a == infinity_b ? equal("both infinite") : unequal("one is infinite");
-  }
-  Measure measure_a = find_measure(a), measure_b = find_measure(b);
-  Reading reading;
-  const bool is_angle =
-      (measure_a.is_degree() && measure_b.is_radian()) || (measure_a.is_radian() && measure_b.is_degree());
-  if (is_angle) {
-    reading.has_degrees = true;
-    reading.converts_units = true;
-    return compare_in(a, b, reading, work);
-  }
-  measure_a.drop_radians();
-  measure_b.drop_radians();
-  if (measure_a.has_unit && measure_b.has_unit) {
-    if (measure_a.dimension != measure_b.dimension && !are_pounds(measure_a, measure_b))
-      return unequal("different units");
-    reading.converts_units = !are_pounds(measure_a, measure_b);
-  } else if (measure_a.has_unit != measure_b.has_unit) {
-    const Item& measured = measure_a.has_unit ? a : b;
-    if (!find_summed_units(measured).empty())
-      return compare_sum_of_units(measured, measure_a.has_unit ? b : a);
-    if (has_summed_units(measured)) return unequal("measures in several units and a plain value");
-  }
-  if ((measure_a.has_unit && !has_value(a)) != (measure_b.has_unit && !has_value(b)))
-    return unequal("a unit alone");
-  const Verdict verdict = compare_in(a, b, reading, work);
-  const bool is_one_degree =
-      measure_a.has_unit != measure_b.has_unit && (measure_a.is_degree() || measure_b.is_degree());
-  if (!verdict.is_unequal() || !is_one_degree) return verdict;
-  reading.has_degrees = true;
-  return compare_in(a, b, reading, work);
+  Verdict verdict = compare_as_written(a, b, work);
+  if (!verdict.is_unequal()) return verdict;
+  if (is_percent_of_plain(a, b)) return compare_as_written(a.child(0), b, work);
+  if (is_percent_of_plain(b, a)) return compare_as_written(a, b.child(0), work);
+  return verdict;
 }
 
 std::optional<int> compare_order(const Item& a, const Item& b, Work& work) {

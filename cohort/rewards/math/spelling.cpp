@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "cohort/core/ascii.h"
+#include "cohort/rewards/math/numeral.h"
+#include "cohort/rewards/math/plain_text.h"
 
 namespace cohort::math {
 namespace {
@@ -94,21 +96,6 @@ class Speller {
 
   void sign() {
     if (script(kRaised, '^') || script(kLowered, '_')) return;
-    for (std::string_view hyphen : {"\u2010", "\u2011"}) {
-      if (!starts(hyphen)) continue;
-      out_ += '-';
-      position_ += hyphen.size();
-      return;
-    }
-    // U+FF01 to U+FF5E are the signs of ASCII in full width.
-    const auto second = static_cast<unsigned char>(at(position_ + 1)),
-               third = static_cast<unsigned char>(at(position_ + 2));
-    if (starts("\xef") && (second == 0xbc || (second == 0xbd && third <= 0x9e)) && third >= 0x80) {
-      const char plain = static_cast<char>((second == 0xbc ? 0x20 : 0x60) + (third - 0x80));
-      position_ += 3;
-      out_ += plain;
-      return;
-    }
     keep(1);
   }
 
@@ -132,23 +119,16 @@ class Speller {
     return true;
   }
 
-  // Groups of three digits behind single spaces, unless a fraction follows: 3 125/216 is a mixed number.
+  // Thousands parted by spaces, apostrophes, underscores and several points; commas are left to the lexer,
+  // which knows brackets.
   void digits() {
-    size_t end = position_;
-    while (is_digit(at(end))) ++end;
-    const size_t first = end - position_;
-    size_t last = end;
-    const auto has_group = [this](size_t place) {
-      return (at(place) == ' ' || at(place) == '~') && is_digit(at(place + 1)) && is_digit(at(place + 2)) &&
-             is_digit(at(place + 3)) && !is_digit(at(place + 4));
-    };
-    while (has_group(last)) last += 4;
-    const size_t next = std::min(text_.find_first_not_of(' ', last), text_.size());
-    const bool is_number = first <= 3 && last > end && at(next) != '/' && text_.substr(next, 5) != "\\frac" &&
-                           !is_digit(before()) && before() != '.' && before() != '/';
-    if (!is_number) return keep(first);
-    for (; position_ < last; ++position_) {
-      if (is_digit(text_[position_])) out_ += text_[position_];
+    const Numeral numeral = read_numeral(text_, position_, false);
+    const bool is_number = numeral.is_whole && !is_digit(before()) && before() != '.' && before() != '/';
+    if (is_number) {
+      out_ += numeral.plain;
+      position_ = numeral.end;
+    } else {
+      keep(std::min(text_.find_first_not_of("0123456789", position_), text_.size()) - position_);
     }
   }
 
@@ -227,6 +207,9 @@ class Speller {
 
 }  // namespace
 
-std::string respell(std::string_view text) { return Speller(text).run(); }
+std::string respell(std::string_view text) {
+  const std::string plain = to_plain(text);
+  return Speller(plain).run();
+}
 
 }  // namespace cohort::math

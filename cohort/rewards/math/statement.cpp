@@ -5,6 +5,7 @@
 #include "cohort/core/str.h"
 #include "cohort/rewards/math/doubts.h"
 #include "cohort/rewards/math/equivalence.h"
+#include "cohort/rewards/math/plain_text.h"
 #include "cohort/rewards/math/value_group.h"
 #include "cohort/rewards/math/word_roles.h"
 
@@ -15,7 +16,10 @@ using Pieces = std::vector<Piece>;
 
 Finding refuse(std::string reason) { return {std::nullopt, std::move(reason)}; }
 
-Finding accept(const ValueGroup& group) { return {group.text, ""}; }
+Finding accept(const ValueGroup& group) {
+  if (group.is_cut) return refuse("the expression is cut");
+  return {group.text};
+}
 
 WordRole role_of(const Piece& piece) {
   if (piece.kind == Piece::Kind::kWord) return word_role(piece.text);
@@ -78,7 +82,10 @@ struct Lead {
         break;
     }
     if (piece.is_mark(':') && !is_negated) *this = {};
-    const bool is_harmless = piece.is_mark(',') || piece.is_mark(':') || piece.is_mark('$');
+    // US$ and R$ in front of an amount.
+    const bool is_currency = position + 1 < pieces.size() && pieces[position + 1].text.starts_with('$') &&
+                             behind(piece) == pieces[position + 1].text.data();
+    const bool is_harmless = is_currency || piece.is_mark(',') || piece.is_mark(':') || piece.is_mark('$');
     if (!is_harmless) is_known = false;
   }
 };
@@ -113,8 +120,27 @@ std::optional<Start> find_start(const Pieces& pieces) {
   return denied;
 }
 
+bool is_cjk(const Piece& piece) {
+  size_t next = 0;
+  return piece.kind == Piece::Kind::kWord && static_cast<unsigned char>(piece.text[0]) >= 0x80 &&
+         neighbor_at(piece.text, next) == Neighbor::kCjk;
+}
+
+// What counts and says what is counted stands between a value and a word that denies it: 12個ではない.
+size_t skip_counted(const Pieces& pieces, size_t position) {
+  constexpr size_t kMaxWords = 10;
+  const size_t stop = std::min(pieces.size(), position + kMaxWords);
+  size_t end = position;
+  while (end < stop && is_cjk(pieces[end]) &&
+         (role_of(pieces[end]) == WordRole::kOther || role_of(pieces[end]) == WordRole::kFiller ||
+          role_of(pieces[end]) == WordRole::kCopula))
+    ++end;
+  return end < pieces.size() && is_cjk(pieces[end]) && !starts_remark(pieces[end].text) ? end : position;
+}
+
 // Why what stands right behind a value makes it no answer: "12 less", "12 is wrong", "$5$i".
 std::string find_fault_next(const Pieces& pieces, size_t end) {
+  end = skip_counted(pieces, end);
   if (end >= pieces.size()) return {};
   const Piece& next = pieces[end];
   const bool touches = next.text.data() == behind(pieces[end - 1]);
@@ -125,7 +151,7 @@ std::string find_fault_next(const Pieces& pieces, size_t end) {
   const WordRole role = role_of(next);
   const bool is_denial = role == WordRole::kNegation && next.text.find("n") != 0;  // isn't, and not "not 13"
   if (role == WordRole::kHedge || role == WordRole::kDoubt || is_denial ||
-      (role == WordRole::kJoiner && next.text != "and")) {
+      (role == WordRole::kJoiner && !joins_all(next.text))) {
     return str("\"", next.text, "\" stands behind it");
   }
   if (std::string fault = find_change(pieces, end); !fault.empty()) return fault;
@@ -173,7 +199,7 @@ std::string find_fault_behind(const Pieces& pieces, const ValueGroup& group) {
     const WordRole role = word_role(piece.text);
     const bool may_bound = !is_remark && is_word_of(piece, {"at", "or", "as"});
     if (std::string fault = may_bound ? find_change(pieces, i) : ""; !fault.empty()) return fault;
-    if (!is_remark && (role == WordRole::kDoubt || (role == WordRole::kJoiner && piece.text == "or"))) {
+    if (!is_remark && (role == WordRole::kDoubt || (role == WordRole::kJoiner && !joins_all(piece.text)))) {
       return str("\"", piece.text, "\" stands behind it");
     }
     is_condition = is_condition || role == WordRole::kCondition;
@@ -199,11 +225,19 @@ std::string find_fault_before(const Pieces& pieces, const ValueGroup& group) {
     const WordRole role = role_of(piece);
     if (is_exclusion(pieces, i)) return str("\"", piece.text, "\" stands before it");
     if (piece.is_mark(';') || piece.is_mark(':') || role == WordRole::kTurn) return {};
-    is_alternative = is_alternative || (role == WordRole::kJoiner && piece.text != "and");
+    is_alternative = is_alternative || (role == WordRole::kJoiner && !joins_all(piece.text));
     if (i == 0 && (piece.text == "or" || piece.text == "Or")) return several;
     if (piece.is_mark(',')) is_belief = is_in_clause = false;
     if (is_belief && role == WordRole::kNegation && is_believing(pieces[i + 1].text)) return "it is denied";
+    // Romance and Slavic languages deny before the verb: no es 12.
+    const bool is_first_copula = is_in_clause && role == WordRole::kCopula;
+    if (is_first_copula && i > 0 && role_of(pieces[i - 1]) == WordRole::kNegation)
+      return str("\"", pieces[i - 1].text, "\" stands before it");
     is_in_clause = is_in_clause && role != WordRole::kCopula;
+    const bool is_condition = is_one_of(
+        word_at(pieces, i), {"if", "assume", "assuming", "suppose", "如果", "若", "wenn", "falls", "если"});
+    if (is_belief && role == WordRole::kDoubt && !is_condition)
+      return str("\"", piece.text, "\" stands before it");
     const bool is_denial = role == WordRole::kNegation && !is_harmless_behind_not(pieces[i + 1].text);
     const bool changes = is_denial || role == WordRole::kHedge || role == WordRole::kDoubt ||
                          (role == WordRole::kCombines && group.num_values > 1);
@@ -217,9 +251,20 @@ bool is_range(const Pieces& pieces, const ValueGroup& left, const ValueGroup& ri
   const size_t num_words = right.begin - left.end;
   if (right.begin <= left.end || num_words > 2) return false;
   const std::string_view word = pieces[left.end].text;
-  if (word == "in" || word == "out" || word == "through") return true;
+  if (is_one_of(word, {"in", "out", "through", "到", "至", "から", "か", "や", "bis", "hasta", "до", "till",
+                       "until", "of", "by", "remainder", "rem"}))
+    return true;
   const WordRole role = left.begin > 0 ? role_of(pieces[left.begin - 1]) : WordRole::kOther;
   return word == "to" && (role == WordRole::kCopula || role == WordRole::kHedge);
+}
+
+// In 2020, 50 people came.
+bool is_year(const Pieces& pieces, size_t position) {
+  const std::string_view text = pieces[position].text;
+  return position > 0 && word_at(pieces, position - 1) == "in" && text.size() == 4 &&
+         text.find_first_not_of("0123456789") == std::string_view::npos &&
+         (text[0] == '1' || text[0] == '2') && position + 2 < pieces.size() &&
+         pieces[position + 1].is_mark(',');
 }
 
 // The pieces up to "because" or "since" behind a value.
@@ -235,6 +280,12 @@ Pieces without_reason(const Pieces& pieces) {
 }
 
 }  // namespace
+
+std::vector<std::string> Finding::readings() const {
+  std::vector<std::string> all = others;
+  if (text) all.insert(all.begin(), *text);
+  return all;
+}
 
 Finding read_stated(const Sentence& sentence) {
   const Pieces& pieces = sentence.pieces;
@@ -253,11 +304,13 @@ Finding read_concluding(const Sentence& sentence, bool is_formula) {
   const Pieces pieces = without_reason(sentence.pieces);
   std::optional<ValueGroup> last, previous, before;
   for (size_t i = 0; i < pieces.size();) {
-    if (!pieces[i].is_math()) {
+    if (!pieces[i].is_math() || is_year(pieces, i)) {
       ++i;
       continue;
     }
     ValueGroup group = take_group(pieces, i, false);
+    group.is_cut = group.is_cut || (previous && previous->is_cut && previous->end == group.begin &&
+                                    are_side_by_side(pieces, group.begin - 1));
     i = group.end;
     const bool is_said =
         last && group.begin == last->end + 1 && role_of(pieces[last->end]) == WordRole::kCopula;

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cohort/rewards/math/prose.h"
 
@@ -10,9 +11,12 @@ namespace cohort::math {
 
 struct Finding {
   std::optional<std::string> text;
-  std::string refusal;  ///< why what stands there is no answer; empty where nothing stands there
+  std::string refusal{};  ///< why what stands there is no answer; empty where nothing stands there
+  std::vector<std::string> others{};  ///< further readings of the same text, such as 3.5 of 3,5
 
   bool is_nothing() const { return !text && refusal.empty(); }
+  /// All of them, the first one first.
+  std::vector<std::string> readings() const;
 };
 
 /// The answer of a sentence that follows "the answer is": a value, or values joined by commas, "and" and

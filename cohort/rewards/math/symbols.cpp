@@ -93,6 +93,11 @@ constexpr Alias kAliases[] = {
     {"vee", CommandKind::kPunctuation, "lor"},
     {"prime", CommandKind::kPunctuation, "'"},
     {"degree", CommandKind::kPunctuation, "degree"},
+    {"hundredth", CommandKind::kPunctuation, "hundredth"},
+    {"permille", CommandKind::kPunctuation, "permille"},
+    {"textperthousand", CommandKind::kPunctuation, "permille"},
+    {"permyriad", CommandKind::kPunctuation, "permyriad"},
+    {"textpertenthousand", CommandKind::kPunctuation, "permyriad"},
     {"circ", CommandKind::kPunctuation, "degree"},
     {"textdegree", CommandKind::kPunctuation, "degree"},
     {"lVert", CommandKind::kPunctuation, "|"},
@@ -138,7 +143,7 @@ Table make_commands() {
             "frac sqrt binom choose over overline bar dot vec hat tilde begin end angle triangle ldots pmod "
             "lfloor rfloor lceil rceil "
             "mathbb \\ euro "
-            "pounds yen rupees $");
+            "pounds yen rupees $ won ruble lira dong baht hryvnia naira peso shekel tenge franc yuan");
   add_names(
       table, CommandKind::kUnsupported,
       "int iint oint sum prod lim max min sup inf gcd lcm det partial nabla to rightarrow Rightarrow implies "
@@ -169,31 +174,9 @@ struct Sign {
 };
 
 constexpr Sign kSigns[] = {
-    {"−", "-"},           {"–", "-"},           {"×", "\\times "},    {"·", "\\cdot "},
-    {"⋅", "\\cdot "},     {"∙", "\\cdot "},     {"÷", "\\div "},      {"π", "\\pi "},
-    {"√", "\\sqrt "},     {"∞", "\\infty "},    {"≤", "\\le "},       {"⩽", "\\le "},
-    {"≥", "\\ge "},       {"⩾", "\\ge "},       {"≠", "\\ne "},       {"≈", "\\approx "},
-    {"°", "\\degree "},   {"±", "\\pm "},       {"∓", "\\mp "},       {"²", "^{2}"},
-    {"³", "^{3}"},        {"∪", "\\cup "},      {"∩", "\\cap "},      {"∈", "\\in "},
-    {"∅", "\\emptyset "}, {"∖", "\\setminus "}, {"ℝ", "\\R "},        {"′", "'"},
-    {"’", "'"},           {"½", "\\frac12 "},   {"€", "\\euro "},     {"£", "\\pounds "},
-    {"¥", "\\yen "},      {"α", "\\alpha "},    {"β", "\\beta "},     {"γ", "\\gamma "},
-    {"δ", "\\delta "},    {"θ", "\\theta "},    {"λ", "\\lambda "},   {"μ", "\\mu "},
-    {"φ", "\\phi "},      {"ω", "\\omega "},    {"σ", "\\sigma "},    {"ρ", "\\rho "},
-    {"ε", "\\epsilon "},  {"\u00a0", " "},      {"\u2009", " "},      {"\u202f", " "},
-    {"\u200b", ""},       {"\u2061", ""},       {"“", "\""},          {"”", "\""},
-    {"‘", "'"},           {"¼", "\\frac14 "},   {"¾", "\\frac34 "},   {"⅓", "\\frac13 "},
-    {"⅔", "\\frac23 "},   {"⅕", "\\frac15 "},   {"⅖", "\\frac25 "},   {"⅗", "\\frac35 "},
-    {"⅘", "\\frac45 "},   {"⅙", "\\frac16 "},   {"⅚", "\\frac56 "},   {"⅛", "\\frac18 "},
-    {"⅜", "\\frac38 "},   {"⅝", "\\frac58 "},   {"⅞", "\\frac78 "},   {"⁄", "/"},
-    {"∕", "/"},           {"∛", "\\sqrt[3]"},   {"∜", "\\sqrt[4]"},   {"¢", "\\text{ cents}"},
-    {"₹", "\\rupees "},   {"∨", "\\lor "},      {"∧", "\\land "},     {"…", "\\ldots "},
-    {"ϕ", "\\phi "},      {"≡", "\\equiv "},    {"∠", "\\angle "},    {"△", "\\triangle "},
-    {"⁰", "^{0}"},        {"¹", "^{1}"},        {"⁴", "^{4}"},        {"⁵", "^{5}"},
-    {"⁶", "^{6}"},        {"⁷", "^{7}"},        {"⁸", "^{8}"},        {"⁹", "^{9}"},
-    {"⁻", "^{-}"},        {"₀", "_{0}"},        {"₁", "_{1}"},        {"₂", "_{2}"},
-    {"₃", "_{3}"},        {"₄", "_{4}"},        {"ℤ", "\\mathbb{Z}"}, {"ℕ", "\\mathbb{N}"},
-    {"ℚ", "\\mathbb{Q}"}, {"µ", "\\mu "},       {"Ω", "\\Omega "},    {"\u2126", "\\Omega "},
+#define COHORT_SIGN(sign, latex) {sign, latex},
+#include "cohort/rewards/math/unicode_signs.def"
+#undef COHORT_SIGN
 };
 
 std::optional<Command> find_in(const Table& table, std::string_view name) {
@@ -203,6 +186,13 @@ std::optional<Command> find_in(const Table& table, std::string_view name) {
 }
 
 }  // namespace
+
+bool is_currency(std::string_view meaning) {
+  constexpr std::string_view kCurrencies[] = {"$",     "euro",   "pounds", "yen",   "rupees",  "won",
+                                              "ruble", "lira",   "dong",   "baht",  "hryvnia", "naira",
+                                              "peso",  "shekel", "tenge",  "franc", "yuan"};
+  return std::find(std::begin(kCurrencies), std::end(kCurrencies), meaning) != std::end(kCurrencies);
+}
 
 std::optional<Command> find_command(std::string_view name) {
   static const Table table = make_commands();

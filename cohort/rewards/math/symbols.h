@@ -29,6 +29,9 @@ std::optional<Command> find_command(std::string_view name);
 /// A plain word with a meaning of its own: sin, sqrt, pi, infinity; nothing for other words.
 std::optional<Command> find_word(std::string_view word);
 
+/// Is the meaning of a command a currency: $, euro, won?
+bool is_currency(std::string_view meaning);
+
 /// The LaTeX text for the Unicode sign at the start of `text`; an empty one for a sign that is ignored.
 /// `length` is the sign's number of bytes. Nothing for other characters.
 std::optional<std::string_view> find_sign(std::string_view text, size_t& length);

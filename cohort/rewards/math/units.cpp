@@ -167,6 +167,7 @@ constexpr Entry kUnits[] = {
     {"atm", 1, 1, "atm"},
     {"rpm", 1, 1, "rpm"},
     {"kWh", 3600000, 1, "J"},
+#include "cohort/rewards/math/foreign_units.def"
 };
 
 const Entry* find_exact(std::string_view name) {
@@ -286,9 +287,12 @@ std::optional<std::string_view> find_number_word(std::string_view word) {
       {"dozen", "12"},        {"hundred", "100"},        {"thousand", "1000"},
       {"million", "1000000"}, {"billion", "1000000000"}, {"trillion", "1000000000000"},
       {"lakh", "100000"},     {"crore", "10000000"},     {"gross", "144"},
-      {"score", "20"},        {"bn", "1000000000"}};
+      {"score", "20"},        {"bn", "1000000000"},
+#include "cohort/rewards/math/foreign_scales.def"
+  };
   const std::string lower = lower_case(word);
-  const auto found = words.find(lower == "scores" ? lower : singular(lower));  // those of a game
+  auto found = words.find(lower);
+  if (found == words.end() && lower != "scores") found = words.find(singular(lower));  // those of a game
   if (found == words.end()) return std::nullopt;
   return found->second;
 }

@@ -6,6 +6,7 @@
 #include "cohort/core/str.h"
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/equivalence.h"
+#include "cohort/rewards/math/numeral.h"
 #include "cohort/rewards/math/parser.h"
 #include "cohort/rewards/math/units.h"
 #include "cohort/rewards/math/word_roles.h"
@@ -42,11 +43,21 @@ std::string with_times(const std::string& text) {
   return plain;
 }
 
+// In prose the letter of a unit may touch its number, where nothing else stands: 5m².
+std::string with_unit_apart(const std::string& text) {
+  const size_t letter = text.find_first_not_of("-0123456789.");
+  if (letter == std::string::npos || letter == 0 || !is_digit(text[letter - 1])) return text;
+  const bool is_unit = std::string_view("mghsLNJWVA").find(text[letter]) != std::string_view::npos;
+  const std::string_view behind = std::string_view(text).substr(letter + 1);
+  const bool is_end = behind.empty() || behind[0] == '^' || behind == "²" || behind == "³";
+  return is_unit && is_end ? str(text.substr(0, letter), " ", text.substr(letter)) : text;
+}
+
 // The piece's mathematics.
 std::string value_text(const Piece& piece) {
   const std::string_view text = trim(piece.inside);
   if (piece.kind == Piece::Kind::kFormula) return std::string(text);
-  return with_times(without_dollars(text));
+  return with_times(with_unit_apart(with_plain_numerals(without_dollars(text))));
 }
 
 // `text` in units. Those behind an equation of numbers belong to its last side: 9 * 2 = 18 dollars.
@@ -59,6 +70,8 @@ std::string with_units(const std::string& text, const std::string& units) {
   return str(text, " ", units);
 }
 
+const char* behind(const Piece& piece) { return piece.text.data() + piece.text.size(); }
+
 class Group {
  public:
   Group(const std::vector<Piece>& pieces, size_t begin, bool takes_nouns)
@@ -68,6 +81,7 @@ class Group {
 
   ValueGroup take() {
     add_value("");
+    join_measure();
     while (const size_t next = next_value()) {
       const std::string connector = connector_;
       position_ = next;
@@ -83,6 +97,7 @@ class Group {
   // The value at the position with the remark or the unit behind it.
   void add_value(const std::string& connector) {
     const Piece& piece = pieces_[position_++];
+    group_.is_cut = group_.is_cut || piece.is_cut;
     std::string text = value_text(piece);
     if (position_ < pieces_.size() && pieces_[position_].kind == Piece::Kind::kBare &&
         pieces_[position_].text.starts_with('(')) {
@@ -103,13 +118,41 @@ class Group {
     ++group_.num_values;
   }
 
+  // 2 hours 30 minutes is one value. Other values side by side, such as 3 million 500, are none.
+  void join_measure() {
+    constexpr int kMaxMeasures = 4;
+    for (int i = 1;
+         i < kMaxMeasures && position_ < pieces_.size() && pieces_[position_].kind == Piece::Kind::kBare &&
+         pieces_[position_ - 1].kind != Piece::Kind::kFormula && are_side_by_side(pieces_, position_ - 1);
+         ++i) {
+      const Group smaller = Group(pieces_, position_, takes_nouns_).with_first();
+      const std::string joined = str(group_.text, " ", smaller.group_.text);
+      if (!is_readable(joined)) {
+        group_.is_cut = true;
+        return;
+      }
+      group_.text = first_ = joined;
+      group_.is_cut = group_.is_cut || smaller.group_.is_cut;
+      position_ = smaller.position_;
+    }
+  }
+
+  Group with_first() {
+    add_value("");
+    return *this;
+  }
+
   bool is_word(size_t position) const {
     return position < pieces_.size() && pieces_[position].kind == Piece::Kind::kWord;
   }
 
   std::string words(size_t count) const {
     std::string joined;
-    for (size_t i = 0; i < count; ++i) joined += str(i ? " " : "", pieces_[position_ + i].text);
+    for (size_t i = 0; i < count; ++i) {
+      const std::string_view word = pieces_[position_ + i].text;
+      const bool is_apart = i > 0 && behind(pieces_[position_ + i - 1]) != word.data();  // Han stands close
+      joined += str(is_apart ? " " : "", word);
+    }
     return joined;
   }
 
@@ -125,7 +168,8 @@ class Group {
       text += str(" ", words(1));
       ++position_;
     }
-    if (is_word(position_) && is_word(position_ + 1) && words(2) == "per cent") return add_words(text, 2);
+    const bool has_two = is_word(position_) && is_word(position_ + 1);
+    if (has_two && (words(2) == "per cent" || words(2) == "per mille")) return add_words(text, 2);
     size_t num_words = 0;
     while (num_words < kMaxUnitWords && is_word(position_ + num_words)) ++num_words;
     for (size_t count = num_words; count > 0; --count) {
@@ -161,7 +205,7 @@ class Group {
     for (; next < pieces_.size(); ++next) {
       const Piece& piece = pieces_[next];
       const bool is_joiner = piece.kind == Piece::Kind::kWord && word_role(piece.text) == WordRole::kJoiner;
-      if (is_joiner) connector_ = piece.text == "and" ? " and " : " or ";
+      if (is_joiner) connector_ = joins_all(piece.text) ? " and " : " or ";
       if (!is_joiner && !piece.is_mark(',') && !piece.is_mark(';') && !piece.is_mark('&')) break;
     }
     return next > position_ && next < pieces_.size() && pieces_[next].is_math() ? next : 0;
@@ -178,6 +222,12 @@ class Group {
 };
 
 }  // namespace
+
+bool are_side_by_side(const std::vector<Piece>& pieces, size_t left) {
+  const char* end = behind(pieces[left]);
+  const std::string_view gap(end, static_cast<size_t>(pieces[left + 1].text.data() - end));
+  return gap.find_first_not_of(' ') == std::string_view::npos;
+}
 
 ValueGroup take_group(const std::vector<Piece>& pieces, size_t begin, bool takes_nouns) {
   return Group(pieces, begin, takes_nouns).take();

@@ -14,10 +14,14 @@ struct ValueGroup {
   size_t num_values = 0;
   std::string text;  ///< as one expression
   bool has_formula = false;
+  bool is_cut = false;  ///< a value's neighbors may belong to it
 };
 
 /// The group whose first value is the piece at `begin`. Units behind values are taken, and with `takes_nouns`
 /// words that no table knows: 5 apples.
 ValueGroup take_group(const std::vector<Piece>& pieces, size_t begin, bool takes_nouns);
+
+/// Do spaces alone, or nothing, part this piece from the next one?
+bool are_side_by_side(const std::vector<Piece>& pieces, size_t left);
 
 }  // namespace cohort::math

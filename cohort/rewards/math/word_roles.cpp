@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "cohort/core/ascii.h"
+#include "cohort/rewards/math/plain_text.h"
 #include "cohort/rewards/math/units.h"
 
 namespace cohort::math {
@@ -42,22 +43,44 @@ constexpr Words kWords[] = {
      "if unless otherwise else maybe perhaps possibly alternatively depending whether suppose assume "
      "assuming "
      "doubt"},
+#define COHORT_WORDS(role, words) {WordRole::role, words},
+#define COHORT_DECIMAL_COMMA_WORDS(role, words) {WordRole::role, words},
+#include "cohort/rewards/math/foreign_words.def"
+#undef COHORT_WORDS
+#undef COHORT_DECIMAL_COMMA_WORDS
 };
+
+constexpr std::string_view kDecimalCommaWords[] = {
+#define COHORT_WORDS(role, words)
+#define COHORT_DECIMAL_COMMA_WORDS(role, words) words,
+#include "cohort/rewards/math/foreign_words.def"
+#undef COHORT_WORDS
+#undef COHORT_DECIMAL_COMMA_WORDS
+};
+
+constexpr std::string_view kAnds[] = {"and", "和", "与", "與",   "以及", "及", "및", "와", "과",
+                                      "und", "et", "и",  "oraz", "och",  "og", "और", "và"};
 
 // Of what follows an answer; some of them are fillers before it.
 constexpr std::string_view kRemarks[] = {
-    "because",   "since", "as",    "which", "who",           "whose",   "where", "so",
-    "therefore", "thus",  "hence", "while", "after",         "given",   "that",  "this",
-    "giving",    "we",    "i",     "about", "approximately", "roughly", "around"};
+    "because",   "since",    "as",     "which",  "who",           "whose",   "where",  "so",
+    "therefore", "thus",     "hence",  "while",  "after",         "given",   "that",   "this",
+    "giving",    "we",       "i",      "about",  "approximately", "roughly", "around", "因为",
+    "因為",      "由于",     "由於",   "所以",   "因此",          "其中",    "也就是", "ので",
+    "つまり",    "なぜなら", "때문",   "따라서", "왜냐하면",      "weil",    "denn",   "car",
+    "parce",     "puisque",  "porque", "pues",   "perché",        "poiché",  "pois",   "want",
+    "omdat",     "потому",   "так"};
 
 constexpr std::string_view kHarmless[] = {"hard", "difficult", "too", "only", "surprising", "surprisingly"};
 
 constexpr std::string_view kBelieving[] = {"think", "believe",  "sure", "certain",
                                            "true",  "possible", "know", "agree"};
 
-constexpr std::string_view kDenials[] = {"wrong",      "incorrect",  "false",       "invalid",
-                                         "extraneous", "impossible", "rejected",    "excluded",
-                                         "mistaken",   "untrue",     "inadmissible"};
+constexpr std::string_view kDenials[] = {
+    "wrong",    "incorrect",  "false",      "invalid",      "extraneous",  "impossible", "rejected",
+    "excluded", "mistaken",   "untrue",     "inadmissible", "错误",        "錯誤",       "不正确",
+    "不对",     "間違い",     "falsch",     "falsche",      "faux",        "fausse",     "falso",
+    "falsa",    "incorrecto", "incorrecta", "неверно",      "неправильно", "неверный",   "неправильный"};
 
 constexpr std::string_view kAbbreviations[] = {"sq", "approx", "vs", "rs", "cf", "dr", "mr", "mrs"};
 
@@ -81,15 +104,42 @@ Table make_table() {
   return table;
 }
 
+const Table& role_table() {
+  static const Table table = make_table();
+  return table;
+}
+
 }  // namespace
 
 WordRole word_role(std::string_view word) {
-  static const Table table = make_table();
   const std::string lower = lower_case(word);
-  const auto found = table.find(lower);
-  if (found != table.end()) return found->second;
+  const auto found = role_table().find(lower);
+  if (found != role_table().end()) return found->second;
   if (lower.ends_with("n't") || lower.ends_with("n\u2019t")) return WordRole::kNegation;
   return is_arithmetic_word(lower) ? WordRole::kHedge : WordRole::kOther;
+}
+
+bool has_decimal_comma(std::string_view word) {
+  const std::string padded = " " + lower_case(word) + " ";
+  return std::any_of(std::begin(kDecimalCommaWords), std::end(kDecimalCommaWords),
+                     [&](std::string_view words) {
+                       return (" " + std::string(words) + " ").find(padded) != std::string::npos;
+                     });
+}
+
+bool joins_all(std::string_view word) { return is_among(kAnds, lower_case(word)); }
+
+size_t cjk_word_length(std::string_view text) {
+  constexpr size_t kMaxCharacters = 8;
+  const std::string_view limited = text.substr(0, 4 * kMaxCharacters);
+  size_t longest = 0;
+  for (size_t end = character_length(limited, 0); end <= limited.size();) {
+    const std::string word(limited.substr(0, end));
+    if (role_table().contains(word) || is_among(kRemarks, word) || is_among(kDenials, word)) longest = end;
+    if (end == limited.size() || static_cast<unsigned char>(limited[end]) < 0x80) break;
+    end += character_length(limited, end);
+  }
+  return longest;
 }
 
 bool starts_remark(std::string_view word) { return is_among(kRemarks, lower_case(word)); }

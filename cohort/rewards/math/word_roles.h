@@ -23,6 +23,16 @@ enum class WordRole : uint8_t {
 /// In any case of letters.
 WordRole word_role(std::string_view word);
 
+/// Of a kJoiner: "and" in any language, and no "or".
+bool joins_all(std::string_view word);
+
+/// A word of a language that writes 1.234,5 for 1234.5?
+bool has_decimal_comma(std::string_view word);
+
+/// The length of the longest word with a role at the start of a text without spaces: 不是, または; 0 for
+/// none.
+size_t cjk_word_length(std::string_view text);
+
 /// Does what follows this word explain an answer before it, or round it: because, which, so, about?
 bool starts_remark(std::string_view word);
 

@@ -5,9 +5,11 @@
 
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/doubts.h"
+#include "cohort/rewards/math/foreign_text.h"
 #include "cohort/rewards/math/parser.h"
 #include "cohort/rewards/math/prose.h"
 #include "cohort/rewards/math/symbols.h"
+#include "cohort/rewards/math/word_roles.h"
 
 namespace cohort::math {
 namespace {
@@ -221,13 +223,20 @@ std::optional<LabelledChoice> find_labelled_choice(std::string_view text) {
   return is_answer ? choice : std::nullopt;
 }
 
+// was, has: a word that no vowel but a gives away
+static bool is_role_word(std::string_view run) {
+  return run.size() >= 3 && word_role(run) != WordRole::kOther;
+}
+
 bool is_prose(std::string_view text) {
   const auto is_latin = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
   for (size_t i = 0; i < text.size();) {
     size_t length = 0;
     while (i + length < text.size() && is_latin(text[i + length])) ++length;
     const std::string_view run = text.substr(i, length);
-    if ((i == 0 || text[i - 1] != '\\') && !find_word(run) && is_wordy(run)) return true;
+    if ((i == 0 || text[i - 1] != '\\') && !find_word(run) && (is_wordy(run) || is_role_word(run)))
+      return true;
+    if (length == 0 && is_foreign_letter(text, i)) return true;
     i += std::max<size_t>(length, 1);
   }
   return false;

@@ -1,0 +1,115 @@
+#include "cohort/rewards/math/quantity.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "cohort/core/ascii.h"
+#include "cohort/core/str.h"
+#include "cohort/rewards/math/ball.h"
+#include "cohort/rewards/math/measures.h"
+#include "cohort/rewards/math/parser.h"
+
+namespace cohort::math {
+namespace {
+
+constexpr int64_t kPrecision = 128;
+
+std::optional<double> evaluate(const Item& item, const Reading& reading) {
+  const BallValue ball = evaluate_ball(*item.tree, item.id, reading, 0, kPrecision);
+  if (!ball.value.is_finite() || !acb_is_real(ball.value.get())) return std::nullopt;
+  const double value = arf_get_d(arb_midref(acb_realref(ball.value.get())), ARF_RND_NEAR);
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+// Is it made of numbers alone?
+bool is_constant(const Item& item) {
+  const std::string& text = item.node().text;
+  if (item.is(Kind::kSymbol)) return text == "pi" || text == "e";
+  if (item.is(Kind::kCall) && is_unknown_function(text)) return false;
+  for (size_t i = 0; i < item.size(); ++i) {
+    if (!is_constant(item.child(i))) return false;
+  }
+  return true;
+}
+
+// x = 5 and 9 * 2 = 18 say what stands behind the last sign.
+Item last_side(Item item) {
+  const bool is_equation =
+      item.is(Kind::kRelation) && item.node().text.find_first_not_of('=') == std::string::npos;
+  return is_equation ? item.child(item.size() - 1) : item;
+}
+
+// That of a unit of the table; what is counted says nothing.
+Dimension known_dimension(const Item& item) {
+  Dimension dimension = find_measure(item).dimension;
+  const bool is_known = std::all_of(dimension.begin(), dimension.end(),
+                                    [](const auto& entry) { return is_unit_name(entry.first); });
+  return is_known ? dimension : Dimension();
+}
+
+}  // namespace
+
+std::optional<Quantity> read_quantity(std::string_view text) {
+  ParseFailure failure;
+  const std::optional<Expression> expression = parse(text, failure);
+  if (!expression) return std::nullopt;
+  Item item = last_side({&expression->tree, expression->root});
+  Quantity quantity;
+  quantity.is_percent = item.is(Kind::kDivide) && item.node().text == "percent";
+  if (quantity.is_percent) item = item.child(0);
+  if (!is_constant(item) || item.node().text.starts_with("time") || item.node().text == "date")
+    return std::nullopt;
+  const std::optional<double> value = evaluate(item, {}), base = evaluate(item, {.converts_units = true});
+  if (!value || !base) return std::nullopt;
+  quantity.value = *value;
+  quantity.base_value = *base;
+  quantity.dimension = known_dimension(item);
+  if (quantity.dimension == Dimension{{"degree", 1}}) {
+    quantity.base_value *= std::numbers::pi / 180.0;
+    quantity.dimension = {{"radian", 1}};
+  }
+  return quantity;
+}
+
+bool is_close(const Quantity& a, const Quantity& b, double absolute, double relative) {
+  const bool have_units = !a.dimension.empty() && !b.dimension.empty();
+  if (have_units && a.dimension != b.dimension) return false;
+  const auto close = [&](double x, double y) {
+    return std::abs(x - y) <= std::max(absolute, relative * std::abs(y));
+  };
+  if (have_units) {
+    // A tolerance is in the unit of the reference.
+    const double unit = b.value == 0.0 ? 1.0 : b.base_value / b.value;
+    return close(a.base_value / unit, b.value);
+  }
+  if (close(a.value, b.value)) return true;
+  if (a.is_percent == b.is_percent) return false;
+  return close(a.is_percent ? a.value / 100.0 : a.value, b.is_percent ? b.value / 100.0 : b.value);
+}
+
+bool rounds_to(std::string_view answer, std::string_view gold) {
+  constexpr double kSlack = 1e-9;  // of the last place: ties round either way
+  const size_t point = gold.find('.');
+  if (point == std::string_view::npos || gold.find('.', point + 1) != std::string_view::npos) return false;
+  size_t end = point + 1;
+  while (end < gold.size() && is_digit(gold[end])) ++end;
+  const auto num_decimals = static_cast<double>(end - point - 1);
+  const std::optional<Quantity> right = read_quantity(gold), other = read_quantity(answer);
+  if (num_decimals < 1.0 || !right || !other) return false;
+  return is_close(*other, *right, std::pow(10.0, -num_decimals) * (0.5 + kSlack), 0.0);
+}
+
+std::string describe(const std::optional<Quantity>& quantity) {
+  if (!quantity) return "no number, or several";
+  std::string text = str(quantity->value, quantity->is_percent ? " %" : "");
+  if (quantity->dimension.empty()) return text;
+  text += str(" (", quantity->base_value);
+  for (const auto& [base, exponent] : quantity->dimension) {
+    text += str(" ", base);
+    if (exponent != 1) text += str("^", exponent);
+  }
+  return text + ")";
+}
+
+}  // namespace cohort::math
