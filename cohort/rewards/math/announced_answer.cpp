@@ -7,6 +7,7 @@
 #include "cohort/rewards/math/doubts.h"
 #include "cohort/rewards/math/equation_lines.h"
 #include "cohort/rewards/math/equivalence.h"
+#include "cohort/rewards/math/foreign_text.h"
 #include "cohort/rewards/math/numeral.h"
 #include "cohort/rewards/math/parser.h"
 #include "cohort/rewards/math/retraction.h"
@@ -28,7 +29,21 @@ bool is_readable(std::string_view text) {
 
 bool is_choice(std::string_view text) { return find_choice(text) || find_labelled_choice(text); }
 
-bool is_formal(std::string_view text) { return !is_prose(text) && is_readable(text); }
+// Three runs of letters that spaces part: Il y en a 12.
+bool has_words_in_row(std::string_view text) {
+  int num_words = 0;
+  for (size_t i = 0; i < text.size() && num_words < 3;) {
+    const size_t end = word_length(text, i);
+    const bool is_followed = end < text.size() && text[end] == ' ';
+    num_words = end > i && (is_followed || num_words == 2) ? num_words + 1 : 0;
+    i = std::max(end, i) + 1;
+  }
+  return num_words == 3;
+}
+
+bool is_formal(std::string_view text) {
+  return !is_prose(text) && !has_words_in_row(text) && is_readable(text);
+}
 
 struct Announcement {
   size_t begin = kNone, end = 0;

@@ -191,9 +191,8 @@ class Lexer {
     size_t length = 1;
     while (is_letter(at(length))) ++length;
     if (const size_t end = word_length(rest(), length); end > length) {  // Stück
-      push(TokenKind::kText, rest().substr(0, end));
       position_ += end;
-      return;
+      return push(TokenKind::kText, text_.substr(position_ - end, end));
     }
     const std::string_view run = rest().substr(0, length);
     position_ += length;

@@ -198,7 +198,13 @@ Finding find_boxed(std::string_view text) {
     list.insert(0, connector);
     text = before;
   }
-  return fault.empty() ? Finding{list} : Finding{std::nullopt, fault};
+  if (!fault.empty()) return {std::nullopt, fault};
+  Finding found = {list};
+  const bool is_foreign =
+      std::any_of(list.begin(), list.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
+  const Finding said = is_foreign ? find_said(list) : Finding();
+  if (said.text) found.others.push_back(*said.text);  // 答案是12 in a box
+  return found;
 }
 
 Finding find_tagged(std::string_view text) {

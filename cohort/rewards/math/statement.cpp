@@ -211,6 +211,15 @@ std::string find_fault_behind(const Pieces& pieces, const ValueGroup& group) {
   return {};
 }
 
+// Perhaps there are 9, it might be 9; but not the condition of "if x = 3, then 9".
+bool leaves_open(const Pieces& pieces, size_t position) {
+  const std::string word = word_at(pieces, position);
+  if (is_one_of(word, {"might", "could", "may"})) return word_at(pieces, position + 1) == "be";
+  const bool is_condition =
+      is_one_of(word, {"if", "assume", "assuming", "suppose", "如果", "若", "wenn", "falls", "если"});
+  return role_of(pieces[position]) == WordRole::kDoubt && !is_condition;
+}
+
 // Why what stands before the group makes it no answer.
 std::string find_fault_before(const Pieces& pieces, const ValueGroup& group) {
   const std::string several = "several values are offered";
@@ -234,10 +243,7 @@ std::string find_fault_before(const Pieces& pieces, const ValueGroup& group) {
     if (is_first_copula && i > 0 && role_of(pieces[i - 1]) == WordRole::kNegation)
       return str("\"", pieces[i - 1].text, "\" stands before it");
     is_in_clause = is_in_clause && role != WordRole::kCopula;
-    const bool is_condition = is_one_of(
-        word_at(pieces, i), {"if", "assume", "assuming", "suppose", "如果", "若", "wenn", "falls", "если"});
-    if (is_belief && role == WordRole::kDoubt && !is_condition)
-      return str("\"", piece.text, "\" stands before it");
+    if (is_belief && leaves_open(pieces, i)) return str("\"", piece.text, "\" stands before it");
     const bool is_denial = role == WordRole::kNegation && !is_harmless_behind_not(pieces[i + 1].text);
     const bool changes = is_denial || role == WordRole::kHedge || role == WordRole::kDoubt ||
                          (role == WordRole::kCombines && group.num_values > 1);

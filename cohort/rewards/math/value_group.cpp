@@ -163,6 +163,7 @@ class Group {
 
   void add_unit(std::string& text, bool takes_any_noun) {
     if (is_word(position_) && is_half_of_day(pieces_[position_].text)) return add_words(text, 1);
+    if (add_known_unit(text)) return;
     while (is_word(position_) &&
            (find_number_word(pieces_[position_].text) || pieces_[position_].text == "percent")) {
       text += str(" ", words(1));
@@ -170,18 +171,43 @@ class Group {
     }
     const bool has_two = is_word(position_) && is_word(position_ + 1);
     if (has_two && (words(2) == "per cent" || words(2) == "per mille")) return add_words(text, 2);
-    size_t num_words = 0;
-    while (num_words < kMaxUnitWords && is_word(position_ + num_words)) ++num_words;
-    for (size_t count = num_words; count > 0; --count) {
-      const bool is_preposition = pieces_[position_].text == "in" && position_ + 1 < pieces_.size() &&
-                                  pieces_[position_ + 1].kind != Piece::Kind::kMark;
-      if (!is_preposition && is_unit_name(words(count))) return add_words(text, count);
-    }
+    if (add_known_unit(text)) return;
+    const size_t num_words = count_words();
     size_t num_nouns = 0;
     while (takes_any_noun && num_nouns < std::min<size_t>(num_words, 2) &&
            is_noun(pieces_[position_ + num_nouns].text))
       ++num_nouns;
     if (num_nouns > 0) add_words(text, num_nouns);
+  }
+
+  size_t count_words() const {
+    size_t num_words = 0;
+    while (num_words < kMaxUnitWords && is_word(position_ + num_words)) ++num_words;
+    return num_words;
+  }
+
+  // The longest name of a unit among the next words, with what it is measured per: 60千米/小时.
+  bool add_known_unit(std::string& text) {
+    for (size_t count = count_words(); count > 0; --count) {
+      const bool is_preposition = pieces_[position_].text == "in" && position_ + 1 < pieces_.size() &&
+                                  pieces_[position_ + 1].kind != Piece::Kind::kMark;
+      if (is_preposition || !is_unit_name(words(count))) continue;
+      add_words(text, count);
+      if (position_ + 1 < pieces_.size() && pieces_[position_].is_mark('/')) add_divisor(text);
+      return true;
+    }
+    return false;
+  }
+
+  void add_divisor(std::string& text) {
+    ++position_;
+    for (size_t count = count_words(); count > 0; --count) {
+      if (!is_unit_name(words(count))) continue;
+      text += str("/", words(count));
+      position_ += count;
+      return;
+    }
+    --position_;
   }
 
   static bool is_noun(std::string_view word) {
