@@ -29,8 +29,11 @@ bool is_readable(std::string_view text) {
 
 bool is_choice(std::string_view text) { return find_choice(text) || find_labelled_choice(text); }
 
-// Three runs of letters that spaces part: Il y en a 12.
+// Three runs of letters that spaces part, or an apostrophe within a word: Il y en a 12. It's 12.
 bool has_words_in_row(std::string_view text) {
+  for (size_t i = 1; i + 1 < text.size(); ++i) {
+    if (text[i] == '\'' && is_letter(text[i - 1]) && is_letter(text[i + 1])) return true;
+  }
   int num_words = 0;
   for (size_t i = 0; i < text.size() && num_words < 3;) {
     const size_t end = word_length(text, i);

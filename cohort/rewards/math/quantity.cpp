@@ -63,6 +63,12 @@ std::optional<Quantity> read_quantity(std::string_view text) {
   const std::optional<double> value = evaluate(item, {}), base = evaluate(item, {.converts_units = true});
   if (!value || !base) return std::nullopt;
   quantity.value = *value;
+  if (!find_summed_units(item).empty()) {  // 2 hours 30 minutes are 2.5 in the first unit
+    const std::optional<double> plain = evaluate(item.child(0), {});
+    const std::optional<double> first = evaluate(item.child(0), {.converts_units = true});
+    if (!plain || !first || *first == 0.0) return std::nullopt;
+    quantity.value = *base * *plain / *first;
+  }
   quantity.base_value = *base;
   quantity.dimension = known_dimension(item);
   if (quantity.dimension == Dimension{{"degree", 1}}) {

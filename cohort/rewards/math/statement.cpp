@@ -5,7 +5,9 @@
 #include "cohort/core/str.h"
 #include "cohort/rewards/math/doubts.h"
 #include "cohort/rewards/math/equivalence.h"
+#include "cohort/rewards/math/number_names.h"
 #include "cohort/rewards/math/plain_text.h"
+#include "cohort/rewards/math/units.h"
 #include "cohort/rewards/math/value_group.h"
 #include "cohort/rewards/math/word_roles.h"
 
@@ -211,6 +213,15 @@ std::string find_fault_behind(const Pieces& pieces, const ValueGroup& group) {
   return {};
 }
 
+// One hundred 5, five and 1/2: a number in words before the value belongs to it.
+bool follows_number_name(const Pieces& pieces, size_t begin) {
+  size_t position = begin;
+  if (position > 1 && pieces[position - 1].kind == Piece::Kind::kWord && joins_all(pieces[position - 1].text))
+    --position;
+  const std::string word = position > 0 ? word_at(pieces, position - 1) : std::string();
+  return !word.empty() && (read_number_name(word) || find_number_word(word));
+}
+
 // Perhaps there are 9, it might be 9; but not the condition of "if x = 3, then 9".
 bool leaves_open(const Pieces& pieces, size_t position) {
   const std::string word = word_at(pieces, position);
@@ -223,6 +234,7 @@ bool leaves_open(const Pieces& pieces, size_t position) {
 // Why what stands before the group makes it no answer.
 std::string find_fault_before(const Pieces& pieces, const ValueGroup& group) {
   const std::string several = "several values are offered";
+  if (follows_number_name(pieces, group.begin)) return "the expression is cut";
   bool is_in_clause = true, is_belief = true, is_alternative = false;
   for (size_t i = group.begin; i-- > 0;) {
     const Piece& piece = pieces[i];

@@ -109,6 +109,9 @@ class Group {
       ++position_;
     }
     add_unit(text, takes_nouns_ && piece.kind == Piece::Kind::kBare);
+    const bool is_remark = position_ < pieces_.size() && pieces_[position_].kind == Piece::Kind::kBare &&
+                           pieces_[position_].text.starts_with('(');
+    if (is_remark && judge(text, pieces_[position_].text).verdict.is_equal()) ++position_;  // 3 dozen (36)
     // Two spellings of one value are no two answers.
     if (group_.num_values == 0) first_ = text;
     is_same_value_ = group_.num_values == 0 ||
