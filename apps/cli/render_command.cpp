@@ -62,33 +62,6 @@ ChatRequest read_request(const Json& row) {
   return request;
 }
 
-/// Stops at an integer of more than 64 bits, which the JSON reader would round.
-class IntegerCheck : public nlohmann::json_sax<Json> {
- public:
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(int64_t) override { return true; }
-  bool number_unsigned(uint64_t) override { return true; }
-  bool number_float(double, const std::string& text) override {
-    return text.find_first_of(".eE") != std::string::npos;
-  }
-  bool string(std::string&) override { return true; }
-  bool binary(Json::binary_t&) override { return true; }
-  bool start_object(size_t) override { return true; }
-  bool key(std::string&) override { return true; }
-  bool end_object() override { return true; }
-  bool start_array(size_t) override { return true; }
-  bool end_array() override { return true; }
-  bool parse_error(size_t, const std::string&, const Json::exception&) override { return true; }
-};
-
-Json parse_row(const std::string& line, const std::string& path, int64_t number) {
-  Json row = parse_json_line(line, path, number);
-  IntegerCheck check;
-  if (!Json::sax_parse(line, &check)) throw UserError("integers beyond 64 bits are not supported");
-  return row;
-}
-
 class Renderer {
  public:
   Renderer(const std::string& model_dir, const std::tm& now)
@@ -126,7 +99,7 @@ int render_command(const Command& self, const Arguments& arguments) {
   while (input.next()) {
     Json result;
     try {
-      result = renderer.render(parse_row(input.text(), config.input, input.line_number()));
+      result = renderer.render(parse_json_line(input.text(), config.input, input.line_number()));
     } catch (const UserError& error) {
       result = {{"error", error.what()}};
       ++num_refused;

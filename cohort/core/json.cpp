@@ -5,9 +5,11 @@
 
 #include "cohort/core/atomic_file.h"
 #include "cohort/core/error.h"
+#include "cohort/core/exact_json.h"
 #include "cohort/core/input_file.h"
 #include "cohort/core/json_builder.h"
 #include "cohort/core/json_depth.h"
+#include "cohort/core/long_integers.h"
 
 namespace cohort {
 namespace {
@@ -59,10 +61,11 @@ size_t invalid_utf8_at(std::string_view text) {
 }
 
 enum class RepeatedKeys { kLastWins, kRefused };
+enum class LongIntegers { kRounded, kKept };
 
 /// `first_line` is the number of the text's first line; offsets count from 1 in the text.
 Json parse_text(const std::string& text, const std::filesystem::path& path, int64_t first_line,
-                RepeatedKeys repeated_keys) {
+                RepeatedKeys repeated_keys, LongIntegers long_integers) {
   const auto where = [&](size_t offset) {
     const auto end = text.begin() + static_cast<int64_t>(std::min(offset, text.size()));
     return str(path.string(), ":", first_line + std::count(text.begin(), end, '\n'), ": ");
@@ -74,8 +77,10 @@ Json parse_text(const std::string& text, const std::filesystem::path& path, int6
     throw FormatError(
         str(where(offset), "JSON nested deeper than ", kMaxDepth, " levels at byte ", offset + 1));
   }
-  JsonBuilder builder;
-  Json::sax_parse(text, &builder);
+  const bool keeps = long_integers == LongIntegers::kKept;
+  const HiddenIntegers hidden = keeps ? hide_long_integers(text) : HiddenIntegers{};
+  JsonBuilder builder(hidden.integers);
+  Json::sax_parse(hidden.integers.empty() ? text : hidden.text, &builder);
   if (const auto& error = builder.error()) {
     const size_t offset = error->byte == 0 ? 0 : error->byte - 1;
     throw FormatError(
@@ -95,15 +100,67 @@ void check_finite(const Json& value) {
   }
 }
 
+bool has_long_integer(const Json& value) {
+  return value.is_structured() ? std::any_of(value.begin(), value.end(), has_long_integer)
+                               : is_long_integer(value);
+}
+
+std::string plain_text(const Json& value, int indent) {
+  return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+// As nlohmann writes values, which has no long integers.
+void write_text(const Json& value, int indent, int level, std::string& text) {
+  if (is_long_integer(value)) {
+    text += long_integer_digits(value);
+    return;
+  }
+  if (!value.is_structured() || value.empty()) {
+    text += plain_text(value, indent);
+    return;
+  }
+  const auto break_line = [&](int depth) {
+    if (indent >= 0) text += "\n" + std::string(static_cast<size_t>(indent * depth), ' ');
+  };
+  text += value.is_object() ? '{' : '[';
+  bool is_first = true;
+  for (const auto& [key, child] : value.items()) {
+    if (!is_first) text += ',';
+    is_first = false;
+    break_line(level + 1);
+    if (value.is_object()) text += plain_text(key, -1) + (indent >= 0 ? ": " : ":");
+    write_text(child, indent, level + 1, text);
+  }
+  break_line(level);
+  text += value.is_object() ? '}' : ']';
+}
+
+std::string exact_text(const Json& value, int indent) {
+  if (!has_long_integer(value)) return plain_text(value, indent);
+  std::string text;
+  write_text(value, indent, 0, text);
+  return text;
+}
+
 }  // namespace
 
 std::string to_json_text(const Json& value, int indent) {
   check_finite(value);
-  return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return exact_text(value, indent);
+}
+
+std::string to_lenient_json_text(const Json& value) { return exact_text(value, -1); }
+
+Json parse_exact_json(std::string text) {
+  if (json_too_deep_at(text, kMaxDepth) != std::string::npos) return Json(Json::value_t::discarded);
+  HiddenIntegers hidden = hide_long_integers(text);
+  JsonBuilder builder(hidden.integers);
+  const bool is_json = Json::sax_parse(hidden.integers.empty() ? text : hidden.text, &builder);
+  return is_json ? builder.take() : Json(Json::value_t::discarded);
 }
 
 Json read_json(const std::filesystem::path& path) {
-  return parse_text(read_whole_file(path), path, 1, RepeatedKeys::kLastWins);
+  return parse_text(read_whole_file(path), path, 1, RepeatedKeys::kLastWins, LongIntegers::kRounded);
 }
 
 void write_json(const std::filesystem::path& path, const Json& value) {
@@ -111,7 +168,7 @@ void write_json(const std::filesystem::path& path, const Json& value) {
 }
 
 Json parse_json_line(const std::string& line, const std::filesystem::path& path, int64_t line_number) {
-  return parse_text(line, path, line_number, RepeatedKeys::kRefused);
+  return parse_text(line, path, line_number, RepeatedKeys::kRefused, LongIntegers::kKept);
 }
 
 }  // namespace cohort

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "cohort/core/exact_json.h"
+#include "cohort/core/long_integers.h"
+
 namespace cohort {
 namespace {
 
@@ -71,6 +74,11 @@ bool JsonBuilder::add(Json value) {
 bool JsonBuilder::open(Json value) {
   open_.push_back(place(std::move(value)));
   return true;
+}
+
+bool JsonBuilder::number_float(number_float_t value, const string_t& token) {
+  const std::string* integer = find_hidden(hidden_, token);
+  return integer != nullptr ? add(make_integer(*integer)) : add(value);
 }
 
 bool JsonBuilder::key(string_t& key) {

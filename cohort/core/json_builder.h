@@ -14,11 +14,14 @@ namespace cohort {
 /// and tells of keys that come twice, of which the last one stays.
 class JsonBuilder : public nlohmann::json_sax<Json> {
  public:
+  /// `hidden` are the integers that long_integers.h hid in the text; it must outlive the builder.
+  explicit JsonBuilder(const std::vector<std::string>& hidden) : hidden_(hidden) {}
+
   bool null() override { return add(nullptr); }
   bool boolean(bool value) override { return add(value); }
   bool number_integer(number_integer_t value) override { return add(value); }
   bool number_unsigned(number_unsigned_t value) override { return add(value); }
-  bool number_float(number_float_t value, const string_t&) override { return add(value); }
+  bool number_float(number_float_t value, const string_t& token) override;
   bool string(string_t& value) override { return add(std::move(value)); }
   bool binary(binary_t&) override { return false; }
   bool start_object(size_t) override { return open(Json::object()); }
@@ -44,6 +47,7 @@ class JsonBuilder : public nlohmann::json_sax<Json> {
   bool add(Json value);
   bool open(Json value);
 
+  const std::vector<std::string>& hidden_;
   Json root_;
   std::vector<Json*> open_;
   std::vector<std::string> keys_;  // one for each object that waits for a value

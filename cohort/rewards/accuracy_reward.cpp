@@ -1,4 +1,5 @@
 // Accuracy: the answer of the completion must equal the row's, as mathematics or in words.
+#include "cohort/core/exact_json.h"
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/make_reward.h"
 #include "cohort/rewards/math/choices.h"
@@ -10,7 +11,7 @@ namespace {
 
 // A JSON number's shortest text is what its author wrote: 0.1 is one tenth.
 std::string gold_text(const Json& column) {
-  if (column.is_number()) return column.dump();
+  if (column.is_number() || is_long_integer(column)) return to_json_text(column);
   if (!column.is_string()) return {};
   return math::find_gold_answer(column.get_ref<const std::string&>());
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cohort/core/exact_json.h"
+
 namespace cohort {
 namespace {
 
@@ -68,7 +70,7 @@ std::optional<std::string> column_text(const Json& fields, const std::string& co
   const auto value = fields.find(column);
   if (value == fields.end()) return std::nullopt;
   if (value->is_string()) return value->get<std::string>();
-  if (value->is_number()) return value->dump();
+  if (value->is_number() || is_long_integer(*value)) return to_json_text(*value);
   return std::nullopt;
 }
 

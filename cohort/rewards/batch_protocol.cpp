@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "cohort/core/exact_json.h"
 #include "cohort/rewards/answer_text.h"
 
 namespace cohort {
@@ -85,8 +86,7 @@ const Json* find_member(const Json& object, const char* key) {
 }
 
 std::string as_text(const Json& value, const CleanText& clean) {
-  std::string text = value.is_string() ? value.get<std::string>()
-                                       : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = value.is_string() ? value.get<std::string>() : to_lenient_json_text(value);
   return clean ? clean(std::move(text)) : text;
 }
 
@@ -166,7 +166,7 @@ std::string batch_request(const std::string& id, std::span<const RewardRow> rows
   Json request = {{"id", id}};
   request["rows"] = std::move(list);
   // A sampled text may end inside a UTF-8 character.
-  return request.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return to_lenient_json_text(request);
 }
 
 std::vector<RewardResult> read_batch_reply(const std::string& reply, const std::string& id,

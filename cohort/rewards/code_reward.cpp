@@ -14,6 +14,7 @@
 #include "cohort/rewards/code_test.h"
 #include "cohort/rewards/make_reward.h"
 #include "cohort/rewards/python_driver.h"
+#include "cohort/rewards/python_imports.h"
 #include "cohort/rewards/sandbox.h"
 
 namespace cohort {
@@ -27,6 +28,8 @@ constexpr int64_t kUnboundedProcesses = 4;
 // Of a compiled program: it is copied into every test.
 constexpr size_t kMaxProgramBytes = 16 << 20;
 constexpr int64_t kMaxFailuresNamed = 3;
+constexpr double kPrintedTolerance = 1e-6;
+constexpr const char* kNoPrelude = "none";
 
 SandboxOptions sandbox_options(const RewardConfig& config, const CodeLanguage& language) {
   SandboxOptions options;
@@ -64,6 +67,13 @@ std::string find_end_fault(const SandboxOutcome& outcome, const SandboxLimits& l
   }
 }
 
+Tolerance float_tolerance(const RewardConfig& config, double usual) {
+  Tolerance tolerance;
+  tolerance.absolute = config.tolerance.value_or(usual);
+  if (tolerance.absolute == 0.0) tolerance.relative = 0.0;
+  return tolerance;
+}
+
 std::string in_box(const std::string& name) { return str(kBoxFolder, "/", name); }
 
 // Typing errors in `waive_layers` would else waive nothing, and say so far from here.
@@ -86,7 +96,10 @@ class CodeReward : public Reward {
   CodeReward(const RewardConfig& config, CodeLanguage language)
       : language_(std::move(language)),
         sandbox_(sandbox_options(config, language_)),
-        needs_all_tests_(config.all_tests) {
+        needs_all_tests_(config.all_tests),
+        prelude_(config.prelude),
+        output_tolerance_(float_tolerance(config, kPrintedTolerance)),
+        value_tolerance_(float_tolerance(config, Tolerance().absolute)) {
     limits_.wall_ms =
         static_cast<int64_t>(std::ceil(config.timeout_s.value_or(kDefaultTestTimeoutS) * 1000.0));
     limits_.memory_bytes = config.memory_mb.value_or(kDefaultMemoryMb) << 20;
@@ -120,7 +133,7 @@ class CodeReward : public Reward {
     const std::optional<std::string> text = last_code_block(completion.text, language_.tags);
     const auto tests = prompt.fields.find("tests");
     return {{"program", text ? shown(*text) : str("no fenced block of ", language_.tags.front())},
-            {"tests", tests == prompt.fields.end() ? "none" : shown(tests->dump())}};
+            {"tests", tests == prompt.fields.end() ? "none" : shown(to_json_text(*tests))}};
   }
 
  private:
@@ -212,9 +225,16 @@ class CodeReward : public Reward {
     if (language_.is_python) {
       source = "driver.py";
       job.files.push_back({source, kPythonDriver});
+      add_python_files(job, test);
     }
     job.command = with_files(language_.run, in_box(source), in_box("program"));
     return job;
+  }
+
+  void add_python_files(SandboxJob& job, const CodeTest& test) const {
+    if (!test.setup.empty()) job.files.push_back({"setup.py", test.setup});
+    if (!prelude_.empty() && prelude_ != kNoPrelude) job.files.push_back({"prelude.py", prelude_});
+    if (prelude_.empty() && test.has_imports) job.files.push_back({"imports.txt", kJudgeImports});
   }
 
   // Outcomes of tests that need not run any more stay empty.
@@ -233,8 +253,8 @@ class CodeReward : public Reward {
   std::string find_fault(const CodeTest& test, const SandboxOutcome& outcome) const {
     std::string fault = find_end_fault(outcome, test_limits(test));
     if (!fault.empty()) return fault;
-    return test.kind == CodeTest::Kind::kOutput ? find_output_fault(test, outcome.output)
-                                                : find_value_fault(test, outcome.output);
+    return test.kind == CodeTest::Kind::kOutput ? find_output_fault(test, outcome.output, output_tolerance_)
+                                                : find_value_fault(test, outcome.output, value_tolerance_);
   }
 
   RewardResult judge(const std::vector<CodeTest>& tests,
@@ -258,6 +278,8 @@ class CodeReward : public Reward {
   CodeLanguage language_;
   Sandbox sandbox_;
   bool needs_all_tests_;
+  std::string prelude_;
+  Tolerance output_tolerance_, value_tolerance_;
   SandboxLimits limits_;
 };
 
@@ -277,6 +299,9 @@ std::unique_ptr<Reward> make_code_reward(const RewardConfig& config) {
   check_range(config, "memory_mb", config.memory_mb, kMinMemoryMb, kMaxMemoryMb);
   check_range(config, "workers", config.workers, int64_t{1}, int64_t{1024});
   check_layers(config);
+  if (!config.prelude.empty() && !config.language.empty() && config.language != "python")
+    throw ConfigError(str("reward ", config.name, ": `prelude` is Python, and `language` is ",
+                          config.language, "; remove it"));
   return std::make_unique<CodeReward>(config, find_language(config));
 }
 

@@ -6,9 +6,11 @@
 #include <string_view>
 
 #include "cohort/core/error.h"
+#include "cohort/core/exact_json.h"
 #include "cohort/rewards/answer_text.h"
-#include "cohort/rewards/assert_test.h"
-#include "cohort/rewards/exact_json.h"
+#include "cohort/rewards/code_test_forms.h"
+#include "cohort/rewards/python_json.h"
+#include "cohort/rewards/python_tests.h"
 
 namespace cohort {
 namespace {
@@ -58,89 +60,99 @@ CodeTest read_call_test(const Json& json) {
   return test;
 }
 
-CodeTest read_test(const Json& json) {
-  if (json.is_string()) return convert_assert(json.get<std::string>());
-  if (!json.is_object()) throw FormatError("it is neither an object nor an assert");
-  if (json.contains("call")) return read_call_test(json);
-  if (json.contains("stdout")) return read_output_test(json);
-  throw FormatError("it has neither \"call\" nor \"stdout\"");
+constexpr const char* kForms =
+    "a list of {\"stdin\", \"stdout\"}, {\"call\", \"args\", \"expected\"}, {\"input\", \"output\"} or "
+    "asserts, "
+    "{\"inputs\", \"outputs\", \"fn_name\"}, or check(candidate) as Python text (docs/sandbox.md)";
+
+// An object of a list, and an object for all tests.
+std::vector<CodeTest> read_object(const Json& json, const TestContext& context) {
+  if (json.contains("call")) return {read_call_test(json)};
+  if (json.contains("stdout")) return {read_output_test(json)};
+  if (has_parallel_tests(json)) return read_parallel_tests(json, context);
+  if (json.contains("output") || json.contains("expected_output")) return {read_pair_test(json, context)};
+  throw FormatError(str("it is none of the forms that are read: ", kForms));
 }
 
-std::string_view strip_end(std::string_view text) {
-  const size_t last = text.find_last_not_of(" \t\r\n\f\v");
-  return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
+std::vector<CodeTest> read_python(const std::string& text, const TestContext& context) {
+  std::vector<CodeTest> tests = read_python_tests(text, context.function);
+  for (CodeTest& test : tests) test.setup = context.setup + test.setup;
+  return tests;
 }
 
-// Takes the first line, without the blanks at its end.
-std::string_view take_line(std::string_view& text) {
-  const size_t end = std::min(text.find('\n'), text.size());
-  const std::string_view line = strip_end(text.substr(0, end));
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return line;
+std::vector<CodeTest> read_entry(const Json& json, const TestContext& context) {
+  if (json.is_string()) return read_python(json.get<std::string>(), context);
+  if (json.is_object()) return read_object(json, context);
+  throw FormatError("it is neither an object nor an assert");
 }
 
-std::string_view take_word(std::string_view& line) {
-  line = trim(line);
-  const std::string_view word = line.substr(0, line.find_first_of(" \t\r\n\f\v"));
-  line.remove_prefix(word.size());
-  return word;
+// A column's JSON, or that of its text; nothing where the text is Python.
+std::optional<Json> read_column(const Json& column) {
+  if (!column.is_string()) return column;
+  const std::string& text = column.get_ref<const std::string&>();
+  Json json = parse_exact_json(text);
+  if (!json.is_discarded()) return json;
+  if (text.find("assert") != std::string::npos) return std::nullopt;
+  throw FormatError(str("its text is neither JSON nor Python with asserts; what is read is ", kForms));
 }
 
-bool is_close(std::string_view expected, std::string_view got, const Tolerance& tolerance) {
-  if (expected == got) return true;
-  const std::string left(expected), right(got);
-  char *left_end = nullptr, *right_end = nullptr;
-  const double wanted = strtod(left.c_str(), &left_end), found = strtod(right.c_str(), &right_end);
-  const auto is_number = [](const std::string& word, const char* end) {
-    return !word.empty() && end == word.c_str() + word.size();
-  };
-  if (!is_number(left, left_end) || !is_number(right, right_end)) return false;
-  return is_equal(TypedValue::of_float(wanted), TypedValue::of_float(found), tolerance);
-}
-
-bool is_same_line(std::string_view expected, std::string_view got,
-                  const std::optional<Tolerance>& tolerance) {
-  if (!tolerance || expected == got) return expected == got;
-  while (true) {
-    const std::string_view left = take_word(expected), right = take_word(got);
-    if (left.empty() && right.empty()) return true;
-    if (!is_close(left, right, *tolerance)) return false;
+const Json& find_tests(const Json& fields) {
+  for (const char* name : {"tests", "test_list", "input_output", "test"}) {
+    const auto column = fields.find(name);
+    if (column != fields.end() && !column->is_null()) return *column;
   }
+  throw FormatError("the row has no column `tests` (or `test_list`, `input_output`, `test`)");
 }
 
-}  // namespace
-
-std::vector<CodeTest> read_code_tests(const Json& fields) {
-  const auto column = fields.find("tests");
-  if (column == fields.end()) throw FormatError("the row has no column `tests`");
-  const bool is_text = column->is_string();
-  const Json list = is_text ? parse_exact_json(column->get<std::string>()) : *column;
-  if (!list.is_array() || list.empty()) throw FormatError("column `tests` is no list of tests");
+std::vector<CodeTest> read_list(const Json& list, const TestContext& context) {
   std::vector<CodeTest> tests;
+  int64_t number = 0;
   for (const Json& entry : list) {
+    ++number;
     try {
-      if (!is_text) refuse_rounded(entry);
-      tests.push_back(read_test(entry));
+      for (CodeTest& test : read_entry(entry, context)) tests.push_back(std::move(test));
     } catch (const FormatError& error) {
-      const std::string text = entry.is_string() ? entry.get<std::string>() : entry.dump(-1, ' ', true);
-      throw FormatError(
-          str("test ", tests.size() + 1, " can't be read, ", excerpt(text), ": ", error.what()));
+      const std::string text = entry.is_string() ? entry.get<std::string>() : to_lenient_json_text(entry);
+      throw FormatError(str("test ", number, " can't be read, ", excerpt(text), ": ", error.what()));
     }
   }
   return tests;
 }
 
-std::string find_output_fault(const CodeTest& test, const std::string& output) {
-  std::string_view expected = strip_end(test.expected_output), got = strip_end(output);
-  for (int line = 1; !expected.empty() || !got.empty(); ++line) {
-    const std::string_view wanted = take_line(expected), found = take_line(got);
-    if (is_same_line(wanted, found, test.tolerance)) continue;
-    return str("wrong output in line ", line, ", ", excerpt(found), " instead of ", excerpt(wanted));
+std::vector<CodeTest> checked(std::vector<CodeTest> tests) {
+  if (tests.empty()) throw FormatError("the row has no test");
+  for (CodeTest& test : tests) {
+    const bool calls_solution = test.call.find("Solution().") != std::string::npos;
+    test.has_imports = test.has_imports || calls_solution;
   }
-  return "";
+  return tests;
 }
 
-std::string find_value_fault(const CodeTest& test, const std::string& result) {
+}  // namespace
+
+std::vector<CodeTest> read_code_tests(const Json& fields) {
+  const Json& column = find_tests(fields);
+  const TestContext context = read_test_context(fields);
+  std::vector<CodeTest> tests;
+  try {
+    const std::optional<Json> json = read_column(column);
+    if (!json) {
+      tests = read_python(column.get<std::string>(), context);
+    } else if (json->is_array()) {
+      return checked(read_list(*json, context));
+    } else if (json->is_object()) {
+      tests = read_object(*json, context);
+    } else {
+      throw FormatError(str("it is none of the forms that are read: ", kForms));
+    }
+  } catch (const FormatError& error) {
+    throw FormatError(str("the tests can't be read: ", error.what()));
+  }
+  return checked(std::move(tests));
+}
+
+std::string find_value_fault(const CodeTest& test, const std::string& result,
+                             const Tolerance& float_tolerance) {
   const std::optional<TypedValue> value = read_typed_value(result);
   if (!value) return "no value was returned";
   if (test.kind != CodeTest::Kind::kValue) {
@@ -148,8 +160,10 @@ std::string find_value_fault(const CodeTest& test, const std::string& result) {
     const bool is_right = value->kind != TypedValue::Kind::kOther && is_truthy(*value) == wanted;
     return is_right ? "" : str("wrong value, ", describe(*value), " is not ", wanted ? "true" : "false");
   }
+  const Tolerance tolerance = test.tolerance.value_or(float_tolerance);
   const bool is_kind = !test.is_identity || value->kind == test.expected.kind;
-  if (is_kind && is_equal(test.expected, *value, test.tolerance.value_or(Tolerance()))) return "";
+  if (is_kind && is_equal(test.expected, *value, tolerance)) return "";
+  if (test.may_be_wrapped && is_equal(test.expected.items.at(0), *value, tolerance)) return "";
   return str("wrong value, ", describe(*value), " instead of ", describe(test.expected));
 }
 

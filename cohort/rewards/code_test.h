@@ -20,18 +20,24 @@ struct CodeTest {
   TypedValue expected{};     ///< kValue
   bool is_identity = false;  ///< kValue: `is`, so that 1 is not True
   std::optional<Tolerance> tolerance{};
+  std::string setup{};       ///< Python code that runs behind the program; it holds nothing that is expected
+  bool has_imports = false;  ///< the program gets the imports that judges of class Solution put before it
+  bool may_be_wrapped = false;  ///< kValue: `expected` is a list around the value, or the value
 };
 
-/// Reads column `tests`: a list, or a text that holds one (and keeps integers of any size), of {"stdin",
-/// "stdout"}, {"call", "args", "kwargs"?, "expected", "tolerance"?} and asserts. Throws FormatError naming
-/// the test that can't be read.
+/// Reads the tests of a row, in one of the forms of docs/sandbox.md, from the first of the columns `tests`,
+/// `test_list`, `input_output` and `test`: JSON, or a text that holds JSON (and keeps integers of any size)
+/// or Python's asserts. Throws FormatError naming the test that can't be read, or the forms.
 std::vector<CodeTest> read_code_tests(const Json& fields);
 
 /// Empty when the output is as expected, else what is wrong with it. Blanks at the ends of lines and of the
-/// whole are ignored; with a tolerance, words that are numbers may differ by it.
-std::string find_output_fault(const CodeTest& test, const std::string& output);
+/// whole are ignored. Where the test has a tolerance, words that are numbers may differ by it; else numbers
+/// with a decimal point may differ by `float_tolerance`.
+std::string find_output_fault(const CodeTest& test, const std::string& output,
+                              const Tolerance& float_tolerance);
 
 /// The same for what the call driver wrote.
-std::string find_value_fault(const CodeTest& test, const std::string& result);
+std::string find_value_fault(const CodeTest& test, const std::string& result,
+                             const Tolerance& float_tolerance);
 
 }  // namespace cohort

@@ -75,7 +75,7 @@ class CountdownReward : public Reward {
     if (answer) remarks.push_back({"answer read as", describe(evaluate_expression(*answer))});
     for (const char* name : {"numbers", "target"}) {
       const auto column = prompt.fields.find(name);
-      remarks.push_back({name, column == prompt.fields.end() ? "none" : shown(column->dump())});
+      remarks.push_back({name, column == prompt.fields.end() ? "none" : shown(to_json_text(*column))});
     }
     return remarks;
   }

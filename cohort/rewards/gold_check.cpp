@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cohort/core/exact_json.h"
 #include "cohort/rewards/prompt_column.h"
 
 namespace cohort {
@@ -58,7 +59,7 @@ std::string as_completion(const std::string& program, const std::vector<RewardCo
 // The text of a string or number, or of the last of a list of messages.
 std::optional<std::string> text_of(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
-  if (value.is_number()) return value.dump();
+  if (value.is_number() || is_long_integer(value)) return to_json_text(value);
   if (!value.is_array() || value.empty() || !value.back().is_object()) return std::nullopt;
   const auto content = value.back().find("content");
   const bool is_text = content != value.back().end() && content->is_string();

@@ -70,7 +70,7 @@ class JsonSchemaReward : public Reward {
     const std::string schema = common_                         ? "the recipe's"
                                : column == prompt.fields.end() ? "none"
                                : column->is_string()           ? column->get<std::string>()
-                                                               : column->dump();
+                                                               : to_json_text(*column);
     return {{str("JSON, ", found.place), shown(found.text)},
             {"read as", instance ? json_schema::describe(*instance) : "no JSON: " + fault},
             {"schema", shown(schema)}};
@@ -81,7 +81,7 @@ class JsonSchemaReward : public Reward {
     if (common_) return common_;
     const auto column = fields.find(column_);
     if (column == fields.end() || column->is_null()) throw FormatError("holds no schema");
-    const std::string text = column->is_string() ? column->get<std::string>() : column->dump();
+    const std::string text = column->is_string() ? column->get<std::string>() : to_json_text(*column);
     if (const auto known = schemas_.find(text); known != schemas_.end()) return known->second;
     std::shared_ptr<const Schema> schema = read_schema(text);
     constexpr size_t kMaxKept = 64;

@@ -4,10 +4,12 @@
 
 namespace cohort {
 
-/// Runs program.py of its own folder, and where there is a call.json what that asks for; what the program
-/// prints then goes to standard error. Values are written by the methods of the builtin types, so that a
-/// subclass shows what it holds and not what it says. Python is started without its module `site`, which
-/// costs more than all else and would bring in the machine's packages; `exit` and `quit` come from there.
+/// Runs prelude.py, program.py and setup.py of its own folder, those that are there, and where there is a
+/// call.json what that asks for; what the program prints then goes to standard error. Where there is an
+/// imports.txt (see python_imports.h) the program finds the names of it that it uses. Values are written by
+/// the methods of the builtin types, so that a subclass shows what it holds and not what it says. Python is
+/// started without its module `site`, which costs more than all else and would bring in the machine's
+/// packages; `exit` and `quit` come from there.
 constexpr const char* kPythonDriver = R"python(
 import _sitebuiltins
 import builtins
@@ -19,14 +21,42 @@ builtins.exit = _sitebuiltins.Quitter("exit", "")
 builtins.quit = _sitebuiltins.Quitter("quit", "")
 
 
-def run_program(name):
-    path = box + "/program.py"
+def read_code(name):
+    path = box + "/" + name
+    if not os.path.exists(path):
+        return None
     with open(path, "rb") as file:
-        code = compile(file.read(), path, "exec")
+        return compile(file.read(), path, "exec")
+
+
+def add_imports(code, names):
+    used, codes = set(), [code]
+    while codes:
+        part = codes.pop()
+        used.update(part.co_names)
+        codes.extend(item for item in part.co_consts if type(item) is type(code))
+    with open(box + "/imports.txt") as file:
+        for line in file:
+            name, *exported = line.split()
+            wanted = used.intersection(exported)
+            if not wanted and name not in used:
+                continue
+            module = __import__(name)
+            names.update({word: getattr(module, word) for word in wanted if hasattr(module, word)})
+            if name in used:
+                names[name] = module
+
+
+def run_program(name):
+    code, prelude = read_code("program.py"), read_code("prelude.py")
     module = type(sys)(name)
-    module.__file__ = path
+    module.__file__ = box + "/program.py"
     sys.modules[name] = module
-    exec(code, module.__dict__)
+    if os.path.exists(box + "/imports.txt"):
+        add_imports(code, module.__dict__)
+    for part in (prelude, code, read_code("setup.py")):
+        if part is not None:
+            exec(part, module.__dict__)
     return module.__dict__
 
 

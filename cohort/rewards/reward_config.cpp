@@ -78,6 +78,13 @@ void RewardConfig::describe(FieldVisitor& f) {
   f("waive_layers", waive_layers,
     "For `code`: layers of the sandbox that may be missing (docs/sandbox.md); by default all must hold.",
     OnResume::kTaken);
+  f("prelude", prelude,
+    "For `code`, Python: code that runs before every program, such as imports. When empty, programs whose "
+    "tests call a method of class Solution get what judges import; \"none\" gives them nothing.");
+  f("tolerance", tolerance,
+    "For `code`: how far a float may be off that a program prints or returns, 1e-6 and 1e-9 when unset; 0 "
+    "compares exactly. A test's own `tolerance` counts first.",
+    at_least(0.0));
   f("min_length", min_length, "For `length`: the shortest length, in tokens; 0 when unset.", at_least(0));
   f("max_length", max_length, "For `length`: the longest length, in tokens; required.", at_least(1));
   f("max_completion_length", max_completion_length,

@@ -46,6 +46,8 @@ struct RewardConfig {
   std::optional<int64_t> batch_size{};
   std::vector<std::string> runtime{};
   std::vector<std::string> waive_layers{};
+  std::string prelude{};
+  std::optional<double> tolerance{};
   std::optional<int64_t> min_length{};
   std::optional<int64_t> max_length{};
   std::optional<int64_t> max_completion_length{};

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "cohort/core/error.h"
+#include "cohort/core/exact_json.h"
 #include "cohort/core/json_depth.h"
 #include "cohort/core/str.h"
 #include "cohort/rewards/answer_text.h"
@@ -227,6 +228,7 @@ size_t max_encoded_bytes(const TypedValue& value) {
 TypedValue from_json(const Json& json) {
   if (json.is_boolean()) return TypedValue::of_bool(json.get<bool>());
   if (json.is_number_integer()) return TypedValue::of_int(json.dump());
+  if (is_long_integer(json)) return TypedValue::of_int(std::string(long_integer_digits(json)));
   if (json.is_number()) return TypedValue::of_float(json.get<double>());
   if (json.is_string()) return TypedValue::of_string(json.get<std::string>());
   TypedValue value;

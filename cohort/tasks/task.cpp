@@ -114,7 +114,7 @@ void write_task_jsonl(const TaskConfig& config, uint64_t seed, int64_t count, Sp
                       const std::filesystem::path& path) {
   std::vector<Json> rows = make_task_rows(config, seed, count, split);
   std::ofstream file(path, std::ios::binary);
-  for (const Json& row : rows) file << row.dump() << '\n';
+  for (const Json& row : rows) file << to_json_text(row) << '\n';
   file.close();
   if (!file) throw FormatError(str(path.string(), ": cannot be written"));
 }

@@ -281,7 +281,7 @@ class RenderTest(CliTest):
             "",
             '{"messages": [{"role": "user"',
             '{"prompt": "hi"}',
-            '{"messages": [{"role": "user", "content": 123456789012345678901234567890}]}',
+            '{"messages": [{"role": "user", "content": {"a": 1}}], "continue_final_message": 5}',
             '{"messages": [{"role": "user", "content": "hi"}], "add_generation_prompt": "yes"}',
             '{"messages": [{"role": "user", "content": "hé"}], "unknown": 1}',
         ]
@@ -292,7 +292,7 @@ class RenderTest(CliTest):
         self.assertEqual(rows[1]["error"], "say something")
         self.assertIn("chat.jsonl:4: malformed JSON at byte", rows[2]["error"])
         self.assertIn("messages", rows[3]["error"])
-        self.assertIn("64 bits", rows[4]["error"])
+        self.assertIn("continue_final_message", rows[4]["error"])
         self.assertIn("add_generation_prompt", rows[5]["error"])
         self.assertEqual(result.returncode, 2)
         self.assertIn("chat.jsonl: 5 conversations were refused", result.stderr)

@@ -2,7 +2,7 @@
 
 JINJA_LINES=build/jinja_lines python tests/python/fuzz_templates.py [COUNT] [SEED]
 
-Not compared: what Python prints with an address, integers beyond 64 bits, and what the engine says it does not
+Not compared: what Python prints with an address, integers of more than 4,300 digits, and what the engine says it does not
 support.
 """
 

@@ -50,6 +50,103 @@ TEST(CodeReward, CompiledAndOtherLanguages) {
   EXPECT_EQ(brief(result), "0 unparsed");
 }
 
+// The imports that LeetCode's judge puts before a solution.
+TEST(CodeReward, SolutionsFindTheNamesThatJudgesImport) {
+  const std::string solution =
+      "class Solution:\n"
+      "    @lru_cache(None)\n"
+      "    def ways(self, n: Optional[int]) -> int:\n"
+      "        heap = [n]\n"
+      "        heapq.heapify(heap)\n"
+      "        counts: Dict[int, List[int]] = defaultdict(list)\n"
+      "        counts[gcd(n, 4)].append(bisect_left([1, 3], heappop(heap)))\n"
+      "        return [max(accumulate([1, 2])), counts, Counter('aab')['a'], deque([n])[0], inf > math.pi, "
+      "pow(2, 3, 5)]\n";
+  const auto score = [&](const std::string& program, const Json& tests, const std::string& prelude = "") {
+    const auto reward = make_reward({.name = "code", .waive_layers = waived_layers(), .prelude = prelude});
+    return reward->score(make_prompt({{"tests", tests}}), make_completion("```python\n" + program + "```"));
+  };
+  const Json call = "assert Solution().ways(6)[2:] == [2, 6, True, 3]";
+  EXPECT_EQ(brief(score(solution, Json::array({call}))), "1 ok")
+      << score(solution, Json::array({call})).detail;
+  const RewardResult without = score(solution, Json::array({call}), "none");
+  EXPECT_EQ(brief(without), "0 ok");
+  EXPECT_NE(without.detail.find("NameError"), std::string::npos) << without.detail;
+  // A function of its own gets nothing, and a prelude of the user's goes before every program.
+  const std::string function = "def f(n):\n    return floor(n)\n";
+  EXPECT_EQ(brief(score(function, Json::array({"assert f(2.5) == 2"}))), "0 ok");
+  EXPECT_EQ(brief(score(function, Json::array({"assert f(2.5) == 2"}), "from math import *")), "1 ok");
+  EXPECT_EQ(brief(score("print(floor(2.5))\n", {{{"stdin", ""}, {"stdout", "2"}}}, "from math import *")),
+            "1 ok");
+  EXPECT_EQ(brief(score(function, {{"fn_name", "f"}, {"inputs", {{2.5}}}, {"outputs", {2}}})), "1 ok");
+  // Names of the program's own come first.
+  EXPECT_EQ(brief(score("floor = len\nclass Solution:\n    def f(self, x):\n        return floor(x)\n",
+                        Json::array({"assert Solution().f([1, 2, 3]) == 3"}))),
+            "1 ok");
+  const RewardResult line = score("class Solution:\n    def f(self, x: List[int]):\n        return x.y\n",
+                                  Json::array({"assert Solution().f([1]) == 3"}));
+  EXPECT_NE(line.detail.find("AttributeError"), std::string::npos) << line.detail;
+  const auto refused = [&](const RewardConfig& config) {
+    return message_of<ConfigError>([&] { make_reward(config); });
+  };
+  EXPECT_NE(refused({.name = "code", .waive_layers = waived_layers(), .prelude = "import nosuchmodule"})
+                .find("nosuchmodule"),
+            std::string::npos);
+  EXPECT_NE(refused({.name = "code", .language = "bash", .waive_layers = waived_layers(), .prelude = "x = 1"})
+                .find("`prelude`"),
+            std::string::npos);
+}
+
+TEST(CodeReward, RunsTheFormsOfPublicDataSets) {
+  const auto reward = make_reward({.name = "code", .waive_layers = waived_layers()});
+  const auto score = [&](const std::string& program, const Json& fields) {
+    return reward->score(make_prompt(fields), make_completion("```python\n" + program + "\n```"));
+  };
+  const std::string function = "def total(a, b):\n    return a + b";
+  const std::string method = "class Solution:\n    def total(self, a, b):\n        return a + b";
+  for (const std::string& program : {function, method}) {
+    const Json calls = {{"fn_name", "total"}, {"inputs", {{1, 2}, {3, 4}}}, {"outputs", {3, 8}}};
+    EXPECT_EQ(brief(score(program, {{"tests", calls}})), "0.5 ok");
+    const Json live =
+        Json::array({{{"input", "[1]\n[2, 3]"}, {"output", "[1, 2, 3]"}, {"testtype", "functional"}}});
+    EXPECT_EQ(brief(score(program, {{"tests", live.dump()}, {"metadata", {{"func_name", "total"}}}})),
+              "1 ok");
+  }
+  const Json streams = {{"inputs", {"1 2", "5 6"}}, {"outputs", {"3\n", "11\n"}}};
+  EXPECT_EQ(brief(score("print(sum(map(int, input().split())))", {{"input_output", streams.dump()}})),
+            "1 ok");
+  const std::string check =
+      "def check(candidate):\n    assert candidate(1, 2) == 3\n    assert candidate(0, 0) == 1\n";
+  EXPECT_EQ(brief(score(function, {{"test", check}, {"entry_point", "total"}})), "0.5 ok");
+  const Json mbpp = {{"test_list", {"assert total(one, 2) == 3"}},
+                     {"test_setup_code", "one = Number(1).value"}};
+  EXPECT_EQ(
+      brief(score(function + "\nclass Number:\n    def __init__(self, value):\n        self.value = value",
+                  mbpp)),
+      "1 ok");
+  // A program that replaces what its tests use judges nothing.
+  EXPECT_EQ(brief(score("class Any:\n    def __eq__(self, other): return True\ndef total(a, b): return Any()",
+                        {{"test", check}, {"entry_point", "total"}})),
+            "0 ok");
+}
+
+TEST(CodeReward, AToleranceForAllFloats) {
+  const auto score = [&](std::optional<double> tolerance, const std::string& program, const Json& test) {
+    const auto reward =
+        make_reward({.name = "code", .waive_layers = waived_layers(), .tolerance = tolerance});
+    return brief(reward->score(make_prompt({{"tests", Json::array({test})}}),
+                               make_completion("```python\n" + program + "\n```")));
+  };
+  const Json printed = {{"stdin", ""}, {"stdout", "0.142857142857"}};
+  EXPECT_EQ(score(std::nullopt, "print(1 / 7)", printed), "1 ok");
+  EXPECT_EQ(score(0.0, "print(1 / 7)", printed), "0 ok");
+  EXPECT_EQ(score(std::nullopt, "print(0.1429)", printed), "0 ok");
+  EXPECT_EQ(score(0.001, "print(0.1429)", printed), "1 ok");
+  const Json returned = {{"call", "f"}, {"expected", 0.142857}};
+  EXPECT_EQ(score(std::nullopt, "def f(): return 1 / 7", returned), "0 ok");
+  EXPECT_EQ(score(1e-6, "def f(): return 1 / 7", returned), "1 ok");
+}
+
 // What the language's programs need, but can't see, is found before any completion gets a 0 for it.
 TEST(CodeReward, TriesTheLanguageAtTheStart) {
   TemporaryDirectory folder;

@@ -17,7 +17,7 @@ const Value* Value::find(std::string_view key) const {
 
 Value to_value(const Json& json) {
   std::string fault;
-  std::optional<Value> value = read_value(json.dump(), fault);
+  std::optional<Value> value = read_value(to_json_text(json), fault);
   if (!value) throw FormatError(fault);
   return *std::move(value);
 }

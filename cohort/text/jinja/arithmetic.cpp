@@ -1,4 +1,4 @@
-// + - * / // % ** as Python has them, with ints of 64 bits: a template that needs longer ones is refused.
+// + - * / // % ** as Python has them.
 #include <cmath>
 
 #include "cohort/text/jinja/operations.h"
@@ -12,10 +12,6 @@ const char* symbol(BinaryOperator operation) {
   return kSymbols[static_cast<int>(operation)];
 }
 
-[[noreturn]] void throw_overflow() {
-  throw TemplateError("the template computes an integer beyond 64 bits, which is not supported");
-}
-
 [[noreturn]] void throw_unsupported(BinaryOperator operation, const Value& left, const Value& right) {
   require_defined(left);
   require_defined(right);
@@ -23,34 +19,19 @@ const char* symbol(BinaryOperator operation) {
                        "' and '", type_name(right), "'"));
 }
 
-int64_t floor_divide(int64_t left, int64_t right) {
-  if (right == 0) throw TemplateError("integer division or modulo by zero");
-  if (right == -1) {
-    int64_t result;
-    if (__builtin_sub_overflow(int64_t{0}, left, &result)) throw_overflow();
-    return result;
+Value power(Runtime& runtime, const BigInteger& base, int64_t exponent) {
+  BigInteger result(1), square = base;
+  for (; exponent > 0; exponent >>= 1) {
+    runtime.step(1 + square.num_limbs() * square.num_limbs() / 64);
+    if ((exponent & 1) != 0) result = *make_integer(result * square).big_integer();
+    if (exponent > 1) square = *make_integer(square * square).big_integer();
   }
-  const int64_t quotient = left / right;
-  return quotient - (left % right != 0 && (left < 0) != (right < 0));
+  return make_integer(std::move(result));
 }
 
-int64_t modulo(int64_t left, int64_t right) {
-  if (right == -1) return 0;
-  return left - floor_divide(left, right) * right;
-}
-
-Value power(int64_t base, int64_t exponent) {
-  if (exponent < 0) {
-    if (base == 0) throw TemplateError("0.0 cannot be raised to a negative power");
-    return std::pow(static_cast<double>(base), static_cast<double>(exponent));
-  }
-  int64_t result = 1;
-  if (base == 0 || base == 1) return exponent == 0 ? int64_t{1} : base;
-  if (base == -1) return int64_t{exponent % 2 == 0 ? 1 : -1};
-  for (; exponent > 0; --exponent) {
-    if (__builtin_mul_overflow(result, base, &result)) throw_overflow();
-  }
-  return result;
+double finite(double number) {
+  if (std::isinf(number)) throw TemplateError("int too large to convert to float");
+  return number;
 }
 
 Value divide(double left, double right) {
@@ -58,28 +39,70 @@ Value divide(double left, double right) {
   return left / right;
 }
 
-Value whole_numbers(BinaryOperator operation, int64_t left, int64_t right) {
+Value power(Runtime& runtime, const Value& left, const Value& right) {
+  const BigInteger base = *left.big_integer();
+  const auto exponent = right.integer();
+  if (right.big_integer()->is_negative()) {
+    if (base.is_zero()) throw TemplateError("0.0 cannot be raised to a negative power");
+    return std::pow(*left.number(), *right.number());
+  }
+  // All others grow beyond any limit.
+  const bool is_unit = base.is_zero() || base.text() == "1" || base.text() == "-1";
+  if (is_unit && !exponent)
+    return power(
+        runtime, base,
+        *(BigInteger::divide(*right.big_integer(), BigInteger(2)).second + BigInteger(2)).to_int64());
+  if (!exponent) throw TemplateError("an integer of more than 4,300 digits is not supported");
+  return power(runtime, base, *exponent);
+}
+
+/// Ints of any size.
+Value large_numbers(Runtime& runtime, BinaryOperator operation, const Value& left, const Value& right) {
+  const BigInteger a = *left.big_integer(), b = *right.big_integer();
+  runtime.step(a.num_limbs() * b.num_limbs() / 64);
+  switch (operation) {
+    case BinaryOperator::kAdd:
+      return make_integer(a + b);
+    case BinaryOperator::kSub:
+      return make_integer(a - b);
+    case BinaryOperator::kMul:
+      return make_integer(a * b);
+    case BinaryOperator::kDiv:
+      return divide(finite(*left.number()), finite(*right.number()));
+    case BinaryOperator::kPow:
+      return power(runtime, left, right);
+    default:
+      if (b.is_zero()) throw TemplateError("integer division or modulo by zero");
+      runtime.step(a.num_limbs() * (b.num_limbs() + 1) / 2);
+      auto [quotient, remainder] = BigInteger::divide(a, b);
+      return make_integer(operation == BinaryOperator::kMod ? std::move(remainder) : std::move(quotient));
+  }
+}
+
+/// The same where all fits 64 bits; nothing where it does not.
+std::optional<Value> small_numbers(BinaryOperator operation, int64_t left, int64_t right) {
   int64_t result = 0;
   switch (operation) {
     case BinaryOperator::kAdd:
-      if (__builtin_add_overflow(left, right, &result)) throw_overflow();
-      return result;
+      return __builtin_add_overflow(left, right, &result) ? std::nullopt : std::optional<Value>(result);
     case BinaryOperator::kSub:
-      if (__builtin_sub_overflow(left, right, &result)) throw_overflow();
-      return result;
+      return __builtin_sub_overflow(left, right, &result) ? std::nullopt : std::optional<Value>(result);
     case BinaryOperator::kMul:
-      if (__builtin_mul_overflow(left, right, &result)) throw_overflow();
-      return result;
-    case BinaryOperator::kDiv:
-      return divide(static_cast<double>(left), static_cast<double>(right));
+      return __builtin_mul_overflow(left, right, &result) ? std::nullopt : std::optional<Value>(result);
     case BinaryOperator::kFloorDiv:
-      return floor_divide(left, right);
+      return left >= 0 && right > 0 ? std::optional<Value>(left / right) : std::nullopt;
     case BinaryOperator::kMod:
-      if (right == 0) throw TemplateError("integer division or modulo by zero");
-      return modulo(left, right);
+      return left >= 0 && right > 0 ? std::optional<Value>(left % right) : std::nullopt;
     default:
-      return power(left, right);
+      return std::nullopt;
   }
+}
+
+Value whole_numbers(Runtime& runtime, BinaryOperator operation, const Value& left, const Value& right) {
+  if (const auto a = left.integer(), b = right.integer(); a && b) {
+    if (std::optional<Value> result = small_numbers(operation, *a, *b)) return *result;
+  }
+  return large_numbers(runtime, operation, left, right);
 }
 
 /// Python's float remainder has the sign of the divisor.
@@ -181,22 +204,24 @@ std::optional<Value> sequences(Runtime& runtime, BinaryOperator operation, const
 }  // namespace
 
 Value binary(Runtime& runtime, BinaryOperator operation, const Value& left, const Value& right) {
-  if (const auto a = left.integer(), b = right.integer(); a && b) return whole_numbers(operation, *a, *b);
-  if (const auto a = left.number(), b = right.number(); a && b) return real_numbers(operation, *a, *b);
+  if (left.is_whole() && right.is_whole()) return whole_numbers(runtime, operation, left, right);
+  if (const auto a = left.number(), b = right.number(); a && b) {
+    return real_numbers(operation, left.is_whole() ? finite(*a) : *a, right.is_whole() ? finite(*b) : *b);
+  }
   if (const std::optional<Value> result = sequences(runtime, operation, left, right)) return *result;
   throw_unsupported(operation, left, right);
 }
 
 Value negative(const Value& value) {
   require_defined(value);
-  if (const auto whole = value.integer()) return whole_numbers(BinaryOperator::kSub, 0, *whole);
+  if (const auto whole = value.big_integer()) return make_integer(-*whole);
   if (const auto real = value.number()) return -*real;
   throw_type_error("bad operand type for unary -: '" + type_name(value) + "'");
 }
 
 Value positive(const Value& value) {
   require_defined(value);
-  if (const auto whole = value.integer()) return *whole;
+  if (const auto whole = value.big_integer()) return make_integer(*whole);
   if (const auto real = value.number()) return *real;
   throw_type_error("bad operand type for unary +: '" + type_name(value) + "'");
 }

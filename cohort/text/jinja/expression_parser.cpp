@@ -191,7 +191,7 @@ ExpressionPtr ExpressionParser::parse_primary(bool with_namespace) {
     while (at(TokenKind::kText)) text += next().text;
     return constant(constant_text(std::move(text)));
   }
-  if (token.kind == TokenKind::kInteger) return constant(next().integer);
+  if (token.kind == TokenKind::kInteger) return constant(make_integer(*next().integer));
   if (token.kind == TokenKind::kFloat) return constant(next().real);
   if (at_operator("[")) return parse_list();
   if (at_operator("{")) return parse_dict();

@@ -81,18 +81,15 @@ std::string whole_text(const Conversion& conversion, const Value& value) {
     throw_type_error(str("%", conversion.type, " format: a real number is required, not ", type_name(value)));
   if (value.is_float() && (conversion.type == 'x' || conversion.type == 'X' || conversion.type == 'o'))
     throw_type_error(str("%", conversion.type, " format: an integer is required, not float"));
-  if (!(std::fabs(*number) < 9e18)) throw TemplateError("an integer beyond 64 bits is not supported");
-  const int64_t whole = value.integer() ? *value.integer() : static_cast<int64_t>(*number);
-  char digits[32];
-  const char* format = conversion.type == 'x'   ? "%lx"
-                       : conversion.type == 'X' ? "%lX"
-                       : conversion.type == 'o' ? "%lo"
-                                                : "%lu";
-  std::snprintf(digits, sizeof digits, format, static_cast<unsigned long>(whole < 0 ? -whole : whole));
-  std::string text = digits;
+  if (value.is_float() && !std::isfinite(*number))
+    throw TemplateError("cannot convert float NaN or infinity to integer");
+  const BigInteger whole = value.is_float() ? BigInteger::truncated(*number) : *value.big_integer();
+  const int base = conversion.type == 'x' || conversion.type == 'X' ? 16 : conversion.type == 'o' ? 8 : 10;
+  std::string text = (whole.is_negative() ? -BigInteger(whole) : whole).text(base);
+  if (conversion.type == 'X') std::transform(text.begin(), text.end(), text.begin(), ::toupper);
   if (static_cast<int64_t>(text.size()) < conversion.precision)
     text.insert(0, conversion.precision - text.size(), '0');
-  return signed_text(conversion, whole < 0, text);
+  return signed_text(conversion, whole.is_negative(), text);
 }
 
 std::string real_text(Runtime& runtime, const Conversion& conversion, const Value& value) {

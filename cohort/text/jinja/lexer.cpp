@@ -244,9 +244,10 @@ class Lexer {
   void add_integer(size_t begin, size_t end, int base) {
     const std::string digits = without_underscores(begin, end);
     add(TokenKind::kInteger, digits);
-    const auto result =
-        std::from_chars(digits.data(), digits.data() + digits.size(), tokens_.back().integer, base);
-    if (result.ec != std::errc()) fail("integers beyond 64 bits are not supported");
+    constexpr size_t kMaxDigits = 4300;  // Python's own limit
+    if (digits.size() > kMaxDigits) fail("an integer of more than 4,300 digits is not supported");
+    tokens_.back().integer = BigInteger::parse(digits, base);
+    COHORT_CHECK(tokens_.back().integer, "The lexer cut an integer of other characters.");
     advance(end);
   }
 

@@ -30,7 +30,7 @@ std::optional<std::string> digits_of(std::string_view text) {
 }
 
 /// int(text, base) of Python; nothing where it raises a ValueError.
-std::optional<int64_t> parse_integer(std::string_view text, int64_t base) {
+std::optional<BigInteger> parse_integer(std::string_view text, int64_t base) {
   if (base != 0 && (base < 2 || base > 36)) return std::nullopt;
   const auto digits = digits_of(text);
   if (!digits) return std::nullopt;
@@ -44,14 +44,10 @@ std::optional<int64_t> parse_integer(std::string_view text, int64_t base) {
     base = marked;
   }
   if (rest.empty() || rest[0] == '-' || rest[0] == '+') return std::nullopt;
-  int64_t number = 0;
-  const auto result = std::from_chars(rest.data(), rest.data() + rest.size(), number,
-                                      base == 0 ? 10 : static_cast<int>(base));
-  if (result.ptr != rest.data() + rest.size()) return std::nullopt;
-  if (result.ec == std::errc::result_out_of_range)
-    throw TemplateError("int: an integer beyond 64 bits is not supported");
-  if (result.ec != std::errc()) return std::nullopt;
-  return is_negative ? -number : number;
+  constexpr size_t kMaxDigits = 4300;  // Python's own limit
+  if (rest.size() > kMaxDigits) return std::nullopt;
+  const auto number = BigInteger::parse(rest, base == 0 ? 10 : static_cast<int>(base));
+  return number && is_negative ? -*number : number;
 }
 
 /// float(value) of Python; nothing where it raises.
@@ -66,24 +62,17 @@ std::optional<double> parse_float(const Value& value) {
   return number;
 }
 
-std::optional<int64_t> truncated(double number) {
-  if (!std::isfinite(number)) return std::nullopt;
-  if (std::fabs(number) >= 9.2e18) throw TemplateError("int: an integer beyond 64 bits is not supported");
-  return static_cast<int64_t>(number);
-}
-
 Value to_int(Runtime& runtime, const Value& value, const Arguments& arguments) {
   const auto a = bind("int", arguments, {{"default", true}, {"base", true}});
   require_defined(value);
-  if (const auto whole = value.integer()) return *whole;
+  if (const auto whole = value.big_integer()) return make_integer(*whole);
   const int64_t base = a[1].is_missing() ? 10 : integer_argument(a[1], "int");
   if (const Text* text = value.get<Text>()) {
     runtime.look_through(static_cast<int64_t>(text->utf8.size()));
-    if (const auto whole = parse_integer(text->utf8, base)) return *whole;
+    if (const auto whole = parse_integer(text->utf8, base)) return make_integer(*whole);
   }
   const auto real = parse_float(value);
-  const auto whole = real ? truncated(*real) : std::nullopt;
-  if (whole) return *whole;
+  if (real && std::isfinite(*real)) return make_integer(BigInteger::truncated(*real));
   return a[0].is_missing() ? Value(int64_t{0}) : a[0];
 }
 
@@ -97,7 +86,7 @@ Value to_float(Runtime&, const Value& value, const Arguments& arguments) {
 Value absolute(Runtime&, const Value& value, const Arguments& arguments) {
   bind("abs", arguments, {});
   require_defined(value);
-  if (const auto whole = value.integer()) return *whole < 0 ? negative(value) : positive(value);
+  if (const auto whole = value.big_integer()) return whole->is_negative() ? negative(value) : positive(value);
   if (const auto real = value.number()) return std::fabs(*real);
   throw_type_error("bad operand type for abs(): '" + type_name(value) + "'");
 }
@@ -126,8 +115,8 @@ Value round_filter(Runtime&, const Value& value, const Arguments& arguments) {
   if (!number) throw_type_error("round: a number is required, not " + type_name(value));
   if (method == "common") {
     if (value.is_float()) return round_to(*number, precision);
-    if (precision >= 0) return *value.integer();
-    return static_cast<int64_t>(round_to(*number, precision));
+    if (precision >= 0) return make_integer(*value.big_integer());
+    return make_integer(BigInteger::truncated(round_to(*number, precision)));
   }
   const double unit = std::pow(10.0, static_cast<double>(precision));
   return (method == "ceil" ? std::ceil(*number * unit) : std::floor(*number * unit)) / unit;

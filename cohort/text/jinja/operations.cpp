@@ -38,6 +38,8 @@ bool equal_ranges(const Range& left, const Range& right) {
 int compare_numbers(const Value& left, const Value& right) {
   const auto a = left.integer(), b = right.integer();
   if (a && b) return *a < *b ? -1 : *a > *b;
+  if (left.is_whole() && right.is_whole())
+    return BigInteger::compare(*left.big_integer(), *right.big_integer());
   const long double x = a ? static_cast<long double>(*a) : *left.number();
   const long double y = b ? static_cast<long double>(*b) : *right.number();
   return x < y ? -1 : x > y;
@@ -68,9 +70,9 @@ void require_defined(const Value& value) {
 }
 
 std::string type_name(const Value& value) {
-  static const char* const kNames[] = {"missing",   "NoneType",  "bool",      "int",      "float",
-                                       "Undefined", "str",       "list",      "tuple",    "dict",
-                                       "range",     "dict view", "generator", "function", "Namespace"};
+  static const char* const kNames[] = {"missing",   "NoneType", "bool",      "int",  "float", "Undefined",
+                                       "str",       "list",     "tuple",     "dict", "range", "dict view",
+                                       "generator", "function", "Namespace", "int"};
   return kNames[value.data().index()];
 }
 

@@ -41,7 +41,7 @@ ExpressionPtr ExpressionParser::parse_subscript(ExpressionPtr value) {
   if (skip_operator("[")) return parse_subscripts(std::move(value), line);
   expect_operator(".");
   if (at(TokenKind::kInteger)) {
-    ExpressionPtr index = constant(current().integer);
+    ExpressionPtr index = constant(make_integer(*current().integer));
     next();
     return node(Kind::kItem, line, operands_of(std::move(value), std::move(index)));
   }

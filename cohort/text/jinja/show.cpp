@@ -103,6 +103,9 @@ void write_repr(Writer& out, const Value& value) {
     out.add(truth(value) ? "True" : "False");
   } else if (const auto whole = value.integer()) {
     out.add(std::to_string(*whole));
+  } else if (const BigInteger* big = value.get<BigInteger>()) {
+    out.runtime().step(big->num_limbs());
+    out.add(big->text());
   } else if (const auto real = value.number()) {
     out.add(float_repr(*real));
   } else if (value.is_undefined() || value.is_missing()) {
@@ -153,6 +156,9 @@ class JsonWriter {
       out_.add(truth(value) ? "true" : "false");
     } else if (const auto whole = value.integer()) {
       out_.add(std::to_string(*whole));
+    } else if (const BigInteger* big = value.get<BigInteger>()) {
+      out_.runtime().step(big->num_limbs());
+      out_.add(big->text());
     } else if (const auto real = value.number()) {
       out_.add(number(*real));
     } else if (const Text* text = value.get<Text>()) {

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "cohort/core/exact_json.h"
 #include "cohort/text/jinja/error.h"
 #include "cohort/text/jinja/parser.h"
 #include "cohort/text/utf8.h"
@@ -28,7 +29,7 @@ Value from_json(Runtime& runtime, const Json& json) {
       return json.get<int64_t>();
     case Json::value_t::number_unsigned:
       if (json.get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
-        throw TemplateError("integers beyond 64 bits are not supported: " + json.dump());
+        return make_integer(*BigInteger::parse(json.dump()));
       return json.get<int64_t>();
     case Json::value_t::number_float:
       return json.get<double>();
@@ -39,6 +40,8 @@ Value from_json(Runtime& runtime, const Json& json) {
       for (const Json& item : json) items.push_back(from_json(runtime, item));
       return runtime.list(std::move(items));
     }
+    case Json::value_t::binary:
+      return make_integer(*BigInteger::parse(long_integer_digits(json)));
     default:
       return runtime.dict(dict_from_json(runtime, json));
   }

@@ -25,7 +25,7 @@ bool is_none(const Value& v) { return v.is_none(); }
 bool is_boolean(const Value& v) { return v.is_bool(); }
 bool is_true(const Value& v) { return v.is_bool() && truth(v); }
 bool is_false(const Value& v) { return v.is_bool() && !truth(v); }
-bool is_integer(const Value& v) { return v.integer() && !v.is_bool(); }
+bool is_integer(const Value& v) { return v.is_whole() && !v.is_bool(); }
 bool is_float(const Value& v) { return v.is_float(); }
 bool is_number(const Value& v) { return v.number().has_value(); }
 bool is_text(const Value& v) { return v.get<Text>() != nullptr; }

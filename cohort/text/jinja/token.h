@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "cohort/core/big_integer.h"
 
 namespace cohort::jinja {
 
@@ -26,7 +29,7 @@ struct Token {
   TokenKind kind;
   int line;
   std::string text;  ///< data, a name, an operator's characters or the value of a string
-  int64_t integer = 0;
+  std::optional<BigInteger> integer{};
   double real = 0;
 };
 

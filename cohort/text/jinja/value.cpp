@@ -19,10 +19,25 @@ std::optional<int64_t> Value::integer() const {
   return std::nullopt;
 }
 
+std::optional<BigInteger> Value::big_integer() const {
+  if (const auto number = integer()) return BigInteger(*number);
+  const BigInteger* big = get<BigInteger>();
+  return big == nullptr ? std::nullopt : std::optional(*big);
+}
+
 std::optional<double> Value::number() const {
+  if (const BigInteger* big = get<BigInteger>()) return big->to_double();
   if (const auto* real = std::get_if<double>(&data_)) return *real;
   if (const auto whole = integer()) return static_cast<double>(*whole);
   return std::nullopt;
+}
+
+Value make_integer(BigInteger number) {
+  constexpr int64_t kMaxLimbs = 446;  // of 4,300 digits, Python's own limit
+  if (const auto small = number.to_int64()) return *small;
+  if (number.num_limbs() > kMaxLimbs)
+    throw TemplateError("an integer of more than 4,300 digits is not supported");
+  return std::make_shared<const BigInteger>(std::move(number));
 }
 
 Iterator* Value::iterator() const {

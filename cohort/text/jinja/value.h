@@ -14,6 +14,8 @@
 #include <variant>
 #include <vector>
 
+#include "cohort/core/big_integer.h"
+
 namespace cohort::jinja {
 
 class Runtime;
@@ -39,7 +41,8 @@ class Value {
       std::variant<Missing, None, bool, int64_t, double, std::shared_ptr<const Undefined>,
                    std::shared_ptr<const Text>, std::shared_ptr<const List>, std::shared_ptr<const Tuple>,
                    std::shared_ptr<const Dict>, std::shared_ptr<const Range>, std::shared_ptr<const DictView>,
-                   std::shared_ptr<Iterator>, std::shared_ptr<const Callable>, Namespace*>;
+                   std::shared_ptr<Iterator>, std::shared_ptr<const Callable>, Namespace*,
+                   std::shared_ptr<const BigInteger>>;
 
   Value() = default;
   template <typename T>
@@ -50,9 +53,13 @@ class Value {
   bool is_none() const { return std::holds_alternative<None>(data_); }
   bool is_undefined() const { return get<Undefined>() != nullptr; }
   bool is_bool() const { return std::holds_alternative<bool>(data_); }
-  /// The number that True, False or an int stands for.
+  /// The number that True, False or an int of 64 bits stands for.
   std::optional<int64_t> integer() const;
-  /// As integer(), floats too.
+  /// That of an int of any size, True and False too.
+  std::optional<BigInteger> big_integer() const;
+  /// Is it an int, True or False?
+  bool is_whole() const { return integer().has_value() || get<BigInteger>() != nullptr; }
+  /// As integer(), floats and longer ints too, which may be infinite then.
   std::optional<double> number() const;
   bool is_float() const { return std::holds_alternative<double>(data_); }
 
@@ -69,6 +76,9 @@ class Value {
  private:
   Data data_;
 };
+
+/// An int: a BigInteger where 64 bits don't hold it. Throws TemplateError for more digits than Python prints.
+Value make_integer(BigInteger number);
 
 /// A string of well-formed UTF-8.
 struct Text {
