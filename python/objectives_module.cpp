@@ -13,6 +13,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/objectives/advantage_algebra.h"
+#include "cohort/objectives/baseline.h"
 #include "cohort/objectives/loss.h"
 #include "cohort/objectives/objective_advice.h"
 #include "cohort/objectives/preference.h"
@@ -225,6 +226,13 @@ at::Tensor advantages(const at::Tensor& rewards, int64_t group_size, const Maybe
   AdvantageInput input;
   input.rewards = real;
   input.group_ends = group_ends_of(num_rows, group_size);
+  const std::string& baseline = settings.advantages.baseline;
+  if (group_size == 1 && !step_ends && is_group_baseline(baseline)) {
+    throw UserError(
+        str("baseline \"", baseline,
+            "\" compares the completions of a group, and group_size is 1; pass more completions of a "
+            "prompt, or baseline=\"batch_mean\" or \"none\""));
+  }
   input.reward_weights = settings.reward_weights;
   if (!step_ends) check_weights(input.reward_weights, rewards.dim() == 2 ? rewards.size(1) : 1);
   MaybeTensor padded = entropies;

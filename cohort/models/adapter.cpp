@@ -28,9 +28,9 @@ bool is_on(const Json& value) {
 void refuse_unsupported(const ConfigReader& reader) {
   if (reader.text("peft_type") != "LORA") reader.fail("peft_type", "must be \"LORA\"");
   for (const char* key :
-       {"fan_in_fan_out", "bias", "lora_bias", "layers_to_transform", "layers_pattern", "layer_replication",
-        "trainable_token_indices", "target_parameters", "use_qalora", "use_bdlora", "alora_invocation_tokens",
-        "arrow_config", "kappa_tune_config", "monteclora_config", "velora_config"}) {
+       {"fan_in_fan_out", "bias", "lora_bias", "layer_replication", "trainable_token_indices",
+        "target_parameters", "use_qalora", "use_bdlora", "alora_invocation_tokens", "arrow_config",
+        "kappa_tune_config", "monteclora_config", "velora_config"}) {
     if (reader.has(key) && is_on(reader.at(key))) {
       reader.fail(key, str("is ", reader.at(key).dump(), ", which is not supported"));
     }
@@ -53,6 +53,27 @@ void read_names(const ConfigReader& reader, const char* key, std::vector<std::st
       names.push_back(name.get<std::string>());
     }
   }
+}
+
+/// The layers that get adapters, one or a list, and the names of the lists that they stand in.
+void read_layers(const ConfigReader& reader, LoraConfig& config) {
+  const bool has_layers = reader.has("layers_to_transform") && is_on(reader.at("layers_to_transform"));
+  if (has_layers) {
+    const Json& layers = reader.at("layers_to_transform");
+    for (const Json& layer : layers.is_array() ? layers : Json::array({layers})) {
+      if (!layer.is_number_integer() || layer < 0)
+        reader.fail("layers_to_transform", "must be the number of a layer or a list of such");
+      config.layers_to_transform.push_back(layer.get<int64_t>());
+    }
+    const bool has_list =
+        config.target_pattern.empty() && config.target_modules != std::vector<std::string>{"all-linear"};
+    if (!has_list) reader.fail("layers_to_transform", "needs \"target_modules\" as a list of names");
+  }
+  std::string single;
+  read_names(reader, "layers_pattern", config.layers_pattern, single);
+  if (!single.empty()) config.layers_pattern = {single};
+  if (!config.layers_pattern.empty() && !has_layers)
+    reader.fail("layers_pattern", "has no effect without \"layers_to_transform\"");
 }
 
 template <typename T>
@@ -231,6 +252,7 @@ LoraConfig read_lora_config(const fs::path& adapter_dir) {
   std::string no_pattern;
   read_names(reader, "modules_to_save", config.modules_to_save, no_pattern);
   if (!no_pattern.empty()) config.modules_to_save = {no_pattern};
+  read_layers(reader, config);
   config.use_rslora = reader.flag_or("use_rslora", false);
   config.use_dora = reader.flag_or("use_dora", false);
   read_pattern(reader, "rank_pattern", config.rank_pattern);

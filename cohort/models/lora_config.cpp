@@ -9,12 +9,33 @@
 namespace cohort {
 namespace {
 
-bool matches_whole(const std::string& pattern, const std::string& module) {
+std::regex regex_of(const std::string& pattern) {
   try {
-    return std::regex_match(module, std::regex(pattern));
+    return std::regex(pattern);
   } catch (const std::regex_error& error) {
     throw ConfigError(str("lora: \"", pattern, "\" is no regular expression: ", error.what()));
   }
+}
+
+bool matches_whole(const std::string& pattern, const std::string& module) {
+  return std::regex_match(module, regex_of(pattern));
+}
+
+/// The number behind a list of layers in the module's name, as PEFT finds it; -1 for a module of no layer.
+int64_t layer_of(const LoraConfig& config, const std::string& module) {
+  const std::vector<std::string> any_list{"[^.]*"};
+  for (const std::string& list : config.layers_pattern.empty() ? any_list : config.layers_pattern) {
+    std::smatch match;
+    const std::regex name = regex_of(".*\\." + list + "\\.(\\d{1,9})\\.");
+    if (std::regex_search(module, match, name, std::regex_constants::match_continuous))
+      return std::stoll(match[1].str());
+  }
+  return -1;
+}
+
+bool is_in_layers(const LoraConfig& config, const std::string& module) {
+  const auto& layers = config.layers_to_transform;
+  return layers.empty() || std::find(layers.begin(), layers.end(), layer_of(config, module)) != layers.end();
 }
 
 /// Whether the name is one of `ends`, or ends with a point and one of them.
@@ -41,7 +62,9 @@ bool is_targeted(const LoraConfig& config, const std::string& module, bool is_he
   }
   if (!config.target_pattern.empty()) return matches_whole(config.target_pattern, module);
   if (config.target_modules == std::vector<std::string>{"all-linear"}) return !is_head;
-  return ends_with_any(module, config.target_modules);
+  const auto& targets = config.target_modules;
+  const bool is_named_whole = std::find(targets.begin(), targets.end(), module) != targets.end();
+  return is_named_whole || (ends_with_any(module, targets) && is_in_layers(config, module));
 }
 
 LoraShape lora_shape(const LoraConfig& config, const std::string& module) {

@@ -19,6 +19,8 @@ struct LoraConfig {
   std::string target_pattern = {}, exclude_pattern = {};  ///< regular expressions in their place; empty: none
   bool use_rslora = false;
   bool use_dora = false;
+  std::vector<int64_t> layers_to_transform = {};     ///< adapters in these layers only; empty: in all
+  std::vector<std::string> layers_pattern = {};      ///< names of the lists of layers; empty: any name
   std::map<std::string, int64_t> rank_pattern = {};  ///< regular expression of names -> r
   std::map<std::string, double> alpha_pattern = {};  ///< regular expression of names -> alpha
   std::vector<std::string> modules_to_save = {};     ///< trained whole beside the adapters

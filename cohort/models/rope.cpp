@@ -109,8 +109,9 @@ bool depends_on_length(const RopeConfig& rope) {
 }
 
 int64_t allowed_positions(const RopeConfig& rope, int64_t max_position_embeddings) {
-  const auto original = static_cast<double>(rope.original_max_position_embeddings);
-  return std::max(max_position_embeddings, static_cast<int64_t>(rope.factor * original));
+  const int64_t original =
+      rope.rope_type == "dynamic" ? max_position_embeddings : rope.original_max_position_embeddings;
+  return std::max(max_position_embeddings, static_cast<int64_t>(rope.factor * static_cast<double>(original)));
 }
 
 }  // namespace cohort

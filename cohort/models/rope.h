@@ -40,7 +40,7 @@ RopeFrequencies rope_frequencies(const RopeConfig& rope, int64_t head_dim, int64
 bool depends_on_length(const RopeConfig& rope);
 
 /// The positions that a scaling allows: factor * original_max_position_embeddings where that is more than
-/// `max_position_embeddings`.
+/// `max_position_embeddings`; dynamic: factor * max_position_embeddings.
 int64_t allowed_positions(const RopeConfig& rope, int64_t max_position_embeddings);
 
 }  // namespace cohort

@@ -240,7 +240,7 @@ def advantages(
     Args:
         rewards: [N], or [N, C] from C reward functions; nan: no reward, outside every statistic, advantage 0. With
             `step_ends` [N, K], the rewards of steps.
-        group_size: completions of a group; divides N.
+        group_size: completions of a group; divides N, and is at least 2 for a baseline that compares a group.
         mask: [N, T], 1 where a token has loss. Without it rows have loss on their first `lengths` places.
         lengths: [N], tokens with loss; may stand for `mask`, with which it must agree.
         entropies: [N, T] of the sampling policy (gtpo, grpo_s, edge_grpo).

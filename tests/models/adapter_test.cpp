@@ -29,6 +29,17 @@ TEST(LoraConfig, ChoosesModulesAsPeftDoes) {
   EXPECT_TRUE(is_targeted(config, kQ, false));
   config.exclude_modules = {"q_proj"};
   EXPECT_FALSE(is_targeted(config, kQ, false));
+  config = {.target_modules = {"q_proj"}, .layers_to_transform = {0, 1}};
+  EXPECT_TRUE(is_targeted(config, kQ, false));
+  config.layers_to_transform = {2};
+  EXPECT_FALSE(is_targeted(config, kQ, false));
+  EXPECT_FALSE(is_targeted(config, "head.q_proj", false)) << "no layer's";
+  config.target_modules = {kQ};
+  EXPECT_TRUE(is_targeted(config, kQ, false)) << "a whole name is always one";
+  config = {.target_modules = {"q_proj"}, .layers_to_transform = {1}, .layers_pattern = {"blocks", "layers"}};
+  EXPECT_TRUE(is_targeted(config, kQ, false));
+  config.layers_pattern = {"blocks"};
+  EXPECT_FALSE(is_targeted(config, kQ, false));
   config = {.target_pattern = R"(.*\.layers\.\d+\.self_attn\.[qv]_proj)"};
   EXPECT_TRUE(is_targeted(config, kQ, false));
   EXPECT_FALSE(is_targeted(config, kQ + "x", false)) << "a pattern matches the whole name";
@@ -142,7 +153,12 @@ TEST_F(AdapterTest, NamesWhatItCannotDo) {
       {R"({"peft_type": "IA3"})", "\"peft_type\" must be \"LORA\""},
       {R"({"bias": "all"})", "\"bias\" is \"all\", which is not supported"},
       {R"({"fan_in_fan_out": true})", "\"fan_in_fan_out\" is true"},
-      {R"({"layers_to_transform": [1]})", "\"layers_to_transform\" is [1]"},
+      {R"({"layers_to_transform": ["x"]})", "\"layers_to_transform\" must be the number of a layer"},
+      {R"({"layers_to_transform": [1]})", "has no place in the model"},
+      {R"({"layers_to_transform": [7]})", "target_modules fits no module"},
+      {R"({"layers_to_transform": 1, "target_modules": ".*q_proj"})", "as a list of names"},
+      {R"({"layers_pattern": "layers"})", "no effect without"},
+      {R"({"layers_to_transform": 1, "layers_pattern": "("})", "is no regular expression"},
       {R"({"target_parameters": ["x"]})", "\"target_parameters\""},
       {R"({"r": 0})", "\"r\" must be in 1.."},
       {R"({"r": 3})", "asks for a floating-point tensor of"},

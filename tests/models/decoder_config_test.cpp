@@ -278,6 +278,10 @@ TEST(DecoderConfig, AllowsTheContextOfAScaling) {
   EXPECT_EQ(parse(raw).context_length, 512);
   raw["rope_scaling"] = {{"type", "dynamic"}, {"factor", 2.0}, {"original_max_position_embeddings", 512}};
   EXPECT_EQ(parse(raw).context_length, 1024);
+  raw["rope_scaling"] = {{"type", "dynamic"}, {"factor", 4.0}};
+  EXPECT_EQ(parse(raw).context_length, 2048);
+  raw["rope_scaling"] = {{"type", "linear"}, {"factor", 4.0}};
+  EXPECT_EQ(parse(raw).context_length, 512);
 }
 
 TEST(DecoderConfig, ReadsClassificationHeads) {

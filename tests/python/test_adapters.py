@@ -33,6 +33,14 @@ ADAPTERS = {
         rank_pattern={"q_proj": 2, r"layers.2.mlp.down_proj": 7},
         alpha_pattern={"down_proj": 20},
     ),
+    "layers": dict(
+        r=4,
+        lora_alpha=6,
+        target_modules=["q_proj", "down_proj"],
+        layers_to_transform=[0, 2],
+        layers_pattern="layers",
+    ),
+    "one layer": dict(r=4, lora_alpha=6, target_modules=["v_proj", "up_proj"], layers_to_transform=1),
     "head": dict(r=4, lora_alpha=6, target_modules=["q_proj", "lm_head"]),
     "saved modules": dict(
         r=4, lora_alpha=6, target_modules=["up_proj"], modules_to_save=["lm_head", "embed_tokens"]

@@ -338,6 +338,11 @@ class WrongInputTest(unittest.TestCase):
         self.refuse("step_ends", rewards, 2, step_ends=torch.zeros(4, 2))
         self.refuse("step_ends", torch.rand(4, 2), 2, mask=torch.ones(4, 2), step_ends=torch.full((4, 2), 2))
         self.refuse("baseline", rewards, 2, baseline="nope")
+        for baseline in ("group_mean", "group_loo", "group_median", "second_best"):
+            self.refuse(f'baseline "{baseline}" compares', rewards, 1, baseline=baseline)
+        for baseline in ("none", "batch_mean"):
+            given = {"baseline": baseline, "scale_rewards": "none"}
+            self.assertEqual(objectives.advantages(rewards, 1, **given).shape, rewards.shape)
         self.refuse("baseline", rewards, 2, baselin="none")
         self.refuse("reward_weights", torch.rand(4, 2), 2, reward_weights=[1.0])
 
