@@ -13,6 +13,7 @@ completions of conversations are lists of messages, others are strings. Needs no
 """
 
 import asyncio
+import difflib
 import importlib
 import importlib.util
 import inspect
@@ -44,8 +45,41 @@ def load(place):
         sys.path.insert(0, os.getcwd())
         found = importlib.import_module(source)
     for part in name.split("."):
-        found = getattr(found, part)
+        found = member(found, part, source)
     return found
+
+
+def member(owner, name, source):
+    """The attribute `name` of a module or class; where there is none, the error names the nearest one."""
+    if hasattr(owner, name):
+        return getattr(owner, name)
+    near = difflib.get_close_matches(name, [known for known in dir(owner) if not known.startswith("_")], 1)
+    advice = f"; did you mean {near[0]!r}?" if near else ""
+    raise AttributeError(f"{source} has no attribute {name!r}{advice}")
+
+
+def check_arguments(function, arguments):
+    """Raises TypeError where the function needs an argument that no column gives, and names the columns."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # some callables of C show no signature
+        return
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    missing = [
+        parameter.name
+        for parameter in parameters
+        if parameter.kind in named
+        and parameter.default is parameter.empty
+        and parameter.name not in arguments
+    ]
+    if not missing:
+        return
+    given = ("prompts", "completions", "completion_ids", *GIVEN)
+    columns = sorted(name for name in arguments if name not in given)
+    raise TypeError(
+        f"the function needs the argument {missing[0]!r}, and no row of the call has such a column; "
+        f"the columns are: {', '.join(columns) or 'none'}"
+    )
 
 
 def to_arguments(rows):
@@ -79,6 +113,23 @@ def to_answer(value):
     return {"score": score}
 
 
+class Tracebacks:
+    """Writes the traceback of an exception to standard error: once for each place and type."""
+
+    def __init__(self):
+        self.written = set()
+
+    def write(self, error):
+        frames = traceback.extract_tb(error.__traceback__)
+        key = (type(error), frames[-1].filename, frames[-1].lineno) if frames else type(error)
+        if key not in self.written:
+            self.written.add(key)
+            traceback.print_exception(type(error), error, error.__traceback__)
+
+
+TRACEBACKS = Tracebacks()
+
+
 class RewardFunction:
     def __init__(self, place):
         self.place = place
@@ -89,7 +140,7 @@ class RewardFunction:
         try:
             self.function = load(place)
         except BaseException as error:
-            self.failure = tidy(f"{place} can't be loaded: {last_line(error)}")
+            self.failure = tidy(f"{place} can't be loaded: {last_line(error, place)}")
 
     def answers(self, rows):
         """The answers to `rows`, in order, without their ids."""
@@ -104,7 +155,7 @@ class RewardFunction:
         try:
             values = self.call(rows, log_extra)
         except BaseException as error:  # a Rust extension's panic or a cancelled task is no Exception
-            return [{"error": last_line(error)}] * len(rows)
+            return [{"error": last_line(error, self.place)}] * len(rows)
         if len(values) != len(rows):
             error = f"the function returned {len(values)} rewards for {len(rows)} completions"
             return [{"error": error}] * len(rows)
@@ -114,7 +165,13 @@ class RewardFunction:
         ]
 
     def call(self, rows, log_extra):
-        values = self.function(**to_arguments(rows), log_extra=log_extra, log_metric=lambda name, value: None)
+        arguments = {
+            **to_arguments(rows),
+            "log_extra": log_extra,
+            "log_metric": lambda name, value: None,
+        }
+        check_arguments(self.function, arguments)
+        values = self.function(**arguments)
         if inspect.isawaitable(values):
             values = self.loop.run_until_complete(values)
         return list(values)
@@ -126,12 +183,26 @@ def tidy(text):
     return text.encode("utf-8", "replace").decode()
 
 
-def last_line(error):
-    """The exception as the last line of its traceback, all of which goes to standard error, without its notes."""
-    traceback.print_exception(type(error), error, error.__traceback__)
+def last_line(error, place):
+    """The exception as "FILE:LINE: TYPE: TEXT", without its notes. Its traceback goes to standard error."""
+    TRACEBACKS.write(error)
     summary = traceback.TracebackException(type(error), error, None)
     summary.__notes__ = None
-    return tidy(list(summary.format_exception_only())[-1].strip())
+    return tidy(where(error, place) + list(summary.format_exception_only())[-1].strip())
+
+
+def where(error, place):
+    """ "FILE:LINE: " of the last frame in the function's own file, or else of the last frame outside this one."""
+    machinery = {pathlib.Path(__file__).resolve(), pathlib.Path(importlib.__file__).resolve()}
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame[0].startswith("<")]
+    frames = [frame for frame in frames if pathlib.Path(frame.filename).resolve() not in machinery]
+    source = place.rpartition(":")[0]
+    if source.endswith(".py"):
+        path = pathlib.Path(source).resolve()
+        in_source = [frame for frame in frames if pathlib.Path(frame.filename).resolve() == path]
+        if in_source:
+            return f"{source}:{in_source[-1].lineno}: "
+    return f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
 
 
 def take_standard_streams():

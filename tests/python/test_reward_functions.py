@@ -8,6 +8,7 @@ Plain python3, no packages.
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -154,6 +155,13 @@ class RewardFunctionTest(unittest.TestCase):
             )
         return [reply["rewards"] for reply in replies]
 
+    def without_place(self, error):
+        """The text behind "FILE:LINE: ", which must name a line of the function's file."""
+        match = re.fullmatch(re.escape(str(self.place)) + r":(\d+): (.*)", error, re.DOTALL)
+        self.assertIsNotNone(match, error)
+        self.assertTrue(FUNCTIONS.splitlines()[int(match[1]) - 1].strip(), error)
+        return match[2]
+
     def scores(self, function, *completions):
         (rewards,) = self.ask(function, [row(i, text) for i, text in enumerate(completions)])
         return [reward.get("score", "error") for reward in rewards]
@@ -169,7 +177,7 @@ class RewardFunctionTest(unittest.TestCase):
         chat = [row(0, "c", prompt_messages=messages)]
         first, second = self.ask("arguments", plain, chat)
         self.assertEqual(
-            eval(first[0]["error"].removeprefix("RuntimeError: ")),
+            eval(self.without_place(first[0]["error"]).removeprefix("RuntimeError: ")),
             {
                 "prompts": ["p", "p"],
                 "completions": ["a", "b"],
@@ -181,7 +189,7 @@ class RewardFunctionTest(unittest.TestCase):
             },
         )
         self.assertEqual(
-            eval(second[0]["error"].removeprefix("RuntimeError: ")),
+            eval(self.without_place(second[0]["error"]).removeprefix("RuntimeError: ")),
             {
                 "prompts": [messages],
                 "completions": [[{"role": "assistant", "content": "c"}]],
@@ -212,11 +220,14 @@ class RewardFunctionTest(unittest.TestCase):
 
     def test_an_exception_fails_the_batch_and_the_program_lives_on(self):
         rewards = self.ask("values", [row(0, "one"), row(1, "no such")], [row(0, "half")])
-        self.assertEqual([reward.get("error") for reward in rewards[0]], ["KeyError: 'no such'"] * 2)
+        self.assertEqual(
+            [self.without_place(reward["error"]) for reward in rewards[0]], ["KeyError: 'no such'"] * 2
+        )
         self.assertEqual(rewards[1], [{"id": "0", "score": 0.5}])
         self.assertIn("Traceback", self.errors)
         rewards = self.ask("leaves", [row(0, "a")], [row(0, "b")])
-        self.assertEqual([batch[0]["error"] for batch in rewards], ["SystemExit: goodbye"] * 2)
+        errors = [self.without_place(batch[0]["error"]) for batch in rewards]
+        self.assertEqual(errors, ["SystemExit: goodbye"] * 2)
         (rewards,) = self.ask("strict", [row(0, "a", answer=1)])
         self.assertIn("unexpected keyword argument", rewards[0]["error"])
 
@@ -227,11 +238,15 @@ class RewardFunctionTest(unittest.TestCase):
             ("panic", "mine.Panic: a Rust panic"),
             ("noted", "ValueError: the reason"),
             ("half", "ValueError: ?"),
-            ("long", "ValueError: " + "x" * 488 + "..."),
+            ("long", "ValueError: xxx"),
         ]:
             rewards = self.ask("raises", [row(0, name), row(1, "b")], [row(0, "noted")])
-            self.assertEqual([reward["error"] for reward in rewards[0]], [reason] * 2)
-            self.assertEqual(rewards[1][0]["error"], "ValueError: the reason")
+            errors = [self.without_place(reward["error"]) for reward in rewards[0]]
+            if name == "long":
+                self.assertEqual({len(reward["error"]) for reward in rewards[0]}, {503})
+                errors = [error[: len(reason)] for error in errors]
+            self.assertEqual(errors, [reason] * 2)
+            self.assertEqual(self.without_place(rewards[1][0]["error"]), "ValueError: the reason")
         rewards = self.ask("cancels", [row(0, "a")], [row(0, "b")])
         for batch in rewards:
             self.assertIn("CancelledError", batch[0]["error"])
@@ -240,7 +255,7 @@ class RewardFunctionTest(unittest.TestCase):
         self.assertEqual(rewards[1]["score"], 1)
         (self.folder / "panics.py").write_text("raise BaseException('no module')\n")
         (rewards,) = self.ask("f", [row(0, "a")], place=self.folder / "panics.py")
-        self.assertIn("can't be loaded: BaseException: no module", rewards[0]["error"])
+        self.assertIn("panics.py:1: BaseException: no module", rewards[0]["error"])
 
     def test_texts_of_a_reply_are_short_and_whole(self):
         (rewards,) = self.ask("logs_much", [row(0, '"\\ud83d"'), row(1, '"\\ud83d\\ude00"')])
@@ -313,6 +328,42 @@ class RewardFunctionTest(unittest.TestCase):
             rewards = self.ask(function, [row(0, "a"), row(1, "b")], [row(0, "c")], place=place)
             for reward in rewards[0] + rewards[1]:
                 self.assertIn(reason, reward["error"])
+
+    def test_an_exception_names_the_line_of_the_functions_own_file(self):
+        (self.folder / "helper.py").write_text("def half(text):\n    return text / 2\n")
+        (self.folder / "deep.py").write_text(
+            "import json\nfrom helper import half\n\n"
+            "def parses(completions, **columns):\n    return [json.loads(text) for text in completions]\n\n"
+            "def halves(completions, **columns):\n    return [half(text) for text in completions]\n"
+        )
+        for function, line, kind in [("parses", 5, "JSONDecodeError"), ("halves", 8, "TypeError")]:
+            place = self.folder / "deep.py"
+            ((reward,),) = self.ask(function, [row(0, "x")], place=place)
+            self.assertRegex(reward["error"], rf"^{re.escape(str(place))}:{line}: .*{kind}: ")
+        ((reward,),) = self.ask("halves", [row(0, "x")], place="deep", cwd=self.folder)
+        self.assertRegex(reward["error"], "helper.py:2: TypeError: ")  # a module has no file of its own here
+
+    def test_a_name_that_is_none_is_answered_with_the_nearest(self):
+        ((reward,),) = self.ask("length", [row(0, "a")])
+        self.assertIn("has no attribute 'length'; did you mean 'lengths'?", reward["error"])
+        ((reward,),) = self.ask("Rewards.lenghts", [row(0, "a")])
+        self.assertIn("did you mean 'lengths'?", reward["error"])
+
+    def test_an_argument_without_a_column_is_named_with_the_columns_that_are(self):
+        (self.folder / "asks.py").write_text(
+            "def plain(completions, ground_truth, **columns):\n    return [1.0] * len(completions)\n\n"
+            "def defaults(completions, ground_truth=None, **columns):\n"
+            "    return [float(ground_truth is None)] * len(completions)\n"
+        )
+        place = self.folder / "asks.py"
+        first, second = self.ask(
+            "plain", [row(0, "a", answer=1)], [row(0, "a"), row(1, "b", ground_truth=2)], place=place
+        )
+        self.assertIn("needs the argument 'ground_truth'", first[0]["error"])
+        self.assertIn("the columns are: answer", first[0]["error"])
+        self.assertEqual([reward.get("score") for reward in second], [1, 1])
+        ((reward,),) = self.ask("defaults", [row(0, "a")], place=place)
+        self.assertEqual(reward["score"], 1)
 
     def test_wrong_use_prints_how(self):
         for arguments in ([], ["mine.py"], ["mine.py:f", "more"]):
