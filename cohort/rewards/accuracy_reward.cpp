@@ -5,6 +5,7 @@
 #include "cohort/rewards/math/choices.h"
 #include "cohort/rewards/math/extraction.h"
 #include "cohort/rewards/math/quantity.h"
+#include "cohort/rewards/section_tags.h"
 
 namespace cohort {
 namespace {
@@ -53,6 +54,11 @@ RewardResult to_result(const math::Judgement& judgement, const Prompt& prompt, c
   return {0.0, RewardStatus::kOk, str(is_unread ? "cannot read " : "", excerpt(answer), ": ", failure)};
 }
 
+/// A completion whose thinking the prompt has opened is still thinking until it closes it.
+std::string judged_text(const Prompt& prompt, const Completion& completion) {
+  return tagged_text(prompt, completion, {"<think>", "</think>"});
+}
+
 class AccuracyReward : public Reward {
  public:
   explicit AccuracyReward(const RewardConfig& config)
@@ -62,7 +68,7 @@ class AccuracyReward : public Reward {
     const std::string gold = read_gold(prompt.fields);
     if (gold.empty())
       return unparsed(str(prompt.id, ": column \"answer\" (or \"solution\") holds no answer"));
-    const math::Finding found = math::find_answer(completion.text, places_);
+    const math::Finding found = math::find_answer(judged_text(prompt, completion), places_);
     RewardResult result;
     for (const std::string& reading : found.readings()) {
       const RewardResult next = to_result(math::judge_choice(gold, reading), prompt, gold, reading);
@@ -76,7 +82,7 @@ class AccuracyReward : public Reward {
 
   std::vector<Remark> explain(const Prompt& prompt, const Completion& completion) const override {
     const std::string gold = read_gold(prompt.fields);
-    const math::Finding found = math::find_answer(completion.text, places_);
+    const math::Finding found = math::find_answer(judged_text(prompt, completion), places_);
     std::vector<Remark> remarks = {{"answer", math::describe_finding(found)}};
     if (found.text) remarks.push_back({"answer read as", math::describe_choice(*found.text)});
     remarks.push_back({"reference", gold.empty() ? "none" : shown(gold)});

@@ -1,5 +1,6 @@
 // Format: sections in tags, one behind the other, each tag once, only white space outside; <think>...</think>
-// and then <answer>...</answer> unless the recipe names others (arXiv:2501.12948, section 2.2.2).
+// and then <answer>...</answer> unless the recipe names others (arXiv:2501.12948, section 2.2.2). Tags that
+// the prompt opens at its end count as the completion's.
 #include <string_view>
 
 #include "cohort/rewards/answer_text.h"
@@ -29,13 +30,13 @@ class FormatReward : public Reward {
  public:
   explicit FormatReward(const RewardConfig& config) : tags_(section_tags(config)) {}
 
-  RewardResult score(const Prompt&, const Completion& completion) override {
-    const std::string fault = find_fault(completion.text, tags_);
+  RewardResult score(const Prompt& prompt, const Completion& completion) override {
+    const std::string fault = find_fault(tagged_text(prompt, completion, tags_), tags_);
     return {fault.empty() ? 1.0 : 0.0, RewardStatus::kOk, fault};
   }
 
-  std::vector<Remark> explain(const Prompt&, const Completion& completion) const override {
-    return count_tags(completion.text, tags_);
+  std::vector<Remark> explain(const Prompt& prompt, const Completion& completion) const override {
+    return count_tags(tagged_text(prompt, completion, tags_), tags_);
   }
 
  private:

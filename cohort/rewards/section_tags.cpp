@@ -4,8 +4,44 @@
 #include <cctype>
 
 #include "cohort/core/error.h"
+#include "cohort/rewards/answer_text.h"
 
 namespace cohort {
+namespace {
+
+/// The first of `tags` with which `text` ends, white space between them aside; all of them are a finished
+/// format, which the completion does not go on with.
+std::string tags_at_end(std::string_view text, const std::vector<std::string>& tags) {
+  for (size_t count = tags.size() - 1; count > 0; --count) {
+    std::string_view rest = trim(text);
+    size_t left = count;
+    while (left > 0 && rest.ends_with(tags[left - 1])) {
+      rest = trim(rest.substr(0, rest.size() - tags[left - 1].size()));
+      --left;
+    }
+    if (left > 0) continue;
+    std::string joined;
+    for (size_t i = 0; i < count; ++i) joined += tags[i];
+    return joined;
+  }
+  return {};
+}
+
+/// The assistant's message that the completion goes on with, from the first tag on.
+std::string begun_message(const Prompt& prompt, const std::vector<std::string>& tags) {
+  const auto messages = prompt.fields.find("prompt_messages");
+  if (messages == prompt.fields.end() || !messages->is_array() || messages->empty()) return {};
+  const Json& last = messages->back();
+  if (!last.is_object() || last.value("role", Json()) != "assistant") return {};
+  const Json content = last.value("content", Json());
+  if (!content.is_string()) return {};
+  const std::string text = content.get<std::string>();
+  const size_t begin = text.find(tags.front());
+  if (begin == std::string::npos || text.find(tags.back()) != std::string::npos) return {};
+  return text.substr(begin);
+}
+
+}  // namespace
 
 std::vector<std::string> section_tags(const RewardConfig& config) {
   const std::vector<std::string> names =
@@ -24,6 +60,14 @@ std::vector<std::string> section_tags(const RewardConfig& config) {
     tags.push_back("</" + name + ">");
   }
   return tags;
+}
+
+std::string tagged_text(const Prompt& prompt, const Completion& completion,
+                        const std::vector<std::string>& tags) {
+  if (trim(completion.text).starts_with(tags.front())) return completion.text;
+  std::string begun = begun_message(prompt, tags);
+  if (begun.empty()) begun = tags_at_end(prompt.text, tags);
+  return begun + completion.text;
 }
 
 std::vector<Remark> count_tags(std::string_view text, const std::vector<std::string>& tags) {

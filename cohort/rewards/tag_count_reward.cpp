@@ -1,5 +1,5 @@
 // Tag count: a part of the reward for every tag that stands there exactly once; a smoother start than
-// `format`.
+// `format`. Tags that the prompt opens at its end count as the completion's.
 #include <string_view>
 
 #include "cohort/rewards/make_reward.h"
@@ -12,8 +12,9 @@ class TagCountReward : public Reward {
  public:
   explicit TagCountReward(const RewardConfig& config) : tags_(section_tags(config)) {}
 
-  RewardResult score(const Prompt&, const Completion& completion) override {
-    const std::string_view text = completion.text;
+  RewardResult score(const Prompt& prompt, const Completion& completion) override {
+    const std::string judged = tagged_text(prompt, completion, tags_);
+    const std::string_view text = judged;
     int64_t num_once = 0;
     std::string faults;
     for (const std::string& tag : tags_) {
@@ -25,8 +26,8 @@ class TagCountReward : public Reward {
     return {static_cast<double>(num_once) / static_cast<double>(tags_.size()), RewardStatus::kOk, faults};
   }
 
-  std::vector<Remark> explain(const Prompt&, const Completion& completion) const override {
-    return count_tags(completion.text, tags_);
+  std::vector<Remark> explain(const Prompt& prompt, const Completion& completion) const override {
+    return count_tags(tagged_text(prompt, completion, tags_), tags_);
   }
 
  private:
