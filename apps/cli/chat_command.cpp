@@ -18,7 +18,10 @@ namespace cohort::cli {
 namespace {
 
 struct ChatConfig {
-  ChatConfig() { generation.dtype = "bfloat16"; }
+  ChatConfig() {
+    generation.dtype = "bfloat16";
+    generation.include_stop_str_in_output = false;  // what ends a turn belongs to the template
+  }
 
   GenerationConfig generation;
 

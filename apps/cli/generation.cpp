@@ -18,6 +18,11 @@ void GenerationConfig::describe(FieldVisitor& f) {
   describe_model(f);
   f("num_generations", num_generations, "Completions of each prompt.", at_least(1));
   describe_sampling(f);
+  f("include_stop_str_in_output", include_stop_str_in_output,
+    "Texts show the stop string or stop token that ended a completion, as its tokens do; otherwise they end "
+    "before it. Changes no token.");
+  f("skip_special_tokens", skip_special_tokens,
+    "Texts leave out tokens that the tokenizer marks as special. Changes no token.");
   f("ignore_eos", ignore_eos, "Sample on past stop tokens, up to max_completion_length.");
   describe_machine(f);
 }
@@ -99,7 +104,9 @@ SamplingParams sampling_params(const GenerationConfig& config, const LoadedModel
           .max_completion_length = config.max_completion_length,
           .ignore_eos = config.ignore_eos,
           .stop_token_ids = stop_token_ids(model.decoder->config(), model.tokenizer.get()),
-          .stop_strings = config.stop_strings};
+          .stop_strings = config.stop_strings,
+          .include_stop_str_in_output = config.include_stop_str_in_output,
+          .skip_special_tokens = config.skip_special_tokens};
 }
 
 RolloutAddress rollout_address(const GenerationConfig& config) {

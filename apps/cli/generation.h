@@ -25,6 +25,8 @@ struct GenerationConfig {
   double top_p = 1.0;
   double min_p = 0.0;
   std::vector<std::string> stop_strings;
+  bool include_stop_str_in_output = true;
+  bool skip_special_tokens = true;
   bool ignore_eos = false;
   int64_t seed = 42;
   int64_t cache_tokens = 0;

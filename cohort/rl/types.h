@@ -45,7 +45,7 @@ struct Completion {
   FinishReason finish_reason = FinishReason::kLength;
   int64_t policy_version = 0;  ///< number of updates behind the weights that sampled it
   int64_t sample = 0;          ///< its place among all that were drawn of its prompt: where its draws lie
-  std::string text;            ///< decoded without special tokens, cut before a stop string
+  std::string text;            ///< of `token_ids`, as the sampling parameters show it
   RecordedRows recorded{};
 };
 

@@ -52,7 +52,7 @@ Rollout::Rollout(const Decoder& decoder, const Tokenizer* tokenizer, KvCache& ca
     growing_[i].completion.sample = static_cast<int64_t>(address_.first_sample) + numbers.sample_of(i);
     growing_[i].max_length =
         std::min(params.max_completion_length, decoder.config().context_length - prompt_length);
-    if (!params.stop_strings.empty()) growing_[i].detokenizer.emplace(*tokenizer);
+    if (!params.stop_strings.empty()) growing_[i].detokenizer.emplace(*tokenizer, decode_options());
   }
   if (record_ != nullptr) assign_recorded_rows();
 }
@@ -262,8 +262,10 @@ bool Rollout::completes_stop_string(Growing& growing, int32_t id) {
     cut = std::min(cut, growing.text.find(stop, from));
   }
   if (cut == std::string::npos) return false;
-  growing.text.resize(cut);
-  growing.is_text_cut = true;
+  if (!params_.include_stop_str_in_output) {
+    growing.text.resize(cut);
+    growing.is_text_cut = true;
+  }
   return true;
 }
 
@@ -273,7 +275,10 @@ void Rollout::finish(int64_t sequence) {
   if (growing.is_text_cut) {
     completion.text = std::move(growing.text);
   } else if (tokenizer_ != nullptr) {
-    completion.text = tokenizer_->decode(completion.token_ids);
+    std::span<const int32_t> ids = completion.token_ids;
+    const bool shows_end =
+        params_.include_stop_str_in_output || completion.finish_reason == FinishReason::kLength;
+    completion.text = tokenizer_->decode(shows_end ? ids : ids.first(ids.size() - 1), decode_options());
   }
   scheduler_.finish(sequence);
   const SequenceNumbers& numbers = scheduler_.numbers();

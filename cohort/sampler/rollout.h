@@ -28,7 +28,7 @@ class Rollout {
     int64_t max_length = 0;
     std::optional<IncrementalDetokenizer> detokenizer;  // where there are stop strings
     std::string text;
-    bool is_text_cut = false;  // a stop string was found
+    bool is_text_cut = false;  // before a stop string
   };
   /// A result row of the pass whose logits give the next token of these sequences.
   struct Draw {
@@ -51,6 +51,7 @@ class Rollout {
   bool is_complete(Growing& growing, int32_t id);
   bool completes_stop_string(Growing& growing, int32_t id);
   void finish(int64_t sequence);
+  DecodeOptions decode_options() const { return {.skip_special_tokens = params_.skip_special_tokens}; }
   std::vector<int64_t> sequences_to_draw(const ScheduledRows& rows) const;
   const std::vector<int32_t>& tokens_of(const ScheduledRows& rows, int64_t& offset) const;
 

@@ -24,18 +24,19 @@ void check_prompts(const std::vector<Prompt>& prompts, const DecoderConfig& conf
   }
 }
 
-void check_stop_strings(const std::vector<std::string>& stop_strings, const Tokenizer* tokenizer) {
+void check_stop_strings(const std::vector<std::string>& stop_strings, const Tokenizer* tokenizer,
+                        bool skip_special_tokens) {
   if (stop_strings.empty()) return;
   if (tokenizer == nullptr) throw ConfigError("stop_strings need a tokenizer.json in the model directory");
   for (const std::string& stop : stop_strings) {
     if (stop.empty()) throw ConfigError("stop_strings: an empty text would end every completion; remove it");
-    for (int32_t id = 0; id < tokenizer->vocab_size(); ++id) {
+    for (int32_t id = 0; skip_special_tokens && id < tokenizer->vocab_size(); ++id) {
       if (!tokenizer->is_special(id)) continue;
       const std::optional<std::string> token = tokenizer->token(id);
       if (token && stop.find(*token) != std::string::npos) {
         throw ConfigError(str("stop_strings: \"", stop, "\" holds the special token \"", *token,
                               "\", which no text shows; make it an eos_token_id of the model's "
-                              "generation_config.json"));
+                              "generation_config.json, or set skip_special_tokens = false"));
       }
     }
   }
@@ -116,7 +117,7 @@ std::vector<RolloutGroup> Sampler::roll_out(const std::vector<Prompt>& prompts,
                                             const SamplingParams& params, RolloutAddress address,
                                             int64_t policy_version, const OnCompletion& on_completion,
                                             ActivationRecord* record, const OnToken& on_token) {
-  check_stop_strings(params.stop_strings, tokenizer_);
+  check_stop_strings(params.stop_strings, tokenizer_, params.skip_special_tokens);
   check_prompts(prompts, decoder_.config());
   const int64_t pages = page_budget(prompts, group_sizes, params.max_completion_length);
   // Only for this rollout: an update takes the same memory for its activations.

@@ -42,8 +42,9 @@ using OnCompletion = std::function<void(int64_t prompt, int64_t sample, const Co
 using OnToken = std::function<bool(int32_t id)>;
 
 /// Throws ConfigError for stop strings that a sampler cannot honour: empty ones, any without a tokenizer, and
-/// special tokens, of which texts are free.
-void check_stop_strings(const std::vector<std::string>& stop_strings, const Tokenizer* tokenizer);
+/// special tokens where texts are free of them.
+void check_stop_strings(const std::vector<std::string>& stop_strings, const Tokenizer* tokenizer,
+                        bool skip_special_tokens = true);
 
 /// Throws ConfigError naming `rollout.cache_tokens` when that many do not hold the prompt that needs most
 /// with one completion; 0 always does.

@@ -16,6 +16,8 @@ struct SamplingParams {
   bool ignore_eos = false;
   std::vector<int32_t> stop_token_ids;
   std::vector<std::string> stop_strings;
+  bool include_stop_str_in_output = true;  ///< texts show what ended them: the stop string, the stop token
+  bool skip_special_tokens = true;         ///< texts show no token that is marked special
 
   bool is_filtered() const { return top_k > 0 || top_p < 1.0 || min_p > 0.0; }
   double logprob_temperature() const { return temperature > 0.0 ? temperature : 1.0; }

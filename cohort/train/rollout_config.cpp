@@ -57,6 +57,11 @@ void RolloutConfig::describe(FieldVisitor& f) {
     "Sample from tokens with at least this share of the likeliest one's probability; 0 is off.",
     between(0.0, 1.0));
   f("stop_strings", stop_strings, "Texts that end a completion; the flag is given once for each.");
+  f("include_stop_str_in_output", include_stop_str_in_output,
+    "Texts, which rewards see, show the stop string or stop token that ended a completion, as its tokens do; "
+    "otherwise they end before it. Changes no token.");
+  f("skip_special_tokens", skip_special_tokens,
+    "Texts leave out tokens that the tokenizer marks as special. Changes no token.");
   f("ignore_eos", ignore_eos, "Sample on past stop tokens, up to max_completion_length (for measurements).");
   describe_selection(f, *this);
   f("cache_tokens", cache_tokens, "Size of the paged KV cache, in tokens; 0 chooses one that fits the step.",

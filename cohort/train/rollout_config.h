@@ -20,6 +20,8 @@ struct RolloutConfig {
   double top_p = 1.0;
   double min_p = 0.0;
   std::vector<std::string> stop_strings;
+  bool include_stop_str_in_output = true;
+  bool skip_special_tokens = true;
   bool ignore_eos = false;
   bool dynamic_sampling = false;
   int64_t max_num_gen_batches = 10;

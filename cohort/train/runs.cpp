@@ -210,7 +210,7 @@ int run_grpo(const TrainConfig& config, const ResumeOptions& options) {
   const Dataset data = open_prompts(config.data, DataPart::kTrain, format, policy->config(),
                                     has_experts ? expert_ids(expert_format) : ExpertIds());
   warn_unused_variables(format);
-  check_stop_strings(config.rollout.stop_strings, tokenizer.get());
+  check_stop_strings(config.rollout.stop_strings, tokenizer.get(), config.rollout.skip_special_tokens);
   check_cache(config, data, format, policy->config());
   StepShape shape = step_shape(config, *policy, data);
   policy->plan_length(shape.longest_sequence);

@@ -268,7 +268,9 @@ SamplingParams sampling_params(const RolloutConfig& config, std::vector<int32_t>
           .max_completion_length = config.max_completion_length,
           .ignore_eos = config.ignore_eos,
           .stop_token_ids = std::move(stop_token_ids),
-          .stop_strings = config.stop_strings};
+          .stop_strings = config.stop_strings,
+          .include_stop_str_in_output = config.include_stop_str_in_output,
+          .skip_special_tokens = config.skip_special_tokens};
 }
 
 }  // namespace cohort

@@ -805,22 +805,19 @@ class SampleTest(CliTest):
         rows = self.sample("--ignore-eos", "--max-completion-length", 10000, prompts=full)
         self.assertEqual([len(row["completion_ids"]) for row in rows], [3, 3, 3])
 
-    def test_stop_strings_cut_the_text(self):
+    def test_stop_strings_end_the_text(self):
         plain = self.sample("--temperature", 0, prompts=self.texts, generations=1)
         text = plain[0]["text"]
         self.assertGreater(len(text), 4)
         stop = text[2:4]
-        cut = self.sample(
-            "--temperature",
-            0,
-            "--stop-strings",
-            stop,
-            "--stop-strings",
-            "never seen",
-            prompts=self.texts,
-            generations=1,
-        )
+        stops = ["--temperature", 0, "--stop-strings", stop, "--stop-strings", "never seen"]
+        whole = self.sample(*stops, prompts=self.texts, generations=1)
+        stops += ["--include-stop-str-in-output", "false"]
+        cut = self.sample(*stops, prompts=self.texts, generations=1)
         self.assertEqual(cut[0]["text"], text[: text.index(stop)])
+        self.assertTrue(text.startswith(whole[0]["text"]))
+        self.assertTrue(whole[0]["text"].startswith(text[: text.index(stop) + len(stop)]))
+        self.assertEqual(whole[0]["completion_ids"], cut[0]["completion_ids"])
         self.assertEqual(cut[0]["finish_reason"], "stop")
         count = len(cut[0]["completion_ids"])
         self.assertLess(count, len(plain[0]["completion_ids"]))

@@ -171,22 +171,27 @@ TEST_F(SamplerTest, IgnoresStopTokensWhenToldTo) {
   EXPECT_EQ(completion.finish_reason, FinishReason::kStop);
 }
 
-TEST_F(SamplerTest, CutsTheTextBeforeAStopStringAndKeepsItsTokens) {
+TEST_F(SamplerTest, TheTextShowsAStopStringUnlessToldOtherwise) {
   struct Case {
     std::vector<std::string> chain;
     std::vector<std::string> stop_strings;
     size_t num_tokens;
-    const char* text;
+    const char* cut_text;
+    const char* text;  // of all tokens
   };
   const Case cases[] = {
-      {{"x", "a", "b", "c", "d"}, {"bc"}, 3, "a"},             // over two tokens
-      {{"x", "a", "b", "c", "d"}, {"b"}, 2, "a"},              // one token
-      {{"x", "a", "b", "c", "d"}, {"a"}, 1, ""},               // at once
-      {{"x", "a", "\u0120sing", "b"}, {"in"}, 2, "a s"},       // inside a token
-      {{"x", "a", "\u0120sing", "b"}, {"ng", "si"}, 2, "a "},  // two at once: the earlier cut
-      {{"x", "a", "b", "\u0120sing"}, {"b s", "g"}, 3, "a"},
-      {{"x", "a", "b", "c", "d"}, {"xa", "da", "dd"}, 5, "abc"},  // the prompt is no part of the text
-      {{"x", "a", "\u00c3", "\u00a9", "b"}, {"\u00e9"}, 3, "a"},  // a character in two tokens
+      {{"x", "a", "b", "c", "d"}, {"bc"}, 3, "a", "abc"},                // over two tokens
+      {{"x", "a", "b", "c", "d"}, {"b"}, 2, "a", "ab"},                  // one token
+      {{"x", "a", "b", "c", "d"}, {"a"}, 1, "", "a"},                    // at once
+      {{"x", "a", "\u0120sing", "b"}, {"in"}, 2, "a s", "a sing"},       // inside a token
+      {{"x", "a", "\u0120sing", "b"}, {"ng", "si"}, 2, "a ", "a sing"},  // two at once: the earlier cut
+      {{"x", "a", "b", "\u0120sing"}, {"b s", "g"}, 3, "a", "ab sing"},
+      {{"x", "a", "b", "c", "d"},
+       {"xa", "da", "dd"},
+       5,
+       "abc",
+       "abcdd"},  // the prompt is no part of the text
+      {{"x", "a", "\u00c3", "\u00a9", "b"}, {"\u00e9"}, 3, "a", "a\u00e9"},  // a character in two tokens
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.stop_strings[0]);
@@ -196,6 +201,11 @@ TEST_F(SamplerTest, CutsTheTextBeforeAStopStringAndKeepsItsTokens) {
     EXPECT_EQ(completion.sampler_logprobs.size(), c.num_tokens);
     EXPECT_EQ(completion.finish_reason, FinishReason::kStop);
     EXPECT_EQ(completion.text, c.text);
+    SamplingParams cut = stops(c.stop_strings);
+    cut.include_stop_str_in_output = false;
+    const Completion shorter = complete(chain, cut);
+    EXPECT_EQ(shorter.token_ids, completion.token_ids);
+    EXPECT_EQ(shorter.text, c.cut_text);
   }
 }
 
@@ -208,8 +218,28 @@ TEST_F(SamplerTest, WithoutAStopStringTheTextIsWhole) {
     EXPECT_EQ(complete(chain, stops(none, {id_of("b")})).text, "ab");
     EXPECT_EQ(complete(chain, stops(none, {id_of("\u00c3")})).text, "ab\ufffd");
   }
-  // A stop token that completes a stop string: the text is cut.
-  EXPECT_EQ(complete(chain, stops({"b"}, {id_of("b")})).text, "a");
+  // A stop token that completes a stop string is shown, or cut.
+  SamplingParams both = stops({"b"}, {id_of("b")});
+  EXPECT_EQ(complete(chain, both).text, "ab");
+  both.include_stop_str_in_output = false;
+  EXPECT_EQ(complete(chain, both).text, "a");
+}
+
+TEST_F(SamplerTest, SpecialTokensAreShownWhenAskedFor) {
+  std::vector<int32_t> chain = ids_of({"x", "a", "b"});
+  chain.push_back(kEndOfText);
+  SamplingParams params = stops({"never"});
+  EXPECT_EQ(complete(chain, params).text, "ab");
+  params.skip_special_tokens = false;
+  EXPECT_EQ(complete(chain, params).text, "ab<|endoftext|>");
+  params.include_stop_str_in_output = false;  // the stop token, too
+  EXPECT_EQ(complete(chain, params).text, "ab");
+  // A special token may then be a stop string.
+  params = stops({"b<|endof"}, {});
+  params.skip_special_tokens = false;
+  const Completion completion = complete(chain, params);
+  EXPECT_EQ(completion.finish_reason, FinishReason::kStop);
+  EXPECT_EQ(completion.token_ids.size(), 3u);
 }
 
 TEST_F(SamplerTest, WorksWithoutATokenizer) {
