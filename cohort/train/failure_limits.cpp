@@ -5,6 +5,10 @@
 namespace cohort {
 namespace {
 
+/// A reward that failed on all of the first steps, and on at least so many completions, is broken outright.
+constexpr size_t kFirstSteps = 2;
+constexpr int64_t kFirstCells = 16;
+
 constexpr double kRounding = 1e-6;  // 0.29 of 100 cells are 29, not 28.999...
 
 bool is_failure(RewardStatus status) {
@@ -89,7 +93,17 @@ std::optional<std::string> FailureLimits::find_excess(size_t reward,
                limit.key, " = ", limit.share, " allows ", allowed, " of ", num_cells,
                last_failure(step, reward, limit.only_sandbox_errors));
   }
-  return std::nullopt;
+  return find_outright_failure(reward, step);
+}
+
+std::optional<std::string> FailureLimits::find_outright_failure(size_t reward,
+                                                                const std::vector<RewardMatrix>& step) const {
+  const Window& window = windows_[reward];
+  const bool is_early = window.steps.size() < kFirstSteps || window.total.num_cells < kFirstCells;
+  if (config_.max_failed_share >= 1.0 || is_early || window.total.num_failed < window.total.num_cells)
+    return std::nullopt;
+  return str("reward ", names_[reward], " failed on all of its ", window.total.num_cells, " completions in ",
+             window.steps.size(), " steps", last_failure(step, reward, false));
 }
 
 Json FailureLimits::save() const {

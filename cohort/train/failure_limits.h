@@ -1,7 +1,7 @@
 // Ends a run whose rewards fail too often: what is masked teaches nothing, and what is left may be a biased
 // sample. Counted for each reward function over its newest cells; cells that a run has not seen yet count as
-// good, so that one bad cell of a small step ends nothing, while a reward that is broken outright ends the
-// run in its first steps.
+// good, so that one bad cell of a small step ends nothing. A reward that fails on every cell of the first two
+// steps, and on at least 16, is broken outright and ends the run there; unless max_failed_share is 1.
 #pragma once
 
 #include <deque>
@@ -47,6 +47,8 @@ class FailureLimits {
 
   void push(Window& window, const Counts& step) const;
   std::optional<std::string> find_excess(size_t reward, const std::vector<RewardMatrix>& step) const;
+  std::optional<std::string> find_outright_failure(size_t reward,
+                                                   const std::vector<RewardMatrix>& step) const;
 
   FailureLimitsConfig config_;
   std::vector<std::string> names_;

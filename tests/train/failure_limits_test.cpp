@@ -79,6 +79,28 @@ TEST(FailureLimits, EachRewardHasItsOwnCountAndSomeHaveNone) {
   EXPECT_TRUE(reason->starts_with("reward log failed on 4 of its last 4")) << *reason;
 }
 
+TEST(FailureLimits, ARewardThatFailsOnAllOfTheFirstStepsEndsTheRunThere) {
+  FailureLimits watch = limits(1.0, 0.5, 1000);
+  EXPECT_FALSE(watch.observe({cells(0, 0, 8)}));
+  const std::optional<std::string> reason = watch.observe({cells(0, 0, 8, 100)});
+  ASSERT_TRUE(reason);
+  EXPECT_EQ(*reason,
+            "reward code failed on all of its 16 completions in 2 steps; the last one: timeout, late");
+  EXPECT_FALSE(watch.observe({cells(0, 0, 100)}));  // and then it begins anew
+}
+
+TEST(FailureLimits, OneStepFewCellsOrOneSuccessAreNotAllOfTheFirstSteps) {
+  EXPECT_FALSE(limits(1.0, 0.5, 1000).observe({cells(0, 0, 400)}));
+  FailureLimits few = limits(1.0, 0.5, 1000);
+  for (int step = 0; step < 3; ++step) EXPECT_FALSE(few.observe({cells(0, 0, 5)})) << step;
+  EXPECT_TRUE(few.observe({cells(0, 0, 1)}));  // the sixteenth
+  FailureLimits once = limits(1.0, 0.5, 1000);
+  EXPECT_FALSE(once.observe({cells(1, 0, 15)}));
+  for (int step = 0; step < 10; ++step) EXPECT_FALSE(once.observe({cells(0, 0, 16)})) << step;
+  FailureLimits off = limits(1.0, 1.0, 1000);
+  for (int step = 0; step < 10; ++step) EXPECT_FALSE(off.observe({cells(0, 0, 16)})) << step;
+}
+
 TEST(FailureLimits, BeginsAnewAfterIt) {
   FailureLimits watch = limits(0.1, 1.0, 10);
   ASSERT_TRUE(watch.observe({cells(0, 10)}));
