@@ -36,6 +36,11 @@ class ProgramReward : public Reward {
     return fail_rows(rows, is_late ? RewardStatus::kTimeout : RewardStatus::kError, reply.text);
   }
 
+  void restart() override {
+    pool_.restart();
+    next_id_ = 0;
+  }
+
   int64_t batch_size() const override { return batch_size_; }
   int64_t num_workers() const override { return num_workers_; }
 

@@ -12,6 +12,7 @@ class HttpReward : public Reward {
   HttpReward(EndpointSettings settings, int64_t batch_size, int64_t num_workers)
       : endpoint_(std::move(settings)), batch_size_(batch_size), num_workers_(num_workers) {}
 
+  bool may_recover() const override { return true; }
   int64_t batch_size() const override { return batch_size_; }
   int64_t num_workers() const override { return num_workers_; }
 

@@ -20,6 +20,7 @@ class JudgeReward : public Reward {
                        Clock& clock = machine_clock());
 
   RewardResult score(const Prompt& prompt, const Completion& completion) override;
+  bool may_recover() const override { return true; }
   int64_t num_workers() const override { return num_workers_; }
 
  private:

@@ -32,6 +32,12 @@ void RestartLimit::record_answer() {
   num_deaths_ = num_unheard_ = 0;
 }
 
+void RestartLimit::forget() {
+  std::lock_guard lock(mutex_);
+  num_deaths_ = num_unheard_ = 0;
+  last_death_ = last_start_ = Clock::time_point();
+}
+
 void RestartLimit::record_death(bool was_heard, const std::string& reason, Clock::time_point now) {
   std::lock_guard lock(mutex_);
   ++num_deaths_;

@@ -23,6 +23,9 @@ class RestartLimit {
 
   void record_answer();
 
+  /// Forgets all deaths and starts.
+  void forget();
+
   /// `was_heard`: it had read something of a request, so that this may be the request's fault.
   void record_death(bool was_heard, const std::string& reason, Clock::time_point now);
 

@@ -65,6 +65,13 @@ class Reward {
 
   /// What it holds at most, where that is worth planning for.
   virtual int64_t memory_bytes() const { return 0; }
+
+  /// Whether a failure may pass without a change of the recipe, as the outage of a server does.
+  virtual bool may_recover() const { return false; }
+
+  /// Ends what calls have started, such as programs: later calls begin as the first one did. No call may be
+  /// under way.
+  virtual void restart() {}
 };
 
 /// The same failure for each of `rows`; the details begin with the row's name.

@@ -10,6 +10,8 @@
 namespace cohort {
 namespace {
 
+constexpr const char* kOtherDomain = "the row is of another domain";
+
 bool is_finite(const RewardResult& result) {
   return std::isfinite(result.score) &&
          std::all_of(result.steps.begin(), result.steps.end(),
@@ -113,6 +115,20 @@ int64_t RewardScorer::memory_bytes() const {
   return total;
 }
 
+RewardResult RewardScorer::score_alone(size_t reward, const Prompt& prompt, const Completion& completion) {
+  if (!applies(reward, prompt)) return {0.0, RewardStatus::kSkipped, kOtherDomain};
+  const RewardRow row{prompt, completion};
+  return score_safely(*rewards_.at(reward), {&row, 1}).front();
+}
+
+void RewardScorer::restart() {
+  {
+    std::lock_guard lock(mutex_);
+    COHORT_CHECK(groups_.empty(), "completions are being scored");
+  }
+  for (const std::unique_ptr<Reward>& reward : rewards_) reward->restart();
+}
+
 void RewardScorer::submit(int64_t group, int64_t sample, const Prompt& prompt, const Completion& completion) {
   Sample entry{prompt, completion, std::vector<RewardResult>(rewards_.size()), {}, 0};
   {
@@ -125,7 +141,7 @@ void RewardScorer::submit(int64_t group, int64_t sample, const Prompt& prompt, c
         queues_[reward].push_back(&added);
         ++added.num_pending;
       } else {
-        added.results[reward] = {0.0, RewardStatus::kSkipped, "the row is of another domain"};
+        added.results[reward] = {0.0, RewardStatus::kSkipped, kOtherDomain};
       }
     }
   }

@@ -56,6 +56,13 @@ class RewardScorer {
   /// What the rewards hold at most, as far as they plan for it.
   int64_t memory_bytes() const;
 
+  /// The result of one reward in a call of its own, neither clipped nor held against what it requires. All
+  /// that was submitted must have been taken.
+  RewardResult score_alone(size_t reward, const Prompt& prompt, const Completion& completion);
+
+  /// Ends what the rewards have started (Reward::restart). All that was submitted must have been taken.
+  void restart();
+
   /// For explanations; it scores on other threads.
   const Reward& reward(int64_t place) const { return *rewards_.at(place); }
 

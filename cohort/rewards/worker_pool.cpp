@@ -12,8 +12,13 @@ using Clock = ChildProcess::Clock;
 using Reply = ChildProcess::Reply;
 using Status = ChildProcess::Status;
 
-WorkerPool::~WorkerPool() {
+WorkerPool::~WorkerPool() { restart(); }
+
+void WorkerPool::restart() {
+  std::lock_guard lock(mutex_);
   for (const std::unique_ptr<ChildProcess>& copy : idle_) copy->end_input();
+  idle_.clear();
+  restarts_.forget();
 }
 
 Reply WorkerPool::ask(const std::string& request, const std::function<bool(const std::string&)>& is_answer) {

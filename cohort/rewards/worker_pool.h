@@ -28,6 +28,9 @@ class WorkerPool {
   ChildProcess::Reply ask(const std::string& request,
                           const std::function<bool(const std::string& line)>& is_answer);
 
+  /// Ends all copies and forgets their deaths. No call may be under way.
+  void restart();
+
  private:
   ChildProcess::Reply ask_once(const std::string& request,
                                const std::function<bool(const std::string& line)>& is_answer);

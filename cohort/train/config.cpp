@@ -201,6 +201,10 @@ void GrpoLoopConfig::describe(FieldVisitor& f) {
     "Cells of a reward, the newest ones by whole steps, that these are shares of; cells that the run has not "
     "seen yet count as good.",
     at_least(1), OnResume::kTaken);
+  f("preflight", preflight,
+    "Before step 1, draw a few completions, refuse rewards that fail on all of them, and warn of what will go "
+    "wrong. Changes no result.",
+    OnResume::kTaken);
 }
 
 void RunConfig::describe(FieldVisitor& f) {

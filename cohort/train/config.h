@@ -89,6 +89,7 @@ struct GrpoLoopConfig {
   double max_sandbox_error_share = 0.01;
   double max_failed_share = 0.5;
   int64_t failed_share_window = 1000;
+  bool preflight = true;
 
   void describe(FieldVisitor& f);
 };

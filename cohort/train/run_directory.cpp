@@ -32,7 +32,8 @@ std::string read_text(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// A run overwrites files: its directory must hold none but those of a run that was killed at its beginning.
+/// A run overwrites files: its directory must hold none but those of a run that was killed or refused before
+/// its first step.
 void check_unused(const fs::path& root) {
   if (!fs::is_directory(root)) return;
   for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
@@ -40,6 +41,7 @@ void check_unused(const fs::path& root) {
     static const std::set<fs::path> kBeginning{".lock",       ".start",          ".start.tmp",
                                                ".files.json", ".files.json.tmp", "config.toml.tmp"};
     if (kBeginning.contains(name) || (name == "checkpoints" && fs::is_empty(entry))) continue;
+    if (name == "metrics.jsonl" && entry.is_regular_file() && entry.file_size() == 0) continue;
     throw ConfigError(str(root.string(), ": holds ", name.string(),
                           ", which is no run's beginning: choose a new run.dir or empty this one"));
   }
@@ -120,6 +122,13 @@ std::tm RunDirectory::start_of(const fs::path& root) {
 }
 
 bool RunDirectory::holds_run(const fs::path& root) { return fs::exists(root / "config.toml"); }
+
+void RunDirectory::withdraw() const {
+  std::error_code none;
+  if (const auto size = fs::file_size(metrics_file(), none); !none && size > 0) return;
+  std::ofstream(metrics_file(), std::ios::app);
+  fs::remove(config_file(), none);
+}
 
 fs::path RunDirectory::checkpoint(int64_t step) const { return root_ / "checkpoints" / step_name(step); }
 

@@ -59,6 +59,10 @@ class RunDirectory {
   std::filesystem::path final_model() const { return root_ / "final"; }
   std::filesystem::path final_critic() const { return root_ / "critic"; }
 
+  /// Leaves no run here, after one that was refused before its first step: `create` may begin another. An
+  /// empty metrics.jsonl stays, which says that no step was taken. Does nothing where there are metrics.
+  void withdraw() const;
+
   /// checkpoints/step-<step in 8 digits>.
   std::filesystem::path checkpoint(int64_t step) const;
 

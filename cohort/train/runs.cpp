@@ -17,6 +17,7 @@
 #include "cohort/train/generation_defaults.h"
 #include "cohort/train/grpo_trainer.h"
 #include "cohort/train/memory_plan.h"
+#include "cohort/train/preflight.h"
 #include "cohort/train/run_data.h"
 #include "cohort/train/run_loop.h"
 #include "cohort/train/run_setup.h"
@@ -195,6 +196,18 @@ std::function<EvalRecord()> evaluator(const TrainConfig& config, Sampler& sample
   };
 }
 
+/// Refuses a run that would learn nothing, and leaves its directory free for another try.
+void check_before_first_step(const RunPlan& plan, const Decoder& policy, RewardScorer& scorer,
+                             const RunDirectory& run) {
+  const std::vector<Finding> findings = preflight(plan, policy, scorer);
+  try {
+    report_findings(findings);
+  } catch (const ConfigError&) {
+    run.withdraw();
+    throw;
+  }
+}
+
 }  // namespace
 
 int run_grpo(const TrainConfig& config, const ResumeOptions& options) {
@@ -256,6 +269,8 @@ int run_grpo(const TrainConfig& config, const ResumeOptions& options) {
   for (const auto& [reward, environment] : trainer.reward_environments())
     log_info("reward ", reward, ": ", environment);
   log_ignored_sampling_defaults(config.model.path);
+  if (config.train.preflight && run.checkpoint_steps().empty())
+    check_before_first_step({config, policy->config(), *tokenizer, format, data}, *policy, scorer, run);
   const LoopConfig loop = loop_config(config, steps);
   RunLoop run_loop(run, loop, *policy, optimizer, trainer, config.model.path, std::move(evaluate_step));
   if (options.resume) {

@@ -50,6 +50,10 @@ class WatchTest(TinyRunTest):
         broken.touch()
         status, errors = self.finish("run", *options)
         self.assertEqual(status, 2, errors)
+        self.assertRegex(errors, "reward hash failed on all 16 trial completions: .*RuntimeError: broken")
+        options += ["--train.preflight", "false"]
+        status, errors = self.finish("run", *options)
+        self.assertEqual(status, 2, errors)
         self.assertRegex(errors, "step 2: reward hash failed on 32 of its last 32 completions, where ")
         self.assertRegex(errors, r"max_failed_share = 0.5 allows 16 of 32; the last one: error, .*--resume")
         self.assertEqual([row["rewards/hash/error"] for row in self.lines("run")], [16, 16])

@@ -89,6 +89,22 @@ TEST(RewardScorer, AGateThatFailedFailsWhatItGates) {
   EXPECT_EQ(brief(matrix.at(2, 0)), "0 ok");  // mine answers 0.5
 }
 
+TEST(RewardScorer, ProgramsBeginAnewAfterAReset) {
+  const Program program(
+      "count = 0\ndef rewards(request):\n  global count\n  count += 1\n  note('seen', request['id'])\n"
+      "  return [{'id': row['id'], 'score': count} for row in request['rows']]");
+  RewardScorer scorer({{.name = "mine", .type = "command", .command = program.command()}});
+  const auto score = [&] { return brief(scorer.score_alone(0, make_prompt({}), make_completion("a"))); };
+  EXPECT_EQ(score(), "1 ok");
+  EXPECT_EQ(score(), "2 ok");
+  scorer.restart();
+  EXPECT_EQ(score(), "1 ok");
+  EXPECT_EQ(program.notes("seen"), (std::vector<std::string>{"b0", "b1", "b0"}));
+  RewardScorer of_math({{.name = "format", .domains = std::vector<std::string>{"math"}}});
+  EXPECT_EQ(brief(of_math.score_alone(0, make_prompt({{"domain", "code"}}), make_completion("a"))),
+            "0 skipped");
+}
+
 TEST(RewardScorer, RewardsOfADomainSkipOtherRows) {
   RewardScorer scorer({{.name = "format", .domains = {"math", "code"}}});
   scorer.submit(0, 0, make_prompt({{"domain", "code"}}), make_completion(""));

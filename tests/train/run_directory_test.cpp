@@ -55,6 +55,23 @@ TEST(RunDirectory, TakesNewSettingsAndWritesDownWhatChanged) {
   EXPECT_EQ(RunDirectory::files_of(directory.path()).at("model.path"), "other");
 }
 
+TEST(RunDirectory, IsFreeAgainAfterARunThatWasRefused) {
+  TemporaryDirectory directory;
+  const fs::path root = directory.path() / "run";
+  {
+    const RunDirectory refused = RunDirectory::create(root, "seed = 1\n", kStart);
+    refused.withdraw();
+    EXPECT_FALSE(RunDirectory::holds_run(root));
+    EXPECT_EQ(read_text(refused.metrics_file()), "");
+    EXPECT_TRUE(fs::exists(refused.metrics_file()));
+  }
+  const RunDirectory run = RunDirectory::create(root, "seed = 2\n", kStart);
+  EXPECT_EQ(read_text(run.config_file()), "seed = 2\n");
+  write_text(run.metrics_file(), "{}\n");  // a step was taken
+  run.withdraw();
+  EXPECT_TRUE(RunDirectory::holds_run(root));
+}
+
 TEST(RunDirectory, HasOneWriter) {
   TemporaryDirectory directory;
   {
