@@ -130,8 +130,8 @@ unsigned unspaced_roles(std::string_view words) {
   constexpr std::string_view kConditions[] = {"如果", "若", "假如", "假设", "要是", "もし", "만약", "ถ้า"};
   constexpr std::string_view kConclusions[] = {"所以",       "因此",   "故",     "综上",    "よって",
                                                "したがって", "ゆえに", "따라서", "그러므로"};
-  if (starts_with_one(words, kConclusions)) return kConclude;
-  return starts_with_one(words, kConditions) ? kCondition : 0;
+  if (starts_with_one(words, kConclusions)) return unsigned{kConclude};
+  return starts_with_one(words, kConditions) ? unsigned{kCondition} : 0U;
 }
 
 std::string concluding_end(std::string_view words) {
