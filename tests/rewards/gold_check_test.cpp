@@ -203,8 +203,7 @@ TEST(Explanation, SaysWhatWasReadAndWhy) {
   EXPECT_PART(schema, "0, not valid at \"/a/1\": \"x\" is not of type integer");
   EXPECT_PART(explain({.name = "choice"}, "The answer is B.", {{"answer", "(b)"}}),
               "answer read as           B");
-  EXPECT_PART(explain({.name = "numeric"}, "It is 12.5 %", {{"answer", "3 km"}}),
-              "3 (length, 1000 base units)");
+  EXPECT_PART(explain({.name = "numeric"}, "It is 12.5 %", {{"answer", "3 km"}}), "3 (3000 m)");
   EXPECT_PART(explain({.name = "regex", .pattern = "c.t"}, "a cat"), "\"cat\" at byte 3");
   EXPECT_PART(explain({.name = "format"}, "<think></think>"), "<think>    1 time, at byte 1");
   EXPECT_PART(explain({.name = "tag_count"}, "x"), "missing");
