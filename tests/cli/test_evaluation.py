@@ -30,7 +30,7 @@ def even(completion_ids, **columns):
 """
 
 
-class EvaluationTest(test_cli.CliTest):
+class PromptsTest(test_cli.CliTest):
     def setUp(self):
         self.place = self.folder / self.id().rsplit(".", 1)[1]
         self.place.mkdir()
@@ -41,6 +41,8 @@ class EvaluationTest(test_cli.CliTest):
         self.rows = [{"question": f"{i} =", "answer": str(i)} for i in range(5)]
         self.data = write_lines(self.place / "rows.jsonl", self.rows)
 
+
+class EvaluationTest(PromptsTest):
     def evaluate(self, *options, code=0):
         output = self.place / "e.json"
         places = ("--model", self.model, "--input", self.data, "--output", output)
@@ -122,7 +124,7 @@ class EvaluationTest(test_cli.CliTest):
         self.assertIn("no [[reward]]", self.evaluate(*self.COLUMNS, "--reward-config", empty, code=2))
 
 
-class RunEvaluationTest(EvaluationTest):
+class RunEvaluationTest(PromptsTest):
     """Evaluations within `cohort train`."""
 
     def train(self, name, *options, code=0):

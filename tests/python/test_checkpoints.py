@@ -3,6 +3,7 @@
 COHORT=build/cohort python tests/python/test_checkpoints.py
 """
 
+import json
 import unittest
 
 import peft
@@ -19,6 +20,11 @@ ROWS = [
 
 
 class CheckpointsTest(TinyRunTest):
+    def setUp(self):
+        super().setUp()
+        config = self.folder / "m/config.json"  # by which transformers finds the class
+        config.write_text(json.dumps({**json.loads(config.read_text()), "model_type": "llama"}))
+
     def checkpoint(self, name, *options):
         run = self.start(name, "--max-steps", 2, *options)
         _, errors = run.communicate()
