@@ -10,7 +10,6 @@
 #include "apps/cli/text_stream.h"
 #include "cohort/core/error.h"
 #include "cohort/core/time_text.h"
-#include "cohort/models/decoder_config.h"
 #include "cohort/sampler/sampler.h"
 #include "cohort/tasks/text_format.h"
 
@@ -30,6 +29,8 @@ struct ChatConfig {
     generation.describe_sampling(f);
     generation.describe_machine(f);
   }
+
+  void settle() const { generation.settle(); }
 
   /// Where no flag says how to sample, the model's generation_config.json does.
   void prepare(const ChatConfig& given) { take_sampling_defaults(given.generation.model, generation); }
@@ -155,15 +156,13 @@ int chat_command(const Command& self, const Arguments& arguments) {
   if (!read_flags(self, arguments, config)) return 0;
   const std::string& model_dir = config.generation.model;
   require(model_dir, "model");
-  resolve_model(config.generation);
-  read_decoder_config(model_dir);  // says at once what is no model
+  const LoadedModel model = load_model(config.generation);
   if (!has_chat_template(config.generation)) {
     throw FormatError(
         str(model_dir,
             ": has no chat template (chat_template.jinja, or \"chat_template\" in "
             "tokenizer_config.json); cohort sample --model DIR --prompt TEXT continues plain text"));
   }
-  const LoadedModel model = load_model(config.generation);
   if (!model.tokenizer)
     throw FormatError(str(model_dir, ": has no tokenizer.json, which a conversation needs"));
   Chat(config, model).run();

@@ -52,6 +52,8 @@ struct EvalConfig {
       above(0.0));
     generation.describe(f);
   }
+
+  void settle() const { generation.settle(); }
 };
 
 std::vector<Prompt> read_eval_prompts(const EvalConfig& config, const LoadedModel& model) {

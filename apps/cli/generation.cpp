@@ -1,6 +1,7 @@
 #include "apps/cli/generation.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <future>
 
@@ -23,7 +24,7 @@ void GenerationConfig::describe(FieldVisitor& f) {
     "before it. Changes no token.");
   f("skip_special_tokens", skip_special_tokens,
     "Texts leave out tokens that the tokenizer marks as special. Changes no token.");
-  f("ignore_eos", ignore_eos, "Sample on past stop tokens, up to max_completion_length.");
+  f("ignore_eos", ignore_eos, "Sample on past the model's own stop tokens, up to max_completion_length.");
   describe_machine(f);
 }
 
@@ -44,7 +45,23 @@ void GenerationConfig::describe_sampling(FieldVisitor& f) {
   f("min_p", min_p,
     "Sample from tokens with at least this share of the likeliest one's probability; 0 is off.",
     between(0.0, 1.0));
+  f("repetition_penalty", repetition_penalty,
+    "Divides the positive logits, and multiplies the negative ones, of the tokens in prompt and completion "
+    "so "
+    "far, as in transformers and vLLM; 1 is off.",
+    above(0.0));
+  f("presence_penalty", presence_penalty,
+    "Taken from the logits of the tokens in the completion so far, as in vLLM; 0 is off.",
+    between(-2.0, 2.0));
+  f("frequency_penalty", frequency_penalty, "The same, once for each time that the token came; 0 is off.",
+    between(-2.0, 2.0));
+  f("logit_bias", logit_bias, "Added to the logits of tokens: id = bias; the flag is given once for each.",
+    between(-100.0, 100.0));
   f("stop_strings", stop_strings, "Texts that end a completion; the flag is given once for each.");
+  f("stop_token_ids", stop_token_ids,
+    "Token ids that end a completion, beside the model's own; the flag is given once for each.", at_least(0));
+  f("min_tokens", min_tokens, "Tokens of a completion in front of the first one that may stop it.",
+    at_least(0));
 }
 
 void GenerationConfig::describe_machine(FieldVisitor& f) {
@@ -54,6 +71,13 @@ void GenerationConfig::describe_machine(FieldVisitor& f) {
   f("threads", threads,
     "CPU threads; 0 takes OMP_NUM_THREADS where that is set, else all cores. Changes no result.",
     at_least(0));
+}
+
+void GenerationConfig::settle() const {
+  if (min_tokens > max_completion_length) {
+    throw ConfigError(str("min_tokens (", min_tokens, ") is above max_completion_length (",
+                          max_completion_length, "): lower it"));
+  }
 }
 
 void resolve_model(GenerationConfig& config) {
@@ -96,14 +120,40 @@ void plan_length(const LoadedModel& model, const std::vector<Prompt>& prompts,
   model.decoder->plan_length(longest);
 }
 
+namespace {
+
+/// The ids and values of `logit_bias`, whose keys are texts.
+std::vector<std::pair<int32_t, double>> read_logit_bias(const std::map<std::string, double>& table,
+                                                        const DecoderConfig& config) {
+  std::vector<std::pair<int32_t, double>> result;
+  for (const auto& [key, bias] : table) {
+    int64_t id = 0;
+    const std::from_chars_result read = std::from_chars(key.data(), key.data() + key.size(), id);
+    if (read.ec != std::errc() || read.ptr != key.data() + key.size())
+      throw ConfigError(str("logit_bias: \"", key, "\" is no token id; write ID=BIAS"));
+    check_token_ids({id}, "logit_bias", config);
+    result.emplace_back(static_cast<int32_t>(id), bias);
+  }
+  return result;
+}
+
+}  // namespace
+
 SamplingParams sampling_params(const GenerationConfig& config, const LoadedModel& model) {
+  const DecoderConfig& decoder = model.decoder->config();
+  const std::vector<int32_t> stops = stop_token_ids(decoder, model.tokenizer.get());
+  check_token_ids(config.stop_token_ids, "stop_token_ids", decoder);
   return {.temperature = config.temperature,
           .top_k = config.top_k,
           .top_p = config.top_p,
           .min_p = config.min_p,
+          .repetition_penalty = config.repetition_penalty,
+          .presence_penalty = config.presence_penalty,
+          .frequency_penalty = config.frequency_penalty,
+          .logit_bias = read_logit_bias(config.logit_bias, decoder),
           .max_completion_length = config.max_completion_length,
-          .ignore_eos = config.ignore_eos,
-          .stop_token_ids = stop_token_ids(model.decoder->config(), model.tokenizer.get()),
+          .min_tokens = config.min_tokens,
+          .stop_token_ids = merged_stop_ids(stops, config.ignore_eos, config.stop_token_ids),
           .stop_strings = config.stop_strings,
           .include_stop_str_in_output = config.include_stop_str_in_output,
           .skip_special_tokens = config.skip_special_tokens};

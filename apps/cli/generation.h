@@ -1,6 +1,7 @@
 // What the commands that sample share: a model with its text side, and the keys that say how to draw.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,9 +25,15 @@ struct GenerationConfig {
   int64_t top_k = 0;
   double top_p = 1.0;
   double min_p = 0.0;
+  double repetition_penalty = 1.0;
+  double presence_penalty = 0.0;
+  double frequency_penalty = 0.0;
+  std::map<std::string, double> logit_bias;
   std::vector<std::string> stop_strings;
   bool include_stop_str_in_output = true;
   bool skip_special_tokens = true;
+  std::vector<int64_t> stop_token_ids;
+  int64_t min_tokens = 0;
   bool ignore_eos = false;
   int64_t seed = 42;
   int64_t cache_tokens = 0;
@@ -38,6 +45,9 @@ struct GenerationConfig {
   void describe_model(FieldVisitor& f);
   void describe_sampling(FieldVisitor& f);
   void describe_machine(FieldVisitor& f);
+
+  /// Throws ConfigError for settings that contradict each other.
+  void settle() const;
 };
 
 /// A model directory, loaded.
@@ -63,7 +73,8 @@ void plan_length(const LoadedModel& model, const std::vector<Prompt>& prompts,
 /// Whether the flags or the model directory bring a chat template.
 bool has_chat_template(const GenerationConfig& config);
 
-/// How `config` draws from `model`, whose stop ids end completions.
+/// How `config` draws from `model`, whose stop ids end completions. Throws ConfigError for ids outside the
+/// vocabulary.
 SamplingParams sampling_params(const GenerationConfig& config, const LoadedModel& model);
 
 /// Sets what the model's generation_config.json says of sampling. Throws FormatError naming file and key.

@@ -34,6 +34,8 @@ struct SampleConfig {
       "completion_ids, logprobs, finish_reason, text.");
     generation.describe(f);
   }
+
+  void settle() const { generation.settle(); }
 };
 
 /// Throws ConfigError for flags that lack or exclude each other.

@@ -51,12 +51,14 @@ void take_sampling_defaults(const std::string& model_dir, GenerationConfig& conf
   defaults.take("top_k", config.top_k, at_least(0));
   defaults.take("top_p", config.top_p, above_up_to(0.0, 1.0));
   defaults.take("min_p", config.min_p, between(0.0, 1.0));
+  defaults.take("repetition_penalty", config.repetition_penalty, above(0.0));
 }
 
 std::string sampling_text(const GenerationConfig& config) {
   std::string text = str("temperature ", config.temperature);
   if (config.top_k > 0) text += str(", top_k ", config.top_k);
   if (config.top_p < 1.0) text += str(", top_p ", config.top_p);
+  if (config.repetition_penalty != 1.0) text += str(", repetition_penalty ", config.repetition_penalty);
   if (config.min_p > 0.0) text += str(", min_p ", config.min_p);
   return text;
 }

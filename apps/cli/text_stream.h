@@ -13,8 +13,9 @@ namespace cohort::cli {
 class TextStream {
  public:
   /// `tokenizer` and `out` must outlive this.
-  TextStream(const Tokenizer& tokenizer, std::vector<std::string> stop_strings, std::ostream& out)
-      : detokenizer_(tokenizer), stop_strings_(std::move(stop_strings)), out_(out) {}
+  TextStream(const Tokenizer& tokenizer, std::vector<std::string> stop_strings, std::ostream& out,
+             DecodeOptions options = {})
+      : detokenizer_(tokenizer, options), stop_strings_(std::move(stop_strings)), out_(out) {}
 
   /// Writes what the next token of the completion makes certain.
   void push(int32_t id);

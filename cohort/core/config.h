@@ -54,7 +54,7 @@ using ScalarTable = std::map<std::string, std::variant<bool, int64_t, double, st
 /// An optional is unset by default and then left out of the dump.
 using FieldRef =
     std::variant<bool*, int64_t*, double*, std::string*, std::optional<int64_t>*, std::optional<double>*,
-                 std::vector<std::string>*, std::map<std::string, std::string>*,
+                 std::vector<std::string>*, std::vector<int64_t>*, std::map<std::string, std::string>*,
                  std::map<std::string, int64_t>*, std::map<std::string, double>*, ScalarTable*>;
 
 struct Field {

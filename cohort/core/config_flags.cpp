@@ -94,9 +94,13 @@ class FlagReader {
   SettingValue value_of(const KeyedField& target, const std::string& type, const std::string& text) {
     const char* end = text.data() + text.size();
     if (type == "bool" && (text == "true" || text == "false")) return text == "true";
-    if (int64_t value = 0; type == "integer") {
+    if (int64_t value = 0; type == "integer" || type == "list of integers") {
       const std::from_chars_result result = std::from_chars(text.data(), end, value);
-      if (result.ec == std::errc() && result.ptr == end) return value;
+      if (result.ec != std::errc() || result.ptr != end) return text;
+      if (type == "integer") return value;
+      std::vector<int64_t>& integers = given_integers_[target.key];
+      integers.push_back(value);
+      return integers;
     }
     if (double value = 0; type == "number") {
       const std::from_chars_result result = std::from_chars(text.data(), end, value);
@@ -148,6 +152,7 @@ class FlagReader {
   const std::vector<std::string>& arguments_;
   size_t next_ = 0;
   std::map<std::string, std::vector<std::string>> given_lists_;
+  std::map<std::string, std::vector<int64_t>> given_integers_;
   std::map<std::string, std::map<std::string, std::string>> given_tables_;
   std::map<std::string, std::map<std::string, double>> given_numbers_;
   std::map<std::string, ScalarTable> given_scalars_;

@@ -21,7 +21,7 @@ void apply_toml_text(const Section& settings, const std::string& text, const std
 /// Sets what flags name and returns the arguments that are no flags, in order. A flag is the dotted key
 /// (`--optimizer.learning_rate 1e-5`), the key with underscores (`--run-dir`) or, when unique, its leaf
 /// (`--learning_rate`); `-` and `_` are the same, `--key=value` works too. A bool without `true` or `false`
-/// is true, a list of strings takes the flag once an element, a table of strings once a pair
+/// is true, a list takes the flag once an element, a table of strings once a pair
 /// (`--columns prompt=question`), `--reward.0.weight` is the first `[[reward]]` (one past the last appends).
 /// Throws ConfigError naming the flag.
 std::vector<std::string> apply_flags(const Section& settings, const std::vector<std::string>& arguments);

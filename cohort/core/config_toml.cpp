@@ -76,16 +76,24 @@ class TomlReader {
     if (node.is_table() && has_numbers(*node.as_table())) return numbers_of(*node.as_table(), key);
     if (node.is_table()) return table_of(*node.as_table(), key);
     const toml::array* array = node.as_array();
+    if (array != nullptr && !array->empty() && array->is_homogeneous<int64_t>()) return integers_of(*array);
     const bool is_list_of_strings =
         array != nullptr && (array->empty() || array->is_homogeneous<std::string>());
     if (!is_list_of_strings) {
-      throw ConfigError(str(
-          where(node.source()), key,
-          " must be true or false, a number, a string, a list of strings, or a table of strings or numbers"));
+      throw ConfigError(str(where(node.source()), key,
+                            " must be true or false, a number, a string, a list of strings or integers, or a "
+                            "table of strings or "
+                            "numbers"));
     }
     std::vector<std::string> strings;
     for (const toml::node& element : *array) strings.push_back(element.as_string()->get());
     return strings;
+  }
+
+  static std::vector<int64_t> integers_of(const toml::array& array) {
+    std::vector<int64_t> integers;
+    for (const toml::node& element : array) integers.push_back(element.as_integer()->get());
+    return integers;
   }
 
   static bool has_numbers(const toml::table& table) {

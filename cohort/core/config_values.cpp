@@ -53,9 +53,10 @@ std::string text_of(double value) {
   const std::string text = number_text(value);
   return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
 }
-std::string text_of(const std::vector<std::string>& values) {
+template <typename Value>
+std::string text_of(const std::vector<Value>& values) {
   std::string out = "[";
-  for (size_t i = 0; i < values.size(); ++i) out += (i == 0 ? "" : ", ") + in_quotes(values[i]);
+  for (size_t i = 0; i < values.size(); ++i) out += (i == 0 ? "" : ", ") + text_of(values[i]);
   return out + "]";
 }
 std::string text_of(const ScalarTable::mapped_type& value) {
@@ -90,14 +91,21 @@ bool convert(const SettingValue& source, double& out) {
   if (number != nullptr) out = *number;
   return number != nullptr;
 }
-bool convert(const SettingValue& source, std::vector<std::string>& out) {
-  if (const auto* text = std::get_if<std::string>(&source)) {
-    out = {*text};
+/// A list, or one value for a list of one; the empty list has no type.
+template <typename Value>
+bool convert(const SettingValue& source, std::vector<Value>& out) {
+  if (const auto* value = std::get_if<Value>(&source)) {
+    out = {*value};
     return true;
   }
   const auto* strings = std::get_if<std::vector<std::string>>(&source);
-  if (strings != nullptr) out = *strings;
-  return strings != nullptr;
+  if (strings != nullptr && strings->empty()) {
+    out.clear();
+    return true;
+  }
+  const auto* values = std::get_if<std::vector<Value>>(&source);
+  if (values != nullptr) out = *values;
+  return values != nullptr;
 }
 /// A table of numbers; the empty table is one, too.
 bool convert(const SettingValue& source, std::map<std::string, double>& out) {
@@ -126,9 +134,10 @@ bool is_within(const Limits&, bool) { return true; }
 bool is_within(const Limits& limits, int64_t value) { return limits.contains(static_cast<double>(value)); }
 bool is_within(const Limits& limits, double value) { return limits.contains(value); }
 bool is_within(const Limits& limits, const std::string& value) { return limits.contains(value); }
-bool is_within(const Limits& limits, const std::vector<std::string>& values) {
-  for (const std::string& value : values) {
-    if (!limits.contains(value)) return false;
+template <typename Value>
+bool is_within(const Limits& limits, const std::vector<Value>& values) {
+  for (const Value& value : values) {
+    if (!is_within(limits, value)) return false;
   }
   return true;
 }
@@ -168,6 +177,7 @@ const char* type_name(const Field& field) {
                                     "integer",
                                     "number",
                                     "list of strings",
+                                    "list of integers",
                                     "table of strings",
                                     "table of integers",
                                     "table of numbers",

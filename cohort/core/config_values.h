@@ -11,9 +11,9 @@
 
 namespace cohort {
 
-/// What a source can hold; an integer serves for a number too, and a string for a list of one.
+/// What a source can hold; an integer serves for a number too, and a value for a list of one.
 using SettingValue =
-    std::variant<bool, int64_t, double, std::string, std::vector<std::string>,
+    std::variant<bool, int64_t, double, std::string, std::vector<std::string>, std::vector<int64_t>,
                  std::map<std::string, std::string>, std::map<std::string, double>, ScalarTable>;
 
 /// A field with its dotted key; fields of lists have an index in it, such as `reward.0.weight`.
@@ -26,8 +26,8 @@ struct KeyedField {
 /// All fields in the order of declaration. The keys of a list are those of its present items.
 std::vector<KeyedField> all_fields(const Section& settings);
 
-/// "bool", "integer", "number", "string", "list of strings", "table of strings", "table of integers",
-/// "table of numbers" or "table of values".
+/// "bool", "integer", "number", "string", "list of strings", "list of integers", "table of strings",
+/// "table of integers", "table of numbers" or "table of values".
 const char* type_name(const Field& field);
 
 /// "a number", "an integer".

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,7 @@ enum class TokenOrigin : uint8_t { kSampled, kInjected };
 
 enum class FinishReason : uint8_t {
   kStop,    ///< a stop token or a stop string
-  kLength,  ///< max_completion_length or the context ended it
+  kLength,  ///< max_completion_length, the context or the caller ended it
 };
 
 inline const char* to_string(FinishReason reason) {
@@ -35,13 +36,17 @@ struct RecordedRows {
   int64_t completion = -1;  ///< the row of the completion's first token
 };
 
+/// The ids that a token was drawn from, ascending; null where that is the whole vocabulary.
+using KeptIds = std::shared_ptr<const std::vector<int32_t>>;
+
 struct Completion {
   std::vector<int32_t> token_ids;  ///< the stop token, where there is one, included
   std::vector<float>
       sampler_logprobs;  ///< per token, natural log, at the sampling temperature, over the kept set
   std::vector<TokenOrigin> origin;  ///< per token
-  /// Per token the ids that top-k, top-p or min-p kept, ascending; empty when no filter is on.
-  std::vector<std::vector<int32_t>> kept_ids;
+  /// Per token, what top-k, top-p, min-p and min_tokens kept; empty where no token was drawn from less than
+  /// the whole vocabulary.
+  std::vector<KeptIds> kept_ids;
   FinishReason finish_reason = FinishReason::kLength;
   int64_t policy_version = 0;  ///< number of updates behind the weights that sampled it
   int64_t sample = 0;          ///< its place among all that were drawn of its prompt: where its draws lie

@@ -27,6 +27,15 @@ std::vector<RowRange> row_ranges(const std::vector<int64_t>& pages) {
   return ranges;
 }
 
+/// All ids of the vocabulary but `stops`.
+KeptIds ids_without(const std::vector<int32_t>& stops, int64_t vocabulary) {
+  std::vector<int32_t> ids;
+  for (int32_t id = 0; id < vocabulary; ++id) {
+    if (std::find(stops.begin(), stops.end(), id) == stops.end()) ids.push_back(id);
+  }
+  return std::make_shared<const std::vector<int32_t>>(std::move(ids));
+}
+
 }  // namespace
 
 Rollout::Rollout(const Decoder& decoder, const Tokenizer* tokenizer, KvCache& cache,
@@ -54,6 +63,7 @@ Rollout::Rollout(const Decoder& decoder, const Tokenizer* tokenizer, KvCache& ca
         std::min(params.max_completion_length, decoder.config().context_length - prompt_length);
     if (!params.stop_strings.empty()) growing_[i].detokenizer.emplace(*tokenizer, decode_options());
   }
+  if (params.min_tokens > 0) without_stops_ = ids_without(params.stop_token_ids, decoder.config().vocab_size);
   if (record_ != nullptr) assign_recorded_rows();
 }
 
@@ -222,7 +232,10 @@ void Rollout::draw_tokens(const at::Tensor& hidden, std::span<Draw> draws) const
         const auto sample = static_cast<uint64_t>(completion.sample);
         const uint64_t position = completion.token_ids.size();
         const double uniform = random_unit(address_.seed, {address_.step, prompt, sample, position});
-        draws[i].tokens.push_back(sample_token(data + i * vocabulary, vocabulary, params_, uniform));
+        const bool may_stop = std::ssize(completion.token_ids) >= params_.min_tokens;
+        const DrawContext context{prompts_[place].token_ids, completion.token_ids,
+                                  may_stop ? nullptr : without_stops_};
+        draws[i].tokens.push_back(sample_token(data + i * vocabulary, vocabulary, params_, uniform, context));
       }
     }
   });
@@ -234,7 +247,8 @@ void Rollout::add_token(int64_t sequence, SampledToken token, const OnToken& on_
   completion.token_ids.push_back(token.id);
   completion.sampler_logprobs.push_back(token.logprob);
   completion.origin.push_back(TokenOrigin::kSampled);
-  if (params_.is_filtered()) completion.kept_ids.push_back(std::move(token.kept_ids));
+  if (params_.is_filtered() || params_.min_tokens > 0)
+    completion.kept_ids.push_back(std::move(token.kept_ids));
   scheduler_.append_token(sequence);
   const bool is_last = is_complete(growing, token.id);
   const bool goes_on = !on_token || on_token(token.id);
@@ -256,6 +270,7 @@ bool Rollout::completes_stop_string(Growing& growing, int32_t id) {
   if (!growing.detokenizer) return false;
   const size_t before = growing.text.size();
   growing.text += growing.detokenizer->push(id);
+  if (std::ssize(growing.completion.token_ids) <= params_.min_tokens) return false;
   size_t cut = std::string::npos;
   for (const std::string& stop : params_.stop_strings) {
     const size_t from = before >= stop.size() ? before - stop.size() + 1 : 0;

@@ -65,6 +65,7 @@ class Rollout {
   ActivationRecord* record_;  // null: nothing is recorded
   Scheduler scheduler_;
   std::vector<Growing> growing_;
+  KeptIds without_stops_;  // null where the first token may stop
 };
 
 }  // namespace cohort

@@ -42,6 +42,15 @@ void check_stop_strings(const std::vector<std::string>& stop_strings, const Toke
   }
 }
 
+void check_token_ids(const std::vector<int64_t>& ids, const char* key, const DecoderConfig& config) {
+  for (const int64_t id : ids) {
+    if (id < 0 || id >= config.vocab_size) {
+      throw ConfigError(
+          str(key, ": ", id, " lies outside the model's vocabulary of ", config.vocab_size, " ids"));
+    }
+  }
+}
+
 void check_cache_tokens(int64_t cache_tokens, const std::vector<Prompt>& prompts, const DecoderConfig& config,
                         int64_t max_completion_length) {
   if (cache_tokens == 0) return;

@@ -46,6 +46,9 @@ using OnToken = std::function<bool(int32_t id)>;
 void check_stop_strings(const std::vector<std::string>& stop_strings, const Tokenizer* tokenizer,
                         bool skip_special_tokens = true);
 
+/// Throws ConfigError naming the setting `key` for an id outside the vocabulary.
+void check_token_ids(const std::vector<int64_t>& ids, const char* key, const DecoderConfig& config);
+
 /// Throws ConfigError naming `rollout.cache_tokens` when that many do not hold the prompt that needs most
 /// with one completion; 0 always does.
 void check_cache_tokens(int64_t cache_tokens, const std::vector<Prompt>& prompts, const DecoderConfig& config,

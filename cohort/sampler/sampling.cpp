@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 
 #include "cohort/core/error.h"
@@ -116,24 +117,86 @@ int64_t largest(const float* logits, int64_t count) {
   return std::max_element(logits, logits + count) - logits;
 }
 
-}  // namespace
+/// The distinct ids of a list, ascending, with how often each comes.
+std::vector<std::pair<int32_t, int64_t>> counted(std::vector<int32_t> ids) {
+  std::sort(ids.begin(), ids.end());
+  std::vector<std::pair<int32_t, int64_t>> counts;
+  for (const int32_t id : ids) {
+    if (counts.empty() || counts.back().first != id) counts.emplace_back(id, 0);
+    ++counts.back().second;
+  }
+  return counts;
+}
 
-SampledToken sample_token(const float* logits, int64_t vocabulary, const SamplingParams& params,
-                          double uniform) {
+/// Bias and penalties on a row that is divided by the temperature already.
+std::vector<float> edited_logits(const float* logits, int64_t vocabulary, const SamplingParams& params,
+                                 const DrawContext& context) {
+  std::vector<float> row(logits, logits + vocabulary);
+  const std::vector<int32_t> completion(context.completion_ids.begin(), context.completion_ids.end());
+  const double scale = 1.0 / params.logprob_temperature();
+  for (const auto& [id, bias] : params.logit_bias) row[id] += static_cast<float>(bias * scale);
+  if (params.repetition_penalty != 1.0) {
+    std::vector<int32_t> all = completion;
+    all.insert(all.end(), context.prompt_ids.begin(), context.prompt_ids.end());
+    const auto penalty = static_cast<float>(params.repetition_penalty);
+    for (const auto& [id, count] : counted(std::move(all)))
+      row[id] = row[id] < 0.0f ? row[id] * penalty : row[id] / penalty;
+  }
+  if (params.frequency_penalty == 0.0 && params.presence_penalty == 0.0) return row;
+  for (const auto& [id, count] : counted(completion)) {
+    const double penalty = params.frequency_penalty * static_cast<double>(count) + params.presence_penalty;
+    row[id] -= static_cast<float>(penalty * scale);
+  }
+  return row;
+}
+
+/// Draws from a row as it is.
+SampledToken draw_token(const float* logits, int64_t vocabulary, const SamplingParams& params,
+                        double uniform) {
   const auto draw = [&](const float* row, int64_t count, float lse) {
     return params.temperature > 0.0 ? invert(row, count, lse, uniform) : largest(row, count);
   };
   if (!params.is_filtered()) {
     const float lse = COHORT_CALL_KERNEL(log_sum_exp(logits, vocabulary));
     const int64_t id = draw(logits, vocabulary, lse);
-    return {static_cast<int32_t>(id), logits[id] - lse, {}};
+    return {static_cast<int32_t>(id), logits[id] - lse, nullptr};
   }
   std::vector<int32_t> kept = kept_set(logits, vocabulary, params);
   const std::vector<float> row = logits_of(logits, kept);
   const auto count = static_cast<int64_t>(row.size());
   const float lse = COHORT_CALL_KERNEL(log_sum_exp(row.data(), count));
   const int64_t index = draw(row.data(), count, lse);
-  return {kept[index], row[index] - lse, std::move(kept)};
+  const int32_t id = kept[index];
+  return {id, row[index] - lse, std::make_shared<const std::vector<int32_t>>(std::move(kept))};
+}
+
+/// Draws from the logits of `allowed` alone.
+SampledToken draw_allowed(const float* logits, const KeptIds& allowed, const SamplingParams& params,
+                          double uniform) {
+  const std::vector<float> row = logits_of(logits, *allowed);
+  SampledToken token = draw_token(row.data(), static_cast<int64_t>(row.size()), params, uniform);
+  token.id = (*allowed)[token.id];
+  if (token.kept_ids == nullptr) {
+    token.kept_ids = allowed;
+    return token;
+  }
+  std::vector<int32_t> kept = *token.kept_ids;
+  for (int32_t& id : kept) id = (*allowed)[id];
+  token.kept_ids = std::make_shared<const std::vector<int32_t>>(std::move(kept));
+  return token;
+}
+
+}  // namespace
+
+SampledToken sample_token(const float* logits, int64_t vocabulary, const SamplingParams& params,
+                          double uniform, const DrawContext& context) {
+  std::vector<float> edited;
+  if (params.edits_logits()) {
+    edited = edited_logits(logits, vocabulary, params, context);
+    logits = edited.data();
+  }
+  if (context.allowed != nullptr) return draw_allowed(logits, context.allowed, params, uniform);
+  return draw_token(logits, vocabulary, params, uniform);
 }
 
 }  // namespace cohort

@@ -84,9 +84,8 @@ class RowBuilder {
     for (int64_t i = 0; i < length; ++i) {
       logit_rows_.push_back((i == 0 ? prompt.end - 1 : own.begin + i - 1) - num_unread_);
       batch_.targets.token_ids.push_back(completion.token_ids[i]);
-      const bool has_kept = !completion.kept_ids.empty();
-      batch_.targets.kept_ids.push_back(has_kept ? &completion.kept_ids[i] : nullptr);
-      has_kept_ids_ |= has_kept;
+      batch_.targets.kept_ids.push_back(completion.kept_ids.empty() ? nullptr : completion.kept_ids[i].get());
+      has_kept_ids_ |= batch_.targets.kept_ids.back() != nullptr;
     }
   }
 

@@ -62,7 +62,14 @@ void RolloutConfig::describe(FieldVisitor& f) {
     "otherwise they end before it. Changes no token.");
   f("skip_special_tokens", skip_special_tokens,
     "Texts leave out tokens that the tokenizer marks as special. Changes no token.");
-  f("ignore_eos", ignore_eos, "Sample on past stop tokens, up to max_completion_length (for measurements).");
+  f("stop_token_ids", stop_token_ids,
+    "Token ids that end a completion, beside the model's own; the flag is given once for each.", at_least(0));
+  f("min_tokens", min_tokens,
+    "Tokens of a completion in front of the first one that may stop it. Before that no stop token is drawn, "
+    "and no log-probability counts one.",
+    at_least(0));
+  f("ignore_eos", ignore_eos,
+    "Sample on past the model's own stop tokens, up to max_completion_length (for measurements).");
   describe_selection(f, *this);
   f("cache_tokens", cache_tokens, "Size of the paged KV cache, in tokens; 0 chooses one that fits the step.",
     at_least(0), OnResume::kTaken);
@@ -91,6 +98,12 @@ void check_idle_settings(const RolloutConfig& rollout) {
   refuse_rollout(!counts_successes && rollout.keep_generations == rollout.num_generations,
                  str("rollout.keep_generations (", rollout.num_trained(),
                      ") keeps all of rollout.num_generations: lower it, or remove the key"));
+}
+
+void check_lengths(const RolloutConfig& rollout) {
+  refuse_rollout(rollout.min_tokens > rollout.max_completion_length,
+                 str("rollout.min_tokens (", rollout.min_tokens, ") is above rollout.max_completion_length (",
+                     rollout.max_completion_length, "): lower it"));
 }
 
 /// What is kept of a group, and what the advantages keep of that.
@@ -140,6 +153,7 @@ void check_rollout(const RolloutConfig& rollout, const AdvantageConfig& advantag
                  "rollout.adaptive_sampling has statistics over completions that are not trained on, whose "
                  "steps and tokens have no values: turn it off, or choose objective.credit = \"sequence\", "
                  "kl_place = \"loss\", no critic, no gfpo_k and no drop_pivot");
+  check_lengths(rollout);
   check_selection(rollout, advantages);
   check_idle_settings(rollout);
 }

@@ -22,6 +22,8 @@ struct RolloutConfig {
   std::vector<std::string> stop_strings;
   bool include_stop_str_in_output = true;
   bool skip_special_tokens = true;
+  std::vector<int64_t> stop_token_ids;
+  int64_t min_tokens = 0;
   bool ignore_eos = false;
   bool dynamic_sampling = false;
   int64_t max_num_gen_batches = 10;

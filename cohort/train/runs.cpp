@@ -91,7 +91,7 @@ struct LargestStep {
       }
     }
     const std::vector<int64_t> step_lengths(count, prompt_length);
-    if (config.rollout.ignore_eos && prompt_lengths.size() == 1)
+    if (config.rollout.ignore_eos && config.rollout.stop_token_ids.empty() && prompt_lengths.size() == 1)
       equal_groups = {count, prompt_length, completion_length - 1, num_generations};
     num_sequences = count * num_generations;
     cache_pages = config.rollout.cache_tokens > 0
@@ -224,6 +224,7 @@ int run_grpo(const TrainConfig& config, const ResumeOptions& options) {
                                     has_experts ? expert_ids(expert_format) : ExpertIds());
   warn_unused_variables(format);
   check_stop_strings(config.rollout.stop_strings, tokenizer.get(), config.rollout.skip_special_tokens);
+  check_token_ids(config.rollout.stop_token_ids, "stop_token_ids", policy->config());
   check_cache(config, data, format, policy->config());
   StepShape shape = step_shape(config, *policy, data);
   policy->plan_length(shape.longest_sequence);

@@ -106,6 +106,6 @@ class StepRollout {
 };
 
 /// How completions are drawn under `config` by a model with these stop ids.
-SamplingParams sampling_params(const RolloutConfig& config, std::vector<int32_t> stop_token_ids);
+SamplingParams sampling_params(const RolloutConfig& config, const std::vector<int32_t>& stop_token_ids);
 
 }  // namespace cohort

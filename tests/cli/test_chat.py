@@ -119,13 +119,13 @@ class SamplePromptTest(ChatTest):
         printed = "".join(f"--- completion {i + 1}\n{row['text']}\n" for i, row in enumerate(rows))
         self.assertEqual(self.sample(*arguments), printed)
 
-    def test_a_stop_string_is_never_printed(self):
+    def test_a_stop_string_ends_what_is_printed(self):
         whole = self.sampled("2 + 3 =", "--max-completion-length", 40)
         stop = whole[5:8]
-        text = self.sample(
-            "--prompt", "2 + 3 =", "--raw", "--stop-strings", stop, "--max-completion-length", 40
-        )
-        self.assertEqual(text, whole[: whole.index(stop)] + "\n")
+        stops = ("--stop-strings", stop, "--max-completion-length", 40)
+        expected = self.sampled("2 + 3 =", *stops)
+        self.assertLess(len(expected), len(whole))
+        self.assertEqual(self.sample("--prompt", "2 + 3 =", "--raw", *stops), expected + "\n")
 
     def test_wrong_flags(self):
         model = ("sample", "--model", self.model)
@@ -237,6 +237,37 @@ class TerminalTest(ChatTest):
             os.waitpid(terminal.pid, 0)
         except (ProcessLookupError, ChildProcessError):
             pass
+
+    def test_a_conversation(self):
+        terminal = self.start("--max-completion-length", 99000, "--min-tokens", 99000)
+        self.assertIn("/reset", terminal.read_until("\n> "))
+        terminal.write("one\n")
+        expected = self.sampled(
+            [{"role": "user", "content": "one"}],
+            "--temperature",
+            0,
+            "--max-completion-length",
+            8,
+            "--min-tokens",
+            8,
+        )
+        # The beginning is there while the rest is still to be drawn.
+        terminal.read_until(expected.replace("\n", "\r\n"))
+        terminal.write("\x03")
+        terminal.read_until("[interrupted]")
+        terminal.read_until("\n> ")
+        # Ctrl-C without an answer under way forgets the line.
+        terminal.write("two\x03")
+        terminal.read_until("Ctrl-D ends the program.")
+        terminal.read_until("\n> ")
+        terminal.write("/reset\n")
+        terminal.read_until("\n> ")
+        terminal.write("one\n")
+        terminal.read_until(expected.replace("\n", "\r\n"))
+        terminal.write("\x03")
+        terminal.read_until("\n> ")
+        terminal.write("\x04")
+        self.assertEqual(terminal.wait(), 0)
 
     def test_an_error_leaves_the_conversation_as_it_was(self):
         terminal = self.start("--max-completion-length", 8)

@@ -129,6 +129,41 @@ TEST(Toml, NamesValueAndRange) {
   toml_error("seed = 1979-05-27");
 }
 
+struct Ids {
+  std::vector<int64_t> ids;
+
+  void describe(FieldVisitor& f) { f("ids", ids, "Ids.", at_least(0)); }
+};
+
+std::string refusal_of_ids(const std::string& toml) {
+  Ids ids;
+  try {
+    apply_toml_text(settings_of(ids), toml, "r.toml");
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Toml, ReadsListsOfIntegers) {
+  Ids ids;
+  apply_toml_text(settings_of(ids), "ids = [3, 0, 70000000000]", "r.toml");
+  EXPECT_EQ(ids.ids, (std::vector<int64_t>{3, 0, 70000000000}));
+  EXPECT_EQ(to_toml(settings_of(ids)), "ids = [3, 0, 70000000000]\n");
+  apply_flags(settings_of(ids), {"--ids", "5", "--ids=7"});
+  EXPECT_EQ(ids.ids, (std::vector<int64_t>{5, 7}));
+  apply_toml_text(settings_of(ids), "ids = 9", "r.toml");
+  EXPECT_EQ(ids.ids, std::vector<int64_t>{9});
+  apply_toml_text(settings_of(ids), "ids = []", "r.toml");
+  EXPECT_TRUE(ids.ids.empty());
+  EXPECT_EQ(refusal_of_ids("ids = [1, -2]"),
+            "r.toml:1: ids is [1, -2], but must be a list of integers: at least 0");
+  EXPECT_EQ(refusal_of_ids("ids = [\"1\"]"),
+            "r.toml:1: ids is [\"1\"], but must be a list of integers: at least 0");
+  EXPECT_TRUE(refusal_of_ids("ids = [1, 2.5]").starts_with("r.toml:1: ids must be true or false"));
+  EXPECT_THROW(apply_flags(settings_of(ids), {"--ids", "x"}), ConfigError);
+}
+
 TEST(Toml, NamesTheLineOfMalformedText) {
   EXPECT_TRUE(toml_error("seed = 1\nshare = \n").starts_with("r.toml:2: malformed TOML: "));
   EXPECT_EQ(toml_error("sampling = 1"), "r.toml:1: sampling is a section: write [sampling]");

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "tests/core/test_files.h"
@@ -130,6 +131,29 @@ TEST_F(SamplerTest, EndsAtTheContext) {
     EXPECT_EQ(groups[1].completions[1].token_ids.size(), 63u);
     EXPECT_EQ(groups[1].completions[1].finish_reason, FinishReason::kLength);
   }
+}
+
+TEST_F(SamplerTest, StopsNoEarlierThanItMay) {
+  SamplingParams params = stops({});
+  params.logit_bias = {{kEndOfText, 100.0}};  // the end comes as soon as it may
+  params.min_tokens = 4;
+  const std::vector<int32_t> letters = ids_of({"x", "a", "b", "c", "d", "e"});
+  const Completion completion = complete(letters, params);
+  ASSERT_EQ(completion.token_ids.size(), 5u);
+  EXPECT_EQ(completion.finish_reason, FinishReason::kStop);
+  EXPECT_EQ(completion.text, "abcd");
+  ASSERT_EQ(completion.kept_ids.size(), 5u);
+  EXPECT_EQ(completion.kept_ids[4], nullptr);
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(std::ssize(*completion.kept_ids[i]), kVocabulary - 1);
+    EXPECT_EQ(std::ranges::count(*completion.kept_ids[i], kEndOfText), 0);
+  }
+  // A stop string counts where it ends behind the least length, wherever it begins.
+  params = stops({"bc"});
+  params.min_tokens = 2;
+  EXPECT_EQ(complete(letters, params).text, "a");
+  params.min_tokens = 3;
+  EXPECT_EQ(complete(letters, params).token_ids.size(), 12u);
 }
 
 TEST_F(SamplerTest, StreamsTheTokensOfTheSameCompletion) {

@@ -28,6 +28,10 @@ SampledToken sample(const std::vector<float>& logits, const SamplingParams& para
   return sample_token(logits.data(), static_cast<int64_t>(logits.size()), params, uniform);
 }
 
+std::vector<int32_t> kept_of(const SampledToken& token) {
+  return token.kept_ids != nullptr ? *token.kept_ids : std::vector<int32_t>{};
+}
+
 std::vector<double> softmax(const std::vector<float>& logits, const std::vector<int32_t>& ids) {
   double largest = -kInfinity, total = 0.0;
   for (const int32_t id : ids) largest = std::max<double>(largest, logits[id]);
@@ -102,10 +106,96 @@ TEST(Sampling, KeepsWhatTransformersKeeps) {
     SamplingParams params = filters(c.top_k, c.top_p, c.min_p);
     params.temperature = 0.0;
     const SampledToken token = sample(scaled, params, 0.5);
-    EXPECT_EQ(token.kept_ids, c.kept);
+    EXPECT_EQ(kept_of(token), c.kept);
     EXPECT_EQ(token.id, 2);
     EXPECT_NEAR(token.logprob, c.logprob, 1e-6);
   }
+}
+
+const std::vector<float> kLogits{1.5, -0.25, 3.0, 0.75, -2.0, 2.5, 0.0, -1.0, 2.0, -3.5, 0.5, 1.0};
+const std::vector<int32_t> kPromptIds{2, 7, 7}, kCompletionIds{5, 1, 5, 9};
+
+/// The log-probability of every id behind kPromptIds and kCompletionIds, each drawn from itself alone.
+std::vector<double> logprobs_behind(SamplingParams params) {
+  std::vector<float> scaled;
+  for (const float x : kLogits) scaled.push_back(static_cast<float>(x / params.temperature));
+  std::vector<double> logprobs(scaled.size(), 1.0);
+  for (int i = 0; i < 4000; ++i) {
+    const SampledToken token = sample_token(scaled.data(), std::ssize(scaled), params, (i + 0.5) / 4000,
+                                            {kPromptIds, kCompletionIds});
+    logprobs[token.id] = token.logprob;
+  }
+  return logprobs;
+}
+
+void expect_logprobs(const SamplingParams& params, const std::vector<double>& expected) {
+  const std::vector<double> logprobs = logprobs_behind(params);
+  for (size_t id = 0; id < expected.size(); ++id) {
+    // The rarest are not among 4000 draws.
+    if (expected[id] <= -7.5) continue;
+    EXPECT_NEAR(logprobs[id], expected[id], 2e-6) << "id " << id;
+  }
+}
+
+TEST(Sampling, PenalizesAsTransformersDoes) {
+  // SequenceBiasLogitsProcessor, RepetitionPenaltyLogitsProcessor and TemperatureLogitsWarper of transformers
+  // 5.18 in this order, in float64; input_ids are the prompt's and the completion's.
+  SamplingParams params;
+  params.repetition_penalty = 1.3;
+  expect_logprobs(params, {-2.1213736, -3.9463736, -1.3136813, -2.8713736, -5.6213736, -1.6982967, -3.6213736,
+                           -4.9213736, -1.6213736, -8.1713736, -3.1213736, -2.6213736});
+  params.temperature = 0.7;
+  expect_logprobs(params, {-2.2333681, -4.8405109, -1.0795219, -3.3047967, -7.2333681, -1.6289725, -4.3762252,
+                           -6.2333681, -1.5190824, -10.8762252, -3.6619395, -2.9476538});
+  params.temperature = 1.0;
+  params.repetition_penalty = 0.8;
+  expect_logprobs(params, {-2.9555086, -4.6555086, -0.7055086, -3.7055086, -6.4555086, -1.3305086, -4.4555086,
+                           -5.2555086, -2.4555086, -7.2555086, -3.9555086, -3.4555086});
+  params.repetition_penalty = 1.0;
+  params.temperature = 2.0;
+  params.logit_bias = {{3, 2.5}, {2, -1.5}};
+  expect_logprobs(params, {-2.3173304, -3.1923304, -2.3173304, -1.4423304, -4.0673304, -1.8173304, -3.0673304,
+                           -3.5673304, -2.0673304, -4.8173304, -2.8173304, -2.5673304});
+  params.repetition_penalty = 1.5;
+  params.temperature = 0.5;
+  params.logit_bias = {{2, -4.0}, {9, 6.0}};
+  expect_logprobs(params, {-1.9899306, -5.7399306, -7.9899306, -3.4899306, -8.9899306, -1.6565972, -4.9899306,
+                           -7.9899306, -0.9899306, -1.6565972, -3.9899306, -2.9899306});
+}
+
+TEST(Sampling, PenalizesPresenceAndFrequencyOfTheCompletionAlone) {
+  // logits - 0.5 * count - 0.75 * (count > 0), counts of the completion: 5 twice, 1 and 9 once.
+  SamplingParams params;
+  params.temperature = 2.0;
+  params.frequency_penalty = 0.5;
+  params.presence_penalty = 0.75;
+  std::vector<float> edited = kLogits;
+  edited[5] -= 1.75f;
+  edited[1] -= 1.25f;
+  edited[9] -= 1.25f;
+  std::vector<int32_t> all(edited.size());
+  std::iota(all.begin(), all.end(), 0);
+  for (float& logit : edited) logit /= 2.0f;
+  std::vector<double> expected = softmax(edited, all);
+  for (double& p : expected) p = std::log(p);
+  expect_logprobs(params, expected);
+}
+
+TEST(Sampling, DrawsFromTheAllowedIdsAlone) {
+  const auto allowed = std::make_shared<const std::vector<int32_t>>(std::vector<int32_t>{0, 1, 4, 5, 8, 9});
+  const DrawContext context{{}, {}, allowed};
+  SamplingParams params;
+  for (const double uniform : {0.0, 0.3, 0.6, kAlmostOne}) {
+    const SampledToken token = sample_token(kLogits.data(), std::ssize(kLogits), params, uniform, context);
+    EXPECT_EQ(token.kept_ids, allowed);
+    const auto place = std::find(allowed->begin(), allowed->end(), token.id) - allowed->begin();
+    ASSERT_LT(place, std::ssize(*allowed));
+    EXPECT_NEAR(token.logprob, std::log(softmax(kLogits, *allowed)[place]), 1e-6);
+  }
+  params.top_k = 2;
+  const SampledToken token = sample_token(kLogits.data(), std::ssize(kLogits), params, 0.0, context);
+  EXPECT_EQ(kept_of(token), (std::vector<int32_t>{5, 8}));
+  EXPECT_EQ(token.id, 5);
 }
 
 TEST(Sampling, KeepsWhatTheDefinitionsKeep) {
@@ -123,7 +213,7 @@ TEST(Sampling, KeepsWhatTheDefinitionsKeep) {
                                       << params.top_p << ", min_p " << params.min_p);
       const SampledToken token = sample(logits, params, random.next_unit());
       const std::vector<int32_t> expected = kept_by_definition(logits, params);
-      ASSERT_EQ(token.kept_ids, expected);
+      ASSERT_EQ(kept_of(token), expected);
       const auto at = std::find(expected.begin(), expected.end(), token.id) - expected.begin();
       ASSERT_LT(at, static_cast<int64_t>(expected.size()));
       const double logprob = std::log(softmax(logits, expected)[at]);
@@ -134,15 +224,15 @@ TEST(Sampling, KeepsWhatTheDefinitionsKeep) {
 
 TEST(Sampling, GivesTiesToTheLowerId) {
   const std::vector<float> logits{1, 2, 2, 2, 0};
-  EXPECT_EQ(sample(logits, filters(2, 1.0, 0.0), 0.0).kept_ids, (std::vector<int32_t>{1, 2}));
-  EXPECT_EQ(sample(logits, filters(0, 0.01, 0.0), 0.0).kept_ids, (std::vector<int32_t>{1}));
-  EXPECT_EQ(sample(logits, filters(0, 1.0, 1.0), 0.0).kept_ids, (std::vector<int32_t>{1, 2, 3}));
-  EXPECT_EQ(sample(logits, filters(99, 1.0, 0.0), 0.0).kept_ids, (std::vector<int32_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(kept_of(sample(logits, filters(2, 1.0, 0.0), 0.0)), (std::vector<int32_t>{1, 2}));
+  EXPECT_EQ(kept_of(sample(logits, filters(0, 0.01, 0.0), 0.0)), (std::vector<int32_t>{1}));
+  EXPECT_EQ(kept_of(sample(logits, filters(0, 1.0, 1.0), 0.0)), (std::vector<int32_t>{1, 2, 3}));
+  EXPECT_EQ(kept_of(sample(logits, filters(99, 1.0, 0.0), 0.0)), (std::vector<int32_t>{0, 1, 2, 3, 4}));
   SamplingParams greedy;
   greedy.temperature = 0.0;
   const SampledToken token = sample(logits, greedy, 0.99);
   EXPECT_EQ(token.id, 1);
-  EXPECT_TRUE(token.kept_ids.empty());
+  EXPECT_EQ(token.kept_ids, nullptr);
   EXPECT_NEAR(token.logprob, 2.0 - std::log(3 * std::exp(2.0) + std::exp(1.0) + 1.0), 1e-6);
 }
 

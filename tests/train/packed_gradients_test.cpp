@@ -70,7 +70,7 @@ Batch make_batch(const std::vector<int64_t>& prompt_lengths, int64_t num_complet
         kept.push_back(id);
         std::sort(kept.begin(), kept.end());
         kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
-        completion.kept_ids.push_back(std::move(kept));
+        completion.kept_ids.push_back(std::make_shared<const std::vector<int32_t>>(std::move(kept)));
       }
     }
   }

@@ -46,11 +46,11 @@ TEST(Packing, LaysOutThePromptOnce) {
 TEST(Packing, CarriesKeptIdsOfSomeCompletions) {
   const std::vector<int32_t> prompt{1};
   Completion filtered = completion_of({7, 8});
-  filtered.kept_ids = {{3, 7}, {8}};
+  filtered.kept_ids = {std::make_shared<const std::vector<int32_t>>(std::vector<int32_t>{3, 7}), nullptr};
   const Completion plain = completion_of({9});
   const auto batch = pack({{&prompt, {&plain, &filtered}}}, at::kCPU);
-  EXPECT_EQ(batch->targets.kept_ids, (std::vector<const std::vector<int32_t>*>{nullptr, &filtered.kept_ids[0],
-                                                                               &filtered.kept_ids[1]}));
+  EXPECT_EQ(batch->targets.kept_ids,
+            (std::vector<const std::vector<int32_t>*>{nullptr, filtered.kept_ids[0].get(), nullptr}));
 }
 
 TEST(Packing, CutsBetweenCompletionsOnlyWhereItMust) {
@@ -151,6 +151,13 @@ std::vector<float> sampler_logprobs(const std::vector<RolloutGroup>& rollout) {
   return logprobs;
 }
 
+std::vector<std::vector<int32_t>> kept_of(const Completion& completion) {
+  std::vector<std::vector<int32_t>> kept;
+  for (const KeptIds& ids : completion.kept_ids)
+    kept.push_back(ids != nullptr ? *ids : std::vector<int32_t>());
+  return kept;
+}
+
 void expect_same_rollout(const std::vector<RolloutGroup>& a, const std::vector<RolloutGroup>& b) {
   ASSERT_EQ(a.size(), b.size());
   for (size_t p = 0; p < a.size(); ++p) {
@@ -159,7 +166,7 @@ void expect_same_rollout(const std::vector<RolloutGroup>& a, const std::vector<R
       EXPECT_EQ(a[p].completions[g].token_ids, b[p].completions[g].token_ids)
           << "prompt " << p << ", sample " << g;
       EXPECT_EQ(a[p].completions[g].sampler_logprobs, b[p].completions[g].sampler_logprobs) << p << " " << g;
-      EXPECT_EQ(a[p].completions[g].kept_ids, b[p].completions[g].kept_ids) << p << " " << g;
+      EXPECT_EQ(kept_of(a[p].completions[g]), kept_of(b[p].completions[g])) << p << " " << g;
       EXPECT_EQ(a[p].completions[g].finish_reason, b[p].completions[g].finish_reason) << p << " " << g;
     }
   }
@@ -185,6 +192,7 @@ SamplingParams sampling_of(const std::string& name) {
   params.stop_token_ids = {3, 50, 99, 121, 200, 288};  // so that completions end at different lengths
   if (name == "hot") params.temperature = 1.7;
   if (name == "greedy") params.temperature = 0.0;
+  if (name == "least") params.min_tokens = 9;
   if (name == "filtered") {
     params.temperature = 1.3;
     params.top_k = 40;
@@ -293,7 +301,8 @@ INSTANTIATE_TEST_SUITE_P(
         Setup{"Gemma3ForCausalLM", at::kFloat, "filtered"},
         Setup{"Gemma3ForCausalLM", at::kBFloat16, "plain"}, Setup{"Qwen3MoeForCausalLM", at::kFloat, "plain"},
         Setup{"Qwen3MoeForCausalLM", at::kBFloat16, "filtered"},
-        Setup{"MixtralForCausalLM", at::kBFloat16, "hot"},
+        Setup{"MixtralForCausalLM", at::kBFloat16, "hot"}, Setup{"LlamaForCausalLM", at::kFloat, "least"},
+        Setup{"Gemma2ForCausalLM", at::kBFloat16, "least"},
         Setup{"LlamaForCausalLM", at::kFloat, "hot", "dora"},
         Setup{"Qwen2ForCausalLM", at::kBFloat16, "filtered", "lora"}),
     [](const auto& info) {
