@@ -114,7 +114,8 @@ void print_completions(const SampleConfig& config, const LoadedModel& model, con
   for (int64_t i = 0; i < config.generation.num_generations; ++i) {
     if (config.generation.num_generations > 1) std::cout << "--- completion " << i + 1 << "\n";
     address.first_sample = static_cast<uint64_t>(i);
-    TextStream stream(*model.tokenizer, params.stop_strings, std::cout);
+    TextStream stream(*model.tokenizer, params.stop_strings, std::cout,
+                      {.skip_special_tokens = params.skip_special_tokens});
     const Completion completion = sampler.stream(prompt, params, address, [&](int32_t id) {
       stream.push(id);
       return true;

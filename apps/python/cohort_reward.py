@@ -155,7 +155,7 @@ class RewardFunction:
         try:
             values = self.call(rows, log_extra)
         except BaseException as error:  # a Rust extension's panic or a cancelled task is no Exception
-            return [{"error": last_line(error, self.place)}] * len(rows)
+            return [{"error": tidy(last_line(error, self.place) + hint(error, rows))}] * len(rows)
         if len(values) != len(rows):
             error = f"the function returned {len(values)} rewards for {len(rows)} completions"
             return [{"error": error}] * len(rows)
@@ -189,6 +189,16 @@ def last_line(error, place):
     summary = traceback.TracebackException(type(error), error, None)
     summary.__notes__ = None
     return tidy(where(error, place) + list(summary.format_exception_only())[-1].strip())
+
+
+def hint(error, rows):
+    """What a function that expects strings should do with conversations, where that may be its mistake."""
+    frames = traceback.extract_tb(error.__traceback__)
+    is_inside = bool(frames) and frames[-1].filename != __file__
+    has_messages = any("prompt_messages" in row for row in rows)
+    if is_inside and has_messages and isinstance(error, (AttributeError, TypeError)):
+        return " (prompts and completions of conversations are lists of messages: completion[0]['content'])"
+    return ""
 
 
 def where(error, place):

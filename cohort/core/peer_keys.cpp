@@ -14,6 +14,9 @@ constexpr const char* kOwnEngine = "Cohort samples with an engine of its own; re
 constexpr const char* kOneProcess = "Cohort trains in one process; remove the key";
 constexpr const char* kLogs = "every step goes to metrics.jsonl and TensorBoard in run.dir; remove the key";
 constexpr const char* kRewardTables = "add a [[reward]] table for each reward function";
+constexpr const char* kPenalties =
+    "training would draw from another distribution than the trained one; sample, eval and chat take it "
+    "(docs/chat.md)";
 constexpr const char* kPlan = "the memory plan chooses it; remove the key";
 
 constexpr PeerKey kPeerKeys[] = {
@@ -80,6 +83,10 @@ constexpr PeerKey kPeerKeys[] = {
     {"packing*", "", "rows are always packed; remove the key"},
     {"completion_only_loss", "", "the loss is always on completions alone; remove the key"},
     // How completions are drawn.
+    {"repetition_penalty", "", kPenalties},
+    {"presence_penalty", "", kPenalties},
+    {"frequency_penalty", "", kPenalties},
+    {"logit_bias", "", kPenalties},
     {"per_device_train_batch_size", kBatch},
     {"train_batch_size", kBatch},
     {"batch_size", kBatch},
@@ -227,7 +234,6 @@ constexpr PeerKey kPeerKeys[] = {
     {"output_dir", "run.dir"},
     {"save_path", "run.dir"},
     {"default_local_dir", "run.dir"},
-    {"log_completions", "", "completions.jsonl in run.dir holds every completion; remove the key"},
     {"push_to_hub", "", "`final` in run.dir is a directory to upload; remove the key"},
     {"hub_*", "", "`final` in run.dir is a directory to upload; remove the key"},
     {"deepspeed", "", kOneProcess},

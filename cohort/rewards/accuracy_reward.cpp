@@ -90,8 +90,8 @@ class AccuracyReward : public Reward {
     return remarks;
   }
 
-  std::string answer(const Prompt&, const Completion& completion) const override {
-    return std::string(math::find_answer(completion.text, places_).text.value_or(""));
+  std::string answer(const Prompt& prompt, const Completion& completion) const override {
+    return math::find_answer(judged_text(prompt, completion), places_).text.value_or("");
   }
 
   bool is_same_answer(const std::string& one, const std::string& other) const override {

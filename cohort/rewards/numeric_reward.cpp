@@ -48,10 +48,9 @@ class NumericReward : public Reward {
   }
 
   std::string answer(const Prompt&, const Completion& completion) const override {
-    const auto number = stated_quantity(stated_answer(completion.text));
-    if (!number) return "";
-    return str(Json(number->value).dump(), number->is_percent ? "%" : "", " ",
-               static_cast<int>(number->dimension), " ", number->unit);
+    const std::vector<Quantity> numbers = stated_numbers(completion);
+    if (numbers.empty()) return "";
+    return str(Json(numbers.front().base_value).dump(), " ", math::describe(numbers.front()));
   }
 
  private:

@@ -19,7 +19,8 @@ at::Device parse_device(const std::string& name) {
   }
   if (name == "cuda" && !at::hasCUDA()) {
     throw ConfigError(
-        "device \"cuda\": no CUDA device is found; a program that was built without an NVIDIA driver uses none (make "
+        "device \"cuda\": no CUDA device is found; a program that was built without an NVIDIA driver uses "
+        "none (make "
         "build links CUDA where it finds one)");
   }
   return at::Device(name);

@@ -202,7 +202,8 @@ void GrpoLoopConfig::describe(FieldVisitor& f) {
     "seen yet count as good.",
     at_least(1), OnResume::kTaken);
   f("preflight", preflight,
-    "Before step 1, draw a few completions, refuse rewards that fail on all of them, and warn of what will go "
+    "Before step 1, draw a few completions, refuse rewards that fail on all of them, and warn of what will "
+    "go "
     "wrong. Changes no result.",
     OnResume::kTaken);
 }

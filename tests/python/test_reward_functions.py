@@ -343,6 +343,19 @@ class RewardFunctionTest(unittest.TestCase):
         ((reward,),) = self.ask("halves", [row(0, "x")], place="deep", cwd=self.folder)
         self.assertRegex(reward["error"], "helper.py:2: TypeError: ")  # a module has no file of its own here
 
+    def test_a_function_that_takes_messages_for_strings_is_told(self):
+        chat = [row(0, "a", prompt_messages=[{"role": "user", "content": "hello"}])]
+        (self.folder / "vowels.py").write_text(
+            "def joins(completions, **columns):\n    return [''.join(text) for text in completions]\n\n"
+            "def needs(completions, gold, **columns):\n    return [1.0] * len(completions)\n"
+        )
+        place = self.folder / "vowels.py"
+        first, second = self.ask("joins", chat, [row(0, "a")], place=place)
+        self.assertIn("are lists of messages: completion[0]['content']", first[0]["error"])
+        self.assertNotIn("lists of messages", second[0]["error"])
+        ((reward,),) = self.ask("needs", chat, place=place)
+        self.assertNotIn("lists of messages", reward["error"])
+
     def test_a_name_that_is_none_is_answered_with_the_nearest(self):
         ((reward,),) = self.ask("length", [row(0, "a")])
         self.assertIn("has no attribute 'length'; did you mean 'lengths'?", reward["error"])

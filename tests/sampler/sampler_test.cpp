@@ -151,7 +151,7 @@ TEST_F(SamplerTest, StopsNoEarlierThanItMay) {
   // A stop string counts where it ends behind the least length, wherever it begins.
   params = stops({"bc"});
   params.min_tokens = 2;
-  EXPECT_EQ(complete(letters, params).text, "a");
+  EXPECT_EQ(complete(letters, params).text, "abc");
   params.min_tokens = 3;
   EXPECT_EQ(complete(letters, params).token_ids.size(), 12u);
 }
@@ -171,7 +171,7 @@ TEST_F(SamplerTest, StreamsTheTokensOfTheSameCompletion) {
   EXPECT_EQ(streamed, whole.token_ids);
   EXPECT_EQ(all.token_ids, whole.token_ids);
   EXPECT_EQ(all.sampler_logprobs, whole.sampler_logprobs);
-  EXPECT_EQ(all.text, "abc");
+  EXPECT_EQ(all.text, "abcdd");
   EXPECT_EQ(all.finish_reason, FinishReason::kStop);
   // The caller ends it behind the second token.
   const Completion cut = sampler.stream(prompt, params, address, [](int32_t id) { return id != id_of("b"); });

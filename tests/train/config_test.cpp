@@ -46,7 +46,7 @@ void expect_complete(const char* name) {
 }
 
 TEST(TrainConfig, DescribesEveryMember) {
-  static_assert(num_members<RunConfig>() == 1 && num_members<RewardConfig>() == 55);
+  static_assert(num_members<RunConfig>() == 1 && num_members<RewardConfig>() == 58);
   expect_complete<TrainConfig>("TrainConfig");
   expect_complete<ModelConfig>("ModelConfig");
   expect_complete<DataConfig>("DataConfig");
