@@ -132,7 +132,7 @@ class SamplePromptTest(ChatTest):
         self.must_fail("--prompt or --input is required", *model)
         self.must_fail("exclude each other", *model, "--prompt", "a", "--input", "b.jsonl")
         self.must_fail("no effect without --prompt", *model, "--raw", "--input", "b", "--output", "c")
-        self.must_fail("remove --raw", *model, "--prompt", "a", "--raw", "--system-prompt", "b")
+        self.must_fail("--system_prompt and --raw exclude each other", *model, "--prompt", "a", "--raw", "--system-prompt", "b")
         plain = ("sample", "--model", self.plain)
         self.must_fail("has none", *plain, "--prompt", "a", "--system-prompt", "b")
 

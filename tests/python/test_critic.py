@@ -41,7 +41,7 @@ class CriticTest(TinyRunTest):
         path = self.folder / name / "timings.jsonl"
         return [json.loads(line) for line in path.read_text().splitlines()]
 
-    def checkpoint(self, name, step, file="weights"):
+    def checkpoint(self, name, step, file="model"):
         return tensors(self.folder / name / f"checkpoints/step-{step:08}" / f"{file}.safetensors")
 
     def test_both_kinds_learn(self):
