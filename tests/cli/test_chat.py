@@ -132,9 +132,20 @@ class SamplePromptTest(ChatTest):
         self.must_fail("--prompt or --input is required", *model)
         self.must_fail("exclude each other", *model, "--prompt", "a", "--input", "b.jsonl")
         self.must_fail("no effect without --prompt", *model, "--raw", "--input", "b", "--output", "c")
-        self.must_fail("--system_prompt and --raw exclude each other", *model, "--prompt", "a", "--raw", "--system-prompt", "b")
-        plain = ("sample", "--model", self.plain)
-        self.must_fail("has none", *plain, "--prompt", "a", "--system-prompt", "b")
+        self.must_fail(
+            "--system_prompt and --raw exclude each other",
+            *model,
+            "--prompt",
+            "a",
+            "--raw",
+            "--system-prompt",
+            "b",
+        )
+
+    def test_a_system_prompt_without_a_template_begins_the_text(self):
+        told = self.sample("--prompt", "2 + 3 =", "--system-prompt", "4 + 1 = 5", model=self.plain)
+        self.assertEqual(told, self.sample("--prompt", "4 + 1 = 5\n\n2 + 3 =", model=self.plain))
+        self.assertNotEqual(told, self.sample("--prompt", "2 + 3 =", model=self.plain))
 
 
 class PipeTest(ChatTest):
