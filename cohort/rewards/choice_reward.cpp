@@ -38,6 +38,21 @@ std::string without_box(std::string_view text, std::string_view inside) {
   return rest;
 }
 
+// Does another box with a letter stand before the last one, joined by "or", "and" or a comma?
+bool is_joined_box(std::string_view text, std::string_view inside, const Choices& choices) {
+  constexpr size_t kMaxBytes = 40;
+  const std::string_view before =
+      text.substr(0, text.rfind('\\', static_cast<size_t>(inside.data() - text.data()) - 1));
+  const Box other = last_box(before);
+  if (!other.inside || !has_choice_letter(*other.inside, choices)) return false;
+  const std::string_view between =
+      before.substr(static_cast<size_t>(other.inside->data() + other.inside->size() - before.data()));
+  if (between.size() > kMaxBytes || between.find_first_of(".!?\n") != std::string_view::npos) return false;
+  const auto has = [between](std::string_view word) { return between.find(word) != std::string_view::npos; };
+  const bool is_list = between.find_first_not_of("}$, ") == std::string_view::npos;
+  return is_list || ((has(" or ") || has(" and ") || has("/")) && !has("rather") && !has("not"));
+}
+
 // The tagged or the boxed letter, or else that of the sentences. A box without a letter holds a formula.
 std::optional<char> named_choice(std::string_view text, const Choices& choices) {
   const std::string_view rest = behind_thinking(text);
@@ -46,6 +61,7 @@ std::optional<char> named_choice(std::string_view text, const Choices& choices) 
   if (box.is_open) return std::nullopt;
   if (!box.inside) return find_stated_choice(rest, choices);
   const auto letter = find_stated_choice(*box.inside, choices);
+  if (letter && is_joined_box(rest, *box.inside, choices)) return std::nullopt;
   if (letter || has_choice_letter(*box.inside, choices)) return letter;
   return find_stated_choice(without_box(rest, *box.inside), choices);
 }

@@ -48,6 +48,17 @@ TEST(ChoiceReward, AFormulaInABoxIsNoChoice) {
   EXPECT_EQ(score("\\boxed{x^2", row), "0 ok");
 }
 
+TEST(ChoiceReward, SeveralBoxesNameNoChoice) {
+  for (const char* text :
+       {"\\boxed{A} or \\boxed{C}", "$\\boxed{A}$ and $\\boxed{C}$", "\\boxed{A}, \\boxed{C}",
+        "\\boxed{B}/\\boxed{C}", "\\boxed{A} or maybe \\boxed{C}"})
+    EXPECT_EQ(score(text, {{"answer", "C"}}), "0 ok") << text;
+  for (const char* text :
+       {"\\boxed{A}. Wait, \\boxed{C}", "not \\boxed{A} but \\boxed{C}", "\\boxed{A}, or rather \\boxed{C}",
+        "\\boxed{C}\n\nSo \\boxed{C}", "\\boxed{x + 1}, and \\boxed{C}"})
+    EXPECT_EQ(score(text, {{"answer", "C"}}), "1 ok") << text;
+}
+
 TEST(ChoiceReward, TheColumnOfChoicesHasManyForms) {
   EXPECT_EQ(score("The answer is Rome.", {{"answer", "B"}, {"choices", {"Paris", "Rome"}}}), "1 ok");
   const Json arc{{"answer", "B"}, {"choices", {{"text", {"Paris", "Rome"}}, {"label", {"A", "B"}}}}};

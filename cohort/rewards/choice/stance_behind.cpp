@@ -40,8 +40,8 @@ Predicate read_predicate(const Tokens& tokens, size_t i) {
     } else if ((roles & kLinking) == 0) {
       break;
     }
-    predicate.has_copula |=
-        (roles & kCopula) != 0 || tokens[i].text.ends_with("n't") || tokens[i].text == "cannot";
+    predicate.has_copula |= (roles & kCopula) != 0 || tokens[i].text.ends_with("n't") ||
+                            tokens[i].text == "cannot" || tokens[i].text.starts_with("değil");
   }
   predicate.next = i;
   return predicate;

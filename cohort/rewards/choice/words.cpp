@@ -69,7 +69,7 @@ constexpr Line kWords[] = {
      "not isn't wasn't aren't won't cannot can't couldn't wouldn't shouldn't doesn't don't didn't never "
      "neither nor ain't "
      "isnt dont doesnt non nicht kein keine keiner pas jamais nunca não ne niet geen inte ikke nie не ні "
-     "değil bukan "
+     "değil değildir bukan "
      "không phải-không ليست ليس नहीं ni no"},
     {kExclude,
      "than unlike over except excluding exclude excludes excluded eliminate eliminates eliminated "
@@ -99,12 +99,14 @@ constexpr Line kWords[] = {
     {kDoubt,
      "might may could maybe perhaps possibly thought initially tempting tempted unlikely doubt mistakenly "
      "either whether "
-     "believed assumed students student people others someone many podría podrían quizás quizá tal-vez "
+     "believed assumed nobody friend classmate students student people others someone many podría podrían "
+     "quizás quizá tal-vez "
      "poderia talvez pourrait peut peut-être potrebbe "
      "forse könnte vielleicht misschien kanske może возможно может möjligen belki mungkin trap distractor "
      "some"},
     {kCondition,
-     "if unless assuming suppose supposing provided whenever si se wenn falls sofern als-ob если якщо eğer "
+     "if unless assume assuming suppose supposing provided whenever si se wenn falls sofern als-ob если якщо "
+     "eğer "
      "jika kalau nếu om "
      "jeśli إذا अगर"},
     {kReason,
