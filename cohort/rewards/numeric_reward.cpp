@@ -4,6 +4,7 @@
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/make_reward.h"
 #include "cohort/rewards/math/extraction.h"
+#include "cohort/rewards/math/numeral.h"
 #include "cohort/rewards/math/quantity.h"
 
 namespace cohort {
@@ -15,8 +16,9 @@ using math::Quantity;
 class NumericReward : public Reward {
  public:
   explicit NumericReward(const RewardConfig& config)
-      : absolute_(config.absolute_tolerance.value_or(0.0)),
-        relative_(config.relative_tolerance.value_or(1e-9)),
+      : tolerance_{.absolute = config.absolute_tolerance.value_or(0.0),
+                   .relative = config.relative_tolerance.value_or(1e-9),
+                   .integer_relative = config.relative_tolerance.value_or(0.0)},
         column_(config.column.empty() ? "answer" : config.column) {}
 
   RewardResult score(const Prompt& prompt, const Completion& completion) override {
@@ -28,7 +30,7 @@ class NumericReward : public Reward {
     const std::vector<Quantity> numbers = stated_numbers(completion);
     if (numbers.empty()) return {0.0, RewardStatus::kOk, "states no number, or several"};
     const auto close = std::find_if(numbers.begin(), numbers.end(), [&](const Quantity& number) {
-      return math::is_close(number, *right, absolute_, relative_);
+      return math::is_close(number, *right, tolerance_);
     });
     const bool is_right = close != numbers.end();
     return {is_right ? 1.0 : 0.0, RewardStatus::kOk,
@@ -44,7 +46,7 @@ class NumericReward : public Reward {
         {"answer read as", math::describe(numbers.empty() ? std::nullopt : std::optional(numbers.front()))},
         {"reference", text ? shown(*text) : "none"},
         {"reference read as", math::describe(reference(prompt))},
-        {"tolerance", str("absolute ", absolute_, ", relative ", relative_)}};
+        {"tolerance", str("absolute ", tolerance_.absolute, ", relative ", tolerance_.relative)}};
   }
 
   std::string answer(const Prompt&, const Completion& completion) const override {
@@ -56,7 +58,10 @@ class NumericReward : public Reward {
  private:
   std::optional<Quantity> reference(const Prompt& prompt) const {
     const auto text = column_text(prompt.fields, column_);
-    return text ? math::read_quantity(math::find_gold_answer(*text)) : std::nullopt;
+    if (!text) return std::nullopt;
+    const std::string gold = math::find_gold_answer(*text);
+    const std::optional<Quantity> right = math::read_quantity(gold);
+    return right ? right : math::read_quantity(math::with_plain_numerals(gold));  // 1,25,000
   }
 
   // What the completion states, in each way that its text can be read.
@@ -69,7 +74,7 @@ class NumericReward : public Reward {
     return numbers;
   }
 
-  double absolute_, relative_;
+  math::Tolerance tolerance_;
   std::string column_;
 };
 

@@ -99,7 +99,8 @@ void RewardConfig::describe(FieldVisitor& f) {
   f("absolute_tolerance", absolute_tolerance, "For `numeric`: how far a number may be off, 0 when unset.",
     at_least(0.0));
   f("relative_tolerance", relative_tolerance,
-    "For `numeric`: the same as a share of the reference, 1e-9 when unset.", at_least(0.0));
+    "For `numeric`: the same as a share of the reference, 1e-9 when unset, and 0 between integers.",
+    at_least(0.0));
   f("max_penalty", max_penalty, "For `repetition`: reward where all n-grams repeat, -1 when unset.",
     between(-1e6, 0.0));
   f("url", url,

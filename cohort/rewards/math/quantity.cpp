@@ -7,6 +7,7 @@
 #include "cohort/core/ascii.h"
 #include "cohort/core/str.h"
 #include "cohort/rewards/math/ball.h"
+#include "cohort/rewards/math/exact.h"
 #include "cohort/rewards/math/measures.h"
 #include "cohort/rewards/math/parser.h"
 
@@ -20,6 +21,44 @@ std::optional<double> evaluate(const Item& item, const Reading& reading) {
   if (!ball.value.is_finite() || !acb_is_real(ball.value.get())) return std::nullopt;
   const double value = arf_get_d(arb_midref(acb_realref(ball.value.get())), ARF_RND_NEAR);
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+// The value of an item that is an integer, exactly.
+std::optional<Fraction> evaluate_integer(const Item& item) {
+  const ExactValue exact = evaluate_exactly(*item.tree, item.id);
+  return exact.is_ok() && exact.value.is_integer() ? std::optional(exact.value) : std::nullopt;
+}
+
+// |a - b| of integers, to the precision of a double.
+double distance(const Fraction& a, const Fraction& b) {
+  constexpr flint_bitcnt_t kMaxBits = 1000;  // a double holds less than 1024
+  const Fraction difference = a - b;
+  const fmpz* integer = fmpq_numref(difference.get());
+  return fmpz_bits(integer) > kMaxBits ? INFINITY : std::abs(fmpz_get_d(integer));
+}
+
+bool are_values_close(const Quantity& a, const Quantity& b, const Tolerance& tolerance) {
+  const bool are_integers = a.integer && b.integer;
+  const double relative = are_integers ? tolerance.integer_relative : tolerance.relative;
+  const double apart = are_integers ? distance(*a.integer, *b.integer) : std::abs(a.value - b.value);
+  return apart <= std::max(tolerance.absolute, relative * std::abs(b.value));
+}
+
+// Kilometers and kilometers, but not kilometers and meters.
+bool have_same_scale(const Quantity& a, const Quantity& b) {
+  constexpr double kRounding = 1e-14;
+  const double x = a.base_value * b.value, y = b.base_value * a.value;
+  return std::abs(x - y) <= kRounding * std::abs(y);
+}
+
+std::string describe_value(const Quantity& quantity) {
+  constexpr flint_bitcnt_t kMaxBits = 256;
+  if (!quantity.integer || fmpz_bits(fmpq_numref(quantity.integer->get())) > kMaxBits)
+    return str(quantity.value);
+  char* digits = fmpz_get_str(nullptr, 10, fmpq_numref(quantity.integer->get()));
+  std::string text = digits;
+  flint_free(digits);
+  return text;
 }
 
 // Is it made of numbers alone?
@@ -63,11 +102,13 @@ std::optional<Quantity> read_quantity(std::string_view text) {
   const std::optional<double> value = evaluate(item, {}), base = evaluate(item, {.converts_units = true});
   if (!value || !base) return std::nullopt;
   quantity.value = *value;
+  quantity.integer = evaluate_integer(item);
   if (!find_summed_units(item).empty()) {  // 2 hours 30 minutes are 2.5 in the first unit
     const std::optional<double> plain = evaluate(item.child(0), {});
     const std::optional<double> first = evaluate(item.child(0), {.converts_units = true});
     if (!plain || !first || *first == 0.0) return std::nullopt;
     quantity.value = *base * *plain / *first;
+    quantity.integer.reset();
   }
   quantity.base_value = *base;
   quantity.dimension = known_dimension(item);
@@ -78,18 +119,18 @@ std::optional<Quantity> read_quantity(std::string_view text) {
   return quantity;
 }
 
-bool is_close(const Quantity& a, const Quantity& b, double absolute, double relative) {
+bool is_close(const Quantity& a, const Quantity& b, const Tolerance& tolerance) {
   const bool have_units = !a.dimension.empty() && !b.dimension.empty();
   if (have_units && a.dimension != b.dimension) return false;
   const auto close = [&](double x, double y) {
-    return std::abs(x - y) <= std::max(absolute, relative * std::abs(y));
+    return std::abs(x - y) <= std::max(tolerance.absolute, tolerance.relative * std::abs(y));
   };
-  if (have_units) {
+  if (have_units && !have_same_scale(a, b)) {
     // A tolerance is in the unit of the reference.
     const double unit = b.value == 0.0 ? 1.0 : b.base_value / b.value;
     return close(a.base_value / unit, b.value);
   }
-  if (close(a.value, b.value)) return true;
+  if (are_values_close(a, b, tolerance)) return true;
   if (a.is_percent == b.is_percent) return false;
   return close(a.is_percent ? a.value / 100.0 : a.value, b.is_percent ? b.value / 100.0 : b.value);
 }
@@ -103,12 +144,12 @@ bool rounds_to(std::string_view answer, std::string_view gold) {
   const auto num_decimals = static_cast<double>(end - point - 1);
   const std::optional<Quantity> right = read_quantity(gold), other = read_quantity(answer);
   if (num_decimals < 1.0 || !right || !other) return false;
-  return is_close(*other, *right, std::pow(10.0, -num_decimals) * (0.5 + kSlack), 0.0);
+  return is_close(*other, *right, {.absolute = std::pow(10.0, -num_decimals) * (0.5 + kSlack)});
 }
 
 std::string describe(const std::optional<Quantity>& quantity) {
   if (!quantity) return "no number, or several";
-  std::string text = str(quantity->value, quantity->is_percent ? " %" : "");
+  std::string text = str(describe_value(*quantity), quantity->is_percent ? " %" : "");
   if (quantity->dimension.empty()) return text;
   text += str(" (", quantity->base_value);
   for (const auto& [base, exponent] : quantity->dimension) {
