@@ -4,6 +4,7 @@
 #include "cohort/rewards/make_reward.h"
 #include "cohort/rewards/math/choices.h"
 #include "cohort/rewards/math/extraction.h"
+#include "cohort/rewards/math/numeral.h"
 #include "cohort/rewards/math/quantity.h"
 #include "cohort/rewards/section_tags.h"
 
@@ -69,10 +70,13 @@ class AccuracyReward : public Reward {
     if (gold.empty())
       return unparsed(str(prompt.id, ": column \"answer\" (or \"solution\") holds no answer"));
     const math::Finding found = math::find_answer(judged_text(prompt, completion), places_);
+    const std::string number = math::with_plain_numerals(gold);  // 1,25,000 is a list and, in India, a number
     RewardResult result;
     for (const std::string& reading : found.readings()) {
       const RewardResult next = to_result(math::judge_choice(gold, reading), prompt, gold, reading);
       if (next.score == 1.0) return next;
+      if (number != gold && math::judge_choice(number, reading).verdict.is_equal())
+        return {1.0, RewardStatus::kOk, str(excerpt(reading), ": the gold answer, read as ", number)};
       if (rounds_ && math::rounds_to(reading, gold))
         return {1.0, RewardStatus::kOk, str(excerpt(reading), ": rounds to the gold answer")};
       if (reading == found.text) result = next;

@@ -44,6 +44,9 @@ TEST(ProseValues, DecimalsOfEveryCountry) {
               {"That is CHF 4'812.60.", "4812.6"},
               {"The rate is 0,125.", "1/8"},
               {"Insgesamt sind es 48.120 Einwohner.", "48120"},
+              {"Die Summe beträgt 48.120 Euro.", "48120"},
+              {"La somma è 48.120 euro.", "48120"},
+              {"Die Antwort ist 48.120.", "48120"},
               {"It weighs 48.120 kg.", "48.12"}});
   expect_all("accuracy", "0 ok",
              {{"Es kostet 4,75 Euro.", "75"},
@@ -175,6 +178,10 @@ TEST(ProseValues, SentencesBetweenTags) {
         "Perhaps there are 27 coins.", "27 of 27", "At least 27 coins.", "27 is wrong."})
     EXPECT_EQ(score("accuracy", tagged(text), "27"), "0 ok") << text;
   EXPECT_EQ(score("accuracy", tagged("Platform 9"), "Platform 9"), "1 ok");
+  EXPECT_EQ(score("accuracy", tagged("27, not 26."), "27"), "1 ok");
+  EXPECT_EQ(score("accuracy", tagged("27, not 26."), "26"), "0 ok");
+  EXPECT_EQ(score("accuracy", tagged("Not 26 but 27."), "27"), "1 ok");
+  EXPECT_EQ(score("accuracy", tagged("Not 26 but 27."), "26"), "0 ok");
 }
 
 TEST(ProseValues, NumericReadsAsAccuracyDoes) {
@@ -203,6 +210,95 @@ TEST(ProseValues, NumericReadsAsAccuracyDoes) {
               {"It weighs 3¾ kg.", "3"},
               {"Either 4 or 5.", "5"},
               {"It is not 5.", "5"}});
+}
+
+TEST(ProseValues, SignsThatLeaveAValueOpenMakeItNoAnswer) {
+  for (const std::string type : {"accuracy", "numeric"}) {
+    expect_all(type, "0 ok",
+               {{"The answer is 37-.", "37"},
+                {"So we get 37-", "37"},
+                {"The answer is 37...", "37"},
+                {"So we get 37…", "37"},
+                {"The answer is ⁻37.", "37"},
+                {"The answer is ³√64.", "8"},
+                {"3,0000", "3"},
+                {"The answer is 14,2500.", "14.25"},
+                {"37 to 40", "40"},
+                {"人数从37增加到40。", "40"},
+                {"人数从37增加到40。", "37"}});
+    expect_all(type, "1 ok",
+               {{"The answer is 37 - as shown.", "37"},
+                {"It costs 37.- francs.", "37"},
+                {"So x... is 37.", "37"},
+                {"The answer is 0.333...", "1/3"},
+                {"The answer is 3,1416.", "3.1416"},
+                {"The answer is 0,2500.", "0.25"},
+                {"人数增加到40。", "40"}});
+  }
+}
+
+TEST(ProseValues, DenialsAndAlternativesOfMoreLanguages) {
+  for (const char* text :
+       {"Cevap 37 değildir.", "Jawabannya bukan 37.", "Vastaus ei ole 37.", "התשובה אינה 37",
+        "Răspunsul nu este 37.", "Odpověď není 37.", "Odgovor nije 37.", "คำตอบไม่ใช่ 37",
+        "Jawabannya 36 atau 37.", "Η απάντηση είναι 36 ή 37.", "A válasz 36 vagy 37.", "התשובה היא 36 או 37",
+        "Odpověď je 36 nebo 37.", "Răspunsul este 36 sau 37.", "คำตอบคือ 36 หรือ 37", "อย่างน้อย 37"})
+    EXPECT_EQ(score("accuracy", text, "37"), "0 ok") << text;
+  for (const char* text :
+       {"Cevap 37'dir.", "Jawabannya adalah 37.", "Vastaus on 37.", "Η απάντηση είναι 37.", "התשובה היא 37",
+        "Răspunsul este 37.", "Odpověď je 37.", "คำตอบคือ 37", "คำตอบคือ37บาท", "Nu har hon 37 äpplen.",
+        "Ein Ei kostet 37 Cent.", "Er zijn nu 37 appels."})
+    EXPECT_EQ(score("accuracy", text, "37"), "1 ok") << text;
+}
+
+TEST(ProseValues, ConditionsAndExclusionsMakeItNoAnswer) {
+  for (const std::string text :
+       {"There are 37 apples if it rains.", "It costs 37 dollars unless it is Sunday.", "36 instead of 37",
+        "Everything except 37", "It is divisible by 37."}) {
+    EXPECT_EQ(score("accuracy", text, "37"), "0 ok") << text;
+    EXPECT_EQ(score("accuracy", "<answer>" + text + "</answer>", "37"), "0 ok") << text;
+  }
+  for (const char* text : {"There are 37 apples, if I am right.", "If each has 1 apple, there are 37 apples.",
+                           "We multiply instead of adding, and get 37."})
+    EXPECT_EQ(score("accuracy", text, "37"), "1 ok") << text;
+}
+
+TEST(ProseValues, GoldAnswersInEveryCountrysNotation) {
+  for (const std::string type : {"accuracy", "numeric"}) {
+    for (const char* gold : {"7,30,825", "₹7,30,825", "Rs. 7,30,825", "730.825,00", "730 825", "730'825"}) {
+      EXPECT_EQ(score(type, "The answer is 730825.", gold), "1 ok") << type << gold;
+      EXPECT_EQ(score(type, "The answer is 825.", gold), "0 ok") << type << gold;
+      EXPECT_EQ(score(type, "The answer is 7.", gold), "0 ok") << type << gold;
+    }
+  }
+  EXPECT_EQ(score("accuracy", "The answer is 1, 10, 100.", "1,10,100"), "1 ok");
+  EXPECT_EQ(score("accuracy", "\\boxed{1, 10100}", "1,10,100"), "0 ok");
+  EXPECT_EQ(score("accuracy", "\\boxed{1, 10000}", "1,10,000"), "1 ok");
+}
+
+// A double cannot tell these integers apart.
+TEST(ProseValues, NumericComparesIntegersExactly) {
+  expect_all("numeric", "1 ok",
+             {{"The answer is 9007199254740993.", "9007199254740993"},
+              {"9,007,199,254,740,993", "9007199254740993"},
+              {"\\boxed{2^{70}}", "1180591620717411303424"},
+              {"\\boxed{21!}", "51090942171709440000"},
+              {"3000000000", "3e9"},
+              {"9007199254740993 km", "9007199254740993000 m"}});
+  expect_all("numeric", "0 ok",
+             {{"The answer is 9007199254740992.", "9007199254740993"},
+              {"The answer is -9007199254740992.", "-9007199254740993"},
+              {"\\boxed{2^{70}}", "1180591620717411303425"},
+              {"3000000000", "3000000001"},
+              {"9007199254740992 km", "9007199254740993 km"},
+              {"9007199254740992 apples", "9007199254740993"}});
+  const auto tolerant = [](const RewardConfig& config, const std::string& text) {
+    return brief(make_reward(config)->score(make_prompt({{"answer", "3000000000"}}), make_completion(text)));
+  };
+  EXPECT_EQ(tolerant({.name = "numeric", .absolute_tolerance = 1}, "3000000001"), "1 ok");
+  EXPECT_EQ(tolerant({.name = "numeric", .absolute_tolerance = 1}, "3000000002"), "0 ok");
+  EXPECT_EQ(tolerant({.name = "numeric", .relative_tolerance = 1e-9}, "3000000003"), "1 ok");
+  EXPECT_EQ(tolerant({.name = "numeric", .relative_tolerance = 1e-9}, "3000000004"), "0 ok");
 }
 
 }  // namespace

@@ -200,16 +200,21 @@ Finding read_marker_line(std::string_view behind) {
   return stated.is_nothing() ? refuse("the line of #### holds no answer") : stated;
 }
 
-// Do two words of it belong to languages with decimal commas, where a point parts thousands?
+// Do words of it belong to languages with decimal commas, where a point parts thousands? One with a letter
+// beyond ASCII, such as "beträgt", or two of those that English may have, such as "ist".
 bool has_decimal_commas(std::string_view text) {
   constexpr size_t kMaxBytes = 1000;
   if (text.size() > kMaxBytes) text.remove_prefix(text.size() - kMaxBytes);
-  int num_words = 0;
+  int weight = 0;
   for (const Sentence& sentence : read_sentences(text)) {
-    for (const Piece& piece : sentence.pieces)
-      num_words += piece.kind == Piece::Kind::kWord && has_decimal_comma(piece.text);
+    for (const Piece& piece : sentence.pieces) {
+      if (piece.kind != Piece::Kind::kWord || !has_decimal_comma(piece.text)) continue;
+      const bool is_foreign = std::any_of(piece.text.begin(), piece.text.end(),
+                                          [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
+      weight += is_foreign ? 2 : 1;
+    }
   }
-  return num_words >= 2;
+  return weight >= 2;
 }
 
 // The answer with what its text says where the comma is that of a decimal, or the point that of thousands.

@@ -107,6 +107,20 @@ std::string find_denial_before(const Pieces& pieces) {
   return {};
 }
 
+bool leaves_open(const Pieces& pieces, size_t position) {
+  const std::string word = word_at(pieces, position);
+  if (is_one_of(word, {"might", "could", "may"})) return word_at(pieces, position + 1) == "be";
+  const bool is_condition =
+      is_one_of(word, {"if", "assume", "assuming", "suppose", "如果", "若", "wenn", "falls", "если"});
+  return !word.empty() && word_role(word) == WordRole::kDoubt && !is_condition;
+}
+
+bool denies_verb(const Pieces& pieces, size_t position) {
+  const std::string word = word_at(pieces, position), next = word_at(pieces, position + 1);
+  return (word == "nu" && is_one_of(next, {"este", "e", "sunt"})) ||
+         (word == "ei" && is_one_of(next, {"ole", "ollut"}));
+}
+
 bool is_exclusion(const Pieces& pieces, size_t position) {
   return position > 0 && word_at(pieces, position) == "but" &&
          is_one_of(word_at(pieces, position - 1),

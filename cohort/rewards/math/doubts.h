@@ -26,4 +26,10 @@ std::string find_denial_before(const std::vector<Piece>& pieces);
 /// Is this "but" part of "anything but", which takes nothing back?
 bool is_exclusion(const std::vector<Piece>& pieces, size_t position);
 
+/// Perhaps there are 9, it might be 9; but not the condition of "if x = 3, then 9".
+bool leaves_open(const std::vector<Piece>& pieces, size_t position);
+
+/// Romanian and Finnish words that deny only before "is": "nu" is "now" in Dutch and Swedish, "Ei" an egg.
+bool denies_verb(const std::vector<Piece>& pieces, size_t position);
+
 }  // namespace cohort::math

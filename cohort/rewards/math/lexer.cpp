@@ -99,9 +99,8 @@ class Lexer {
     const size_t length = foreign_word_length(rest());
     if (length == 0)
       throw ParseFailure{FailureKind::kMalformed, str("unknown character in ", excerpt(rest()))};
-    const std::string_view word = rest().substr(0, length);
+    push_foreign(rest().substr(0, length));
     position_ += length;
-    push_foreign(word);
   }
 
   void push_foreign(std::string_view word) {
@@ -128,11 +127,12 @@ class Lexer {
                                       num_brackets_ > 0);
   }
 
+  // 10,100 of 1,10,100 is two numbers, but 10,000 of 1,10,000 is one.
   void number() {
-    std::string digits;
     size_t length = num_digits(0);
-    digits = rest().substr(0, length);
-    if (length >= 1 && length <= 3) {
+    std::string digits(rest().substr(0, length));
+    const bool is_listed = position_ > 1 && text_[position_ - 1] == ',' && is_digit(text_[position_ - 2]);
+    if (length >= 1 && length <= 3 && (!is_listed || at(length + 1) == '0')) {
       for (size_t gap = separator_length(length); gap > 0 && num_digits(length + gap) == 3;
            gap = separator_length(length)) {
         digits += rest().substr(length + gap, 3);

@@ -148,7 +148,8 @@ bool is_said(const Sentence& sentence) {
   for (const Piece& piece : sentence.pieces) {
     if (piece.kind != Piece::Kind::kWord) continue;
     const WordRole role = word_role(piece.text);
-    if (role == WordRole::kFiller || role == WordRole::kCopula) return true;
+    if (role == WordRole::kFiller || role == WordRole::kCopula || role == WordRole::kTurn) return true;
+    if (lower_case(piece.text) == "not") return true;  // 10, not 9
     ++num_words;
   }
   return num_words >= kMinWords;

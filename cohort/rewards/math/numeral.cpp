@@ -170,7 +170,9 @@ std::string with_decimal_points(std::string_view text) {
   for (size_t i = 1; i + 1 < plain.size(); ++i) {
     if (plain[i] != ',' || !is_digit(plain[i - 1]) || !is_digit(plain[i + 1])) continue;
     const size_t end = std::min(plain.find_first_not_of("0123456789", i + 1), plain.size());
-    if (end - i != kGroup + 1) plain[i] = '.';
+    // 1,0000 parts groups of four, as in China and Japan, or nothing.
+    const bool is_myriad = end - i == kGroup + 2 && plain[end - 1] == '0' && plain[i - 1] != '0';
+    if (end - i != kGroup + 1 && !is_myriad) plain[i] = '.';
   }
   return plain;
 }

@@ -178,7 +178,8 @@ Neighbor neighbor_at(std::string_view text, size_t& pos) {
   if (is_raised_letter(c)) return Neighbor::kUnknown;
   const bool is_cjk =
       std::any_of(std::begin(scripts), std::end(scripts), [c](const auto& set) { return is_in(set, c); });
-  if (is_cjk || c == U'ー') return Neighbor::kCjk;
+  const bool is_thai = c >= 0x0E01 && c <= 0x0E4E && c != U'฿';  // written without spaces, too
+  if (is_cjk || is_thai || c == U'ー') return Neighbor::kCjk;
   if (c == U'ª' || c == U'º') return Neighbor::kBoundary;
   if (is_in(letters, c) || is_in(marks, c)) return Neighbor::kLetter;
   const bool is_mark = is_in(punctuation, c) && c != U'‰' && c != U'‱';

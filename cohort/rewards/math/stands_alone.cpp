@@ -60,6 +60,14 @@ bool is_digit_at(std::string_view text, size_t position) {
   return position < text.size() && is_digit(text[position]);
 }
 
+// A minus without its right side, or dots: "12-.", "12...".
+bool goes_on(std::string_view behind) {
+  if (behind.starts_with("...")) return true;
+  const bool is_end = behind.size() == 1 || is_space(behind[1]) ||
+                      std::string_view(".;:!?)").find(behind[1]) != std::string_view::npos;
+  return behind[0] == '-' && is_end;
+}
+
 // May the character at `position` behind a value belong to it? It touches the value, or spaces part them.
 bool belongs_behind(std::string_view text, size_t position, bool touches) {
   const std::string_view rest = text.substr(position),
@@ -70,10 +78,12 @@ bool belongs_behind(std::string_view text, size_t position, bool touches) {
     if (rest[0] == '\\') return next < text.size() && is_letter(text[next]);
     const bool is_mark = !is_letter(rest[0]) && !is_digit(rest[0]) && !is_space(rest[0]);
     const bool ends_digits = touches && position > 0 && is_digit(text[position - 1]);
+    if (ends_digits && goes_on(rest)) return true;
     return is_mark && ends_digits && is_digit_at(text, next) && !parts_digits(character);
   }
   size_t length = 0, end = position;
   if (const auto sign = find_sign(rest, length)) {
+    if (touches && *sign == "\\ldots " && position > 0 && is_digit(text[position - 1])) return true;
     const bool is_harmless = *sign == "-" || *sign == "\\degree " || is_sign_around(*sign);
     return touches && (!is_harmless || (*sign == "'" && is_digit_at(text, next)));
   }
@@ -113,7 +123,7 @@ bool belongs_before(std::string_view text, size_t end, bool touches, bool is_for
   size_t length = 0, next = begin;
   if (const auto sign = find_sign(text.substr(begin), length)) {
     if (starts_digits && follows_digit && (*sign == "'" || *sign == "\\ldots ")) return true;
-    return touches && is_formula && !is_sign_around(*sign);
+    return touches && (is_formula || sign->starts_with('^')) && !is_sign_around(*sign);
   }
   const Neighbor neighbor = neighbor_at(text, next);
   if (neighbor == Neighbor::kUnknown) return true;

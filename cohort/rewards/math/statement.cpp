@@ -222,15 +222,6 @@ bool follows_number_name(const Pieces& pieces, size_t begin) {
   return !word.empty() && (read_number_name(word) || find_number_word(word));
 }
 
-// Perhaps there are 9, it might be 9; but not the condition of "if x = 3, then 9".
-bool leaves_open(const Pieces& pieces, size_t position) {
-  const std::string word = word_at(pieces, position);
-  if (is_one_of(word, {"might", "could", "may"})) return word_at(pieces, position + 1) == "be";
-  const bool is_condition =
-      is_one_of(word, {"if", "assume", "assuming", "suppose", "如果", "若", "wenn", "falls", "если"});
-  return role_of(pieces[position]) == WordRole::kDoubt && !is_condition;
-}
-
 // Why what stands before the group makes it no answer.
 std::string find_fault_before(const Pieces& pieces, const ValueGroup& group) {
   const std::string several = "several values are offered";
@@ -245,6 +236,8 @@ std::string find_fault_before(const Pieces& pieces, const ValueGroup& group) {
     }
     const WordRole role = role_of(piece);
     if (is_exclusion(pieces, i)) return str("\"", piece.text, "\" stands before it");
+    if (is_in_clause && piece.text == "instead" && word_at(pieces, i + 1) == "of")
+      return str("\"", piece.text, "\" stands before it");
     if (piece.is_mark(';') || piece.is_mark(':') || role == WordRole::kTurn) return {};
     is_alternative = is_alternative || (role == WordRole::kJoiner && !joins_all(piece.text));
     if (i == 0 && (piece.text == "or" || piece.text == "Or")) return several;
@@ -252,11 +245,13 @@ std::string find_fault_before(const Pieces& pieces, const ValueGroup& group) {
     if (is_belief && role == WordRole::kNegation && is_believing(pieces[i + 1].text)) return "it is denied";
     // Romance and Slavic languages deny before the verb: no es 12.
     const bool is_first_copula = is_in_clause && role == WordRole::kCopula;
-    if (is_first_copula && i > 0 && role_of(pieces[i - 1]) == WordRole::kNegation)
+    if (is_first_copula && i > 0 &&
+        (role_of(pieces[i - 1]) == WordRole::kNegation || denies_verb(pieces, i - 1)))
       return str("\"", pieces[i - 1].text, "\" stands before it");
     is_in_clause = is_in_clause && role != WordRole::kCopula;
     if (is_belief && leaves_open(pieces, i)) return str("\"", piece.text, "\" stands before it");
-    const bool is_denial = role == WordRole::kNegation && !is_harmless_behind_not(pieces[i + 1].text);
+    const bool is_denial = (role == WordRole::kNegation && !is_harmless_behind_not(pieces[i + 1].text)) ||
+                           denies_verb(pieces, i);
     const bool changes = is_denial || role == WordRole::kHedge || role == WordRole::kDoubt ||
                          (role == WordRole::kCombines && group.num_values > 1);
     if (is_in_clause && changes) return str("\"", piece.text, "\" stands before it");
@@ -264,16 +259,14 @@ std::string find_fault_before(const Pieces& pieces, const ValueGroup& group) {
   return {};
 }
 
-// 2 to 3, 5 out of 6, 1 in 6; but "simplify 4/8 to 1/2" and "it falls from 8, to 6".
-bool is_range(const Pieces& pieces, const ValueGroup& left, const ValueGroup& right) {
-  const size_t num_words = right.begin - left.end;
-  if (right.begin <= left.end || num_words > 2) return false;
-  const std::string_view word = pieces[left.end].text;
-  if (is_one_of(word, {"in", "out", "through", "到", "至", "から", "か", "や", "bis", "hasta", "до", "till",
-                       "until", "of", "by", "remainder", "rem"}))
-    return true;
-  const WordRole role = left.begin > 0 ? role_of(pieces[left.begin - 1]) : WordRole::kOther;
-  return word == "to" && (role == WordRole::kCopula || role == WordRole::kHedge);
+// 9 apples if it rains; but not an aside: "9, if I am right".
+bool is_conditional(const Pieces& pieces, size_t begin) {
+  for (size_t i = begin; i < pieces.size() && pieces[i].kind != Piece::Kind::kMark; ++i) {
+    if (is_one_of(word_at(pieces, i), {"if", "unless", "provided", "wenn", "falls", "sofern", "если"}))
+      return true;
+    if (starts_remark(pieces[i].text)) return false;
+  }
+  return false;
 }
 
 // In 2020, 50 people came.
@@ -342,6 +335,7 @@ Finding read_concluding(const Sentence& sentence, bool is_formula) {
   if (std::string fault = find_fault_before(pieces, *last); !fault.empty()) return refuse(std::move(fault));
   if (before && is_range(pieces, *before, *last)) return refuse("a range or a ratio in words");
   if (std::string fault = find_fault_next(pieces, last->end); !fault.empty()) return refuse(std::move(fault));
+  if (is_conditional(pieces, last->end)) return refuse("a condition stands behind it");
   return accept(*last);
 }
 

@@ -250,6 +250,14 @@ class Group {
   bool is_same_value_ = true;
 };
 
+// 从12增加到15: a change from one value to another.
+bool is_change(const std::vector<Piece>& pieces, const ValueGroup& left, const ValueGroup& right) {
+  constexpr size_t kMaxWords = 8;
+  if (left.begin == 0 || right.begin <= left.end || right.begin - left.end > kMaxWords) return false;
+  return is_one_of(pieces[left.begin - 1].text, {"从", "從", "由", "自"}) &&
+         is_one_of(pieces[right.begin - 1].text, {"到", "至", "为", "為"});
+}
+
 }  // namespace
 
 bool are_side_by_side(const std::vector<Piece>& pieces, size_t left) {
@@ -260,6 +268,20 @@ bool are_side_by_side(const std::vector<Piece>& pieces, size_t left) {
 
 ValueGroup take_group(const std::vector<Piece>& pieces, size_t begin, bool takes_nouns) {
   return Group(pieces, begin, takes_nouns).take();
+}
+
+bool is_range(const std::vector<Piece>& pieces, const ValueGroup& left, const ValueGroup& right) {
+  const size_t num_words = right.begin - left.end;
+  if (is_change(pieces, left, right)) return true;
+  if (right.begin <= left.end || num_words > 2) return false;
+  const std::string_view word = pieces[left.end].text;
+  if (is_one_of(word, {"in", "out", "through", "到", "至", "から", "か", "や", "bis", "hasta", "до", "till",
+                       "until", "of", "by", "remainder", "rem"}))
+    return true;
+  if (word != "to") return false;
+  if (left.begin == 0 || pieces[left.begin - 1].is_mark('=')) return true;
+  const WordRole role = word_role(word_at(pieces, left.begin - 1));
+  return role == WordRole::kCopula || role == WordRole::kHedge;
 }
 
 }  // namespace cohort::math

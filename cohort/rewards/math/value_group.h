@@ -24,4 +24,7 @@ ValueGroup take_group(const std::vector<Piece>& pieces, size_t begin, bool takes
 /// Do spaces alone, or nothing, part this piece from the next one?
 bool are_side_by_side(const std::vector<Piece>& pieces, size_t left);
 
+/// 2 to 3, 5 out of 6, 1 in 6; but "simplify 4/8 to 1/2" and "it falls from 8, to 6".
+bool is_range(const std::vector<Piece>& pieces, const ValueGroup& left, const ValueGroup& right);
+
 }  // namespace cohort::math

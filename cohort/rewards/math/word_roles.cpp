@@ -35,7 +35,8 @@ constexpr Words kWords[] = {
     {WordRole::kHedge,
      "between than less more fewer greater least most half twice double triple thrice square root cube "
      "inverse "
-     "reciprocal opposite from over under above below times multiple multiplied plus minus power logarithm"},
+     "reciprocal opposite except excluding divisible from over under above below times multiple multiplied "
+     "plus minus power logarithm"},
     {WordRole::kCombines, "sum product difference quotient ratio remainder"},
     {WordRole::kCondition, "for when with at on in"},
     {WordRole::kRestates, "i.e. namely meaning"},
@@ -130,7 +131,7 @@ bool has_decimal_comma(std::string_view word) {
 bool joins_all(std::string_view word) { return is_among(kAnds, lower_case(word)); }
 
 size_t cjk_word_length(std::string_view text) {
-  constexpr size_t kMaxCharacters = 8;
+  constexpr size_t kMaxCharacters = 10;
   const std::string_view limited = text.substr(0, 4 * kMaxCharacters);
   size_t longest = 0;
   for (size_t end = character_length(limited, 0); end <= limited.size();) {
