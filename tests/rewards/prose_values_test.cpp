@@ -237,6 +237,40 @@ TEST(ProseValues, SignsThatLeaveAValueOpenMakeItNoAnswer) {
   }
 }
 
+TEST(ProseValues, SignsBetweenTwoNumbersJoinThem) {
+  for (const char* joined : {"38 ~ 40", "38～ 40", "38 ✖ 40", "38 ✕40", "38 ↑↑ 40", "38 • 40", "38 ‒ 40",
+                             "38 х 40", "38 // 40", "38 choose 40", "38 乘 40", "38 до 40"}) {
+    const std::string text = joined;
+    EXPECT_EQ(score("accuracy", "So we get " + text + ".", "40"), "0 ok") << text;
+    EXPECT_EQ(score("accuracy", "So we get " + text + ".", "38"), "0 ok") << text;
+  }
+  expect_all("accuracy", "1 ok",
+             {{"So we get 5 х 8.", "40"},
+              {"So 5 + 3 = 8 — 8 apples.", "8"},
+              {"So we get ~40.", "40"},
+              {"The answer is ‒40.", "-40"}});
+}
+
+TEST(ProseValues, ScalesOfMoreLanguages) {
+  expect_all("accuracy", "1 ok",
+             {{"Toplam 37 milyon.", "37000000"},
+              {"Totalnya 37 juta.", "37000000"},
+              {"Tổng là 37 triệu.", "37000000"},
+              {"कुल 37 लाख।", "3700000"},
+              {"المجموع 37 مليون.", "37000000"},
+              {"ทั้งหมด 37 ล้าน", "37000000"}});
+  expect_all("accuracy", "0 ok",
+             {{"Toplam 37 milyon.", "37"},
+              {"Totalnya 37 juta.", "37"},
+              {"Tổng là 37 triệu.", "37"},
+              {"कुल 37 लाख।", "37"},
+              {"المجموع 37 مليون.", "37"},
+              {"ทั้งหมด 37 ล้าน", "37"},
+              {"<answer>37多</answer>", "37"},
+              {"\\boxed{37半}", "37"},
+              {"答案是负 37", "37"}});
+}
+
 TEST(ProseValues, DenialsAndAlternativesOfMoreLanguages) {
   for (const char* text :
        {"Cevap 37 değildir.", "Jawabannya bukan 37.", "Vastaus ei ole 37.", "התשובה אינה 37",
@@ -254,12 +288,12 @@ TEST(ProseValues, DenialsAndAlternativesOfMoreLanguages) {
 TEST(ProseValues, ConditionsAndExclusionsMakeItNoAnswer) {
   for (const std::string text :
        {"There are 37 apples if it rains.", "It costs 37 dollars unless it is Sunday.", "36 instead of 37",
-        "Everything except 37", "It is divisible by 37."}) {
+        "Everything except 37", "The maximum is 40 when x = 37.", "It is divisible by 37."}) {
     EXPECT_EQ(score("accuracy", text, "37"), "0 ok") << text;
     EXPECT_EQ(score("accuracy", "<answer>" + text + "</answer>", "37"), "0 ok") << text;
   }
   for (const char* text : {"There are 37 apples, if I am right.", "If each has 1 apple, there are 37 apples.",
-                           "We multiply instead of adding, and get 37."})
+                           "We multiply instead of adding, and get 37.", "The maximum occurs when x = 37."})
     EXPECT_EQ(score("accuracy", text, "37"), "1 ok") << text;
 }
 

@@ -39,6 +39,11 @@ size_t word_length(std::string_view text, size_t position) {
 }
 
 size_t foreign_word_length(std::string_view text) {
+  // More than the number before them, or a part of it: 12多, 12半, 12分之一. They count nothing.
+  for (const std::string_view change :
+       {"多", "余", "餘", "半", "几", "幾", "分之", "分の", "분의", "出头", "出頭"}) {
+    if (text.starts_with(change)) return 0;
+  }
   size_t end = 0;
   while (const size_t length = letter_length(text, end, Neighbor::kCjk)) end += length;
   return end > 0 ? end : word_length(text, 0);

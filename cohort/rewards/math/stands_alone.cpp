@@ -60,6 +60,23 @@ bool is_digit_at(std::string_view text, size_t position) {
   return position < text.size() && is_digit(text[position]);
 }
 
+// Does a sign join a number that ends before it to the one behind it: 12 ~ 3, 12 ✖ 3, 12 ↑↑ 3?
+bool joins_numbers(std::string_view before) {
+  constexpr std::string_view kSigns[] = {"•", "‧", "・", "·", "↑", "↓", "↔", "~",
+                                         "✕", "✖", "‥",  "^", "_", "/", "@"};
+  constexpr int kMaxSigns = 3;
+  int num_signs = 0;
+  for (; num_signs < kMaxSigns; ++num_signs) {
+    const auto sign =
+        std::find_if(std::begin(kSigns), std::end(kSigns),
+                     [before](std::string_view candidate) { return before.ends_with(candidate); });
+    if (sign == std::end(kSigns)) break;
+    before.remove_suffix(sign->size());
+  }
+  before = before.substr(0, before.find_last_not_of(' ') + 1);
+  return num_signs > 0 && !before.empty() && is_digit(before.back());
+}
+
 // A minus without its right side, or dots: "12-.", "12...".
 bool goes_on(std::string_view behind) {
   if (behind.starts_with("...")) return true;
@@ -110,6 +127,7 @@ bool belongs_before(std::string_view text, size_t end, bool touches, bool is_for
   for (const std::string_view tag : {"<sup>", "<sub>", "</sup>", "</sub>"}) {
     if (touches && until.ends_with(tag)) return true;
   }
+  if (is_digit_at(text, text.find_first_not_of(' ', end)) && joins_numbers(until)) return true;
   const bool starts_digits = touches && is_digit_at(text, end);
   if (!is_beyond_ascii(character)) {
     if (!touches && is_digit(character[0])) return is_digit_at(text, text.find_first_not_of(' ', end));

@@ -275,9 +275,15 @@ bool is_range(const std::vector<Piece>& pieces, const ValueGroup& left, const Va
   if (is_change(pieces, left, right)) return true;
   if (right.begin <= left.end || num_words > 2) return false;
   const std::string_view word = pieces[left.end].text;
-  if (is_one_of(word, {"in", "out", "through", "到", "至", "から", "か", "や", "bis", "hasta", "до", "till",
-                       "until", "of", "by", "remainder", "rem"}))
+  if (is_one_of(word,
+                {"in",   "out",   "through", "到", "至",        "から", "か",     "や",  "bis", "hasta", "до",
+                 "till", "until", "of",      "by", "remainder", "rem",  "choose", "div", "на",  "إلى",   "से",
+                 "乘",   "乘以",  "除以",    "减", "減",        "加",   "比",     "又",  "分之"}))
     return true;
+  // 9 when x = 3
+  const bool is_point = right.text.find('=') != std::string::npos &&
+                        left.text.find_first_not_of("0123456789.,") == std::string::npos;
+  if (is_point && is_one_of(word, {"when", "where", "for", "at", "if"})) return true;
   if (word != "to") return false;
   if (left.begin == 0 || pieces[left.begin - 1].is_mark('=')) return true;
   const WordRole role = word_role(word_at(pieces, left.begin - 1));

@@ -136,7 +136,8 @@ size_t cjk_word_length(std::string_view text) {
   size_t longest = 0;
   for (size_t end = character_length(limited, 0); end <= limited.size();) {
     const std::string word(limited.substr(0, end));
-    if (role_table().contains(word) || is_among(kRemarks, word) || is_among(kDenials, word)) longest = end;
+    const bool is_known = role_table().contains(word) || is_among(kRemarks, word) || is_among(kDenials, word);
+    if (is_known || find_number_word(word)) longest = end;
     if (end == limited.size() || static_cast<unsigned char>(limited[end]) < 0x80) break;
     end += character_length(limited, end);
   }
