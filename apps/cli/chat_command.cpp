@@ -32,8 +32,14 @@ struct ChatConfig {
 
   void settle() const { generation.settle(); }
 
-  /// Where no flag says how to sample, the model's generation_config.json does.
-  void prepare(const ChatConfig& given) { take_sampling_defaults(given.generation.model, generation); }
+  /// Where no flag says how to sample, the generation_config.json of the model, or of the adapter's base,
+  /// does.
+  void prepare(const ChatConfig& given) {
+    if (given.generation.model.empty()) return;
+    GenerationConfig place = given.generation;
+    resolve_model(place);
+    take_sampling_defaults(place.model, generation);
+  }
 };
 
 class Chat {

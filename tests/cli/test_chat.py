@@ -192,7 +192,12 @@ class PipeTest(ChatTest):
         path.write_text('{"do_sample": false, "temperature": 0.6}')
         self.assertEqual(self.chat("one\n", "--seed", 7, *short), expected)
         path.write_text('{"top_p": 0}')
-        self.must_fail('generation_config.json: "top_p" is 0', "chat", "--model", self.model, stdin="one\n")
+        fault = f'{path}: "top_p" is 0'
+        self.must_fail(fault, "chat", "--model", self.model, stdin="one\n")
+        adapter = self.folder / "adapter"  # whose base model has the file
+        adapter.mkdir()
+        (adapter / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": str(self.model)}))
+        self.must_fail(fault, "chat", "--model", adapter, stdin="one\n")
 
     def test_what_can_not_be_answered(self):
         self.must_fail("--model is required", "chat")
