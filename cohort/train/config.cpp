@@ -55,8 +55,8 @@ void check_controls_of_run(const TrainConfig& config) {
   const ControlConfig& control = config.objective.control;
   if (control.sync_ref_model && config.lora.r > 0)
     throw ConfigError(
-        "objective.sync_ref_model: the reference of adapters is the model without them, which does not move; "
-        "remove it or set lora.r = 0");
+        "objective.sync_ref_model: the reference of a run with adapters does not move; remove it, or remove "
+        "[lora]");
   if (control.use_expert_completion && config.rollout.selects())
     throw ConfigError(
         "objective.use_expert_completion puts an expert's completion into each group, which "
