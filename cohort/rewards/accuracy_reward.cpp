@@ -55,11 +55,6 @@ RewardResult to_result(const math::Judgement& judgement, const Prompt& prompt, c
   return {0.0, RewardStatus::kOk, str(is_unread ? "cannot read " : "", excerpt(answer), ": ", failure)};
 }
 
-/// A completion whose thinking the prompt has opened is still thinking until it closes it.
-std::string judged_text(const Prompt& prompt, const Completion& completion) {
-  return tagged_text(prompt, completion, {"<think>", "</think>"});
-}
-
 class AccuracyReward : public Reward {
  public:
   explicit AccuracyReward(const RewardConfig& config)
@@ -69,7 +64,7 @@ class AccuracyReward : public Reward {
     const std::string gold = read_gold(prompt.fields);
     if (gold.empty())
       return unparsed(str(prompt.id, ": column \"answer\" (or \"solution\") holds no answer"));
-    const math::Finding found = math::find_answer(judged_text(prompt, completion), places_);
+    const math::Finding found = math::find_answer(thinking_text(prompt, completion), places_);
     const std::string number = math::with_plain_numerals(gold);  // 1,25,000 is a list and, in India, a number
     RewardResult result;
     for (const std::string& reading : found.readings()) {
@@ -86,7 +81,7 @@ class AccuracyReward : public Reward {
 
   std::vector<Remark> explain(const Prompt& prompt, const Completion& completion) const override {
     const std::string gold = read_gold(prompt.fields);
-    const math::Finding found = math::find_answer(judged_text(prompt, completion), places_);
+    const math::Finding found = math::find_answer(thinking_text(prompt, completion), places_);
     std::vector<Remark> remarks = {{"answer", math::describe_finding(found)}};
     if (found.text) remarks.push_back({"answer read as", math::describe_choice(*found.text)});
     remarks.push_back({"reference", gold.empty() ? "none" : shown(gold)});
@@ -95,7 +90,7 @@ class AccuracyReward : public Reward {
   }
 
   std::string answer(const Prompt& prompt, const Completion& completion) const override {
-    return math::find_answer(judged_text(prompt, completion), places_).text.value_or("");
+    return math::find_answer(thinking_text(prompt, completion), places_).text.value_or("");
   }
 
   bool is_same_answer(const std::string& one, const std::string& other) const override {

@@ -5,6 +5,7 @@
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/choice/stated_choice.h"
 #include "cohort/rewards/make_reward.h"
+#include "cohort/rewards/section_tags.h"
 
 namespace cohort {
 namespace {
@@ -53,17 +54,22 @@ bool is_joined_box(std::string_view text, std::string_view inside, const Choices
   return is_list || ((has(" or ") || has(" and ") || has("/")) && !has("rather") && !has("not"));
 }
 
-// The tagged or the boxed letter, or else that of the sentences. A box without a letter holds a formula.
+// The tagged or the boxed letter, or else that of the sentences, unless they are unfinished thinking. A box
+// without a letter holds a formula.
 std::optional<char> named_choice(std::string_view text, const Choices& choices) {
   const std::string_view rest = behind_thinking(text);
   if (const auto answer = last_answer(rest)) return find_stated_choice(*answer, choices);
   const Box box = last_box(rest);
   if (box.is_open) return std::nullopt;
-  if (!box.inside) return find_stated_choice(rest, choices);
+  const bool is_thinking = text.size() == rest.size() && text.find("<think>") != std::string_view::npos;
+  const auto stated_in = [&](std::string_view sentences) {
+    return is_thinking ? std::nullopt : find_stated_choice(sentences, choices);
+  };
+  if (!box.inside) return stated_in(rest);
   const auto letter = find_stated_choice(*box.inside, choices);
   if (letter && is_joined_box(rest, *box.inside, choices)) return std::nullopt;
   if (letter || has_choice_letter(*box.inside, choices)) return letter;
-  return find_stated_choice(without_box(rest, *box.inside), choices);
+  return stated_in(without_box(rest, *box.inside));
 }
 
 class ChoiceReward : public Reward {
@@ -79,7 +85,7 @@ class ChoiceReward : public Reward {
       return {0.0, RewardStatus::kUnparsed,
               str(prompt.id, ": column \"", column_, "\" holds none of the choices ", choices.letters())};
     }
-    const auto letter = named_choice(completion.text, choices);
+    const auto letter = named_choice(thinking_text(prompt, completion), choices);
     if (!letter) return {0.0, RewardStatus::kOk, "names no choice, or several"};
     return {letter == right ? 1.0 : 0.0, RewardStatus::kOk, str("names ", *letter)};
   }
@@ -93,14 +99,14 @@ class ChoiceReward : public Reward {
     const auto reference = column_text(prompt.fields, column_);
     const auto right = reference ? find_stated_choice(*reference, choices) : std::nullopt;
     return {{is_marked ? "answer" : "answer, all of the text", shown(answer)},
-            {"answer read as", letter_text(named_choice(completion.text, choices))},
+            {"answer read as", letter_text(named_choice(thinking_text(prompt, completion), choices))},
             {"reference", reference ? shown(*reference) : "none"},
             {"reference read as", letter_text(right)},
             {"choices", choices.letters()}};
   }
 
   std::string answer(const Prompt& prompt, const Completion& completion) const override {
-    const auto letter = named_choice(completion.text, read_choices(prompt.fields));
+    const auto letter = named_choice(thinking_text(prompt, completion), read_choices(prompt.fields));
     return letter ? std::string(1, *letter) : "";
   }
 

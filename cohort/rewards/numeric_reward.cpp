@@ -6,6 +6,7 @@
 #include "cohort/rewards/math/extraction.h"
 #include "cohort/rewards/math/numeral.h"
 #include "cohort/rewards/math/quantity.h"
+#include "cohort/rewards/section_tags.h"
 
 namespace cohort {
 namespace {
@@ -27,7 +28,7 @@ class NumericReward : public Reward {
       return {0.0, RewardStatus::kUnparsed,
               str(prompt.id, ": column \"", column_, "\" must hold one number")};
     }
-    const std::vector<Quantity> numbers = stated_numbers(completion);
+    const std::vector<Quantity> numbers = stated_numbers(thinking_text(prompt, completion));
     if (numbers.empty()) return {0.0, RewardStatus::kOk, "states no number, or several"};
     const auto close = std::find_if(numbers.begin(), numbers.end(), [&](const Quantity& number) {
       return math::is_close(number, *right, tolerance_);
@@ -38,8 +39,9 @@ class NumericReward : public Reward {
   }
 
   std::vector<Remark> explain(const Prompt& prompt, const Completion& completion) const override {
-    const Finding found = math::find_answer(completion.text, math::default_places());
-    const std::vector<Quantity> numbers = stated_numbers(completion);
+    const std::string completed = thinking_text(prompt, completion);
+    const Finding found = math::find_answer(completed, math::default_places());
+    const std::vector<Quantity> numbers = stated_numbers(completed);
     const auto text = column_text(prompt.fields, column_);
     return {
         {"answer", math::describe_finding(found)},
@@ -49,8 +51,8 @@ class NumericReward : public Reward {
         {"tolerance", str("absolute ", tolerance_.absolute, ", relative ", tolerance_.relative)}};
   }
 
-  std::string answer(const Prompt&, const Completion& completion) const override {
-    const std::vector<Quantity> numbers = stated_numbers(completion);
+  std::string answer(const Prompt& prompt, const Completion& completion) const override {
+    const std::vector<Quantity> numbers = stated_numbers(thinking_text(prompt, completion));
     if (numbers.empty()) return "";
     return str(Json(numbers.front().base_value).dump(), " ", math::describe(numbers.front()));
   }
@@ -65,8 +67,8 @@ class NumericReward : public Reward {
   }
 
   // What the completion states, in each way that its text can be read.
-  static std::vector<Quantity> stated_numbers(const Completion& completion) {
-    const Finding found = math::find_answer(completion.text, math::default_places());
+  static std::vector<Quantity> stated_numbers(std::string_view completion) {
+    const Finding found = math::find_answer(completion, math::default_places());
     std::vector<Quantity> numbers;
     for (const std::string& reading : found.readings()) {
       if (const std::optional<Quantity> number = math::read_quantity(reading)) numbers.push_back(*number);

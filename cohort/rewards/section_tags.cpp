@@ -70,6 +70,10 @@ std::string tagged_text(const Prompt& prompt, const Completion& completion,
   return begun + completion.text;
 }
 
+std::string thinking_text(const Prompt& prompt, const Completion& completion) {
+  return tagged_text(prompt, completion, {"<think>", "</think>"});
+}
+
 std::vector<Remark> count_tags(std::string_view text, const std::vector<std::string>& tags) {
   std::vector<Remark> remarks;
   for (const std::string& tag : tags) {

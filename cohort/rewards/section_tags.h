@@ -20,6 +20,10 @@ std::vector<std::string> section_tags(const RewardConfig& config);
 std::string tagged_text(const Prompt& prompt, const Completion& completion,
                         const std::vector<std::string>& tags);
 
+/// The same for <think>...</think> alone: a completion whose thinking the prompt opened is still thinking
+/// until it closes it.
+std::string thinking_text(const Prompt& prompt, const Completion& completion);
+
 /// How often each tag stands in a completion, for explanations.
 std::vector<Remark> count_tags(std::string_view text, const std::vector<std::string>& tags);
 

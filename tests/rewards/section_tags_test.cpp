@@ -1,7 +1,10 @@
-// Sections that the prompt has opened: what format, tag_count and accuracy count as the completion's.
+// Sections that the prompt has opened: what format, tag_count, accuracy, numeric and choice count as the
+// completion's.
 #include "cohort/rewards/section_tags.h"
 
 #include <gtest/gtest.h>
+
+#include <tuple>
 
 #include "tests/rewards/test_rows.h"
 
@@ -78,6 +81,21 @@ TEST(SectionTags, ThinkingThatThePromptOpenedStatesNoAnswerUntilItIsClosed) {
   EXPECT_EQ(brief_of(accuracy, prompt_with("p<think>\n", gold), "The answer is 7."), "0 ok");
   EXPECT_EQ(brief_of(accuracy, prompt_with("p<think>\n", gold), "Is it 9?</think>The answer is 7."), "1 ok");
   EXPECT_EQ(brief_of(accuracy, prompt_with("p", gold), "The answer is 7."), "1 ok");
+  const Json letter = {{"answer", "B"}};
+  for (const auto& [name, row, right, wrong] :
+       {std::tuple("numeric", gold, "The answer is 7.", "Is it 9?"),
+        std::tuple("choice", letter, "The answer is B.", "Is it C?")}) {
+    const RewardConfig reward{.name = name};
+    const std::string finished = str(wrong, "</think>", right);
+    EXPECT_EQ(brief_of(reward, prompt_with("p<think>\n", row), right), "0 ok") << name;
+    EXPECT_EQ(brief_of(reward, prompt_with("p", row), str("<think>", right)), "0 ok") << name;
+    EXPECT_EQ(brief_of(reward, prompt_with("p<think>\n", row), finished), "1 ok") << name;
+    EXPECT_EQ(brief_of(reward, prompt_with("p<think></think>", row), right), "1 ok") << name;
+    EXPECT_EQ(brief_of(reward, prompt_with("p", row), right), "1 ok") << name;
+  }
+  const RewardConfig choice{.name = "choice"};
+  EXPECT_EQ(brief_of(choice, prompt_with("p<think>\n", letter), "So \\boxed{B}"), "1 ok");
+  EXPECT_EQ(brief_of(choice, prompt_with("p<think>\n", letter), "By \\boxed{x^2} the answer is B."), "0 ok");
 }
 
 }  // namespace
