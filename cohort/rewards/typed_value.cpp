@@ -1,8 +1,10 @@
 #include "cohort/rewards/typed_value.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 
 #include "cohort/core/error.h"
 #include "cohort/core/exact_json.h"
@@ -41,6 +43,24 @@ bool are_close(double expected, double got, const Tolerance& tolerance) {
   return is_within(std::abs(expected - got), std::max(std::abs(expected), std::abs(got)), tolerance);
 }
 
+constexpr size_t kMaxDoubleDigits = 320;  // before the point
+
+// Does the float `number` stand for the integer `digits`? A relative tolerance would take 1e20 for 10 ** 20
+// + 1.
+bool rounds_to(double number, const std::string& digits) {
+  char rounded[kMaxDoubleDigits];
+  snprintf(rounded, sizeof(rounded), "%.0f", number);
+  return rounded == digits;
+}
+
+bool is_float_of(const TypedValue& whole, double number, Tolerance tolerance) {
+  constexpr double kExact = 9007199254740992.0;  // 2 ** 53: doubles hold all integers below
+  if (tolerance.includes_integers || rounds_to(number, digits_of(whole)))
+    return are_close(to_double(whole), number, tolerance);
+  tolerance.relative = 0.0;
+  return std::abs(number) < kExact && are_close(to_double(whole), number, tolerance);
+}
+
 bool are_numbers_equal(const TypedValue& expected, const TypedValue& got, const Tolerance& tolerance) {
   if (is_whole(expected) && is_whole(got)) {
     if (digits_of(expected) == digits_of(got)) return true;
@@ -50,14 +70,15 @@ bool are_numbers_equal(const TypedValue& expected, const TypedValue& got, const 
            is_within(std::max(1.0, std::abs(left - right)), std::max(std::abs(left), std::abs(right)),
                      tolerance);
   }
-  return are_close(to_double(expected), to_double(got), tolerance);
+  if (is_whole(expected)) return is_float_of(expected, got.number, tolerance);
+  return are_close(expected.number, to_double(got), tolerance);
 }
 
 // Equal texts for what Python's sets and dicts hold to be the same: 1, 1.0 and True.
 std::string canonical(const TypedValue& value) {
   if (is_whole(value)) return "n" + digits_of(value);
   if (value.kind == Kind::kFloat) {
-    char digits[320];  // as many as the largest double has
+    char digits[kMaxDoubleDigits];
     const bool is_integer = std::isfinite(value.number) && std::floor(value.number) == value.number;
     // 0.0 takes the sign of -0.0 away.
     snprintf(digits, sizeof(digits), is_integer ? "n%.0f" : "f%a", value.number + 0.0);
@@ -179,6 +200,12 @@ std::string join(const TypedValue& value, const char* open, const char* close) {
   return text + close;
 }
 
+// With the digits that tell it from every other float.
+std::string describe_float(double number) {
+  char digits[32];
+  return {digits, std::to_chars(digits, std::end(digits), number).ptr};
+}
+
 std::string describe_all(const TypedValue& value) {
   switch (value.kind) {
     case Kind::kNone:
@@ -188,9 +215,9 @@ std::string describe_all(const TypedValue& value) {
     case Kind::kInt:
       return value.text;
     case Kind::kFloat:
-      return str(value.number);
+      return describe_float(value.number);
     case Kind::kComplex:
-      return str("(", value.number, "+", value.imaginary, "j)");
+      return str("(", describe_float(value.number), "+", describe_float(value.imaginary), "j)");
     case Kind::kString:
       return excerpt(value.text);
     case Kind::kBytes:

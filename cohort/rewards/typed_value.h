@@ -66,7 +66,8 @@ struct Tolerance {
 };
 
 /// Python's ==, except that numbers may differ by `tolerance` and that NaN equals NaN. Integers, also when
-/// they are bools, are compared exactly with each other unless the tolerance includes them.
+/// they are bools, are compared exactly with each other unless the tolerance includes them. A float stands
+/// for an expected integer within `absolute`, or if it rounds to the integer.
 bool is_equal(const TypedValue& expected, const TypedValue& got, const Tolerance& tolerance);
 
 /// Sorts the items of a list as Python does; false where they are neither all texts nor all numbers that

@@ -119,6 +119,22 @@ TEST(TypedValue, ComparesFloatsWithinTheTolerance) {
   EXPECT_FALSE(equal("float('inf')", "float('-inf')"));
 }
 
+// 1e20 is within 1e-9 of 10 ** 20 + 1, and another number.
+TEST(TypedValue, AFloatStandsForTheIntegerThatItRoundsTo) {
+  EXPECT_TRUE(equal("3", "3.0000000001"));
+  EXPECT_TRUE(equal("0", "-1e-10"));
+  EXPECT_TRUE(equal("5000000000", "5000000000.000001"));
+  EXPECT_TRUE(equal("100000000000000000000", "1e20"));
+  EXPECT_TRUE(equal("1e20", "100000000000000000001"));  // a float is expected
+  EXPECT_FALSE(equal("100000000000000000001", "1e20"));
+  EXPECT_FALSE(equal("100000000000000000001", "1e20", Tolerance::none()));
+  EXPECT_FALSE(equal("5000000001", "5000000000.0"));
+  EXPECT_FALSE(equal("3", "3.0001"));
+  EXPECT_FALSE(equal("3", "float('nan')"));
+  EXPECT_FALSE(equal("3", "float('inf')"));
+  EXPECT_TRUE(equal("100000000000000000001", "1e20", Tolerance::within(10.0)));
+}
+
 TEST(TypedValue, ReadsWhatTheDriverWritesAndNothingElse) {
   const std::optional<TypedValue> read = read_typed_value(
       R"({"d":[{"s":"a"},{"l":[{"i":"1"},{"f":"0x1.8p+1"},{"t":[]},{"S":[true]},{"b":"ff"},null]}]})");
