@@ -131,9 +131,9 @@ class CodeReward : public Reward {
 
   std::vector<Remark> explain(const Prompt& prompt, const Completion& completion) const override {
     const std::optional<std::string> text = last_code_block(completion.text, language_.tags);
-    const auto tests = prompt.fields.find("tests");
+    const Json* tests = find_code_tests(prompt.fields);
     return {{"program", text ? shown(*text) : str("no fenced block of ", language_.tags.front())},
-            {"tests", tests == prompt.fields.end() ? "none" : shown(to_json_text(*tests))}};
+            {"tests", tests == nullptr ? "none" : shown(to_json_text(*tests))}};
   }
 
  private:

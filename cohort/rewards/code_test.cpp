@@ -10,6 +10,7 @@
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/code_test_forms.h"
 #include "cohort/rewards/python_json.h"
+#include "cohort/rewards/python_literal.h"
 #include "cohort/rewards/python_tests.h"
 
 namespace cohort {
@@ -86,22 +87,68 @@ std::vector<CodeTest> read_entry(const Json& json, const TestContext& context) {
   throw FormatError("it is neither an object nor an assert");
 }
 
+std::optional<Json> to_json(const TypedValue& value);
+
+std::optional<Json> to_json_array(const std::vector<TypedValue>& items) {
+  Json list = Json::array();
+  for (const TypedValue& item : items) {
+    std::optional<Json> entry = to_json(item);
+    if (!entry) return std::nullopt;
+    list.push_back(*std::move(entry));
+  }
+  return list;
+}
+
+std::optional<Json> to_json_object(const std::vector<TypedValue>& items) {
+  Json object = Json::object();
+  for (size_t i = 0; i + 1 < items.size(); i += 2) {
+    std::optional<Json> entry = to_json(items[i + 1]);
+    if (!entry || items[i].kind != TypedValue::Kind::kString) return std::nullopt;
+    object[items[i].text] = *std::move(entry);
+  }
+  return object;
+}
+
+// Nothing for what JSON lacks, such as a set.
+std::optional<Json> to_json(const TypedValue& value) {
+  switch (value.kind) {
+    case TypedValue::Kind::kNone:
+      return Json();
+    case TypedValue::Kind::kBool:
+      return Json(value.number != 0.0);
+    case TypedValue::Kind::kInt:
+      return make_integer(value.text);
+    case TypedValue::Kind::kFloat:
+      return std::isfinite(value.number) ? std::optional<Json>(value.number) : std::nullopt;
+    case TypedValue::Kind::kString:
+      return Json(value.text);
+    case TypedValue::Kind::kList:
+    case TypedValue::Kind::kTuple:
+      return to_json_array(value.items);
+    case TypedValue::Kind::kDict:
+      return to_json_object(value.items);
+    default:
+      return std::nullopt;
+  }
+}
+
+// A list or a dict as Python prints it, such as ['assert f(1) == 2'] in an exported table.
+std::optional<Json> read_printed(const std::string& text) {
+  const std::string_view literal = trim(text);
+  if (!literal.starts_with('[') && !literal.starts_with('{')) return std::nullopt;
+  const std::optional<TypedValue> value = parse_python_literal(literal);
+  return value ? to_json(*value) : std::nullopt;
+}
+
 // A column's JSON, or that of its text; nothing where the text is Python.
 std::optional<Json> read_column(const Json& column) {
   if (!column.is_string()) return column;
   const std::string& text = column.get_ref<const std::string&>();
   Json json = parse_exact_json(text);
   if (!json.is_discarded()) return json;
+  if (std::optional<Json> printed = read_printed(text)) return printed;
   if (text.find("assert") != std::string::npos) return std::nullopt;
   throw FormatError(str("its text is neither JSON nor Python with asserts; what is read is ", kForms));
-}
-
-const Json& find_tests(const Json& fields) {
-  for (const char* name : {"tests", "test_list", "input_output", "test"}) {
-    const auto column = fields.find(name);
-    if (column != fields.end() && !column->is_null()) return *column;
-  }
-  throw FormatError("the row has no column `tests` (or `test_list`, `input_output`, `test`)");
 }
 
 std::vector<CodeTest> read_list(const Json& list, const TestContext& context) {
@@ -130,8 +177,19 @@ std::vector<CodeTest> checked(std::vector<CodeTest> tests) {
 
 }  // namespace
 
+const Json* find_code_tests(const Json& fields) {
+  for (const char* name : {"tests", "test_list", "input_output", "test"}) {
+    const auto column = fields.find(name);
+    if (column != fields.end() && !column->is_null()) return &*column;
+  }
+  return nullptr;
+}
+
 std::vector<CodeTest> read_code_tests(const Json& fields) {
-  const Json& column = find_tests(fields);
+  const Json* found = find_code_tests(fields);
+  if (found == nullptr)
+    throw FormatError("the row has no column `tests` (or `test_list`, `input_output`, `test`)");
+  const Json& column = *found;
   const TestContext context = read_test_context(fields);
   std::vector<CodeTest> tests;
   try {

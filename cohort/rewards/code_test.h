@@ -25,9 +25,13 @@ struct CodeTest {
   bool may_be_wrapped = false;  ///< kValue: `expected` is a list around the value, or the value
 };
 
-/// Reads the tests of a row, in one of the forms of docs/sandbox.md, from the first of the columns `tests`,
-/// `test_list`, `input_output` and `test`: JSON, or a text that holds JSON (and keeps integers of any size)
-/// or Python's asserts. Throws FormatError naming the test that can't be read, or the forms.
+/// The first of the columns `tests`, `test_list`, `input_output` and `test` that is not null; null without
+/// one.
+const Json* find_code_tests(const Json& fields);
+
+/// Reads the tests of a row, in one of the forms of docs/sandbox.md, from find_code_tests: JSON, or a text
+/// that holds JSON (and keeps integers of any size) or Python's asserts. Throws FormatError naming the test
+/// that can't be read, or the forms.
 std::vector<CodeTest> read_code_tests(const Json& fields);
 
 /// Empty when the output is as expected, else what is wrong with it. Blanks at the ends of lines and of the

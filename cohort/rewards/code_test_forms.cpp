@@ -31,16 +31,25 @@ bool is_name(std::string_view text) {
   return !text.empty();
 }
 
-std::string read_function(const Json& json) {
+std::string read_own_function(const Json& json) {
   const Json* name = find_one(json, {"fn_name", "func_name", "function_name", "entry_point"});
-  if (name == nullptr || !name->is_string()) return {};
-  return name->get<std::string>();
+  return name != nullptr && name->is_string() ? name->get<std::string>() : "";
+}
+
+// The function that a row or a test names itself, or in `metadata`, an object or its text.
+std::string read_function(const Json& json) {
+  std::string name = read_own_function(json);
+  const Json* metadata = find_one(json, {"metadata"});
+  if (!name.empty() || metadata == nullptr) return name;
+  const Json inner =
+      metadata->is_string() ? Json::parse(metadata->get<std::string>(), nullptr, false) : *metadata;
+  return inner.is_object() ? read_own_function(inner) : "";
 }
 
 // Standard input or output: a text, a number, or a list of lines.
 std::string read_stream(const Json& json, const char* key) {
   if (json.is_string()) return json.get<std::string>();
-  if (json.is_number()) return to_json_text(json);
+  if (json.is_number() || is_long_integer(json)) return to_json_text(json);
   if (!json.is_array()) throw FormatError(str("its ", key, " is neither a text nor a list of lines"));
   std::string text;
   for (const Json& line : json) {
@@ -102,6 +111,15 @@ const Json& list_of(const Json& json, std::initializer_list<const char*> keys, c
   return *list;
 }
 
+// The test's own kind; empty if it has none.
+std::string read_test_type(const Json& json) {
+  const Json* type = find_one(json, {"testtype", "type"});
+  return type != nullptr && type->is_string() ? type->get<std::string>() : "";
+}
+
+// APPS wraps some results in a list and takes both.
+bool is_list_of_one(const Json& output) { return output.is_array() && output.size() == 1; }
+
 std::string join_lines(const Json& lines) {
   if (lines.is_string()) return lines.get<std::string>() + "\n";
   std::string text;
@@ -115,12 +133,6 @@ std::string join_lines(const Json& lines) {
 
 TestContext read_test_context(const Json& fields) {
   TestContext context{read_function(fields), ""};
-  const auto metadata = fields.find("metadata");
-  if (context.function.empty() && metadata != fields.end()) {
-    const Json inner =
-        metadata->is_string() ? Json::parse(metadata->get<std::string>(), nullptr, false) : *metadata;
-    if (inner.is_object()) context.function = read_function(inner);
-  }
   for (const char* key : {"test_imports", "test_setup_code"}) {
     const auto column = fields.find(key);
     if (column != fields.end()) context.setup += join_lines(*column);
@@ -130,6 +142,7 @@ TestContext read_test_context(const Json& fields) {
 }
 
 bool has_parallel_tests(const Json& json) {
+  if (json.contains("input") && !read_test_type(json).empty()) return false;  // one test of lists
   const Json* inputs = find_one(json, {"inputs", "input"});
   const Json* outputs = find_one(json, {"outputs", "output"});
   return inputs != nullptr && inputs->is_array() && outputs != nullptr && outputs->is_array();
@@ -148,8 +161,7 @@ std::vector<CodeTest> read_parallel_tests(const Json& json, TestContext context)
       continue;
     }
     tests.push_back(make_call_test(context.function, inputs[i], outputs[i]));
-    // APPS wraps some results in a list and takes both.
-    tests.back().may_be_wrapped = outputs[i].is_array() && outputs[i].size() == 1;
+    tests.back().may_be_wrapped = is_list_of_one(outputs[i]);
   }
   return tests;
 }
@@ -159,8 +171,7 @@ CodeTest read_pair_test(const Json& json, TestContext context) {
   const Json* output = find_one(json, {"output", "expected_output"});
   if (output == nullptr) throw FormatError("\"output\" is missing");
   if (const std::string own = read_function(json); !own.empty()) context.function = own;
-  const Json* type = find_one(json, {"testtype", "type"});
-  const std::string kind = type != nullptr && type->is_string() ? type->get<std::string>() : "";
+  const std::string kind = read_test_type(json);
   const bool is_stream = kind.find("stdin") != std::string::npos;
   const bool is_call = kind.find("func") != std::string::npos || kind.find("call") != std::string::npos;
   if (!kind.empty() && !is_stream && !is_call)
@@ -169,8 +180,10 @@ CodeTest read_pair_test(const Json& json, TestContext context) {
     throw FormatError("nothing names the function to call; add \"fn_name\" to it, or a column `fn_name`");
   const Json nothing = "";
   const Json& given = input != nullptr ? *input : nothing;
-  return is_stream || context.function.empty() ? make_stream_test(given, *output)
-                                               : make_call_test(context.function, given, *output);
+  if (is_stream || context.function.empty()) return make_stream_test(given, *output);
+  CodeTest test = make_call_test(context.function, given, *output);
+  test.may_be_wrapped = given.is_array() && is_list_of_one(*output);
+  return test;
 }
 
 }  // namespace cohort

@@ -130,6 +130,7 @@ class Script {
       CodeTest test =
           convert_assert(is_checked ? renamed(assertion, check_->parameter, candidate_) : assertion);
       test.setup = setup_;
+      test.has_imports = is_checked;
       tests.push_back(std::move(test));
     }
     return tests;

@@ -86,9 +86,69 @@ TEST(CodeTestForms, PairsSayWhatTheyAre) {
   const Json own = {
       {"input", Json::array({1})}, {"output", "abc"}, {"type", "function_call"}, {"fn_name", "total"}};
   EXPECT_TRUE(passes(read(Json::array({own}))[0], R"({"s":"abc"})"));
+  // DeepCoder: each test has metadata of its own.
+  Json deep_coder = call;
+  for (const Json& metadata : {Json({{"func_name", "total"}}), Json(R"({"func_name": "total"})")}) {
+    deep_coder["metadata"] = metadata;
+    EXPECT_EQ(call_of(read(Json::array({deep_coder}))[0]).at("call"), kMethodOrFunction);
+  }
   EXPECT_NE(fault(Json::array({call})).find("fn_name"), std::string::npos);
   EXPECT_NE(fault(Json::array({{{"input", "1"}, {"output", "2"}, {"testtype", "visual"}}})).find("visual"),
             std::string::npos);
+}
+
+// A test that says its type is one test, also if its input and its output are lists.
+TEST(CodeTestForms, ListsOfATestWithATypeAreOneTest) {
+  const auto call = [](const Json& input, const Json& output) {
+    const auto tests = read(Json::array(
+        {{{"type", "function_call"}, {"fn_name", "total"}, {"input", input}, {"output", output}}}));
+    EXPECT_EQ(tests.size(), 1U);
+    return tests.at(0);
+  };
+  const CodeTest two = call({1, 2}, Json::array({3}));
+  EXPECT_EQ(call_of(two).at("args"), Json({1, 2}));
+  EXPECT_TRUE(passes(two, R"({"i":"3"})"));
+  EXPECT_TRUE(passes(two, R"({"l":[{"i":"3"}]})"));
+  EXPECT_FALSE(passes(two, R"({"i":"1"})"));
+  const CodeTest list = call(Json::array({{5, 6}}), {6, 5});
+  EXPECT_EQ(call_of(list).at("args"), Json::array({{5, 6}}));
+  EXPECT_FALSE(passes(list, R"({"i":"6"})"));
+  const auto lines =
+      read(Json::array({{{"testtype", "stdin"}, {"input", {"2", "5"}}, {"output", Json::array({"7"})}}}));
+  EXPECT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines.at(0).input, "2\n5\n");
+}
+
+TEST(CodeTestForms, LongIntegersAreInputAndOutput) {
+  const auto tests = read(R"({"inputs": [123456789012345678901, [2, 123456789012345678902]],)"
+                          R"( "outputs": [123456789012345678903, 4]})");
+  EXPECT_EQ(tests.at(0).input, "123456789012345678901");
+  EXPECT_EQ(tests.at(0).expected_output, "123456789012345678903");
+  EXPECT_EQ(tests.at(1).input, "2\n123456789012345678902\n");
+}
+
+TEST(CodeTestForms, ListsAreReadAsPythonPrintsThem) {
+  const auto asserts = read(R"(['assert f("a") == \'b\'', "assert f(1) == 2"])");
+  ASSERT_EQ(asserts.size(), 2U);
+  EXPECT_EQ(call_of(asserts[0]).at("expression"), "f(\"a\")");
+  const auto apps = read(
+      " {'inputs': [[1, None], [True, 2.5]], 'outputs': [12345678901234567890123, 'x'], "
+      "'fn_name': 'total'}\n");
+  ASSERT_EQ(apps.size(), 2U);
+  EXPECT_EQ(call_of(apps[0]).at("args"), Json({1, nullptr}));
+  EXPECT_EQ(call_of(apps[1]).at("args"), Json({true, 2.5}));
+  EXPECT_EQ(apps[0].expected.text, "12345678901234567890123");
+  for (const char* text : {"[{1, 2}]", "[print('assert')]", "['assert f(1) == 2'"}) {
+    EXPECT_NE(fault(text).find("can't be read"), std::string::npos) << text << fault(text);
+  }
+  EXPECT_NE(fault("{1: 'assert'}").find("no test"), std::string::npos);
+}
+
+// "1.66667 instead of 1.66667" explains nothing.
+TEST(CodeTestForms, AFaultShowsTheDigitsThatDiffer) {
+  const auto test = read({{"fn_name", "f"}, {"inputs", {{1}}}, {"outputs", {1.66667}}}).at(0);
+  EXPECT_EQ(find_value_fault(test, R"({"f":"0x1.aaaaaaaaaaaabp+0"})", Tolerance()),
+            "wrong value, 1.6666666666666667 instead of 1.66667");
 }
 
 TEST(CodeTestForms, ChecksOfACandidateAreTheirAsserts) {
@@ -104,6 +164,7 @@ TEST(CodeTestForms, ChecksOfACandidateAreTheirAsserts) {
     EXPECT_EQ(call_of(read_tests[0]).at("expression"), "total([1, 2])");
     EXPECT_EQ(call_of(read_tests[1]).at("expression"), "total(\n        [4])");
     EXPECT_EQ(read_tests[2].expected.number, 0.1);
+    EXPECT_TRUE(read_tests[0].has_imports);  // HumanEval's prompts import List and math
     for (const CodeTest& test : read_tests) EXPECT_EQ(test.call.find("=="), std::string::npos);
   }
   EXPECT_EQ(read_code_tests({{"test", check}, {"entry_point", "Solution().total"}})[0].call.find(
