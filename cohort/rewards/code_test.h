@@ -20,7 +20,7 @@ struct CodeTest {
   TypedValue expected{};     ///< kValue
   bool is_identity = false;  ///< kValue: `is`, so that 1 is not True
   std::optional<Tolerance> tolerance{};
-  std::string setup{};       ///< Python code that runs behind the program; it holds nothing that is expected
+  std::string setup{};       ///< Python code that runs after the program; it holds nothing that is expected
   bool has_imports = false;  ///< the program gets the imports that judges of class Solution put before it
   bool may_be_wrapped = false;  ///< kValue: `expected` is a list around the value, or the value
 };

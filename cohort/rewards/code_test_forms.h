@@ -12,7 +12,7 @@ namespace cohort {
 /// What the columns beside the tests say of all of them.
 struct TestContext {
   std::string function{};  ///< that is called; empty for programs that read standard input
-  std::string setup{};     ///< Python code that runs behind the program
+  std::string setup{};     ///< Python code that runs after the program
 };
 
 /// The columns `fn_name`, `func_name`, `entry_point` or `metadata`, and `test_setup_code` and `test_imports`.

@@ -70,7 +70,7 @@ std::string renamed(std::string_view text, std::string_view from, std::string_vi
   return result;
 }
 
-// The names in "def check(candidate):", and what stands behind the colon.
+// The names in "def check(candidate):", and what stands after the colon.
 struct Check {
   std::string name, parameter, body;
 };
@@ -124,7 +124,7 @@ class Script {
     for (const Statement& statement : split_statements(text)) take(statement);
     if (check_ && candidate_.empty())
       refuse_text(str("nothing says which function ", check_->name, " gets; add ", check_->name,
-                      "(NAME) behind it, or a column `entry_point`"));
+                      "(NAME) after it, or a column `entry_point`"));
     std::vector<CodeTest> tests;
     for (const auto& [assertion, is_checked] : asserts_) {
       CodeTest test =

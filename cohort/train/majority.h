@@ -8,7 +8,7 @@
 
 namespace cohort {
 
-/// What one completion contributes to a vote.
+/// One completion's part in a vote.
 struct Vote {
   int64_t answer = -1;  ///< equal answers have equal numbers; -1: none was read
   bool is_right = false;

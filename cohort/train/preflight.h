@@ -1,4 +1,4 @@
-// What will go wrong in a run, told before its first step from the settings and from a trial.
+// Warnings before the first step of a run, from its settings and from a trial.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ struct Finding {
   std::string text{};  ///< one line: what is wrong, with which setting, and what to do
 };
 
-/// What the settings, the model and the data say: no stop token, a context that is too short, sections that
+/// Findings about settings, model and data: no stop token, a context that is too short, sections that
 /// no completion can have. `prompt` is one of the run's.
 std::vector<Finding> settings_findings(const RunPlan& plan, const Prompt& prompt);
 
-/// What a reward's failures in the trial say.
+/// Findings about rewards that fail in the trial.
 std::vector<Finding> reward_findings(const TrainConfig& config, const Trial& trial);
 
-/// What the completions and scores of the trial say: all cut, no answer, no difference.
+/// Findings about the trial's completions and scores: all cut, no answer, no difference.
 std::vector<Finding> completion_findings(const TrainConfig& config, const Trial& trial);
 
 /// Draws a trial and returns all findings, the worst first.

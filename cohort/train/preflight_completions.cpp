@@ -1,4 +1,4 @@
-// What a trial says of completions and scores.
+// Findings about a trial's completions and scores.
 #include <algorithm>
 #include <cmath>
 #include <map>

@@ -1,4 +1,4 @@
-// What a trial says of rewards that fail.
+// Findings about rewards that fail in a trial.
 #include <algorithm>
 
 #include "cohort/rewards/answer_text.h"
@@ -8,7 +8,7 @@
 namespace cohort {
 namespace {
 
-/// What became of a reward's cells in a trial.
+/// A reward's cells in a trial, counted by status.
 struct Cells {
   int64_t num_ok = 0, num_failed = 0, num_late = 0, num_unparsed = 0;
   RewardResult failure{};  ///< the first that was not late, or else the first
@@ -44,7 +44,7 @@ std::string columns_of(const Trial& trial) {
   return names.empty() ? "no column beside the prompt" : "the columns " + names;
 }
 
-/// What to do about a reward that fails.
+/// Advice about a reward that fails.
 std::string advice(const TrainConfig& config, const Trial& trial, size_t reward, RewardStatus status) {
   const RewardConfig& settings = config.reward[reward];
   if (status == RewardStatus::kTimeout) return "raise " + key(reward, "timeout_s");

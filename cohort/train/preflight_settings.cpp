@@ -1,4 +1,4 @@
-// What settings, model and data say of a run.
+// Findings about a run's settings, model and data.
 #include <algorithm>
 
 #include "cohort/core/error.h"
@@ -22,7 +22,7 @@ bool is_of_tags(const RewardConfig& reward) {
 
 // ---- the end of a completion
 
-/// The special token behind an assistant's message in the chat template; nothing where none follows.
+/// The special token after an assistant's message in the chat template; nothing where none follows.
 std::optional<int32_t> end_of_turn(const RunPlan& plan, const Prompt& prompt) {
   const auto messages = prompt.fields.find("prompt_messages");
   if (messages == prompt.fields.end() || !plan.format.render) return std::nullopt;
@@ -65,7 +65,7 @@ void find_stop_tokens(const RunPlan& plan, const Prompt& prompt, Findings& findi
   findings.push_back(
       {Severity::kWarning,
        str("the chat template ends the assistant's turn with ", *plan.tokenizer.token(*end), " (id ", *end,
-           "), which is no stop token, so that completions go on behind it: add it to eos_token_id in "
+           "), which is no stop token, so that completions go on after it: add it to eos_token_id in "
            "generation_config.json")});
 }
 
@@ -82,8 +82,8 @@ void find_short_context(const RunPlan& plan, Findings& findings) {
   findings.push_back(
       {Severity::kWarning,
        str("rollout.max_completion_length = ", asked, " passes the model's context of ", context, " tokens: ",
-           left, " are left behind the longest prompt (", longest, " tokens, ", plan.data.row(address).id,
-           "), ", context - shortest, " behind the shortest; completions are cut there",
+           left, " are left after the longest prompt (", longest, " tokens, ", plan.data.row(address).id,
+           "), ", context - shortest, " after the shortest; completions are cut there",
            divides ? str(", and the loss still divides by ", asked) : "", ". Set it to ", left,
            ", or leave long prompts out by data.max_prompt_length and data.filter_overlong_prompts")});
 }
@@ -130,7 +130,7 @@ std::string why_impossible(const RunPlan& plan, const std::vector<std::string>& 
              ": raise it");
 }
 
-/// A stop token that texts show stands behind the last section.
+/// A stop token that texts show stands after the last section.
 bool shows_stop_token(const RunPlan& plan) {
   const RolloutConfig& rollout = plan.config.rollout;
   if (!rollout.include_stop_str_in_output || rollout.ignore_eos) return false;
@@ -146,7 +146,7 @@ void find_impossible_formats(const RunPlan& plan, const Prompt& prompt, Findings
     std::string why = why_impossible(plan, tags_to_write(prompt, section_tags(reward)));
     if (why.empty() && is_format && shows_stop_token(plan)) {
       why =
-          "texts show the stop token behind the last section: set rollout.include_stop_str_in_output = false";
+          "texts show the stop token after the last section: set rollout.include_stop_str_in_output = false";
     }
     if (!why.empty())
       findings.push_back({Severity::kWarning, str("reward ", reward.name, " can never be 1, because ", why)});
@@ -170,7 +170,7 @@ void find_impossible_patterns(const RunPlan& plan, const Prompt& prompt, Finding
       findings.push_back(
           {Severity::kWarning, str("reward ", reward.name,
                                    ": `pattern` asks for <think>, which the prompt holds and no "
-                                   "completion repeats: begin it behind that tag")});
+                                   "completion repeats: begin it after that tag")});
     for (const std::string& stop : rollout.stop_strings) {
       if (rollout.include_stop_str_in_output || pattern.find(stop) == std::string::npos) continue;
       findings.push_back(
@@ -197,7 +197,7 @@ void note_opened_section(const RunPlan& plan, const Prompt& prompt, Findings& fi
   std::string names;
   for (const std::string& name : counted) names += (names.empty() ? "" : ", ") + name;
   findings.push_back(
-      {Severity::kNote, str("the prompt ends with ", excerpt(begun), ", so that completions begin behind it",
+      {Severity::kNote, str("the prompt ends with ", excerpt(begun), ", so that completions begin after it",
                             counted.empty() ? ""
                                             : str("; ", names, counted.size() == 1 ? " counts" : " count",
                                                   " it as the completion's"),

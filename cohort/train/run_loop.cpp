@@ -43,7 +43,7 @@ double wall_time() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-/// What decides the best model, larger is better; nothing where the metric is not a number.
+/// The score that decides the best model, larger is better; nothing if the metric is not a number.
 std::optional<double> score_of(const EvalRecord& record, const std::string& metric) {
   if (metric.empty()) return record.score;
   std::string names;
@@ -117,8 +117,8 @@ void RunLoop::resume() {
                           error.what(), "; resume with those that it was written with"));
   }
   if (step_ > config_.max_steps) {
-    throw ConfigError(str(checkpoint.string(), ": is behind the last step of the run, ", config_.max_steps,
-                          ": raise train.max_steps, or delete the checkpoints behind it"));
+    throw ConfigError(str(checkpoint.string(), ": is after the last step of the run, ", config_.max_steps,
+                          ": raise train.max_steps, or delete the checkpoints after it"));
   }
   log_info("resuming after step ", step_);
 }

@@ -69,8 +69,8 @@ class RunLoop {
   RunLoop(const RunDirectory& run, const LoopConfig& config, Decoder& decoder, AdamW& optimizer,
           Trainer& trainer, std::filesystem::path source_model, std::function<EvalRecord()> evaluate = {});
 
-  /// Continues from the newest checkpoint, or from the start where there is none; records behind it are cut
-  /// off. Throws UserError for a checkpoint that does not fit the settings or lies behind the last step.
+  /// Continues from the newest checkpoint, or from the start where there is none; records after it are cut
+  /// off. Throws UserError for a checkpoint that does not fit the settings or lies after the last step.
   void resume();
 
   /// Runs to the last step and writes the final model; returns the exit code: 0, or 128 + the signal that

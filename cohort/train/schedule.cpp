@@ -9,7 +9,7 @@
 namespace cohort {
 namespace {
 
-/// Where an update stands: `step` counts from the end of the warm-up.
+/// The place of an update: `step` counts from the end of the warm-up.
 struct Place {
   int64_t step;
   int64_t num_steps;  ///< from the end of the warm-up to the end of the run, at least 1

@@ -16,7 +16,7 @@ namespace {
 /// Evaluations draw at the last number, steps count from 1.
 constexpr uint64_t kTrialStep = std::numeric_limits<uint64_t>::max() - 1;
 
-/// How closely a reward that failed on all completions is looked at.
+/// Limits of the closer check of a reward that failed on all completions.
 constexpr size_t kCallsAlone = 8, kRowsOfOtherKinds = 8;
 constexpr int64_t kRowsLookedAt = 64, kRowsInAnyCase = 4;
 

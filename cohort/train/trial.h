@@ -13,7 +13,7 @@
 
 namespace cohort {
 
-/// What a run is about to do. All of it must outlive this.
+/// A run's parts before its first step. All of them must outlive this.
 struct RunPlan {
   const TrainConfig& config;
   const DecoderConfig& model;

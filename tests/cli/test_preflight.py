@@ -336,7 +336,7 @@ class PreflightTest(test_cli.CliTest):
                 "cuts the stop string",
             ),
             (["--stop-strings", "</think>"], "the stop string </think> ends completions at </think>"),
-            (["--skip-special-tokens", "false"], "texts show the stop token behind the last section"),
+            (["--skip-special-tokens", "false"], "texts show the stop token after the last section"),
             (["--stop-strings", "</answer>"], None),
         ]:
             result = self.train('type = "format"', *options, name=f"run-{len(list(self.place.iterdir()))}")

@@ -172,7 +172,7 @@ class ResumeTest(RunsTest):
         self.assertIn("from here on train.max_steps = 6 (4 before)", log)
         self.same_records(self.place / "whole", self.place / "run")
         error = self.train("run", "--max-steps", 3, "--resume", code=2)
-        self.assertIn("is behind the last step of the run, 3: raise train.max_steps", error)
+        self.assertIn("is after the last step of the run, 3: raise train.max_steps", error)
 
     def test_a_schedule_that_ends_with_the_run_is_said_to_move(self):
         linear = ("--optimizer.lr_scheduler_type", "linear")
