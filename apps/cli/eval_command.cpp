@@ -149,6 +149,39 @@ void write_group(const RolloutGroup& group, const RewardMatrix& rewards, JsonlWr
   }
 }
 
+/// What a reward said of all completions.
+struct Judgements {
+  int64_t num_ok = 0;
+  int64_t num_failed = 0;
+  std::string last_failure;
+
+  void add(const RewardResult& result) {
+    if (result.status == RewardStatus::kSkipped) return;
+    const bool is_ok = result.status == RewardStatus::kOk;
+    ++(is_ok ? num_ok : num_failed);
+    if (!is_ok) last_failure = str(to_string(result.status), ", ", result.detail);
+  }
+};
+
+/// Figures of a reward that judged nothing are no evaluation.
+void check_judged(const std::vector<Judgements>& judgements, const Evaluation& evaluation,
+                  const std::string& output) {
+  bool is_judged = false;
+  for (size_t i = 0; i < judgements.size(); ++i) {
+    const Judgements& each = judgements[i];
+    is_judged |= each.num_ok > 0;
+    if (each.num_ok > 0 || each.num_failed == 0) continue;
+    const std::string failure = each.last_failure.substr(0, each.last_failure.find('\n'));
+    throw UserError(str("reward ", evaluation.rewards[i].name, " failed on all ", each.num_failed,
+                        " completions; the last one: ", failure, "; ", output, " holds no figures of it"));
+  }
+  if (!is_judged) {
+    throw UserError(
+        str("every reward skipped all ", evaluation.num_completions,
+            " completions: check `domains` of the [[reward]] tables, and functions that return None"));
+  }
+}
+
 void print_figures(const Json& result) {
   std::cout << "mean " << result["mean"];
   if (result.contains("pass@k")) std::cout << ", pass@k " << result["pass@k"];
@@ -179,9 +212,14 @@ int eval_command(const Command& self, const Arguments& arguments) {
   Sampler sampler(*model.decoder, model.tokenizer.get(), config.generation.cache_tokens);
   const std::optional<std::string> path = completions_path(config);
   std::unique_ptr<JsonlWriter> completions;  // opened when nothing can be refused any more
+  std::vector<Judgements> judgements(rewards.size());
   const auto on_group = [&](const RolloutGroup& group, const RewardMatrix& judged) {
     for (const Completion& completion : group.completions)
       check_finite(completion.sampler_logprobs, given_model);
+    for (size_t r = 0; r < judgements.size(); ++r) {
+      for (int64_t i = 0; i < judged.num_completions(); ++i)
+        judgements[r].add(judged.at(i, static_cast<int64_t>(r)));
+    }
     if (!path) return;
     if (!completions) completions.reset(new JsonlWriter(open_output(*path)));
     write_group(group, judged, *completions);
@@ -193,6 +231,7 @@ int eval_command(const Command& self, const Arguments& arguments) {
   const Json result = to_json(config, given_model, evaluation);
   write_result(config.output, result);
   print_figures(result);
+  check_judged(judgements, evaluation, config.output);
   return 0;
 }
 

@@ -976,7 +976,12 @@ class EvalTest(CliTest):
         self.assertEqual(result["reward_statuses"]["ok"], 12)
 
     def test_what_could_not_be_judged_is_no_zero(self):
-        result = self.evaluate("--reward", "countdown", "--max-completion-length", 4, prompts=self.texts)
+        output = self.folder / "none.json"
+        places = ("--model", self.model, "--input", self.texts, "--output", output)
+        run_result = run("eval", *places, "--reward", "countdown", "--max-completion-length", 4)
+        self.assertEqual(run_result.returncode, 2, run_result.stderr)
+        self.assertIn("reward countdown failed on all 2 completions", run_result.stderr)
+        result = json.loads(output.read_text())
         self.assertIsNone(result["mean"])
         self.assertEqual(result["pass@k"], {})
         self.assertEqual(result["reward_statuses"]["unparsed"], 2)

@@ -64,6 +64,24 @@ class EvaluationTest(PromptsTest):
         self.assertGreater(alone["even"]["mean"], 0.0)
         self.assertNotIn("pass@k", both)
 
+    def test_a_reward_that_judges_nothing_is_no_evaluation(self):
+        broken = self.place / "broken.py"
+        broken.write_text(
+            "def raises(completions, **columns):\n    raise KeyError('gold')\n"
+            "def skips(completions, **columns):\n    return [None] * len(completions)\n"
+        )
+        for reward, message in (
+            (
+                ("countdown",),
+                "reward countdown failed on all 5 completions; the last one: unparsed, rows.jsonl:",
+            ),
+            (("python", "--function", f"{broken}:raises"), "reward python failed on all 5 completions"),
+            (("python", "--function", f"{broken}:skips"), "every reward skipped all 5 completions"),
+        ):
+            error = self.evaluate(*self.COLUMNS, "--reward", *reward, code=2).splitlines()[-1]
+            self.assertIn(message, error)
+            self.assertIsNone(json.loads((self.place / "e.json").read_text())["mean"])
+
     def test_what_was_sampled_is_kept(self):
         options = (*self.COLUMNS, "--num-generations", 3)
         result = self.evaluate(*options, "--reward-config", self.recipe)
