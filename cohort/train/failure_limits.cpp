@@ -6,7 +6,7 @@ namespace cohort {
 namespace {
 
 /// A reward that failed on all of the first steps, and on at least so many completions, is broken outright.
-constexpr size_t kFirstSteps = 2;
+constexpr int64_t kFirstSteps = 2;
 constexpr int64_t kFirstCells = 16;
 
 constexpr double kRounding = 1e-6;  // 0.29 of 100 cells are 29, not 28.999...
@@ -57,9 +57,11 @@ std::optional<std::string> FailureLimits::observe(const std::vector<RewardMatrix
         step.num_sandbox_errors += status == RewardStatus::kSandboxError;
       }
     }
+    is_judged_ |= step.num_cells > 0;
     push(windows_[reward], step);
     if (!reason) reason = find_excess(reward, rewards);
   }
+  if (!reason) reason = find_unjudged_start(rewards);
   if (reason) windows_.assign(names_.size(), Window{});
   return reason;
 }
@@ -99,11 +101,24 @@ std::optional<std::string> FailureLimits::find_excess(size_t reward,
 std::optional<std::string> FailureLimits::find_outright_failure(size_t reward,
                                                                 const std::vector<RewardMatrix>& step) const {
   const Window& window = windows_[reward];
-  const bool is_early = window.steps.size() < kFirstSteps || window.total.num_cells < kFirstCells;
+  const bool is_early = std::ssize(window.steps) < kFirstSteps || window.total.num_cells < kFirstCells;
   if (config_.max_failed_share >= 1.0 || is_early || window.total.num_failed < window.total.num_cells)
     return std::nullopt;
   return str("reward ", names_[reward], " failed on all of its ", window.total.num_cells, " completions in ",
              window.steps.size(), " steps", last_failure(step, reward, false));
+}
+
+std::optional<std::string> FailureLimits::find_unjudged_start(const std::vector<RewardMatrix>& step) {
+  if (is_judged_ || config_.max_failed_share >= 1.0) return std::nullopt;
+  ++num_unjudged_steps_;
+  for (const RewardMatrix& matrix : step) num_unjudged_ += matrix.num_completions();
+  if (num_unjudged_steps_ < kFirstSteps || num_unjudged_ < kFirstCells) return std::nullopt;
+  const std::string reason = str(
+      "every reward skipped all ", num_unjudged_, " completions in ", num_unjudged_steps_,
+      " steps, and completions that none judges teach nothing: check `domains` of the [[reward]] tables, and "
+      "functions that return None");
+  num_unjudged_steps_ = num_unjudged_ = 0;
+  return reason;
 }
 
 Json FailureLimits::save() const {
@@ -125,6 +140,7 @@ void FailureLimits::load(const Json& state) {
           {step.at(0).get<int64_t>(), step.at(1).get<int64_t>(), step.at(2).get<int64_t>()});
       window.total.add(window.steps.back(), 1);
     }
+    is_judged_ |= !window.steps.empty();
     windows_[reward] = std::move(window);
   }
 }

@@ -1,7 +1,8 @@
 // Ends a run whose rewards fail too often: what is masked teaches nothing, and what is left may be a biased
 // sample. Counted for each reward function over its newest cells; cells that a run has not seen yet count as
 // good, so that one bad cell of a small step ends nothing. A reward that fails on every cell of the first two
-// steps, and on at least 16, is broken outright and ends the run there; unless max_failed_share is 1.
+// steps, and on at least 16, is broken outright and ends the run there; unless max_failed_share is 1. So does
+// a start in which every reward skips every completion.
 #pragma once
 
 #include <deque>
@@ -49,11 +50,15 @@ class FailureLimits {
   std::optional<std::string> find_excess(size_t reward, const std::vector<RewardMatrix>& step) const;
   std::optional<std::string> find_outright_failure(size_t reward,
                                                    const std::vector<RewardMatrix>& step) const;
+  std::optional<std::string> find_unjudged_start(const std::vector<RewardMatrix>& step);
 
   FailureLimitsConfig config_;
   std::vector<std::string> names_;
   std::vector<bool> counts_;
   std::vector<Window> windows_;  // one per reward
+  bool is_judged_ = false;       // whether any reward that counts judged a completion yet
+  int64_t num_unjudged_ = 0;     // completions before that
+  int64_t num_unjudged_steps_ = 0;
 };
 
 }  // namespace cohort

@@ -151,6 +151,11 @@ int RunLoop::run() {
              "; the checkpoint is written, --resume continues");
     return 128 + stop_signal;
   }
+  if (step_ > 0 && nonfinite_steps_ == step_) {
+    throw UserError(str(
+        "no step of the run had a finite loss and gradient, so that the model is what it was: ",
+        "check its weights and the data; the samples are in ", run_.root().string(), "/nonfinite-*.jsonl"));
+  }
   save_trained(decoder_, source_model_, run_.final_model(), config_.chat_template);
   return 0;
 }

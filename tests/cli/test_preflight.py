@@ -178,10 +178,12 @@ class PreflightTest(test_cli.CliTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("warning: preflight: reward mine failed on all trial completions", result.stderr)
 
-    def test_rewards_that_skip_all_are_a_warning(self):
+    def test_rewards_that_skip_all_stop_the_run_in_its_first_steps(self):
         result = self.python("skips")
-        self.finished(result)
         self.assertIn("every reward skipped every trial completion", result.stderr)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("step 2: every reward skipped all 16 completions in 2 steps", result.stderr)
+        self.assertFalse((self.place / "run/final").exists())
 
     def test_a_reward_without_weight_is_a_warning(self):
         reward = PYTHON.replace("NAME", "letters") + '[[reward]]\nname = "log"\nweight = 0\n'

@@ -101,6 +101,24 @@ TEST(FailureLimits, OneStepFewCellsOrOneSuccessAreNotAllOfTheFirstSteps) {
   for (int step = 0; step < 10; ++step) EXPECT_FALSE(off.observe({cells(0, 0, 16)})) << step;
 }
 
+TEST(FailureLimits, AStartThatNoRewardJudgesEndsTheRun) {
+  FailureLimits watch = limits(1.0, 0.5, 1000);
+  EXPECT_FALSE(watch.observe({cells(0, 0, 0, 400)}));  // one step
+  const std::optional<std::string> reason = watch.observe({cells(0, 0, 0, 8)});
+  ASSERT_TRUE(reason);
+  EXPECT_TRUE(reason->starts_with("every reward skipped all 408 completions in 2 steps")) << *reason;
+  FailureLimits once = limits(1.0, 0.5, 1000);
+  EXPECT_FALSE(once.observe({cells(1, 0, 0, 15)}));
+  FailureLimits resumed = limits(1.0, 0.5, 1000);
+  resumed.load(once.save());
+  FailureLimits off = limits(1.0, 1.0, 1000);
+  for (int step = 0; step < 4; ++step) {
+    EXPECT_FALSE(once.observe({cells(0, 0, 0, 16)})) << step;
+    EXPECT_FALSE(resumed.observe({cells(0, 0, 0, 16)})) << step;
+    EXPECT_FALSE(off.observe({cells(0, 0, 0, 16)})) << step;
+  }
+}
+
 TEST(FailureLimits, BeginsAnewAfterIt) {
   FailureLimits watch = limits(0.1, 1.0, 10);
   ASSERT_TRUE(watch.observe({cells(0, 10)}));
