@@ -77,7 +77,9 @@ Json RowCursor::save() const {
 void RowCursor::load(const Json& state) {
   if (!state.is_object()) throw FormatError(str(kState, "it must be a JSON object"));
   if (state.value("seed", Json()) != seed_ && !accepts_changes_) {
-    throw FormatError(str(kState, "it was saved with another seed than ", seed_));
+    throw FormatError(str(kState, "it was saved with another seed than ", seed_,
+                          ", which decides the order of the rows; give that seed again, or go on in the new "
+                          "order by --accept-changed data"));
   }
   const Json sources = state.value("sources", Json());
   const bool is_same_number = sources.is_array() && sources.size() == dataset_.reports().size();

@@ -7,6 +7,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/hash.h"
+#include "cohort/core/nearest.h"
 
 namespace cohort {
 namespace {
@@ -47,7 +48,6 @@ bool decides_results(const fs::path& path) {
 
 Json directory_fingerprints(const fs::path& directory) {
   std::map<std::string, std::string> files;
-  if (!fs::is_directory(directory)) return Json::object();
   for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
     if (entry.is_regular_file() && decides_results(entry.path()))
       files[entry.path().filename().string()] = fingerprint(entry.path());
@@ -59,7 +59,11 @@ void append_fingerprints(const Section& section, const std::string& prefix, Json
   for (const Field& field : section.fields) {
     if (field.on_resume != OnResume::kSameFiles) continue;
     const std::string& path = *std::get<std::string*>(field.value);
-    if (!path.empty()) files[prefix + field.name] = directory_fingerprints(path);
+    if (path.empty()) continue;
+    const std::string key = prefix + field.name;
+    if (!fs::is_directory(path))
+      throw ConfigError(str(key, ": ", path, ": no such directory; give the place where its files are now"));
+    files[key] = directory_fingerprints(path);
   }
   for (const Section& child : section.sections) append_fingerprints(child, prefix + child.name + ".", files);
   for (const SectionList& list : section.lists) {
@@ -88,7 +92,35 @@ bool is_same_place(const std::string& before, const std::string& now) {
   return canonical(before) == canonical(now);
 }
 
+void append_names(const Section& section, const std::string& prefix, std::vector<std::string>& names) {
+  for (const Field& field : section.fields) names.push_back(prefix + field.name);
+  for (const Section& child : section.sections) {
+    names.push_back(prefix + child.name);
+    append_names(child, prefix + child.name + ".", names);
+  }
+  for (const SectionList& list : section.lists) {
+    names.push_back(prefix + list.name);
+    const std::vector<Section> items = list.items();
+    for (size_t i = 0; i < items.size(); ++i) {
+      names.push_back(str(prefix, list.name, ".", i));
+      append_names(items[i], names.back() + ".", names);
+    }
+  }
+}
+
 }  // namespace
+
+void check_accepted(const ResumeOptions& options, const Section& before, const Section& now) {
+  std::vector<std::string> names;
+  append_names(before, "", names);
+  append_names(now, "", names);
+  for (const std::string& accepted : options.accept_changed) {
+    if (std::find(names.begin(), names.end(), accepted) != names.end()) continue;
+    throw ConfigError(str("--accept-changed ", accepted,
+                          ": is no key or section of this recipe; did you mean ",
+                          nearest_name(accepted, names), "?"));
+  }
+}
 
 bool ResumeOptions::accepts(const std::string& key) const {
   return std::any_of(accept_changed.begin(), accept_changed.end(), [&](const std::string& accepted) {
@@ -128,6 +160,8 @@ void check_changes(const std::vector<SettingChange>& changes, const ResumeOption
     list +=
         str(list.empty() ? "" : ", ", change.key, " (", change.before, " in the run, ", change.now, " now)");
     flags += " --accept-changed " + change.key;
+    if (change.key == "seed" && !options.accepts("data"))
+      flags += " --accept-changed data";  // the rows' order
   }
   if (list.empty()) return;
   throw ConfigError(
@@ -143,7 +177,9 @@ std::string describe_changes(const std::vector<SettingChange>& changes,
     list += str(list.empty() ? "" : ", ", change.key, " = ", change.now, " (", change.before, " before)");
     is_other_length |= change.key == "train.max_steps" || change.key == "train.num_train_epochs";
   }
-  if (is_other_length && lr_scheduler_type != "constant") {
+  const bool ends_with_run =
+      !lr_scheduler_type.starts_with("constant") && lr_scheduler_type != "inverse_sqrt";
+  if (is_other_length && ends_with_run) {
     list += str("; optimizer.lr_scheduler_type = \"", lr_scheduler_type,
                 "\" ends with the run: the learning rate is now that of a run of the new length");
   }

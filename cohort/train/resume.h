@@ -27,6 +27,9 @@ Json file_fingerprints(const Section& settings);
 /// `run_files` is what file_fingerprints said when the run began, or null where it was not written down.
 std::vector<SettingChange> resumed_changes(const Section& before, const Section& now, const Json& run_files);
 
+/// Throws ConfigError for an accepted name that neither the run's settings nor those given now have.
+void check_accepted(const ResumeOptions& options, const Section& before, const Section& now);
+
 /// Throws ConfigError, naming all of them, for changes that change results and were not accepted.
 void check_changes(const std::vector<SettingChange>& changes, const ResumeOptions& options,
                    const std::filesystem::path& config_file);

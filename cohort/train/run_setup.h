@@ -32,6 +32,7 @@ std::vector<SettingChange> check_resumed(const Config& config, const ResumeOptio
   const std::filesystem::path root = config.run.dir, config_file = root / "config.toml";
   Config before, now = config;
   apply_toml_file(settings_of(before), config_file);
+  check_accepted(options, settings_of(before), settings_of(now));
   const std::vector<SettingChange> changes =
       resumed_changes(settings_of(before), settings_of(now), RunDirectory::files_of(root));
   check_changes(changes, options, config_file);

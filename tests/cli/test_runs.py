@@ -39,6 +39,13 @@ RECIPE = """
 """
 
 
+def fill_with_nan(path):
+    """Every float32 of a safetensors file."""
+    content = path.read_bytes()
+    start = 8 + int.from_bytes(content[:8], "little")
+    path.write_bytes(content[:start] + b"\x00\x00\xc0\x7f" * ((len(content) - start) // 4))
+
+
 class RunsTest(test_cli.CliTest):
     def setUp(self):
         self.place = self.folder / self.id().rsplit(".", 1)[1]
@@ -111,7 +118,7 @@ class ResumeTest(RunsTest):
             "run/config.toml",
             "seed (3 in the run, 4 now)",
             "optimizer.learning_rate (0.001 in the run, 0.002 now)",
-            "--accept-changed seed --accept-changed optimizer.learning_rate",
+            "--accept-changed seed --accept-changed data --accept-changed optimizer.learning_rate",
         ):
             self.assertIn(part, error)
         self.assertNotIn("save_steps", error)
@@ -123,6 +130,48 @@ class ResumeTest(RunsTest):
         self.assertIn("optimizer.learning_rate = 0.002 (0.001 before)", error)
         rows = read_lines(self.place / "run/metrics.jsonl")
         self.assertEqual([row["learning_rate"] for row in rows], [1e-3, 1e-3, 2e-3, 2e-3])
+
+    def test_a_model_that_is_not_finite_ends_without_a_model(self):
+        for command, columns in (("sft", {"completion": "2"}), ("dpo", {"chosen": "2", "rejected": "3"})):
+            write_lines(self.data, [{"prompt": "1 + 1 =", **columns}] * 2)
+            recipe = self.place / f"{command}.toml"
+            recipe.write_text('[model]\ndtype = "float32"\n[optimizer]\nlearning_rate = 1e-3\n')
+            broken = self.place / f"broken-{command}"
+            shutil.copytree(self.model, broken)
+            fill_with_nan(broken / "model.safetensors")
+            options = ("--model.path", broken, "--max-steps", 2)
+            error = self.train("run-" + command, *options, command=command, recipe=recipe, code=2)
+            self.assertIn("no step of the run had a finite loss and gradient", error)
+            self.assertFalse((self.place / f"run-{command}" / "final").exists())
+
+    def test_another_seed_goes_on_with_the_rows_in_its_order(self):
+        self.train("run")
+        self.step_back(self.place / "run")
+        accepted = ("--seed", 4, "--resume", "--accept-changed", "seed")
+        error = self.train("run", *accepted, code=2)
+        self.assertIn("saved with another seed than 4", error)
+        self.assertIn("--accept-changed data", error)
+        log = self.train("run", *accepted, "--accept-changed", "data")
+        self.assertIn("from here on seed = 4 (3 before)", log)
+
+    def test_names_that_nothing_has_are_not_accepted(self):
+        self.train("run")
+        for name, nearest in (
+            ("optimiser", "optimizer"),
+            ("reward.5", "reward.0"),
+            ("train.max_step", "train.max_steps"),
+        ):
+            error = self.train("run", "--resume", "--accept-changed", name, code=2)
+            self.assertIn(
+                f"--accept-changed {name}: is no key or section of this recipe; did you mean {nearest}?",
+                error,
+            )
+
+    def test_a_model_that_is_gone_is_named(self):
+        self.train("run")
+        gone = self.place / "gone"
+        error = self.train("run", "--resume", "--model.path", gone, code=2)
+        self.assertIn(f"model.path: {gone}: no such directory", error)
 
     def test_whole_tables_can_be_accepted(self):
         self.train("run")
@@ -183,6 +232,11 @@ class ResumeTest(RunsTest):
         expected = [1e-3 * (1 - i / 4) for i in range(4)] + [1e-3 * (1 - i / 8) for i in range(4, 8)]
         for rate, value in zip(rates, expected, strict=True):
             self.assertAlmostEqual(rate, value, places=12)
+        self.train("other", "--optimizer.lr_scheduler_type", "inverse_sqrt")
+        log = self.train(
+            "other", "--optimizer.lr_scheduler_type", "inverse_sqrt", "--max-steps", 5, "--resume"
+        )
+        self.assertNotIn("ends with the run", log)
 
     def test_mended_rows_go_on_when_they_are_accepted(self):
         self.train("run")
