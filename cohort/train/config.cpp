@@ -168,7 +168,7 @@ void GrpoLoopConfig::describe(FieldVisitor& f) {
     at_least(1));
   f("tokens_per_microbatch", tokens_per_microbatch,
     "Rows (tokens) forwarded and backpropagated at once, at most; 0: 2,560, which groups share while their "
-    "activations take at most half a GiB. Bounds memory, changes no result.",
+    "activations take at most half a GiB. Bounds memory, and changes results by rounding alone.",
     at_least(0), OnResume::kTaken);
   f("recompute", recompute, kRecomputeMeaning, OnResume::kTaken);
   f("router_aux_loss_coef", router_aux_loss_coef, kAuxLossMeaning, at_least(0.0));

@@ -17,7 +17,8 @@ inline constexpr const char* kMaxStepsMeaning =
 inline constexpr const char* kEpochsMeaning =
     "Passes over the data; with `max_steps` too, whichever ends first.";
 inline constexpr const char* kMicrobatchMeaning =
-    "Rows (tokens) forwarded and backpropagated at once: bounds memory, changes no result.";
+    "Rows (tokens) forwarded and backpropagated at once: bounds memory, and changes results by rounding "
+    "alone.";
 inline constexpr const char* kRecomputeMeaning =
     "Keep only each layer's input and compute the rest again in the backward pass: less memory, more time.";
 inline constexpr const char* kAuxLossMeaning =
