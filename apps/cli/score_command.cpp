@@ -51,6 +51,7 @@ std::vector<ScoreRow> read_rows(const ScoreConfig& config, const DecoderConfig& 
     rows.back().completion.token_ids = read_ids(row, "completion_ids", where);
     check_token_ids(model, rows.back().prompt_ids, rows.back().completion.token_ids, where);
   });
+  if (rows.empty()) throw FormatError(str(config.input, ": holds no rows"));
   return rows;
 }
 

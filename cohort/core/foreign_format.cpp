@@ -43,6 +43,8 @@ constexpr std::pair<string_view, const char*> kWideTexts[] = {
     {"[\0"sv, "UTF-16LE"},        {"\0["sv, "UTF-16BE"},
 };
 
+constexpr size_t kTarMagicOffset = 257;
+
 [[noreturn]] void refuse(const std::string& name, const std::string& what, const std::string& way) {
   throw FormatError(str(name, ": is ", what, ", which is not read; ", way));
 }
@@ -53,6 +55,14 @@ bool has_extension(std::string name, string_view extension) {
     if (name.ends_with(packed)) name.resize(name.size() - packed.size());
   }
   return name.ends_with(extension);
+}
+
+bool is_packed(const std::string& name) { return name.ends_with(".gz") || name.ends_with(".zst"); }
+
+/// The command that unpacks a file whose name says that it is compressed, and a pipe behind it.
+std::string unpacked(const std::string& name) {
+  if (!is_packed(name)) return "";
+  return str(name.ends_with(".gz") ? "gzip" : "zstd", " -dc '", name, "' | ");
 }
 
 /// The command that makes JSONL of a table.
@@ -92,8 +102,11 @@ void refuse_foreign_bytes(string_view first_bytes, const std::string& name) {
   for (const auto& [magic, encoding] : kWideTexts) {
     if (!first_bytes.starts_with(magic)) continue;
     refuse(name, str(encoding, " text"),
-           str("make it UTF-8: iconv -f ", encoding, " -t UTF-8 '", name, "' > '", name, ".utf8'"));
+           str("make it UTF-8: ", unpacked(name), "iconv -f ", encoding, " -t UTF-8",
+               is_packed(name) ? "" : " '" + name + "'", " > '", name, ".utf8'"));
   }
+  if (first_bytes.size() > kTarMagicOffset && first_bytes.substr(kTarMagicOffset).starts_with("ustar"))
+    refuse(name, "a tar archive", str("unpack it: tar xf '", name, "'"));
 }
 
 void refuse_foreign_rows(string_view text, const std::string& name) {
@@ -102,7 +115,8 @@ void refuse_foreign_rows(string_view text, const std::string& name) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
   const string_view line = text.substr(0, text.find('\n'));
   const auto jq = [&](const char* filter) {
-    return str("make it JSONL: jq -c '", filter, "' '", name, "' > '", name, ".jsonl'");
+    return str("make it JSONL: ", unpacked(name), "jq -c '", filter, "'",
+               is_packed(name) ? "" : " '" + name + "'", " > '", name, ".jsonl'");
   };
   if (text.starts_with('[')) refuse(name, "one JSON list", jq(".[]"));
   if (text.starts_with('{')) {
@@ -112,9 +126,11 @@ void refuse_foreign_rows(string_view text, const std::string& name) {
   }
   if (text.starts_with("<")) refuse(name, "HTML or XML", "download the file itself, which is JSONL");
   if (looks_like_csv(line, name)) {
-    const char* separator = line.find('\t') != string_view::npos  ? "'\\t'"
-                            : line.find(',') != string_view::npos ? "','"
-                                                                  : "';'";
+    const bool has_comma = line.find(',') != string_view::npos,
+               has_semicolon = line.find(';') != string_view::npos;
+    const char* separator = line.find('\t') != string_view::npos ? "'\\t'"
+                            : has_semicolon && !has_comma        ? "';'"
+                                                                 : "','";
     refuse(name, "a CSV file",
            table_to_jsonl(str("pandas.read_csv(FILE, sep=", separator, ", dtype=str)"), name));
   }

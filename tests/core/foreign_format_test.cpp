@@ -71,6 +71,12 @@ TEST(ForeignFormat, TextFormatsAreNamedBehindCompressionToo) {
     }
   }
   EXPECT_NE(message_of_rows("a;b\n1;2\n", "q").find("read_csv('q', sep=';', dtype=str)"), std::string::npos);
+  EXPECT_NE(message_of_rows("question\nwhy\n", "q.csv").find("sep=',',"), std::string::npos);
+  EXPECT_NE(message_of_rows("[]", "q.json.gz").find("gzip -dc 'q.json.gz' | jq -c '.[]' > 'q.json.gz.jsonl'"),
+            std::string::npos);
+  std::string tar(512, '\0');
+  tar.replace(0, 10, "rows.jsonl").replace(257, 5, "ustar");
+  EXPECT_NE(message_of_rows(gzipped(tar + "{}\n"), "q.tgz").find("is a tar archive"), std::string::npos);
   EXPECT_NE(message_of_rows("[]", "q.json").find("jq -c '.[]' 'q.json' > 'q.json.jsonl'"), std::string::npos);
 }
 
