@@ -65,6 +65,8 @@ bool is_out_of_memory(const std::exception& error) {
 }
 
 int run(const Arguments& arguments) {
+  // `cohort help COMMAND` is `cohort COMMAND --help`.
+  if (arguments.size() == 2 && arguments[0] == "help") return run({arguments[1], "--help"});
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") {
     print_usage();
     return arguments.empty() ? 2 : 0;

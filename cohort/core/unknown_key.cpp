@@ -21,8 +21,10 @@ void append_documented_keys(const Section& section, const std::string& prefix,
 
 std::string leaf_of(const std::string& key) { return key.substr(key.rfind('.') + 1); }
 
-/// A suggestion helps only where at most a third of the last part is written otherwise.
+/// A suggestion helps only where at most a third of the last part is written otherwise, and never a letter
+/// alone.
 bool is_near(const std::string& name, const std::string& candidate) {
+  if (leaf_of(name).size() < 2) return name == candidate;
   return edit_distance(name, candidate) <= std::max<size_t>(1, leaf_of(name).size() / 3);
 }
 

@@ -106,6 +106,11 @@ TEST(UnknownKey, NamesTheKeyThatAnotherToolsNameStandsFor) {
       "for it is optimizer.max_grad_norm");
 }
 
+TEST(UnknownKey, ALetterAloneIsNearToNothing) {
+  EXPECT_EQ(flag_error({"--q", "3"}),
+            "--q: unknown key q; Cohort has none like it, and `--help` lists all keys");
+}
+
 TEST(UnknownKey, SaysThatThereIsNone) {
   EXPECT_EQ(
       flag_error({"--vllm_server_host", "x"}),
