@@ -92,6 +92,23 @@ bool is_same_place(const std::string& before, const std::string& now) {
   return canonical(before) == canonical(now);
 }
 
+/// Whether two settings of a Python reward, TOML strings "FILE.py:NAME", name one function of one file, which
+/// may have moved: a run does not compare what such a file holds.
+bool is_same_function(const std::string& key, const std::string& before, const std::string& now) {
+  const auto split = [](const std::string& text) {
+    const size_t colon = text.rfind(".py:");
+    if (colon == std::string::npos) return std::pair(fs::path(), std::string());
+    return std::pair(fs::path(text.substr(1, colon + 2)), text.substr(colon + 4));
+  };
+  const auto [old_file, old_name] = split(before);
+  const auto [file, name] = split(now);
+  if (!key.ends_with(".function") || file.empty() || old_name != name ||
+      old_file.filename() != file.filename())
+    return false;
+  if (!fs::is_regular_file(old_file)) return true;
+  return fs::is_regular_file(file) && fingerprint(old_file) == fingerprint(file);
+}
+
 void append_names(const Section& section, const std::string& prefix, std::vector<std::string>& names) {
   for (const Field& field : section.fields) names.push_back(prefix + field.name);
   for (const Section& child : section.sections) {
@@ -138,6 +155,7 @@ std::vector<SettingChange> resumed_changes(const Section& before, const Section&
   std::vector<SettingChange> changes = changed_settings(before, now);
   const Json files = run_files.is_null() ? Json::object() : file_fingerprints(now);
   for (SettingChange& change : changes) {
+    if (is_same_function(change.key, change.before, change.now)) change.on_resume = OnResume::kTaken;
     if (change.on_resume != OnResume::kSameFiles) continue;
     // Files are compared below; without their fingerprints the path itself must stay.
     const bool is_compared = files.contains(change.key) && run_files.contains(change.key);

@@ -214,6 +214,22 @@ class ResumeTest(RunsTest):
             "model.path (its model.safetensors in the run, another model.safetensors now)", result.stderr
         )
 
+    def test_a_function_whose_file_moved_goes_on(self):
+        self.train("run")
+        elsewhere = self.place / "elsewhere"
+        elsewhere.mkdir()
+        other = elsewhere / self.reward.name
+        other.write_text(REWARD + "\n# another file\n")
+        options = ("--reward.0.function", f"{other}:rising", "--max-steps", 5, "--resume")
+        error = self.train("run", *options, code=2)
+        self.assertIn("settings that change results differ: reward.0.function", error)
+        self.reward.rename(other)
+        self.assertIn("from here on", self.train("run", *options))
+        error = self.train(
+            "run", "--reward.0.function", f"{other}:other", "--resume", "--max-steps", 5, code=2
+        )
+        self.assertIn("reward.0.function", error)
+
     def test_more_steps(self):
         self.train("whole", "--max-steps", 6)
         self.train("run")
