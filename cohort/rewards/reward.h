@@ -23,7 +23,7 @@ struct RewardRow {
   const Completion& completion;
 };
 
-/// A line of an explanation: what was looked at, and what it was taken for.
+/// A line of an explanation: the part of the completion or row, and how the reward read it.
 struct Remark {
   std::string label;
   std::string text;
@@ -39,31 +39,31 @@ class Reward {
   /// One result for each of at most `batch_size` rows, in order.
   virtual std::vector<RewardResult> score_batch(std::span<const RewardRow> rows);
 
-  /// What was taken of the completion and of the row, and how it was read, for people who try a reward. Why
-  /// that gives the score says the result's `detail`; where that says it all, nothing. Any thread may call,
-  /// while others score.
+  /// The parts of completion and row that the reward read, and how, for people who try a reward. `detail`
+  /// explains the score; returns nothing if that says everything. Any thread may call, while others score.
   virtual std::vector<Remark> explain(const Prompt& prompt, const Completion& completion) const;
 
-  /// The answer that it reads in a completion, which a majority vote counts; empty where there is none, and
-  /// for rewards that read no answers. Any thread may call.
+  /// The answer that it reads in a completion, for a majority vote. Empty if the completion states none or
+  /// the reward reads no answers. Any thread may call.
   virtual std::string answer(const Prompt& prompt, const Completion& completion) const;
 
   /// Whether two of these answers say the same.
   virtual bool is_same_answer(const std::string& one, const std::string& other) const { return one == other; }
 
-  /// How many rows a call takes: what does better with several says so.
+  /// The most rows of one call.
   virtual int64_t batch_size() const { return 1; }
 
   /// How many calls may run at a time, on threads of their own.
   virtual int64_t num_workers() const { return 1; }
 
-  /// What it runs in, for a run's log and checkpoints, such as the sandbox's level; most have nothing to say.
+  /// The environment of its programs, for a run's log and checkpoints, such as the sandbox's level; often
+  /// empty.
   virtual std::string environment() const { return ""; }
 
   /// Whether its results have `steps`.
   virtual bool gives_steps() const { return false; }
 
-  /// What it holds at most, where that is worth planning for.
+  /// The most memory that it holds, if the memory plan should count it.
   virtual int64_t memory_bytes() const { return 0; }
 
   /// Whether a failure may pass without a change of the recipe, as the outage of a server does.

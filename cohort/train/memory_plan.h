@@ -26,7 +26,7 @@ struct MemoryPlan {
   std::string describe() const;
 };
 
-/// What of a step is recorded: of each of up to so many rows these parts.
+/// Which parts of which rows are recorded; at most `rows` rows.
 struct RecordPlan {
   int64_t rows = 0;
   RecordedParts parts = RecordedParts::kAll;
@@ -52,13 +52,13 @@ struct StepShape {
   bool is_side_by_side = true;         ///< micro-batches go through for_each_microbatch
 };
 
-/// What is recorded of a step of `decoder` (ActivationRecord), which draws at most `num_rollouts` rollouts of
-/// up to `rows` rows: everything, if one of them takes no more than a sixteenth of the machine's memory; else
-/// what saves about a quarter as much, if that takes no more than a seventieth; as many of them as fit.
+/// What a step of `decoder` records (ActivationRecord) if it draws at most `num_rollouts` rollouts of up to
+/// `rows` rows. All parts are recorded if one rollout takes at most a sixteenth of the machine's memory.
+/// Otherwise the MLP's last products are recorded if they take at most a seventieth.
 RecordPlan plan_record(const Decoder& decoder, int64_t rows, int64_t num_rollouts = 1);
 
-/// The rows of GRPO's micro-batches: the setting, or, where it is 0, what makes products nearly as fast as
-/// any number does: 2,560 rows, which several groups share while half a GiB has room for their activations.
+/// The rows of GRPO's micro-batches: the setting, or 2,560 if it is 0. More rows hardly speed up products.
+/// Several groups share a micro-batch while half a GiB holds their activations.
 MicrobatchRows microbatch_rows(int64_t tokens_per_microbatch, const Decoder& decoder, bool recompute);
 
 /// The most that training `decoder` with AdamW takes at once, within a tenth; models and moments are loaded,
