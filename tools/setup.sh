@@ -118,7 +118,8 @@ install_torch() { # install_torch REQUIREMENTS
     return
   fi
   say "no NVIDIA driver: torch without CUDA's libraries"
-  pip_install .venv --no-deps -r "$1"
+  # The program never imports torch: Python's byte code of it would take another 57 MB.
+  pip_install .venv --no-compile --no-deps -r "$1"
   packages=$(echo .venv/lib/python3*/site-packages)
   [ -e "$packages/torch/lib/libtorch_cuda.so" ] || return 0
   pip_install .venv --no-deps -r tools/requirements-cpu.txt
