@@ -110,7 +110,7 @@ class Chat {
     });
     check_finite(completion.sampler_logprobs, config_.model);
     stream.finish(completion.text);
-    std::cout << std::endl;
+    std::cout << '\n' << std::flush;
     add_message("assistant", completion.text);
     if (is_interrupted) {
       note("[interrupted]\n");

@@ -122,7 +122,7 @@ void print_completions(const SampleConfig& config, const LoadedModel& model, con
     });
     check_finite(completion.sampler_logprobs, config.generation.model);
     stream.finish(completion.text);
-    std::cout << std::endl;
+    std::cout << '\n' << std::flush;
     if (completion.finish_reason == FinishReason::kLength)
       log_info("cut after ", completion.token_ids.size(), " tokens, without a stop");
   }
