@@ -52,6 +52,7 @@ std::string nearest_key(const std::string& key, const std::vector<std::string>& 
 std::vector<std::pair<std::string, std::string>> section_headers(const Section& parent,
                                                                  const std::string& prefix) {
   std::vector<std::pair<std::string, std::string>> headers;
+  headers.reserve(parent.sections.size() + parent.lists.size());
   for (const Section& child : parent.sections)
     headers.emplace_back(child.name, "[" + prefix + child.name + "]");
   for (const SectionList& list : parent.lists)

@@ -39,8 +39,7 @@ fs::path base_of_adapter(const fs::path& adapter_dir) {
   const fs::path path = adapter_dir / "adapter_config.json";
   const Json config = read_json(path);
   const ConfigReader reader(config, path);
-  const std::string base =
-      reader.has("base_model_name_or_path") ? reader.text("base_model_name_or_path") : "";
+  std::string base = reader.has("base_model_name_or_path") ? reader.text("base_model_name_or_path") : "";
   const std::string what = str(adapter_dir.string(), ": is an adapter, not a whole model");
   if (base.empty()) throw FormatError(str(what, ": give its base model as --model and this as --adapter"));
   if (!has(base, "config.json")) {

@@ -18,6 +18,7 @@ void check_evaluation(const TrainConfig& config) {
   }
   if (train.metric_for_best_model.empty()) return;
   std::vector<std::string> rewards;
+  rewards.reserve(config.reward.size());
   for (const RewardConfig& reward : config.reward) rewards.push_back(reward.name);
   const std::vector<std::string> names =
       evaluation_metric_names(rewards, train.num_generations_eval.value_or(config.rollout.num_generations));

@@ -47,15 +47,15 @@ struct NoAnswer {
 };
 
 const NoAnswer* no_answer_of(const RewardConfig& reward) {
-  static const std::map<std::string, NoAnswer> kNoAnswers{
+  static const std::map<std::string, NoAnswer> no_answers{
       {"accuracy", {"no answer", "let the prompt ask for the answer in \\boxed{} or <answer>"}},
       {"choice", {"names no choice", "let the prompt ask for one letter, in \\boxed{} or <answer>"}},
       {"code", {"no fenced block", "let the prompt ask for one fenced block of code"}},
       {"countdown", {"no <answer>", "let the prompt ask for the expression in <answer>"}},
       {"json_schema", {"no JSON", "let the prompt ask for JSON alone, or in a fenced block"}},
       {"numeric", {"states no number", "let the prompt ask for one number, in \\boxed{} or <answer>"}}};
-  const auto found = kNoAnswers.find(reward.type.empty() ? reward.name : reward.type);
-  return found == kNoAnswers.end() ? nullptr : &found->second;
+  const auto found = no_answers.find(reward.type.empty() ? reward.name : reward.type);
+  return found == no_answers.end() ? nullptr : &found->second;
 }
 
 std::optional<Finding> no_answers(const TrainConfig& config, const Trial& trial, size_t reward) {

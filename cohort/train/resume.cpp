@@ -85,7 +85,7 @@ std::string differing_file(const Json& before, const Json& now) {
 }
 
 bool is_same_place(const std::string& before, const std::string& now) {
-  const auto canonical = [](std::string text) {  // of a TOML string, quotes included
+  const auto canonical = [](const std::string& text) {  // of a TOML string, quotes included
     if (text.size() < 2) return fs::path(text);
     return fs::weakly_canonical(text.substr(1, text.size() - 2));
   };

@@ -81,9 +81,9 @@ std::string unspaced_before(const Tokens& tokens, size_t begin) {
   for (size_t i = begin; i-- > 0;) {
     const Token& token = tokens[i];
     if (token.kind == Kind::kUnspaced) {
-      words = token.text + words;
+      words.insert(0, token.text);
     } else if (token.is(':')) {
-      words = ":" + words;
+      words.insert(0, ":");
     } else if (token.is(',') && words.empty() && i > 0 && tokens[i - 1].kind == Kind::kUnspaced) {
       words = concluding_end(tokens[i - 1].text);
       break;

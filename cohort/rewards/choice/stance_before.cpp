@@ -70,13 +70,11 @@ Lead read_lead(const Tokens& tokens, size_t begin) {
       break;
     } else if (is_wrapping(token)) {
       lead.has_bracket |= token.is('(');
-    } else if ((token.roles & (kCopula | kNegation | kConclude | kTurn)) != 0) {
-      break;
-    } else if ((token.roles & (kNoun | kIntro)) != 0) {
+    } else {
+      const bool ends = (token.roles & (kCopula | kNegation | kConclude | kTurn)) != 0;
+      if (ends || (token.roles & (kNoun | kIntro | kFiller | kOnly)) == 0) break;
       lead.has_noun |= (token.roles & kNoun) != 0;
       lead.has_intro |= (token.roles & kIntro) != 0;
-    } else if ((token.roles & (kFiller | kOnly)) == 0) {
-      break;
     }
   }
   lead.core = i;
@@ -130,8 +128,9 @@ bool follows_announced_value(const Tokens& tokens, const Lead& lead, const Group
   const Token& before = tokens[lead.core - 1];
   if (!is_in_brackets && !(before.is(',') && lead.has_intro)) return false;
   bool has_copula = false;
-  for (size_t i = lead.core, first = sentence_begin(tokens, lead.core);
-       i-- > first && !is_letter(tokens[i]);) {
+  const size_t first = sentence_begin(tokens, lead.core);
+  for (size_t end = lead.core; end > first && !is_letter(tokens[end - 1]); --end) {
+    const size_t i = end - 1;
     const unsigned roles = tokens[i].roles;
     if ((roles & kTurn) != 0 || (roles & kReason) != 0) return false;
     if ((roles & kCopula) != 0 || tokens[i].is(':')) has_copula = true;
