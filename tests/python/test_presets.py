@@ -182,7 +182,11 @@ class PresetTest(TinyRunTest):
             ("gspo", ["--beta=0.1", "--use-bias-correction-kl"], "importance_sampling_level"),
             ("grpo", ["--use-adaptive-beta"], "a beta to start from"),
             ("grpo", ["--sync-ref-model"], "sync_ref_model has no effect"),
-            ("grpo", ["--sync-ref-model", "--beta=0.1", "--lora.r=4"], "the reference of a run with adapters"),
+            (
+                "grpo",
+                ["--sync-ref-model", "--beta=0.1", "--lora.r=4"],
+                "the reference of a run with adapters",
+            ),
             ("grpo", ["--credit=gae"], "critic"),
             ("grpo", ["--credit=gae", "--baseline=critic", "--scale-rewards=none"], "value_coef is 0"),
             ("grpo", ["--value-coef=0.1"], "value_coef has no effect"),
