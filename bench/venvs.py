@@ -4,6 +4,8 @@ import pathlib
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+# What torch needs in Python; Cohort's own environment has torch without it.
+TORCH_NEEDS = ["sympy", "jinja2", "networkx", "filelock", "fsspec", "typing-extensions", "setuptools>=77"]
 
 
 def torch_python():
@@ -29,7 +31,7 @@ def make_venv(name, packages, alone=(), without=()):
     subprocess.run([python, "-m", "venv", "--clear", venv], check=True)
     add_torch(venv, python)
     install = [venv / "bin/pip", "install", "--quiet"]
-    subprocess.run([*install, *packages], check=True)
+    subprocess.run([*install, *TORCH_NEEDS, *packages], check=True)
     if alone:
         subprocess.run([*install, "--no-deps", *alone], check=True)
     if without:
