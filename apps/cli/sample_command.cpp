@@ -38,6 +38,15 @@ struct SampleConfig {
   void settle() const { generation.settle(); }
 };
 
+/// Throws ConfigError for flags of conversations, which raw text ignores.
+void check_raw(const TextSettings& text) {
+  for (const auto& [is_set, flag] : {std::pair(!text.system_prompt.empty(), "--system_prompt"),
+                                     {!text.chat_template.empty(), "--chat_template"},
+                                     {!text.chat_template_kwargs.empty(), "--chat_template_kwargs"}}) {
+    if (is_set) throw ConfigError(str(flag, " and --raw exclude each other; remove one of them"));
+  }
+}
+
 /// Throws ConfigError for flags that lack or exclude each other.
 void check_sources(const SampleConfig& config) {
   require(config.generation.model, "model");
@@ -48,17 +57,13 @@ void check_sources(const SampleConfig& config) {
   } else if (!config.input.empty()) {
     throw ConfigError("--prompt and --input exclude each other; give one of them");
   }
+  if (config.raw) check_raw(config.generation.text);
   if (!config.output.empty()) check_output(config.output);
 }
 
 /// The row that a prompt on the command line stands for.
 Json prompt_row(const SampleConfig& config) {
-  if (config.raw) {
-    if (!config.generation.text.system_prompt.empty())
-      throw ConfigError("--system_prompt and --raw exclude each other; remove one of them");
-    return {{"prompt", config.prompt}};
-  }
-  if (!has_chat_template(config.generation)) return {{"prompt", config.prompt}};
+  if (config.raw || !has_chat_template(config.generation)) return {{"prompt", config.prompt}};
   return {{"prompt", Json::array({{{"role", "user"}, {"content", config.prompt}}})}};
 }
 

@@ -132,15 +132,15 @@ class SamplePromptTest(ChatTest):
         self.must_fail("--prompt or --input is required", *model)
         self.must_fail("exclude each other", *model, "--prompt", "a", "--input", "b.jsonl")
         self.must_fail("no effect without --prompt", *model, "--raw", "--input", "b", "--output", "c")
-        self.must_fail(
-            "--system_prompt and --raw exclude each other",
-            *model,
-            "--prompt",
-            "a",
-            "--raw",
-            "--system-prompt",
-            "b",
-        )
+        template = self.model / "chat_template.jinja"
+        for flag, value in (
+            ("--system_prompt", "b"),
+            ("--chat_template", template),
+            ("--chat_template_kwargs", "thinking=false"),
+        ):
+            self.must_fail(
+                f"{flag} and --raw exclude each other", *model, "--prompt", "a", "--raw", flag, value
+            )
 
     def test_a_system_prompt_without_a_template_begins_the_text(self):
         told = self.sample("--prompt", "2 + 3 =", "--system-prompt", "4 + 1 = 5", model=self.plain)
