@@ -208,6 +208,7 @@ int eval_command(const Command& self, const Arguments& arguments) {
   const LoadedModel model = load_model(config.generation);
   const std::vector<Prompt> prompts = read_eval_prompts(config, model);
   log_ignored_sampling_defaults(config.generation.model);
+  warn_short_context(model, prompts, config.generation);
   plan_length(model, prompts, config.generation);
   Sampler sampler(*model.decoder, model.tokenizer.get(), config.generation.cache_tokens);
   const std::optional<std::string> path = completions_path(config);

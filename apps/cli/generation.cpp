@@ -7,8 +7,10 @@
 
 #include "apps/cli/command.h"
 #include "apps/cli/rows.h"
+#include "cohort/core/log.h"
 #include "cohort/models/adapter.h"
 #include "cohort/models/model_directory.h"
+#include "cohort/sampler/context_room.h"
 #include "cohort/sampler/model_tokenizer.h"
 #include "cohort/sampler/stop_ids.h"
 #include "cohort/text/chat_template.h"
@@ -118,6 +120,18 @@ void plan_length(const LoadedModel& model, const std::vector<Prompt>& prompts,
   }
   longest = std::min(longest + config.max_completion_length, model.decoder->config().context_length);
   model.decoder->plan_length(longest);
+}
+
+void warn_short_context(const LoadedModel& model, const std::vector<Prompt>& prompts,
+                        const GenerationConfig& config) {
+  const auto length = [](const Prompt& prompt) { return std::ssize(prompt.token_ids); };
+  const auto [shortest, longest] = std::ranges::minmax_element(prompts, {}, length);
+  PromptExtent extent{length(*longest), longest->id};
+  if (prompts.size() > 1) extent.shortest = length(*shortest);
+  const int64_t context = model.decoder->config().context_length;
+  const std::string excess =
+      context_excess("max_completion_length", config.max_completion_length, context, extent);
+  if (!excess.empty()) log_warn(excess, ". Set it to ", context - extent.longest);
 }
 
 namespace {

@@ -70,6 +70,11 @@ void check_finite(const std::vector<float>& logprobs, const std::string& model);
 void plan_length(const LoadedModel& model, const std::vector<Prompt>& prompts,
                  const GenerationConfig& config);
 
+/// Warns in one line where completions of the longest length do not fit the context after every prompt, and
+/// names the length that does. `prompts` is not empty.
+void warn_short_context(const LoadedModel& model, const std::vector<Prompt>& prompts,
+                        const GenerationConfig& config);
+
 /// Whether the flags or the model directory bring a chat template.
 bool has_chat_template(const GenerationConfig& config);
 

@@ -6,6 +6,7 @@
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/reward_weight.h"
 #include "cohort/rewards/section_tags.h"
+#include "cohort/sampler/context_room.h"
 #include "cohort/sampler/stop_ids.h"
 #include "cohort/train/preflight.h"
 #include "cohort/train/step_rollout.h"
@@ -74,17 +75,17 @@ void find_stop_tokens(const RunPlan& plan, const Prompt& prompt, Findings& findi
 void find_short_context(const RunPlan& plan, Findings& findings) {
   const int64_t asked = plan.config.rollout.max_completion_length, context = plan.model.context_length;
   const auto& [longest, address] = *plan.data.prompt_lengths().rbegin();
-  const int64_t left = context - longest, shortest = plan.data.prompt_lengths().begin()->first;
-  if (asked <= left) return;
+  const int64_t shortest = plan.data.prompt_lengths().begin()->first;
+  const std::string excess = context_excess("rollout.max_completion_length", asked, context,
+                                            {longest, plan.data.row(address).id, shortest});
+  if (excess.empty()) return;
   const ObjectiveSettings settings = resolved(plan.config.objective, asked);
   const bool divides =
       settings.loss.aggregation == "seq_mean_token_sum_norm" && settings.loss.max_completion_length == asked;
   findings.push_back(
       {Severity::kWarning,
-       str("rollout.max_completion_length = ", asked, " passes the model's context of ", context, " tokens: ",
-           left, " are left after the longest prompt (", longest, " tokens, ", plan.data.row(address).id,
-           "), ", context - shortest, " after the shortest; completions are cut there",
-           divides ? str(", and the loss still divides by ", asked) : "", ". Set it to ", left,
+       str(excess, divides ? str(", and the loss still divides by ", asked) : "", ". Set it to ",
+           context - longest,
            ", or leave long prompts out by data.max_prompt_length and data.filter_overlong_prompts")});
 }
 

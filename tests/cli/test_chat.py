@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import select
 import shutil
 import signal
@@ -66,6 +67,13 @@ class ChatTest(unittest.TestCase):
         cls.model = cls.folder / "model"
         shutil.copytree(cls.plain, cls.model)
         (cls.model / "chat_template.jinja").write_text(TEMPLATE)
+
+    def small_context(self, name, tokens):
+        model = self.folder / name
+        shutil.copytree(self.model, model)
+        config = json.loads((model / "config.json").read_text())
+        (model / "config.json").write_text(json.dumps({**config, "max_position_embeddings": tokens}))
+        return model
 
     def must_run(self, *arguments, stdin=""):
         result = run(*arguments, stdin=stdin)
@@ -142,6 +150,35 @@ class SamplePromptTest(ChatTest):
                 f"{flag} and --raw exclude each other", *model, "--prompt", "a", "--raw", flag, value
             )
 
+    def test_the_context_is_named(self):
+        model = self.small_context("sampled", 40)
+        arguments = ("sample", "--model", model, "--prompt", "2 + 3 =", "--raw", "--max-completion-length")
+        result = self.must_run(*arguments, 400)
+        warning = (
+            r"warning: max_completion_length = 400 passes the model's context of 40 tokens: (\d+) are left "
+        )
+        found = re.search(
+            warning
+            + r"after the prompt \((\d+) tokens, --prompt\); completions are cut there. Set it to (\d+)\n",
+            result.stderr,
+        )
+        left, length, fits = map(int, found.groups())
+        self.assertEqual((left, fits), (40 - length, 40 - length))
+        self.assertNotIn("context", self.must_run(*arguments, fits).stderr)
+        self.assertIn("Set it to", self.must_run(*arguments, fits + 1).stderr)
+        rows = self.folder / "rows.jsonl"
+        rows.write_text("".join(json.dumps({"prompt_ids": [5] * n}) + "\n" for n in (3, 9, 4)))
+        output = self.folder / "cut.jsonl"
+        result = self.must_run(
+            "sample", "--model", model, "--input", rows, "--output", output, "--max-completion-length", 400
+        )
+        self.assertRegex(
+            result.stderr,
+            warning + r"after the longest prompt \(9 tokens, \S*rows.jsonl:2\), 37 after the shortest; "
+            r"completions are cut there. Set it to 31\n",
+        )
+        self.assertEqual(result.stderr.count("warning: "), 1)
+
     def test_a_system_prompt_without_a_template_begins_the_text(self):
         told = self.sample("--prompt", "2 + 3 =", "--system-prompt", "4 + 1 = 5", model=self.plain)
         self.assertEqual(told, self.sample("--prompt", "4 + 1 = 5\n\n2 + 3 =", model=self.plain))
@@ -176,6 +213,25 @@ class PipeTest(ChatTest):
         texts = [self.chat("one\n", "--seed", seed, *short) for seed in (1, 1, 2)]
         self.assertEqual(texts[0], texts[1])
         self.assertNotEqual(texts[0], texts[2])
+
+    def test_the_context_is_named_once(self):
+        model = self.small_context("talked", 200)
+        result = self.must_run(
+            "chat",
+            "--model",
+            model,
+            "--max-completion-length",
+            300,
+            "--min-tokens",
+            2,
+            stdin="a\n/reset\nb\n",
+        )
+        self.assertEqual(result.stderr.count("warning: "), 1, result.stderr)
+        self.assertRegex(
+            result.stderr,
+            r"\Awarning: max_completion_length = 300 passes the model's context of 200 tokens: (\d+) are left "
+            r"after the prompt \(\d+ tokens, the conversation\); completions are cut there. Set it to \1\n",
+        )
 
     def test_an_answer_that_is_cut_is_named(self):
         result = self.must_run("chat", "--model", self.model, *self.greedy, stdin="one\n")
