@@ -53,6 +53,19 @@ std::string step_name(int64_t step) {
   return name;
 }
 
+/// The steps of the checkpoints in a directory, ascending; none if there is no such directory.
+std::vector<int64_t> steps_in(const fs::path& checkpoints) {
+  std::vector<int64_t> steps;
+  if (!fs::is_directory(checkpoints)) return steps;
+  for (const fs::directory_entry& entry : fs::directory_iterator(checkpoints)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kCheckpointPrefix)) continue;
+    steps.push_back(std::strtoll(name.c_str() + std::strlen(kCheckpointPrefix), nullptr, 10));
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
 }  // namespace
 
 RunDirectory::RunDirectory(const fs::path& root) : root_(root) {
@@ -89,6 +102,18 @@ RunDirectory RunDirectory::create(const fs::path& root, const std::string& confi
 RunDirectory RunDirectory::resume(const fs::path& root) {
   if (!holds_run(root)) throw ConfigError(str(root.string(), ": holds no run to resume"));
   return RunDirectory(root);
+}
+
+void RunDirectory::check_checkpoints(const fs::path& root) {
+  const fs::path checkpoints = root / "checkpoints";
+  if (!fs::exists(root / ".saved") || !steps_in(checkpoints).empty()) return;
+  throw ConfigError(str(checkpoints.string(),
+                        ": holds no checkpoint, but the run wrote some: put one back to go on, delete ",
+                        root.string(), " to begin again, or choose another run.dir"));
+}
+
+void RunDirectory::mark_saved() const {
+  if (!fs::exists(saved_file())) write_file_atomically(saved_file(), "");
 }
 
 void RunDirectory::change_settings(const std::vector<SettingChange>& changes, const std::string& config_toml,
@@ -136,16 +161,7 @@ fs::path RunDirectory::temporary_checkpoint(int64_t step) const {
   return root_ / "checkpoints" / (kTemporaryPrefix + step_name(step));
 }
 
-std::vector<int64_t> RunDirectory::checkpoint_steps() const {
-  std::vector<int64_t> steps;
-  for (const fs::directory_entry& entry : fs::directory_iterator(root_ / "checkpoints")) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with(kCheckpointPrefix)) continue;
-    steps.push_back(std::strtoll(name.c_str() + std::strlen(kCheckpointPrefix), nullptr, 10));
-  }
-  std::sort(steps.begin(), steps.end());
-  return steps;
-}
+std::vector<int64_t> RunDirectory::checkpoint_steps() const { return steps_in(root_ / "checkpoints"); }
 
 void RunDirectory::keep_newest_checkpoints(int64_t count) const {
   const std::vector<int64_t> steps = checkpoint_steps();

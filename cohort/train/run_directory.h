@@ -37,6 +37,9 @@ class RunDirectory {
   void change_settings(const std::vector<SettingChange>& changes, const std::string& config_toml,
                        const Json& files) const;
 
+  /// Throws ConfigError if the run at `root` wrote a checkpoint and none is left: it can't go on.
+  static void check_checkpoints(const std::filesystem::path& root);
+
   /// Whether `create` got as far as a config.toml there.
   static bool holds_run(const std::filesystem::path& root);
 
@@ -51,6 +54,7 @@ class RunDirectory {
   std::filesystem::path changes_file() const { return root_ / "changes.jsonl"; }
   std::filesystem::path start_file() const { return root_ / ".start"; }
   std::filesystem::path files_file() const { return root_ / ".files.json"; }
+  std::filesystem::path saved_file() const { return root_ / ".saved"; }
   std::filesystem::path metrics_file() const { return root_ / "metrics.jsonl"; }
   std::filesystem::path timings_file() const { return root_ / "timings.jsonl"; }
   std::filesystem::path completions_file() const { return root_ / "completions.jsonl"; }
@@ -71,6 +75,9 @@ class RunDirectory {
 
   /// The steps of all complete checkpoints, ascending.
   std::vector<int64_t> checkpoint_steps() const;
+
+  /// Marks, once and for good, that the run has written a checkpoint.
+  void mark_saved() const;
 
   /// Retires all checkpoints but the `count` newest, and what killed processes left half-written or
   /// half-deleted.

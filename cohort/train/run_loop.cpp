@@ -98,7 +98,13 @@ RunLoop::RunLoop(const RunDirectory& run, const LoopConfig& config, Decoder& dec
 
 void RunLoop::resume() {
   const std::vector<int64_t> steps = run_.checkpoint_steps();
-  if (steps.empty()) return;
+  if (steps.empty()) {
+    std::error_code none;
+    const auto size = std::filesystem::file_size(run_.metrics_file(), none);
+    if (!none && size > 0)
+      log_warn(run_.root().string(), ": the run ended before its first checkpoint; it begins again");
+    return;
+  }
   const std::filesystem::path checkpoint = run_.checkpoint(steps.back());
   try {
     const Json state = load_checkpoint(checkpoint, trained_parts());
@@ -233,6 +239,7 @@ void RunLoop::save(RunRecords& records) {
                   [&](const std::filesystem::path& directory) {
                     write_trained_files(decoder_, source_model_, config_.chat_template, directory);
                   });
+  run_.mark_saved();
   run_.keep_newest_checkpoints(config_.save_total_limit);
   saved_step_ = step_;
 }

@@ -22,13 +22,14 @@ namespace cohort {
 /// When the run was begun: now, or what it wrote down. What chat templates are told is the time.
 std::tm run_start(const RunConfig& run, const ResumeOptions& options);
 
-/// What a run that is resumed would take anew; empty for a new one. Throws ConfigError for settings that
-/// change results and were not accepted, which is worth knowing before anything is loaded.
+/// The settings that a resumed run would take anew; empty for a new run. Throws ConfigError, before anything
+/// is loaded, for settings that change results and were not accepted, and if the run's checkpoints are gone.
 template <typename Config>
 std::vector<SettingChange> check_resumed(const Config& config, const ResumeOptions& options) {
   if (!options.resume && !options.accept_changed.empty())
     throw ConfigError("--accept-changed has no effect without --resume");
   if (!options.resume || !RunDirectory::holds_run(config.run.dir)) return {};
+  RunDirectory::check_checkpoints(config.run.dir);
   const std::filesystem::path root = config.run.dir, config_file = root / "config.toml";
   Config before, now = config;
   apply_toml_file(settings_of(before), config_file);

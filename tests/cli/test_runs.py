@@ -7,6 +7,8 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import time
 import unittest
 
 import test_cli
@@ -58,10 +60,12 @@ class RunsTest(test_cli.CliTest):
         self.recipe = self.place / "recipe.toml"
         self.recipe.write_text(RECIPE.format(dtype="float32", reward=self.reward))
 
-    def train(self, name, *options, code=0, command="train", recipe=None):
-        run_dir = self.place / name
+    def arguments(self, command, recipe, run_dir, *options):
         places = ("--model.path", self.model, "--data.path", self.data, "--run-dir", run_dir)
-        result = run(command, recipe or self.recipe, *places, "--threads", 1, *options)
+        return (command, recipe, *places, "--threads", 1, *options)
+
+    def train(self, name, *options, code=0, command="train", recipe=None):
+        result = run(*self.arguments(command, recipe or self.recipe, self.place / name, *options))
         self.assertEqual(result.returncode, code, result.stderr)
         if code == 2:
             self.assertRegex(result.stderr.splitlines()[-1], r"\Acohort: ")
@@ -296,6 +300,39 @@ class ResumeTest(RunsTest):
         path.write_bytes(path.read_bytes()[:40])
         error = self.train("run", "--resume", code=2)
         self.assertIn("delete it to go on without", error)
+
+    def test_checkpoints_that_are_gone(self):
+        self.train("whole")
+        for whole in (False, True):
+            with self.subTest(whole=whole):
+                run_dir = self.place / f"run-{whole}"
+                shutil.copytree(self.place / "whole", run_dir)
+                for path in [run_dir / "checkpoints"] if whole else (run_dir / "checkpoints").iterdir():
+                    shutil.rmtree(path)
+                before = (run_dir / "metrics.jsonl").read_bytes()
+                error = self.train(run_dir.name, "--resume", code=2).splitlines()
+                self.assertEqual(len(error), 1, error)
+                self.assertIn(f"{run_dir}/checkpoints: holds no checkpoint, but the run wrote some", error[0])
+                self.assertIn("put one back", error[0])
+                self.assertIn("choose another run.dir", error[0])
+                self.assertEqual((run_dir / "metrics.jsonl").read_bytes(), before)
+        shutil.copytree(self.place / "whole/checkpoints", self.place / "run-True/checkpoints")
+        self.step_back(self.place / "run-True")
+        self.train("run-True", "--resume")
+        self.same_records(self.place / "whole", self.place / "run-True")
+
+    def test_a_run_that_was_killed_before_its_first_checkpoint(self):
+        self.train("whole")
+        run_dir = self.place / "run"
+        arguments = self.arguments("train", self.recipe, run_dir, "--save-steps", 0, "--max-steps", 100000)
+        with subprocess.Popen([test_cli.PROGRAM, *map(str, arguments)], stderr=subprocess.DEVNULL) as process:
+            metrics = run_dir / "metrics.jsonl"
+            while not metrics.exists() or metrics.stat().st_size == 0:
+                self.assertIsNone(process.poll())
+                time.sleep(0.01)
+            process.kill()
+        self.train("run", "--resume")
+        self.same_records(self.place / "whole", run_dir)
 
     def test_completions_can_be_left_out(self):
         self.train("whole")
