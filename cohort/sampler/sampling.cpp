@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <numeric>
 
@@ -186,6 +187,22 @@ SampledToken draw_allowed(const float* logits, const KeptIds& allowed, const Sam
   return token;
 }
 
+bool has_nan(const float* logits, int64_t count) {
+  int32_t found = 0;  // without an early end, so that the loop is vectorized
+  for (int64_t i = 0; i < count; ++i) found |= static_cast<int32_t>(logits[i] != logits[i]);
+  return found != 0;
+}
+
+/// The draw from a row that holds NaN. No filter applies, and the log-probability is NaN.
+SampledToken draw_from_nan(int64_t vocabulary, KeptIds allowed) {
+  if (allowed == nullptr) {
+    std::vector<int32_t> all(vocabulary);
+    std::iota(all.begin(), all.end(), 0);
+    allowed = std::make_shared<const std::vector<int32_t>>(std::move(all));
+  }
+  return {allowed->front(), std::numeric_limits<float>::quiet_NaN(), allowed};
+}
+
 }  // namespace
 
 SampledToken sample_token(const float* logits, int64_t vocabulary, const SamplingParams& params,
@@ -195,6 +212,9 @@ SampledToken sample_token(const float* logits, int64_t vocabulary, const Samplin
     edited = edited_logits(logits, vocabulary, params, context);
     logits = edited.data();
   }
+  // Filters could leave the NaN out. Without them it reaches the log-probability through the sum of all.
+  const bool leaves_out = params.is_filtered() || context.allowed != nullptr;
+  if (leaves_out && has_nan(logits, vocabulary)) return draw_from_nan(vocabulary, context.allowed);
   if (context.allowed != nullptr) return draw_allowed(logits, context.allowed, params, uniform);
   return draw_token(logits, vocabulary, params, uniform);
 }

@@ -53,7 +53,8 @@ struct DrawContext {
 /// inverting the cumulative distribution over ascending ids at `uniform` in [0, 1). The logits are edited
 /// first, as if before the temperature: bias, repetition penalty (as transformers has it), frequency and
 /// presence penalty (as vLLM has them). Filters apply in Hugging Face's order (top-k, top-p, min-p), ties go
-/// to the lower id. Greedy takes the largest logit of the kept set.
+/// to the lower id. Greedy takes the largest logit of the kept set. If any logit of the row is NaN, the
+/// log-probability is NaN, also where a filter or `allowed` would leave that logit out.
 SampledToken sample_token(const float* logits, int64_t vocabulary, const SamplingParams& params,
                           double uniform, const DrawContext& context = {});
 

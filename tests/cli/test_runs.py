@@ -48,6 +48,17 @@ def fill_with_nan(path):
     path.write_bytes(content[:start] + b"\x00\x00\xc0\x7f" * ((len(content) - start) // 4))
 
 
+def fill_row_with_nan(path, name, row):
+    """One row of a float32 matrix of a safetensors file."""
+    content = bytearray(path.read_bytes())
+    start = 8 + int.from_bytes(content[:8], "little")
+    matrix = json.loads(content[8:start])[name]
+    width = 4 * matrix["shape"][1]
+    begin = start + matrix["data_offsets"][0] + row * width
+    content[begin : begin + width] = b"\x00\x00\xc0\x7f" * matrix["shape"][1]
+    path.write_bytes(content)
+
+
 class RunsTest(test_cli.CliTest):
     def setUp(self):
         self.place = self.folder / self.id().rsplit(".", 1)[1]
@@ -500,6 +511,31 @@ class NoNumbersTest(RunsTest):
             ):
                 with self.subTest(name=name, command=command):
                     result = run(command, "--model", model, "--input", source, "--output", output, *options)
+                    self.assertEqual(result.returncode, 2, result.stderr)
+                    self.assertIn(f"{model}: the model's log-probabilities are not finite", result.stderr)
+                    self.assertFalse(output.exists())
+
+    def test_one_logit(self):
+        model = self.place / "one"
+        shutil.copytree(self.model, model)
+        fill_row_with_nan(model / "model.safetensors", "lm_head.weight", test_cli.VOCABULARY - 1)
+        output = self.place / "out.jsonl"
+        shared = ("--model", model, "--max_completion_length", 4)
+        for options in (
+            (),
+            ("--top-k", 5),
+            ("--top-k", 1, "--temperature", 0),
+            ("--top-p", 0.5),
+            ("--min-p", 0.1),
+            ("--stop-token-ids", test_cli.VOCABULARY - 1, "--min-tokens", 4),
+        ):
+            for command in (
+                ("eval", "--input", self.data, "--reward", "accuracy", "--output", output),
+                ("sample", "--input", self.data, "--output", output),
+                ("sample", "--prompt", "2 + 2 ="),
+            ):
+                with self.subTest(command=command[:2], options=options):
+                    result = run(*command, *shared, *options)
                     self.assertEqual(result.returncode, 2, result.stderr)
                     self.assertIn(f"{model}: the model's log-probabilities are not finite", result.stderr)
                     self.assertFalse(output.exists())

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
 
 #include "cohort/core/random.h"
@@ -329,6 +330,27 @@ TEST(Sampling, SurvivesLogitsThatAreNoNumbers) {
     const SampledToken token = sample(logits, params, 0.3);
     EXPECT_TRUE(token.id >= 0 && token.id < 600);
     EXPECT_TRUE(std::isnan(token.logprob));
+  }
+}
+
+TEST(Sampling, TellsOfOneLogitThatIsNoNumber) {
+  const auto allowed = std::make_shared<const std::vector<int32_t>>(std::vector<int32_t>{3, 17, 40, 500});
+  SamplingParams greedy = filters(5, 1.0, 0.0);
+  greedy.temperature = 0.0;
+  for (const int64_t place : {0, 17, 599}) {
+    std::vector<float> logits = random_logits(7, 600, 4.0, 0.0);
+    logits[place] = std::numeric_limits<float>::quiet_NaN();
+    for (const SamplingParams& params :
+         {SamplingParams{}, filters(5, 1.0, 0.0), filters(0, 0.5, 0.0), filters(0, 1.0, 0.1), greedy}) {
+      for (const KeptIds& ids : {KeptIds{}, KeptIds{allowed}}) {
+        const SampledToken token = sample_token(logits.data(), 600, params, 0.3, {.allowed = ids});
+        EXPECT_TRUE(std::isnan(token.logprob)) << place << " " << token.logprob;
+        const std::vector<int32_t> kept = kept_of(token);
+        EXPECT_EQ(kept.empty(), !params.is_filtered() && ids == nullptr);
+        EXPECT_TRUE(kept.empty() || std::ranges::find(kept, token.id) != kept.end()) << token.id;
+        EXPECT_TRUE(ids == nullptr || std::ranges::find(*ids, token.id) != ids->end()) << token.id;
+      }
+    }
   }
 }
 
