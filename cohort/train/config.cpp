@@ -172,19 +172,16 @@ void GrpoLoopConfig::describe(FieldVisitor& f) {
     at_least(0), OnResume::kTaken);
   f("recompute", recompute, kRecomputeMeaning, OnResume::kTaken);
   f("router_aux_loss_coef", router_aux_loss_coef, kAuxLossMeaning, at_least(0.0));
-  f("eval_steps", eval_steps, "Steps between evaluations on `data.eval_path`; 0 never evaluates.",
-    at_least(0), OnResume::kTaken);
-  f("eval_on_start", eval_on_start, kEvalOnStartMeaning, OnResume::kTaken);
-  f("num_generations_eval", num_generations_eval,
-    "Completions of each evaluated prompt; `rollout.num_generations` when unset.", at_least(1),
-    OnResume::kTaken);
-  f("temperature_eval", temperature_eval,
-    "Temperature of evaluations, 0 for greedy; `rollout.temperature` when unset.", at_least(0.0),
-    OnResume::kTaken);
-  f("top_p_eval", top_p_eval, "`top_p` of evaluations; `rollout.top_p` when unset.", above_up_to(0.0, 1.0),
-    OnResume::kTaken);
-  f("metric_for_best_model", metric_for_best_model, kBestMetricMeaning, OnResume::kTaken);
-  f("early_stopping_patience", early_stopping_patience, kPatienceMeaning, at_least(0), OnResume::kTaken);
+  describe_evaluation(f, *this, "Steps between evaluations on `data.eval_path`; 0 never evaluates.", [&] {
+    f("num_generations_eval", num_generations_eval,
+      "Completions of each evaluated prompt; `rollout.num_generations` when unset.", at_least(1),
+      OnResume::kTaken);
+    f("temperature_eval", temperature_eval,
+      "Temperature of evaluations, 0 for greedy; `rollout.temperature` when unset.", at_least(0.0),
+      OnResume::kTaken);
+    f("top_p_eval", top_p_eval, "`top_p` of evaluations; `rollout.top_p` when unset.", above_up_to(0.0, 1.0),
+      OnResume::kTaken);
+  });
   f("log_completions", log_completions,
     "Write every completion to completions.jsonl, about 28 bytes a token.", OnResume::kTaken);
   f("save_steps", save_steps, kSaveStepsMeaning, at_least(0), OnResume::kTaken);

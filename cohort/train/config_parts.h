@@ -24,14 +24,6 @@ inline constexpr const char* kRecomputeMeaning =
 inline constexpr const char* kAuxLossMeaning =
     "Weight of the load-balancing loss of mixtures of experts (arXiv:2101.03961 eq. 4), per completion and "
     "layer.";
-inline constexpr const char* kEvalOnStartMeaning =
-    "Evaluate before the first step, too: the line of step 0 in metrics.jsonl.";
-inline constexpr const char* kBestMetricMeaning =
-    "The `eval_` metric that decides the best model and early stopping. Larger is better, but for names that "
-    "end in `loss`; the evaluation's own score when empty (docs/runs.md).";
-inline constexpr const char* kPatienceMeaning =
-    "Evaluations in a row without a better `metric_for_best_model` after which the run ends; 0 never ends "
-    "it.";
 inline constexpr const char* kSaveStepsMeaning = "Steps between checkpoints; 0 writes one at the end only.";
 inline constexpr const char* kSaveLimitMeaning =
     "Checkpoints kept, the newest ones; the best one is kept besides.";
@@ -137,6 +129,31 @@ void check_held_out(const Data& data, int64_t eval_steps) {
     throw ConfigError(
         "data.eval_path has no effect while train.eval_steps is 0: set eval_steps or drop eval_path");
   }
+}
+
+/// The keys of evaluations that all kinds of runs with held-out rows have. `describe_draws` describes the
+/// keys of how completions are drawn, if a kind has any.
+template <typename Loop, typename DescribeDraws>
+void describe_evaluation(FieldVisitor& f, Loop& train, const char* steps_meaning,
+                         const DescribeDraws& describe_draws) {
+  f("eval_steps", train.eval_steps, steps_meaning, at_least(0), OnResume::kTaken);
+  f("eval_on_start", train.eval_on_start,
+    "Evaluate before the first step, too: the line of step 0 in metrics.jsonl.", OnResume::kTaken);
+  describe_draws();
+  f("metric_for_best_model", train.metric_for_best_model,
+    "The `eval_` metric that decides the best model and early stopping. Larger is better, but for names that "
+    "end in `loss`; the evaluation's own score when empty (docs/runs.md).",
+    OnResume::kTaken);
+  f("early_stopping_patience", train.early_stopping_patience,
+    "Evaluations in a row without a better `metric_for_best_model` after which the run ends; 0 never ends "
+    "it.",
+    at_least(0), OnResume::kTaken);
+}
+
+/// The same for runs that draw no completions.
+template <typename Loop>
+void describe_evaluation(FieldVisitor& f, Loop& train) {
+  describe_evaluation(f, train, "Steps between evaluations on the held-out rows; 0 never evaluates.", [] {});
 }
 
 /// What all of them say of their rows.

@@ -30,11 +30,7 @@ void DpoLoopConfig::describe(FieldVisitor& f) {
     "stays in memory; changes no result.",
     OnResume::kTaken);
   f("router_aux_loss_coef", router_aux_loss_coef, kAuxLossMeaning, at_least(0.0));
-  f("eval_steps", eval_steps, "Steps between evaluations on the held-out rows; 0 never evaluates.",
-    at_least(0), OnResume::kTaken);
-  f("eval_on_start", eval_on_start, kEvalOnStartMeaning, OnResume::kTaken);
-  f("metric_for_best_model", metric_for_best_model, kBestMetricMeaning, OnResume::kTaken);
-  f("early_stopping_patience", early_stopping_patience, kPatienceMeaning, at_least(0), OnResume::kTaken);
+  describe_evaluation(f, *this);
   f("save_steps", save_steps, kSaveStepsMeaning, at_least(0), OnResume::kTaken);
   f("save_total_limit", save_total_limit, kSaveLimitMeaning, at_least(1), OnResume::kTaken);
   f("max_nonfinite_steps", max_nonfinite_steps, kNonfiniteMeaning, at_least(1), OnResume::kTaken);
