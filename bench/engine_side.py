@@ -1,8 +1,11 @@
-"""The loop of openvino_side.py and vllm_side.py: an engine is made once and measured job by job."""
+"""The loops of openvino_side.py and vllm_side.py: an engine is made once and measured job by job."""
 
+import itertools
 import json
 import os
 import sys
+
+from workloads import prompt_ids
 
 
 def serve(make_engine, speeds):
@@ -16,3 +19,19 @@ def serve(make_engine, speeds):
     for line in sys.stdin:
         job = json.loads(line)
         print(speeds[job["kind"]](engine, job), file=answers, flush=True)
+
+
+def prefill_speed(seconds):
+    """A function of engine and job that returns the tokens per second of prompts that share nothing.
+
+    `seconds(engine, prompts, length)`: the seconds to generate `length` tokens after every prompt.
+    """
+    seeds = itertools.count(1)
+
+    def speed(engine, job):
+        for _ in range(2):  # the first one warms up
+            prompts = prompt_ids(job["streams"], job["prompt_tokens"], job["vocab_size"], next(seeds))
+            taken = seconds(engine, prompts, 1)
+        return job["streams"] * job["prompt_tokens"] / taken
+
+    return speed

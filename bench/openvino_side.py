@@ -5,7 +5,7 @@ import time
 import numpy as np
 import openvino as ov
 import openvino_genai as genai
-from engine_side import serve
+from engine_side import prefill_speed, serve
 from workloads import prompt_ids
 
 CACHE_GIB = 2
@@ -50,18 +50,9 @@ def decode_speed(pipeline, job):
     return job["streams"] * len(decoding) / sum(decoding)
 
 
-runs = 0
-
-
-def prefill_speed(pipeline, job):
-    """Prompts that share nothing, to their first tokens."""
-    global runs
-    for _ in range(2):  # the first one warms up
-        runs += 1
-        prompts = prompt_ids(job["streams"], job["prompt_tokens"], job["vocab_size"], runs)
-        seconds = step_seconds(pipeline, prompts, 1)
-    return job["streams"] * job["prompt_tokens"] / sum(seconds)
+def total_seconds(pipeline, prompts, length):
+    return sum(step_seconds(pipeline, prompts, length))
 
 
 if __name__ == "__main__":
-    serve(make_pipeline, {"decode": decode_speed, "prefill": prefill_speed})
+    serve(make_pipeline, {"decode": decode_speed, "prefill": prefill_speed(total_seconds)})

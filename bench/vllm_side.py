@@ -2,7 +2,7 @@
 
 import time
 
-from engine_side import serve
+from engine_side import prefill_speed, serve
 from vllm import LLM, SamplingParams
 from workloads import prompt_ids
 
@@ -41,18 +41,5 @@ def decode_speed(engine, job):
     return job["streams"] * (length - 1) / (seconds(engine, prompts, length) - first)
 
 
-runs = 0
-
-
-def prefill_speed(engine, job):
-    """Prompts that share nothing, to their first tokens."""
-    global runs
-    for _ in range(2):  # the first one warms up
-        runs += 1
-        prompts = prompt_ids(job["streams"], job["prompt_tokens"], job["vocab_size"], runs)
-        taken = seconds(engine, prompts, 1)
-    return job["streams"] * job["prompt_tokens"] / taken
-
-
 if __name__ == "__main__":
-    serve(make_engine, {"decode": decode_speed, "prefill": prefill_speed})
+    serve(make_engine, {"decode": decode_speed, "prefill": prefill_speed(seconds)})

@@ -7,6 +7,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 
 import compare_engines
+import engine_side
 import llama_peer
 
 
@@ -36,6 +37,20 @@ class EngineSearchTest(unittest.TestCase):
     def test_compares_with_the_fastest_peer(self):
         speeds = {"Cohort": [30.0, 10.0, 20.0], "slow": [1.0], "fast": [8.0, 16.0, 10.0]}
         self.assertEqual(compare_engines.ratio_to_best(speeds), (2.0, "fast"))
+
+    def test_prefills_prompts_that_share_nothing(self):
+        seen = []
+
+        def seconds(engine, prompts, length):
+            self.assertEqual((engine, length), ("engine", 1))
+            self.assertEqual([len(prompt) for prompt in prompts], [5, 5, 5])
+            seen.extend(map(tuple, prompts))
+            return 4.0 if len(seen) == 3 else 2.0  # the first call warms up
+
+        speed = engine_side.prefill_speed(seconds)
+        job = {"streams": 3, "prompt_tokens": 5, "vocab_size": 1000}
+        self.assertEqual([speed("engine", job), speed("engine", job)], [7.5, 7.5])
+        self.assertEqual(len(set(seen)), 12)
 
     def test_llama_cpp_gets_a_unified_cache_only_if_it_is_faster(self):
         engine = object.__new__(llama_peer.LlamaCpp)
