@@ -12,24 +12,13 @@ import unittest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "bench")]
 sys.modules["gguf"] = types.ModuleType("gguf")
 import smollm2  # noqa: E402
+from llama_peer import gguf_name  # noqa: E402
 
 TOKENS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", *"0123456789abc+=", "\u0120", "\u0120a", "ab", "12"]
-NAMES = {
-    "input_layernorm": "attn_norm",
-    "self_attn.q_proj": "attn_q",
-    "self_attn.k_proj": "attn_k",
-    "self_attn.v_proj": "attn_v",
-    "self_attn.o_proj": "attn_output",
-    "post_attention_layernorm": "ffn_norm",
-    "mlp.gate_proj": "ffn_gate",
-    "mlp.up_proj": "ffn_up",
-    "mlp.down_proj": "ffn_down",
-    "model.embed_tokens": "token_embd",
-    "model.norm": "output_norm",
-}
 
 
 def tiny_model():
@@ -69,13 +58,7 @@ def gguf_tensors(model):
         values = weight.float().numpy()
         if "q_proj" in name or "k_proj" in name:
             values = in_llama_cpp_order(values, 3 if "q_proj" in name else 1)
-        stem = name.removesuffix(".weight")
-        if stem.startswith("model.layers."):
-            _, _, layer, rest = stem.split(".", 3)
-            stem = f"blk.{layer}.{NAMES[rest]}"
-        else:
-            stem = NAMES[stem]
-        yield types.SimpleNamespace(name=f"{stem}.weight", data=values, tensor_type=0)
+        yield types.SimpleNamespace(name=gguf_name(name), data=values, tensor_type=0)
 
 
 FIELDS = {
