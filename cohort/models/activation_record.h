@@ -1,5 +1,5 @@
-// What the sampler computed of its rows, kept so that an update on the same weights does not compute it
-// again: sampler and trainer agree in every bit.
+// Keeps the activations that the sampler computed, so that an update with the same weights reads them instead
+// of computing them again. Sampler and trainer compute the same bits, so that results do not change.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -14,76 +14,76 @@ namespace cohort {
 
 class Decoder;
 
-/// What a layer's products and its attention give for N rows (the last layer behind `qkv` for the result
-/// rows); everything else is made from these again.
+/// The results of a layer's matrix products and attention for N rows. The layer computes everything else from
+/// them again. In the last layer, the parts after `qkv` have only the result rows.
 struct LayerActivations {
-  at::Tensor qkv;      ///< [N, (num_heads + 2 num_kv_heads) head_dim] before norms and rotation
+  at::Tensor qkv;      ///< [N, (num_heads + 2 num_kv_heads) head_dim] before norms and RoPE
   Attended attended;   ///< [N, num_heads, head_dim]
-  at::Tensor output;   ///< [N, hidden_size] of the attention's output projection, added to the layer's input
-                       ///< where no norm comes between
+  at::Tensor output;   ///< [N, hidden_size] of the attention's output projection; the layer's input is added
+                       ///< if no norm stands between
   at::Tensor gate_up;  ///< [N, 2 intermediate_size]
-  at::Tensor down;     ///< [N, hidden_size] of the MLP's last projection; the same
+  at::Tensor down;     ///< [N, hidden_size] of the MLP's last projection; its input is added in the same case
 };
 
-/// Where a record has the rows of a pass.
+/// The places of a pass's rows in a record.
 struct RecordRows {
   std::vector<RowRange> all;
-  std::vector<RowRange> results;  ///< the ones whose results are read (DecoderInput): of the others the last
-                                  ///< layer makes no more than `qkv`
+  std::vector<RowRange> results;  ///< the rows whose results are read (DecoderInput); the last layer
+                                  ///< computes only `qkv` for the other rows
 
   bool empty() const { return all.empty(); }
 };
 
-/// What is kept of every layer.
+/// The activations that are kept of every layer.
 enum class RecordedParts {
   kAll,
-  kDown,  ///< `down` alone: most arithmetic per byte, since its inputs are the MLP's
+  kDown,  ///< only `down`: it saves the most arithmetic per byte, because the MLP is not computed again
 };
 
 class ActivationRecord {
  public:
   explicit ActivationRecord(RecordedParts parts = RecordedParts::kAll) : parts_(parts) {}
 
-  /// Whether the passes of `decoder` can be kept: on the CPU's kernels (or the meta device, for plans),
-  /// without experts and without dropout.
+  /// True if the activations of `decoder` can be kept: it runs on the CPU kernels (or on the meta device, for
+  /// plans), without experts and without dropout.
   static bool fits(const Decoder& decoder);
 
-  /// Bytes that one row takes over all layers.
+  /// Bytes of one row in all layers.
   static int64_t bytes_per_row(const DecoderConfig& config, at::ScalarType compute, RecordedParts parts);
 
   RecordedParts parts() const { return parts_; }
 
-  /// Forgets all rows and makes room for `num_rows` of `decoder`, with its weights as they are now. Memory is
-  /// taken as rows are written.
+  /// Removes all rows and makes room for `num_rows` rows of `decoder` with its present weights. Memory is
+  /// used only as rows are written.
   void begin(const Decoder& decoder, int64_t num_rows);
 
-  /// Whether there is room for `count` more rows.
+  /// True if there is room for `count` more rows.
   bool has_room(int64_t count) const { return num_taken_ + count <= num_rows_; }
 
-  /// Takes `count` more rows, for which there must be room; the first of them.
+  /// Reserves `count` more rows and returns the first of them. There must be room for them.
   int64_t take_rows(int64_t count);
 
-  /// Whether what was written is what `decoder` would compute now.
+  /// True if the record was written by `decoder` with its present weights.
   bool holds_for(const Decoder& decoder) const;
 
-  /// Writes what a layer made of a pass, of parts that are kept and where it is defined, to `rows`. Threads
-  /// may write different rows side by side.
+  /// Writes a layer's activations of a pass to `rows`: the parts that are kept and that `made` defines.
+  /// Threads may write different rows at the same time.
   void write(int64_t layer, const RecordRows& rows, const LayerActivations& made);
 
-  /// What a layer made of these rows, one range behind the other; without a copy where it is one. Parts that
-  /// are not kept are undefined.
+  /// A layer's activations of these rows, one range after the other. Does not copy a single range. Parts that
+  /// are not kept are undefined tensors.
   LayerActivations read(int64_t layer, const RecordRows& rows) const;
 
-  /// Of that one part of a record of all.
+  /// The same for one part, which the record must keep.
   at::Tensor read_output(int64_t layer, const RecordRows& rows) const;
   at::Tensor read_down(int64_t layer, const RecordRows& rows) const;
 
-  /// Whether all layers made the same of other rows of a record of the same parts, in every bit; log_sum_exp
-  /// is not compared.
+  /// Compares all layers' activations of two row sets bit by bit, except log_sum_exp; true if they are equal.
+  /// `other` keeps the same parts.
   bool has_same(const RecordRows& rows, const ActivationRecord& other, const RecordRows& other_rows) const;
 
  private:
-  /// Where a layer has what comes behind its `qkv`.
+  /// The rows that a layer's parts after `qkv` have.
   const std::vector<RowRange>& behind_qkv(int64_t layer, const RecordRows& rows) const;
 
   RecordedParts parts_;

@@ -1,7 +1,8 @@
-// Ragged groups -> packed rows: a prompt's rows once, then the rows of each of its completions; no padding.
+// Packs groups of different lengths into rows without padding: the prompt's rows once, then the rows of each
+// completion.
 //
-// A completion's first token is predicted by the prompt's last row, token j by the row of token j - 1: C
-// tokens take C - 1 rows, and the last token is never forwarded.
+// The prompt's last row predicts a completion's first token, and the row of token j - 1 predicts token j. A
+// completion of C tokens takes C - 1 rows, because its last token is never forwarded.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -17,16 +18,17 @@
 
 namespace cohort {
 
-/// Completions of one prompt, to be forwarded together. Empty completions take no part. Borrows all of it.
+/// Completions of one prompt, forwarded together. Empty completions are skipped. Owns neither the prompt nor
+/// the completions.
 struct PackGroup {
   const std::vector<int32_t>* prompt_ids;
   std::vector<const Completion*> completions;
 };
 
-/// The rows that a group takes.
+/// The number of rows that a group takes.
 int64_t num_rows(const PackGroup& group);
 
-/// The rows that a pass forwards, by what they are.
+/// The number of rows of a forward pass, by kind.
 struct RowCounts {
   int64_t prompt = 0;
   int64_t completion = 0;
@@ -35,28 +37,29 @@ struct RowCounts {
   void add(const RowCounts& other);
 };
 
-/// One forward pass. Heap-allocated: the graph holds pointers into it until the backward is done.
+/// The input of one forward pass. Heap-allocated, because the graph holds pointers into it until the backward
+/// pass ends.
 struct PackedBatch {
   DecoderInput input;
-  at::Tensor logit_rows;                       ///< [M] int64: the result row that predicts each token
+  at::Tensor logit_rows;                       ///< [M] int64, the result row that predicts each token
   TokenTargets targets;                        ///< [M] tokens, completion after completion
-  std::vector<const Completion*> completions;  ///< whose tokens they are, in order
-  std::vector<RowRange> completion_rows;       ///< the rows of each
+  std::vector<const Completion*> completions;  ///< the completions of these tokens, in order
+  std::vector<RowRange> completion_rows;       ///< the rows of each completion
   RowCounts rows;
   RouterBalance balance;
 
-  /// Asks the forward for the load-balancing loss of mixtures of experts over the rows of each completion,
-  /// each with this weight.
+  /// Makes the forward pass add the load-balancing loss of mixtures of experts. Each completion's rows get
+  /// this weight.
   void balance_experts(double weight);
 };
 
-/// What a completion's rows weigh in the load-balancing loss: `router_aux_loss_coef`, averaged over the
-/// layers with experts and over the completions of `groups`, the whole batch of an update. 0 where there is
-/// nothing to balance.
+/// The weight of one completion's rows in the load-balancing loss: `router_aux_loss_coef` divided by the
+/// number of layers with experts and by the number of completions in `groups`, which are the whole batch of
+/// an update. 0 if there is nothing to balance.
 double balance_weight(const DecoderConfig& config, const std::vector<PackGroup>& groups,
                       double router_aux_loss_coef);
 
-/// Groups where all prompts have one length and all completions, too.
+/// Groups whose prompts all have the same length, and whose completions all have the same length.
 struct EqualGroups {
   int64_t count = 0;
   int64_t prompt_rows = 0;
@@ -64,42 +67,43 @@ struct EqualGroups {
   int64_t num_generations = 0;
 };
 
-/// How many rows a piece of an update has: at most `most`, and of several groups at most `shared`. Passes
-/// without a backward keep nothing and go by `most` alone.
+/// The largest number of rows of a micro-batch: `most` if it holds one group, the smaller of `most` and
+/// `shared` if it holds several. Passes without a backward pass keep no activations, so only `most` limits
+/// them.
 struct MicrobatchRows {
   constexpr MicrobatchRows(int64_t most = 0, int64_t shared = std::numeric_limits<int64_t>::max())
       : most(most), shared(shared) {}
 
   int64_t most, shared;
 
-  /// Of the largest piece of such groups: of whole ones those that fit, else of one group the completions
-  /// that do.
+  /// Rows in the largest micro-batch that these groups produce. It holds as many whole groups as fit, or as
+  /// many completions of one group if no whole group fits.
   int64_t filled(const EqualGroups& groups) const;
 };
 
-/// Cuts groups into pieces of so many rows, in order: a group that fits whole stays whole, a larger one is
-/// cut between completions, and a single completion above the bound gets a piece of its own.
+/// Cuts groups into micro-batches of at most `rows`, in order. A group that fits stays whole. A larger group
+/// is cut between completions. A single completion above the limit gets a micro-batch of its own.
 std::vector<std::vector<PackGroup>> cut_into_microbatches(const std::vector<PackGroup>& groups,
                                                           const MicrobatchRows& rows);
 
-/// Lays out one piece for a decoder of these options. `repeats_prompt`: the first group's prompt was
-/// forwarded by an earlier piece. `record`, where there is one, holds for the decoder: a piece of which all
-/// completions are recorded takes from it what it holds.
+/// Lays out one micro-batch for a decoder with these options. `repeats_prompt`: an earlier micro-batch
+/// forwarded the first group's prompt already. `record`: null, or a record that is valid for the decoder. If
+/// it holds all completions of the micro-batch, the pass reads their activations from it.
 std::unique_ptr<PackedBatch> pack(const std::vector<PackGroup>& groups, const at::TensorOptions& decoder,
                                   bool repeats_prompt = false, ActivationRecord* record = nullptr);
 
-/// [M, H] the rows that predict the tokens of `batch`, as a head sees them; gradient to the decoder's weights
-/// where gradients are on.
+/// The head's input rows that predict the tokens of `batch`: [M, H], with gradient to the decoder's weights
+/// if gradients are on.
 at::Tensor predicting_rows(const Decoder& decoder, const PackedBatch& batch);
 
-/// log-probabilities and entropies of all tokens of `batch`, from these rows where they are at hand; gradient
-/// as above, and to the decoder's head.
+/// Log-probabilities and entropies of all tokens of `batch`, with gradient to the decoder's weights and head
+/// if gradients are on. `rows`: the result of predicting_rows(); the second function computes it.
 TokenLogprobs packed_logprobs(const Decoder& decoder, const PackedBatch& batch, const at::Tensor& rows,
                               double temperature);
 TokenLogprobs packed_logprobs(const Decoder& decoder, const PackedBatch& batch, double temperature);
 
-/// Throws UserError naming `where` when the prompt is empty, an id lies outside the vocabulary or the
-/// sequence is longer than the model's context.
+/// Throws UserError naming `where` if the prompt is empty, an id lies outside the vocabulary or the sequence
+/// is longer than the model's context.
 void check_token_ids(const DecoderConfig& config, const std::vector<int32_t>& prompt_ids,
                      const std::vector<int32_t>& completion_ids, const std::string& where);
 
