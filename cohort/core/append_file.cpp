@@ -24,27 +24,28 @@ AppendFile::AppendFile(std::filesystem::path path) : path_(std::move(path)) {
 }
 
 AppendFile::~AppendFile() {
-  try {
-    flush();
-  } catch (const UserError&) {
-    // A destructor can't report; whoever needs the bytes calls flush.
-  }
+  write_buffer();  // a destructor can't report a failure; whoever needs the bytes calls flush
   ::close(file_);
 }
 
-void AppendFile::flush() {
+bool AppendFile::write_buffer() {
   size_t done = 0;
   while (done < buffer_.size()) {
     const ssize_t written = ::pwrite(file_, buffer_.data() + done, buffer_.size() - done, size_);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
       buffer_.erase(0, done);
-      fail("write", path_);
+      return false;
     }
     done += static_cast<size_t>(written);
     size_ += written;
   }
   buffer_.clear();
+  return true;
+}
+
+void AppendFile::flush() {
+  if (!write_buffer()) fail("write", path_);
 }
 
 void AppendFile::sync() {

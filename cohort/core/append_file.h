@@ -36,6 +36,8 @@ class AppendFile {
   void truncate_to(int64_t bytes);
 
  private:
+  bool write_buffer();  ///< whether the system took all bytes; errno says why not
+
   std::filesystem::path path_;
   int file_ = -1;
   int64_t size_ = 0;  ///< bytes in the file

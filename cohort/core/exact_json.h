@@ -25,6 +25,6 @@ std::string_view long_integer_digits(const Json& value);
 
 /// What `text` holds, integers with all their digits; discarded where it is no JSON, or is nested too deeply.
 /// The last of equal keys counts.
-Json parse_exact_json(std::string text);
+Json parse_exact_json(const std::string& text);
 
 }  // namespace cohort

@@ -151,7 +151,7 @@ std::string to_json_text(const Json& value, int indent) {
 
 std::string to_lenient_json_text(const Json& value) { return exact_text(value, -1); }
 
-Json parse_exact_json(std::string text) {
+Json parse_exact_json(const std::string& text) {
   if (json_too_deep_at(text, kMaxDepth) != std::string::npos) return Json(Json::value_t::discarded);
   HiddenIntegers hidden = hide_long_integers(text);
   JsonBuilder builder(hidden.integers);

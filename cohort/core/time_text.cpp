@@ -19,6 +19,7 @@ std::string to_time_text(const std::tm& time) {
 std::optional<std::tm> parse_time_text(const std::string& text) {
   std::tm time{};
   int end = 0;
+  // NOLINTNEXTLINE(bugprone-unchecked-string-to-number-conversion): at most four digits always fit.
   const int count = std::sscanf(text.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d%n", &time.tm_year, &time.tm_mon,
                                 &time.tm_mday, &time.tm_hour, &time.tm_min, &time.tm_sec, &end);
   time.tm_year -= 1900;

@@ -12,7 +12,7 @@
 namespace cohort {
 namespace {
 
-const std::string kWhere = "model";
+constexpr const char* kWhere = "model";
 
 std::optional<std::string> optional_string(const TokenizerJson& config, const std::string& key) {
   if (field(config, key, kWhere).is_null()) return std::nullopt;

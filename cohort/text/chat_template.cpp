@@ -114,7 +114,7 @@ std::string mark_final_message(Json& message, const std::string& field, const st
 std::string stripped(std::string_view text) { return std::string(jinja::strip(text, jinja::Sides::kBoth)); }
 
 /// The rendered text up to the mark.
-std::string cut_at_tag(std::string text, const std::string& final_message) {
+std::string cut_at_tag(const std::string& text, const std::string& final_message) {
   const std::string tag = kContinueTag;
   const size_t place = text.rfind(stripped(tag));
   if (place == std::string::npos || text.find(stripped(final_message)) == std::string::npos) {
@@ -186,7 +186,7 @@ RenderedChat ChatTemplate::render(const ChatRequest& request, const std::tm& now
   const int64_t size = size_of(variables) + static_cast<int64_t>(source.text.size());
   jinja::Rendered rendered = source.parsed.render(variables, options_for(size, now));
   if (field.empty()) return {std::move(rendered.text), std::move(rendered.generated)};
-  return {cut_at_tag(std::move(rendered.text), final_message), {}};
+  return {cut_at_tag(rendered.text, final_message), {}};
 }
 
 std::optional<PrefixBreak> ChatTemplate::find_prefix_break(const ChatRequest& request,

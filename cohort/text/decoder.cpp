@@ -11,7 +11,7 @@
 namespace cohort {
 namespace {
 
-const std::string kWhere = "decoder";
+constexpr const char* kWhere = "decoder";
 constexpr const char* kReplacement = "\xEF\xBF\xBD";
 
 using Tokens = std::vector<std::string>;

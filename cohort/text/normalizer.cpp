@@ -13,7 +13,7 @@
 namespace cohort {
 namespace {
 
-const std::string kWhere = "normalizer";
+constexpr const char* kWhere = "normalizer";
 
 class FormStep : public NormalizerStep {
  public:
@@ -186,7 +186,7 @@ void Normalizer::add_step(const TokenizerJson& config) {
   } else if (type == "Replace") {
     const TokenizerJson& pattern = field(config, "pattern", kWhere);
     // A regular expression, and an empty text, may match nothing at the beginning.
-    const TokenizerJson& literal = field(pattern, "String", kWhere + ": \"pattern\"");
+    const TokenizerJson& literal = field(pattern, "String", str(kWhere, ": \"pattern\""));
     needs_tracking_ = needs_tracking_ || literal.is_null() || literal == "";
     add(ReplaceStep(parse_pattern(pattern, kWhere), string_field(config, "content", kWhere)));
   } else if (type == "ByteLevel") {

@@ -8,7 +8,7 @@
 namespace cohort {
 namespace {
 
-const std::string kWhere = "post_processor";
+constexpr const char* kWhere = "post_processor";
 
 /// U+0120 is how the byte-level alphabet spells a space.
 bool counts_as_space(char32_t c) { return c == 0x120 || white_space().contains(c); }
@@ -16,13 +16,13 @@ bool counts_as_space(char32_t c) { return c == 0x120 || white_space().contains(c
 /// The ids of the special token that the template calls `name`.
 std::vector<int32_t> special_token_ids(const TokenizerJson& config, const std::string& name) {
   const TokenizerJson& token =
-      field(field(config, "special_tokens", kWhere), name, kWhere + " special_tokens");
-  const TokenizerJson& ids = field(token, "ids", kWhere + " special token " + name);
+      field(field(config, "special_tokens", kWhere), name, str(kWhere, " special_tokens"));
+  const TokenizerJson& ids = field(token, "ids", str(kWhere, " special token ", name));
   if (!ids.is_array())
     throw FormatError(str("post_processor: \"ids\" of special token ", name, " must be an array"));
   std::vector<int32_t> out;
   for (const TokenizerJson& id : ids)
-    out.push_back(id_field({{"ids", id}}, "ids", kWhere + " special token " + name));
+    out.push_back(id_field({{"ids", id}}, "ids", str(kWhere, " special token ", name)));
   return out;
 }
 

@@ -13,7 +13,7 @@
 namespace cohort {
 namespace {
 
-const std::string kWhere = "pre_tokenizer";
+constexpr const char* kWhere = "pre_tokenizer";
 
 /// Cuts every word at the matches of a pattern.
 void cut(const AlignedText& text, std::vector<TextSpan>& words, const Pattern& pattern,

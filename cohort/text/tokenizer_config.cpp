@@ -11,13 +11,13 @@
 namespace cohort {
 namespace {
 
-const std::string kWhere = "the file";
+constexpr const char* kWhere = "the file";
 
 /// The added tokens of a tokenizer.json, by content.
 class AddedTokenList {
  public:
   explicit AddedTokenList(TokenizerJson& tokenizer) {
-    static const TokenizerJson kNoVocabulary = TokenizerJson::object();
+    static const TokenizerJson no_vocabulary = TokenizerJson::object();
     TokenizerJson& list = tokenizer["added_tokens"];
     if (list.is_null()) list = TokenizerJson::array();
     if (!list.is_array()) throw FormatError("tokenizer.json: \"added_tokens\" must be an array");
@@ -25,7 +25,7 @@ class AddedTokenList {
     const auto model = tokenizer.find("model");
     const bool has_vocabulary = model != tokenizer.end() && model->is_object() && model->contains("vocab") &&
                                 model->at("vocab").is_object();
-    vocabulary_ = has_vocabulary ? &model->at("vocab") : &kNoVocabulary;
+    vocabulary_ = has_vocabulary ? &model->at("vocab") : &no_vocabulary;
     for (size_t i = 0; i < list.size(); ++i)
       places_.emplace(string_field(list[i], "content", "tokenizer.json: added_tokens"), i);
   }
@@ -72,8 +72,8 @@ TokenizerJson added_token(const TokenizerJson& flags, const std::string& content
           {"normalized", bool_field_or(flags, "normalized", where, !flagged)}};
 }
 
-const std::vector<std::string> kNamedTokens = {"bos_token", "eos_token", "unk_token", "sep_token",
-                                               "pad_token", "cls_token", "mask_token"};
+constexpr const char* kNamedTokens[] = {"bos_token", "eos_token", "unk_token", "sep_token",
+                                        "pad_token", "cls_token", "mask_token"};
 
 /// Tokens with a name, and further special ones, in transformers' order: contents with their flags.
 std::vector<std::pair<std::string, TokenizerJson>> special_tokens(const TokenizerJson& config) {
@@ -86,7 +86,7 @@ std::vector<std::pair<std::string, TokenizerJson>> special_tokens(const Tokenize
       out.emplace_back(string_field(value, "content", key), value);
     }
   };
-  for (const std::string& key : kNamedTokens) add(field(config, key, kWhere), key);
+  for (const std::string key : kNamedTokens) add(field(config, key, kWhere), key);
   for (const std::string key : {"extra_special_tokens", "additional_special_tokens"}) {
     const TokenizerJson& list = field(config, key, kWhere);
     if (!list.is_null() && !list.is_structured())
@@ -111,7 +111,7 @@ void apply_added_tokens(AddedTokenList& tokens, const TokenizerJson& config) {
     by_id.emplace(std::stoll(id), id);
   }
   std::map<std::string, bool> is_named;
-  for (const std::string& name : kNamedTokens) is_named[special_token_content(config, name)] = true;
+  for (const char* name : kNamedTokens) is_named[special_token_content(config, name)] = true;
   for (const auto& [id, text] : by_id) {
     const TokenizerJson& token = decoder.at(text);
     const std::string content = string_field(token, "content", key);

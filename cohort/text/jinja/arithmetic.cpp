@@ -8,7 +8,7 @@ namespace cohort::jinja {
 namespace {
 
 const char* symbol(BinaryOperator operation) {
-  static const char* const kSymbols[] = {"+", "-", "*", "/", "//", "%", "** or pow()"};
+  static constexpr const char* kSymbols[] = {"+", "-", "*", "/", "//", "%", "** or pow()"};
   return kSymbols[static_cast<int>(operation)];
 }
 

@@ -93,15 +93,15 @@ ExpressionPtr ExpressionParser::parse_not() {
 }
 
 ExpressionPtr ExpressionParser::parse_comparison() {
-  static const std::map<std::string, Comparison, std::less<>> kOperators = {
+  static const std::map<std::string, Comparison, std::less<>> operators = {
       {"==", Comparison::kEqual},     {"!=", Comparison::kNotEqual}, {"<", Comparison::kLess},
       {"<=", Comparison::kLessEqual}, {">", Comparison::kGreater},   {">=", Comparison::kGreaterEqual}};
   const int line = this->line();
   std::vector<ExpressionPtr> operands = operands_of(parse_sum());
   std::vector<Comparison> comparisons;
   while (true) {
-    const auto it = at(TokenKind::kOperator) ? kOperators.find(current().text) : kOperators.end();
-    if (it != kOperators.end()) {
+    const auto it = at(TokenKind::kOperator) ? operators.find(current().text) : operators.end();
+    if (it != operators.end()) {
       next();
       comparisons.push_back(it->second);
     } else if (skip_name("in")) {
@@ -141,15 +141,15 @@ ExpressionPtr ExpressionParser::parse_concat() {
 }
 
 ExpressionPtr ExpressionParser::parse_product() {
-  static const std::map<std::string, BinaryOperator, std::less<>> kOperators = {
+  static const std::map<std::string, BinaryOperator, std::less<>> operators = {
       {"*", BinaryOperator::kMul},
       {"/", BinaryOperator::kDiv},
       {"//", BinaryOperator::kFloorDiv},
       {"%", BinaryOperator::kMod}};
   ExpressionPtr left = parse_power();
-  while (at(TokenKind::kOperator) && kOperators.contains(current().text)) {
+  while (at(TokenKind::kOperator) && operators.contains(current().text)) {
     const Token& token = next();
-    const BinaryOperator operation = kOperators.find(token.text)->second;
+    const BinaryOperator operation = operators.find(token.text)->second;
     const int line = token.line;
     left = node(Kind::kBinary, line, operands_of(std::move(left), parse_power()));
     left->binary = operation;

@@ -68,7 +68,7 @@ std::string pad(Runtime& runtime, const Conversion& conversion, std::string text
   return text.substr(0, sign) + std::string(missing, '0') + text.substr(sign);
 }
 
-std::string signed_text(const Conversion& conversion, bool is_negative, std::string digits) {
+std::string signed_text(const Conversion& conversion, bool is_negative, const std::string& digits) {
   if (is_negative) return "-" + digits;
   if (conversion.has('+')) return "+" + digits;
   return conversion.has(' ') ? " " + digits : digits;
@@ -203,7 +203,8 @@ Value format_percent(Runtime& runtime, const Value& format, const Value& values)
     }
     runtime.step();
     const Value* value = nullptr;
-    if (++pos < text.size() && text[pos] == '(') {
+    ++pos;
+    if (pos < text.size() && text[pos] == '(') {
       const size_t end = text.find(')', pos);
       if (end == std::string_view::npos) throw TemplateError("incomplete format key");
       value = &arguments.by_key(text.substr(pos + 1, end - pos - 1));

@@ -70,9 +70,9 @@ void require_defined(const Value& value) {
 }
 
 std::string type_name(const Value& value) {
-  static const char* const kNames[] = {"missing",   "NoneType", "bool",      "int",  "float", "Undefined",
-                                       "str",       "list",     "tuple",     "dict", "range", "dict view",
-                                       "generator", "function", "Namespace", "int"};
+  static constexpr const char* kNames[] = {"missing",   "NoneType", "bool",      "int",  "float", "Undefined",
+                                           "str",       "list",     "tuple",     "dict", "range", "dict view",
+                                           "generator", "function", "Namespace", "int"};
   return kNames[value.data().index()];
 }
 

@@ -51,7 +51,7 @@ void write_dict_repr(Writer& out, const Dict& dict) {
 }
 
 void write_view_repr(Writer& out, const DictView& view) {
-  static const char* const kNames[] = {"dict_keys([", "dict_values([", "dict_items(["};
+  static constexpr const char* kNames[] = {"dict_keys([", "dict_values([", "dict_items(["};
   out.add(kNames[static_cast<int>(view.part)]);
   write_items(out, view.dict->entries(), [&](const Dict::Entry& entry) {
     if (view.part == DictView::Part::kItems) out.add("(");

@@ -89,7 +89,7 @@ enum class Order { kLess, kLessEqual, kGreater, kGreaterEqual };
 
 template <Order order>
 bool is_ordered(Runtime& runtime, const Value& value, const Arguments& arguments) {
-  static const char* const kSymbols[] = {"<", "<=", ">", ">="};
+  static constexpr const char* kSymbols[] = {"<", "<=", ">", ">="};
   const auto a = bind("the comparison", arguments, {{"other", false, true}});
   const int result = compare(runtime, value, a[0], kSymbols[static_cast<int>(order)]);
   if (order == Order::kLess) return result == -1;
