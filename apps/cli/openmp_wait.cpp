@@ -35,6 +35,6 @@ void limit_spinning(int, char** arguments, char** environment) {
   execve(program, arguments, changed);
 }
 
-[[gnu::section(".preinit_array"), gnu::used]] void (*const first)(int, char**, char**) = limit_spinning;
+[[gnu::section(".preinit_array"), gnu::used]] void (*const kFirst)(int, char**, char**) = limit_spinning;
 
 }  // namespace

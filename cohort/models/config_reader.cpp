@@ -75,8 +75,8 @@ ConfigReader ConfigReader::object(const char* key) const {
 }
 
 ConfigReader ConfigReader::empty() const {
-  static const Json kNone = Json::object();
-  return ConfigReader(kNone, path_, prefix_);
+  static const Json none = Json::object();
+  return ConfigReader(none, path_, prefix_);
 }
 
 }  // namespace cohort

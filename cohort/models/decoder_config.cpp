@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const Family* const kFamilies[] = {
-#define FAMILY(name) &name,
+#define FAMILY(name) &(name),
 #include "cohort/models/families.def"
 #undef FAMILY
 };

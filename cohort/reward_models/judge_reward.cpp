@@ -20,10 +20,11 @@ namespace {
 constexpr int64_t kBatch = 8;              // rows that a call takes at most; changes no result
 constexpr int64_t kQuestionTokens = 8192;  // of the questions that are in memory at once
 
-const std::string kServedKeys =
+constexpr const char* kServedKeys =
     "url model api_key_env rubric criteria max_score votes temperature workers retries timeout_s "
     "requests_per_minute tokens_per_minute cache_dir";
-const std::string kLocalKeys = "path dtype rubric criteria max_score votes temperature max_completion_length";
+constexpr const char* kLocalKeys =
+    "path dtype rubric criteria max_score votes temperature max_completion_length";
 
 std::string where_of(const RewardConfig& config) { return str("reward ", config.name, ": "); }
 

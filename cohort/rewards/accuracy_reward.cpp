@@ -68,7 +68,7 @@ class AccuracyReward : public Reward {
     const std::string number = math::with_plain_numerals(gold);  // 1,25,000 is a list and, in India, a number
     RewardResult result;
     for (const std::string& reading : found.readings()) {
-      const RewardResult next = to_result(math::judge_choice(gold, reading), prompt, gold, reading);
+      RewardResult next = to_result(math::judge_choice(gold, reading), prompt, gold, reading);
       if (next.score == 1.0) return next;
       if (number != gold && math::judge_choice(number, reading).verdict.is_equal())
         return {1.0, RewardStatus::kOk, str(excerpt(reading), ": the gold answer, read as ", number)};

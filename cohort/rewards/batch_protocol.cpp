@@ -151,6 +151,7 @@ std::vector<RewardResult> assign(const Json& rewards, size_t num_rows, const Cle
                      : RewardResult{0.0, RewardStatus::kError, "the reply has several rewards for it"};
   }
   std::vector<RewardResult> complete;
+  complete.reserve(results.size());
   for (std::optional<RewardResult>& result : results) {
     complete.push_back(result ? *std::move(result)
                               : RewardResult{0.0, RewardStatus::kError, "the reply has no reward for it"});

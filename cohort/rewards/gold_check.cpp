@@ -33,6 +33,7 @@ std::vector<int64_t> chosen_places(const std::vector<RewardConfig>& rewards, con
 std::vector<RewardConfig> asked_rewards(const std::vector<RewardConfig>& rewards,
                                         const std::vector<int64_t>& chosen) {
   std::vector<RewardConfig> asked;
+  asked.reserve(chosen.size());
   for (const int64_t place : chosen) asked.push_back(rewards[place]);
   for (size_t i = 0; i < asked.size(); ++i) {
     asked[i].checks.clear();

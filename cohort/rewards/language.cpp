@@ -106,12 +106,12 @@ class Profile {
 };
 
 const std::vector<Profile>& profiles() {
-  static const std::vector<Profile> kProfiles = {
+  static const std::vector<Profile> all = {
 #define SAMPLE(code, text) {code, text},
 #include "cohort/rewards/language_samples.def"
 #undef SAMPLE
   };
-  return kProfiles;
+  return all;
 }
 
 /// What is no prose: code and formulas become white space.

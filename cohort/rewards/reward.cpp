@@ -12,13 +12,13 @@ namespace cohort {
 void check_keys(const RewardConfig& config, const std::string& type, const std::string& keys) {
   std::istringstream words(keys);
   const std::set<std::string> heeded{std::istream_iterator<std::string>(words), {}};
-  static const std::set<std::string> kCommonKeys{"name",     "type",    "weight",   "weight_at", "checks",
+  static const std::set<std::string> common_keys{"name",     "type",    "weight",   "weight_at", "checks",
                                                  "requires", "domains", "clip_min", "clip_max"};
   RewardConfig given = config, unset;
   const Section settings = settings_of(given), defaults = settings_of(unset);
   for (size_t i = 0; i < settings.fields.size(); ++i) {
     const std::string& key = settings.fields[i].name;
-    if (kCommonKeys.contains(key) || heeded.contains(key)) continue;
+    if (common_keys.contains(key) || heeded.contains(key)) continue;
     if (value_text(settings.fields[i]) == value_text(defaults.fields[i])) continue;
     throw ConfigError(str("reward ", config.name, ": `", key, "` has no effect on type \"", type, "\"",
                           heeded.empty() ? ", which has no keys" : str(", which heeds ", keys),
@@ -28,6 +28,7 @@ void check_keys(const RewardConfig& config, const std::string& type, const std::
 
 std::vector<RewardResult> Reward::score_batch(std::span<const RewardRow> rows) {
   std::vector<RewardResult> results;
+  results.reserve(rows.size());
   for (const RewardRow& row : rows) results.push_back(score(row.prompt, row.completion));
   return results;
 }
@@ -39,6 +40,7 @@ std::string Reward::answer(const Prompt&, const Completion&) const { return ""; 
 std::vector<RewardResult> fail_rows(std::span<const RewardRow> rows, RewardStatus status,
                                     const std::string& reason) {
   std::vector<RewardResult> results;
+  results.reserve(rows.size());
   for (const RewardRow& row : rows) results.push_back({0.0, status, str(row.prompt.id, ": ", reason)});
   return results;
 }

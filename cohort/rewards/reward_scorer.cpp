@@ -105,6 +105,7 @@ void RewardScorer::stop_workers() {
 
 std::vector<double> RewardScorer::weights(int64_t step) const {
   std::vector<double> weights;
+  weights.reserve(configs_.size());
   for (const RewardConfig& config : configs_) weights.push_back(reward_weight(config, step));
   return weights;
 }
@@ -216,6 +217,7 @@ void RewardScorer::work(size_t reward) {
     if (is_stopping_) return;
     const std::vector<Sample*> samples = take_share(reward);
     std::vector<RewardRow> rows;
+    rows.reserve(samples.size());
     for (const Sample* sample : samples) rows.push_back({sample->prompt, sample->completion});
     lock.unlock();
     RewardCall call{reward, RewardCall::Clock::now(), {}, std::ssize(rows)};

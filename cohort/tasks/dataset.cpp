@@ -75,6 +75,7 @@ int64_t Dataset::num_rows() const {
 
 std::vector<RowOrder::Source> Dataset::order() const {
   std::vector<RowOrder::Source> order;
+  order.reserve(sources_.size());
   for (size_t s = 0; s < sources_.size(); ++s) {
     order.push_back({reports_[s].num_used, sources_[s].spec.weight});
   }

@@ -56,6 +56,7 @@ RowCursor::RowCursor(const Dataset& dataset, uint64_t seed, bool shuffles, bool 
 
 std::vector<Row> RowCursor::next(int64_t count) {
   std::vector<Row> rows;
+  rows.reserve(count);
   for (int64_t i = 0; i < count; ++i) rows.push_back(dataset_.row(order_.next()));
   return rows;
 }

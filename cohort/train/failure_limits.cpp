@@ -113,7 +113,7 @@ std::optional<std::string> FailureLimits::find_unjudged_start(const std::vector<
   ++num_unjudged_steps_;
   for (const RewardMatrix& matrix : step) num_unjudged_ += matrix.num_completions();
   if (num_unjudged_steps_ < kFirstSteps || num_unjudged_ < kFirstCells) return std::nullopt;
-  const std::string reason = str(
+  std::string reason = str(
       "every reward skipped all ", num_unjudged_, " completions in ", num_unjudged_steps_,
       " steps, and completions that none judges teach nothing: check `domains` of the [[reward]] tables, and "
       "functions that return None");

@@ -38,9 +38,9 @@ void check_unused(const fs::path& root) {
   if (!fs::is_directory(root)) return;
   for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
     const fs::path name = entry.path().filename();
-    static const std::set<fs::path> kBeginning{".lock",       ".start",          ".start.tmp",
-                                               ".files.json", ".files.json.tmp", "config.toml.tmp"};
-    if (kBeginning.contains(name) || (name == "checkpoints" && fs::is_empty(entry))) continue;
+    static const std::set<fs::path> beginning{".lock",       ".start",          ".start.tmp",
+                                              ".files.json", ".files.json.tmp", "config.toml.tmp"};
+    if (beginning.contains(name) || (name == "checkpoints" && fs::is_empty(entry))) continue;
     if (name == "metrics.jsonl" && entry.is_regular_file() && entry.file_size() == 0) continue;
     throw ConfigError(str(root.string(), ": holds ", name.string(),
                           ", which is no run's beginning: choose a new run.dir or empty this one"));
@@ -151,7 +151,7 @@ bool RunDirectory::holds_run(const fs::path& root) { return fs::exists(root / "c
 void RunDirectory::withdraw() const {
   std::error_code none;
   if (const auto size = fs::file_size(metrics_file(), none); !none && size > 0) return;
-  std::ofstream(metrics_file(), std::ios::app);
+  std::ofstream(metrics_file(), std::ios::app).close();
   fs::remove(config_file(), none);
 }
 

@@ -3,7 +3,7 @@
 namespace cohort {
 
 /// arXiv:2408.00118: capped scores and logits; every other layer, from the first, sees a window.
-const Family kGemma2{
+constexpr Family kGemma2{
     .stem = "Gemma2",
     .model_type = "gemma2",
     .defaults = R"({"num_key_value_heads": 4, "head_dim": 256, "max_position_embeddings": 8192,

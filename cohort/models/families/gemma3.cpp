@@ -4,7 +4,7 @@ namespace cohort {
 
 /// arXiv:2503.19786: q and k heads are normalised; five layers with a window and a rope of their own, then
 /// one that sees everything.
-const Family kGemma3{
+constexpr Family kGemma3{
     .stem = "Gemma3",
     .head_stem = "Gemma3Text",
     .has_token_head = false,

@@ -3,7 +3,7 @@
 namespace cohort {
 
 /// arXiv:2407.21783; the common decoder.
-const Family kLlama{
+constexpr Family kLlama{
     .stem = "Llama",
     .model_type = "llama",
     .defaults = "{}",

@@ -3,7 +3,7 @@
 namespace cohort {
 
 /// arXiv:2310.06825: every layer sees a window, unless sliding_window is null.
-const Family kMistral{
+constexpr Family kMistral{
     .stem = "Mistral",
     .model_type = "mistral",
     .defaults = R"({"num_key_value_heads": 8, "max_position_embeddings": 131072, "sliding_window": 4096})",

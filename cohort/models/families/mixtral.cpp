@@ -3,7 +3,7 @@
 namespace cohort {
 
 /// arXiv:2401.04088: experts in every layer, weighted by the softmax over those that are chosen.
-const Family kMixtral{
+constexpr Family kMixtral{
     .stem = "Mixtral",
     .model_type = "mixtral",
     .defaults = R"({"num_key_value_heads": 8, "max_position_embeddings": 131072, "rms_norm_eps": 1e-5,

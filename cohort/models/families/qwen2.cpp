@@ -3,7 +3,7 @@
 namespace cohort {
 
 /// arXiv:2407.10671: biases on q, k and v.
-const Family kQwen2{
+constexpr Family kQwen2{
     .stem = "Qwen2",
     .model_type = "qwen2",
     .defaults = R"({"num_key_value_heads": 32, "max_position_embeddings": 32768, "sliding_window": 4096,

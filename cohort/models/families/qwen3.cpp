@@ -3,7 +3,7 @@
 namespace cohort {
 
 /// arXiv:2505.09388: q and k heads are normalised.
-const Family kQwen3{
+constexpr Family kQwen3{
     .stem = "Qwen3",
     .model_type = "qwen3",
     .defaults = R"({"num_key_value_heads": 32, "head_dim": 128, "max_position_embeddings": 32768,

@@ -13,7 +13,7 @@ std::vector<double> mlp_only_layers(const ConfigReader& reader) {
 }  // namespace
 
 /// arXiv:2505.09388: Qwen3 with experts in the layers that decoder_sparse_step and mlp_only_layers leave.
-const Family kQwen3Moe{
+constexpr Family kQwen3Moe{
     .stem = "Qwen3Moe",
     .model_type = "qwen3_moe",
     .defaults = R"({"num_key_value_heads": 4, "max_position_embeddings": 32768, "sliding_window": 4096,

@@ -91,9 +91,9 @@ std::vector<std::string> read_texts(const Value& list, const std::string& keywor
 }
 
 const std::vector<Member>& members_of(const Value& schema, const char* keyword, const std::string& place) {
-  static const std::vector<Member> kNone;
+  static const std::vector<Member> none;
   const Value* object = schema.find(keyword);
-  if (object == nullptr) return kNone;
+  if (object == nullptr) return none;
   if (object->kind != Value::Kind::kObject) refuse(place, keyword, "must be an object");
   return object->members;
 }

@@ -269,7 +269,7 @@ Verdict compare_as_written(const Item& a, const Item& b, Work& work) {
   }
   if ((measure_a.has_unit && !has_value(a)) != (measure_b.has_unit && !has_value(b)))
     return unequal("a unit alone");
-  const Verdict verdict = compare_in(a, b, reading, work);
+  Verdict verdict = compare_in(a, b, reading, work);
   const bool is_one_degree =
       measure_a.has_unit != measure_b.has_unit && (measure_a.is_degree() || measure_b.is_degree());
   if (!verdict.is_unequal() || !is_one_degree) return verdict;

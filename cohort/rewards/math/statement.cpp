@@ -151,7 +151,8 @@ std::string find_fault_next(const Pieces& pieces, size_t end) {
   }
   if (touches && next.kind == Piece::Kind::kMark && is_cutting(next)) return "the expression is cut";
   const WordRole role = role_of(next);
-  const bool is_denial = role == WordRole::kNegation && next.text.find("n") != 0;  // isn't, and not "not 13"
+  const bool is_denial =
+      role == WordRole::kNegation && !next.text.starts_with('n');  // isn't, and not "not 13"
   if (role == WordRole::kHedge || role == WordRole::kDoubt || is_denial ||
       (role == WordRole::kJoiner && !joins_all(next.text))) {
     return str("\"", next.text, "\" stands behind it");
@@ -224,7 +225,7 @@ bool follows_number_name(const Pieces& pieces, size_t begin) {
 
 // Why what stands before the group makes it no answer.
 std::string find_fault_before(const Pieces& pieces, const ValueGroup& group) {
-  const std::string several = "several values are offered";
+  const char* const several = "several values are offered";
   if (follows_number_name(pieces, group.begin)) return "the expression is cut";
   bool is_in_clause = true, is_belief = true, is_alternative = false;
   for (size_t i = group.begin; i-- > 0;) {

@@ -122,7 +122,10 @@ class LabelReader {
   }
 
   void take_closings() {
-    while (take("*") || take("$") || (num_opened_ > num_closed_ && take("}") && ++num_closed_)) {
+    while (true) {
+      if (take("*") || take("$")) continue;
+      if (num_opened_ <= num_closed_ || !take("}")) return;
+      ++num_closed_;
     }
   }
 
