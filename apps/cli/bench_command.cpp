@@ -130,7 +130,7 @@ class Bench {
     return prompts;
   }
 
-  std::vector<RolloutGroup> rollout(int64_t num_prompts, int64_t num_generations, int64_t length) {
+  std::vector<Group> rollout(int64_t num_prompts, int64_t num_generations, int64_t length) {
     SamplingParams params;
     params.max_completion_length = length;
     params.ignore_eos = true;
@@ -153,19 +153,15 @@ class Bench {
 
   Job training() {
     groups_ = rollout(kGroups, kGroupSize, config_.completion_length);
-    trained_.clear();
-    for (const RolloutGroup& group : groups_) {
-      trained_.push_back({&group, std::vector<TrainedCompletion>(kGroupSize)});
-      for (int64_t i = 0; i < kGroupSize; ++i) {
-        trained_.back().completions[i].advantage = i % 2 == 0 ? 1.0 : -1.0;
-      }
+    for (Group& group : groups_) {
+      for (int64_t i = 0; i < kGroupSize; ++i) group.samples[i].advantage = i % 2 == 0 ? 1.0 : -1.0;
     }
     optimizer_.emplace(decoder_.parameters(), OptimizerConfig());
     const LossOptions options{.tokens_per_microbatch =
                                   microbatch_rows(config_.tokens_per_microbatch, decoder_, false)};
     const auto update = [this, options] {
       optimizer_->zero_grad();
-      const LossResult loss = accumulate_policy_gradient(decoder_, trained_, LossConfig(), options);
+      const LossResult loss = accumulate_policy_gradient(decoder_, groups_, LossConfig(), options);
       optimizer_->step(0.0, optimizer_->grad_norm());
       decoder_.refresh();
       return loss.rows;
@@ -184,8 +180,7 @@ class Bench {
   const BenchConfig& config_;
   Decoder& decoder_;
   Sampler sampler_;
-  std::vector<RolloutGroup> groups_;  // what training trains on
-  std::vector<TrainedGroup> trained_;
+  std::vector<Group> groups_;  // what training trains on
   std::optional<AdamW> optimizer_;
 };
 

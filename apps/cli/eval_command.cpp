@@ -135,15 +135,15 @@ std::optional<std::string> completions_path(const EvalConfig& config) {
   return path;
 }
 
-void write_group(const RolloutGroup& group, const RewardMatrix& rewards, JsonlWriter& file) {
-  for (int64_t i = 0; i < std::ssize(group.completions); ++i) {
-    const Completion& completion = group.completions[i];
+void write_group(const Group& group, const std::vector<std::string>& reward_names, JsonlWriter& file) {
+  for (const Sample& sample : group.samples) {
+    const Completion& completion = sample.completion;
     file.write({{"prompt_id", group.prompt.id},
                 {"sample", completion.sample},
                 {"prompt", group.prompt.text},
                 {"completion", completion.text},
                 {"finish_reason", to_string(completion.finish_reason)},
-                {"rewards", reward_cells(rewards, i)},
+                {"rewards", reward_cells(reward_names, sample.rewards)},
                 {"prompt_ids", group.prompt.token_ids},
                 {"completion_ids", completion.token_ids}});
   }
@@ -214,16 +214,14 @@ int eval_command(const Command& self, const Arguments& arguments) {
   const std::optional<std::string> path = completions_path(config);
   std::unique_ptr<JsonlWriter> completions;  // opened when nothing can be refused any more
   std::vector<Judgements> judgements(rewards.size());
-  const auto on_group = [&](const RolloutGroup& group, const RewardMatrix& judged) {
-    for (const Completion& completion : group.completions)
-      check_finite(completion.sampler_logprobs, given_model);
-    for (size_t r = 0; r < judgements.size(); ++r) {
-      for (int64_t i = 0; i < judged.num_completions(); ++i)
-        judgements[r].add(judged.at(i, static_cast<int64_t>(r)));
+  const auto on_group = [&](const Group& group) {
+    for (const Sample& sample : group.samples) {
+      check_finite(sample.completion.sampler_logprobs, given_model);
+      for (size_t r = 0; r < judgements.size(); ++r) judgements[r].add(sample.rewards[r]);
     }
     if (!path) return;
     if (!completions) completions.reset(new JsonlWriter(open_output(*path)));
-    write_group(group, judged, *completions);
+    write_group(group, scorer.names(), *completions);
   };
   const Evaluation evaluation =
       evaluate(sampler, prompts, config.generation.num_generations, sampling_params(config.generation, model),

@@ -143,15 +143,13 @@ void write_completions(const SampleConfig& config, const std::vector<Prompt>& pr
     address.first_prompt = static_cast<uint64_t>(batch.first);
     int64_t prompt_index = batch.first;
     const auto groups = sampler.rollout(batch.prompts, num_generations, params, address);
-    for (const RolloutGroup& group : groups) {
-      for (const Completion& completion : group.completions)
-        check_finite(completion.sampler_logprobs, config.generation.model);
-    }
+    for_each_sample(groups, [&](const Sample& sample) {
+      check_finite(sample.completion.sampler_logprobs, config.generation.model);
+    });
     if (!output) output.reset(new JsonlWriter(open_output(config.output)));
-    for (const RolloutGroup& group : groups) {
-      for (const Completion& completion : group.completions) {
-        output->write(output_row(prompt_index, group.prompt, completion));
-      }
+    for (const Group& group : groups) {
+      for (const Sample& sample : group.samples)
+        output->write(output_row(prompt_index, group.prompt, sample.completion));
       ++prompt_index;
     }
     output->flush();

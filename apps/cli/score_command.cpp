@@ -58,10 +58,11 @@ std::vector<ScoreRow> read_rows(const ScoreConfig& config, const DecoderConfig& 
 /// Neighbouring lines with the same prompt share its rows.
 std::vector<PackGroup> group_rows(const std::vector<ScoreRow>& rows) {
   std::vector<PackGroup> groups;
+  int64_t place = 0;
   for (const ScoreRow& row : rows) {
     if (groups.empty() || *groups.back().prompt_ids != row.prompt_ids)
       groups.push_back({&row.prompt_ids, {}});
-    groups.back().completions.push_back(&row.completion);
+    groups.back().completions.push_back({&row.completion, place++});
   }
   return groups;
 }
@@ -88,19 +89,20 @@ int score_command(const Command& self, const Arguments& arguments) {
   }
   decoder->plan_length(static_cast<int64_t>(longest));
 
-  std::map<const Completion*, std::vector<float>> logprobs;
+  std::vector<std::vector<float>> logprobs(rows.size());
   for (const auto& microbatch : cut_into_microbatches(group_rows(rows), config.tokens_per_microbatch)) {
     const auto batch = pack(microbatch, decoder->device());
     const at::Tensor values = packed_logprobs(*decoder, *batch, config.temperature).logprobs.cpu();
     const float* value = values.const_data_ptr<float>();
-    for (const Completion* completion : batch->completions) {
-      logprobs[completion].assign(value, value + completion->token_ids.size());
-      value += completion->token_ids.size();
-      check_finite(logprobs[completion], config.model);
+    for (const PackedCompletion& packed : batch->completions) {
+      std::vector<float>& own = logprobs[packed.place];
+      own.assign(value, value + packed.completion->num_sampled());
+      value += own.size();
+      check_finite(own, config.model);
     }
   }
   JsonlWriter output = open_output(config.output);
-  for (const ScoreRow& row : rows) output.write({{"logprobs", logprobs[&row.completion]}});
+  for (const std::vector<float>& own : logprobs) output.write({{"logprobs", own}});
   output.flush();
   return 0;
 }

@@ -86,17 +86,17 @@ Json to_json(const RewardResult& result) {
 }
 
 /// One reward's own result; of several the weighted sum, masked when one of them is.
-Json to_json(const RewardMatrix& matrix, const std::vector<double>& weights) {
-  if (matrix.num_rewards() == 1) return to_json(matrix.at(0, 0));
+Json to_json(const std::vector<RewardResult>& cells, const RewardScorer& scorer) {
+  if (cells.size() == 1) return to_json(cells.front());
   RewardResult total;
   Json rewards = Json::object();
-  for (int64_t i = 0; i < matrix.num_rewards(); ++i) {
-    const RewardResult& result = matrix.at(0, i);
-    rewards[matrix.names()[i]] = to_json(result);
-    total.score += weights[i] * result.score;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const RewardResult& result = cells[i];
+    rewards[scorer.names()[i]] = to_json(result);
+    total.score += scorer.weights()[i] * result.score;
     if (result.status == RewardStatus::kOk || total.status != RewardStatus::kOk) continue;
     total.status = result.status;
-    total.detail = matrix.names()[i] + ": " + result.detail;
+    total.detail = scorer.names()[i] + ": " + result.detail;
   }
   Json line = to_json(total);
   line["rewards"] = std::move(rewards);
@@ -126,8 +126,8 @@ class Verifier {
   static constexpr int64_t kWindow = 1024;
 
   void write() {
-    const RewardMatrix results = scorer_.take(num_written_++);
-    if (!output_path_.empty()) output().write(to_json(results, scorer_.weights()));
+    const std::vector<RewardResult> results = std::move(scorer_.take(num_written_++).front());
+    if (!output_path_.empty()) output().write(to_json(results, scorer_));
     if (!explains_) return;
     write_explanation(std::cout, scorer_, rows_.front().prompt, rows_.front().completion, results);
     rows_.pop_front();

@@ -13,6 +13,7 @@
 #include "cohort/objectives/scale.h"
 #include "cohort/objectives/state_credit.h"
 #include "cohort/objectives/token_credit.h"
+#include "cohort/tensor/check.h"
 
 namespace cohort {
 namespace {
@@ -222,18 +223,41 @@ std::vector<double> step_scores(const StepList& steps, const AdvantageConfig& co
 /// Process supervision: statistics over all steps of the group, then each token its steps' credit.
 Credit step_credit(const StepList& steps, const AdvantageBatch& batch, const AdvantageConfig& config) {
   const std::vector<double> scores = step_scores(steps, config);
-  Credit credit{.values = std::vector<double>(batch.num_tokens(), 0.0), .is_per_token = true};
+  Credit credit{.values = std::vector<double>(batch.num_tokens(), kLeftOut), .is_per_token = true};
   size_t s = 0;
   for (int64_t i = 0; i < batch.num_completions; ++i) {
     std::vector<StepScore> own;
     for (; s < scores.size() && steps.completions[s] == i; ++s)
       own.push_back({scores[s], steps.token_ends[s]});
+    if (own.empty()) continue;
     const std::vector<double> tokens = config.credit == "steps"
                                            ? suffix_credit(own, batch.lengths[i], config.gamma)
                                            : segment_credit(own, batch.lengths[i]);
     std::ranges::copy(tokens, batch.own(credit.values, i).begin());
   }
   return credit;
+}
+
+/// Adds the advantages of whole completions to all of their tokens, under the same settings. A group whose
+/// steps are all the same number still differs if its outcomes do.
+void add_outcomes(const AdvantageInput& input, AdvantageBatch& batch, const AdvantageConfig& config,
+                  Credit& credit, std::vector<uint8_t>& has_no_difference) {
+  if (!input.outcome_rewards.defined()) return;
+  check_shape(input.outcome_rewards, {batch.num_completions}, "outcome_rewards");
+  std::vector<double> outcomes = plain_numbers(input.outcome_rewards);
+  for (int64_t i = 0; i < batch.num_completions; ++i) {
+    if (std::isinf(outcomes[i])) throw ConfigError(str("completion ", i, " has the reward ", outcomes[i]));
+    if (!batch.is_kept[i]) outcomes[i] = kLeftOut;
+  }
+  std::vector<double> scores = normalised(groups_of(batch, outcomes, config), config);
+  if (config.batch_whiten) scores = whitened(scores, {}, config.scale_ddof, config.scale_epsilon);
+  for (int64_t i = 0; i < batch.num_completions; ++i) {
+    if (std::isnan(scores[i])) continue;
+    for (double& value : batch.own(credit.values, i)) value = (std::isnan(value) ? 0.0 : value) + scores[i];
+  }
+  const std::vector<uint8_t> is_constant = constant_groups(outcomes, batch.ends);
+  for (size_t g = 0; g < is_constant.size(); ++g)
+    has_no_difference[g] = has_no_difference[g] && is_constant[g];
 }
 
 /// GPG: groups without difference teach nothing, so that the others count for them.
@@ -305,6 +329,7 @@ AdvantageOutput advantages_of(const AdvantageInput& input, const AdvantageConfig
     raw_scores = steps.scores;
     output.has_no_difference = constant_groups(steps.scores, steps.ends);
     credit = step_credit(steps, batch, config);
+    add_outcomes(input, batch, config, credit, output.has_no_difference);
   } else {
     if (config.credit != "token_returns" && config.credit != "gae") pay_for_kl(batch, config);
     filter_completions(batch, config);

@@ -23,7 +23,9 @@ struct AdvantageInput {
   at::Tensor ref_logprobs{};          ///< [M]; for kl_place reward with beta
   at::Tensor values{};                ///< [M] the critic's, of the state before each token; for credit gae
   at::Tensor greedy_rewards{};        ///< [P]; for baseline greedy
-  at::Tensor step_ends{};    ///< [N, K] int64: each step's last token among the completion's own, -1 none
+  at::Tensor step_ends{};        ///< [N, K] int64: each step's last token among the completion's own, -1 none
+  at::Tensor outcome_rewards{};  ///< [N] of whole completions, added to every token beside the steps' credit;
+                                 ///< nan: there is none; undefined: none at all; for credit steps
   at::Tensor step_states{};  ///< [N, K] int64: equal numbers are one state before a step; for credit turns
   std::vector<double> reward_weights{};  ///< [C]; empty: all 1
   std::vector<double> betas{};           ///< [N] KL weight of each completion; empty: `beta` for all

@@ -151,6 +151,8 @@ AdvantageBatch read_batch(const AdvantageInput& input, const AdvantageConfig& co
                           ? str("credit ", config.credit, " needs step_ends: give each step's last token")
                           : "step_ends are for credit steps, segments or turns: set one, or leave them out");
   }
+  if (input.outcome_rewards.defined() && config.credit != "steps")
+    throw ConfigError("outcome_rewards are for credit steps: set it, or leave them out");
   if (config.credit == "turns" && !input.step_states.defined())
     throw ConfigError("credit turns needs step_states: give a number for the state before each step");
   if (!config.is_stepwise()) read_rewards(input, batch);

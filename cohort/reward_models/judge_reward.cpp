@@ -140,9 +140,9 @@ class LocalJudge : public Reward {
       const std::vector<int32_t>& ids = first->token_ids;
       const uint64_t seed = fnv1a({reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(int32_t)});
       const std::vector<Prompt> batch(first, first + static_cast<std::ptrdiff_t>(at_once));
-      for (const RolloutGroup& group : sampler.rollout(batch, num_votes_, params_, {.seed = seed})) {
+      for (const Group& group : sampler.rollout(batch, num_votes_, params_, {.seed = seed})) {
         Ballot& ballot = ballots.emplace_back(num_votes_);
-        for (const Completion& answer : group.completions) ballot.add(read(answer), RewardStatus::kError);
+        for (const Sample& answer : group.samples) ballot.add(read(answer.completion), RewardStatus::kError);
       }
     }
     return ballots;

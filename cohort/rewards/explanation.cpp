@@ -23,13 +23,13 @@ void write_remarks(std::ostream& out, const std::vector<Remark>& remarks) {
 }  // namespace
 
 void write_explanation(std::ostream& out, const RewardScorer& scorer, const Prompt& prompt,
-                       const Completion& completion, const RewardMatrix& results) {
+                       const Completion& completion, const std::vector<RewardResult>& results) {
   out << prompt.id << "\n";
-  for (int64_t reward = 0; reward < results.num_rewards(); ++reward) {
-    const RewardResult& result = results.at(0, reward);
+  for (int64_t reward = 0; reward < std::ssize(results); ++reward) {
+    const RewardResult& result = results.at(reward);
     const std::string score =
         result.status == RewardStatus::kOk ? str(result.score) : to_string(result.status);
-    out << "  " << results.names()[reward] << ": " << score << (result.detail.empty() ? "" : ", ")
+    out << "  " << scorer.names()[reward] << ": " << score << (result.detail.empty() ? "" : ", ")
         << result.detail << "\n";
     if (result.status != RewardStatus::kSkipped)
       write_remarks(out, scorer.reward(reward).explain(prompt, completion));

@@ -7,8 +7,8 @@
 
 namespace cohort {
 
-/// The row's name, and for each reward its score, its reason and what it read. `results` has one row.
+/// The row's name, and for each reward its score, its reason and what it read. `results`: a cell per reward.
 void write_explanation(std::ostream& out, const RewardScorer& scorer, const Prompt& prompt,
-                       const Completion& completion, const RewardMatrix& results);
+                       const Completion& completion, const std::vector<RewardResult>& results);
 
 }  // namespace cohort

@@ -145,17 +145,17 @@ void GoldCheck::judge_next() {
   waiting_.pop_front();
 }
 
-void GoldCheck::judge(const Waiting& row, const RewardMatrix& results) {
+void GoldCheck::judge(const Waiting& row, const std::vector<std::vector<RewardResult>>& results) {
   bool is_judged = false, has_failed = false, is_empty_full = false;
   const auto say = [&](bool is_listed, const std::string& what, int64_t reward, const RewardResult& result) {
     if (!is_listed) return;
     const std::string score =
         result.status == RewardStatus::kOk ? str(result.score) : to_string(result.status);
     faults_ << "cohort: " << row.where << ": " << what << " scores " << score << " on "
-            << results.names()[reward] << ": " << result.detail << "\n";
+            << scorer_.names()[reward] << ": " << result.detail << "\n";
   };
   for (int64_t reward = 0; reward < num_checked_; ++reward) {
-    const RewardResult &solution = results.at(0, reward), &nothing = results.at(1, reward);
+    const RewardResult &solution = results.at(0).at(reward), &nothing = results.at(1).at(reward);
     if (solution.status == RewardStatus::kSkipped) continue;
     is_judged = true;
     const double full = full_score(rewards_[reward]);

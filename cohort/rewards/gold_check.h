@@ -47,7 +47,8 @@ class GoldCheck {
 
   const Json& solution_of(const Json& columns, const std::string& where) const;
   void judge_next();
-  void judge(const Waiting& row, const RewardMatrix& results);
+  /// `results`: the cells of the solution and of the empty completion.
+  void judge(const Waiting& row, const std::vector<std::vector<RewardResult>>& results);
 
   std::vector<RewardConfig> rewards_;  // those that are checked, and then those that they require
   int64_t num_checked_;

@@ -14,7 +14,7 @@ class LinearLength : public Reward {
   LinearLength(int64_t shortest, int64_t longest) : shortest_(shortest), longest_(longest) {}
 
   RewardResult score(const Prompt&, const Completion& completion) override {
-    const auto length = static_cast<int64_t>(completion.token_ids.size());
+    const auto length = completion.num_sampled();
     const double share = static_cast<double>(length - shortest_) / static_cast<double>(longest_ - shortest_);
     return {1.0 - std::clamp(share, 0.0, 1.0), RewardStatus::kOk, str(length, " tokens")};
   }
@@ -33,12 +33,12 @@ class CosineLength : public Reward {
   RewardResult score(const Prompt& prompt, const Completion& completion) override {
     const RewardResult judged = correctness_->score(prompt, completion);
     if (judged.status != RewardStatus::kOk) return judged;
-    const auto length = static_cast<double>(completion.token_ids.size());
+    const auto length = static_cast<double>(completion.num_sampled());
     const double progress = std::min(1.0, length / static_cast<double>(longest_));
     const double fall = 0.25 * (1.0 + std::cos(progress * std::numbers::pi));  // 0.5 to 0
     const bool is_right = judged.score == 1.0;
     return {is_right ? 0.5 + fall : -0.5 - fall, RewardStatus::kOk,
-            str(is_right ? "right, " : "wrong, ", completion.token_ids.size(), " tokens")};
+            str(is_right ? "right, " : "wrong, ", completion.num_sampled(), " tokens")};
   }
 
   std::vector<Remark> explain(const Prompt& prompt, const Completion& completion) const override {
@@ -61,9 +61,9 @@ class TargetLength : public Reward {
               str(prompt.id, ": column \"target_length\" must be a positive number")};
     }
     const auto target = column->get<double>();
-    const double miss = std::abs(static_cast<double>(completion.token_ids.size()) - target) / target;
+    const double miss = std::abs(static_cast<double>(completion.num_sampled()) - target) / target;
     return {std::max(0.0, 1.0 - miss), RewardStatus::kOk,
-            str(completion.token_ids.size(), " tokens of ", target)};
+            str(completion.num_sampled(), " tokens of ", target)};
   }
 };
 

@@ -13,7 +13,8 @@ class RepetitionReward : public Reward {
       : ngram_size_(ngram_size), max_penalty_(max_penalty) {}
 
   RewardResult score(const Prompt&, const Completion& completion) override {
-    const std::vector<int32_t>& ids = completion.token_ids;
+    std::vector<int32_t> ids;  // the sampled ones
+    for_each_sampled(completion, [&](int64_t place) { ids.push_back(completion.token_ids[place]); });
     const auto count = static_cast<int64_t>(ids.size()) - ngram_size_ + 1;
     if (count <= 0) return {0.0, RewardStatus::kOk, "shorter than an n-gram"};
     const auto less = [&](int64_t a, int64_t b) {

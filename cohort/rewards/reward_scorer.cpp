@@ -131,12 +131,12 @@ void RewardScorer::restart() {
 }
 
 void RewardScorer::submit(int64_t group, int64_t sample, const Prompt& prompt, const Completion& completion) {
-  Sample entry{prompt, completion, std::vector<RewardResult>(rewards_.size()), {}, 0};
+  Entry entry{prompt, completion, std::vector<RewardResult>(rewards_.size()), {}, 0};
   {
     std::lock_guard lock(mutex_);
     auto [place, is_new] = groups_[group].emplace(sample, std::move(entry));
     COHORT_CHECK(is_new, "sample ", sample, " of group ", group, " was submitted twice");
-    Sample& added = place->second;
+    Entry& added = place->second;
     for (size_t reward = 0; reward < rewards_.size(); ++reward) {
       if (applies(reward, prompt)) {
         queues_[reward].push_back(&added);
@@ -149,11 +149,11 @@ void RewardScorer::submit(int64_t group, int64_t sample, const Prompt& prompt, c
   changed_.notify_all();
 }
 
-RewardMatrix RewardScorer::take(int64_t group, std::vector<RewardCall>* calls) {
+std::vector<std::vector<RewardResult>> RewardScorer::take(int64_t group, std::vector<RewardCall>* calls) {
   std::unique_lock lock(mutex_);
   auto entry = groups_.find(group);
   COHORT_CHECK(entry != groups_.end(), "group ", group, " has no completions");
-  std::map<int64_t, Sample>& samples = entry->second;
+  std::map<int64_t, Entry>& samples = entry->second;
   changed_.wait(lock, [&] {
     return std::all_of(samples.begin(), samples.end(),
                        [](const auto& item) { return item.second.num_pending == 0; });
@@ -161,16 +161,15 @@ RewardMatrix RewardScorer::take(int64_t group, std::vector<RewardCall>* calls) {
   auto num_completions = static_cast<int64_t>(samples.size());
   COHORT_CHECK(samples.begin()->first == 0 && samples.rbegin()->first == num_completions - 1,
                "the samples of group ", group, " are not numbered from 0");
-  RewardMatrix matrix(num_completions, names_);
+  std::vector<std::vector<RewardResult>> cells;
+  cells.reserve(samples.size());
   for (auto& [index, sample] : samples) {
     shape(sample.results);
     if (calls != nullptr) calls->insert(calls->end(), sample.calls.begin(), sample.calls.end());
-    for (size_t reward = 0; reward < rewards_.size(); ++reward) {
-      matrix.at(index, static_cast<int64_t>(reward)) = std::move(sample.results[reward]);
-    }
+    cells.push_back(std::move(sample.results));
   }
   groups_.erase(entry);
-  return matrix;
+  return cells;
 }
 
 bool RewardScorer::applies(size_t reward, const Prompt& prompt) const {
@@ -200,12 +199,12 @@ void RewardScorer::shape(std::vector<RewardResult>& results) const {
   }
 }
 
-std::vector<RewardScorer::Sample*> RewardScorer::take_share(size_t reward) {
-  std::deque<Sample*>& queue = queues_[reward];
+std::vector<RewardScorer::Entry*> RewardScorer::take_share(size_t reward) {
+  std::deque<Entry*>& queue = queues_[reward];
   const int64_t num_workers = rewards_[reward]->num_workers();
   const int64_t share = (std::ssize(queue) + num_workers - 1) / num_workers;
   const auto end = queue.begin() + std::min(share, rewards_[reward]->batch_size());
-  std::vector<Sample*> samples(queue.begin(), end);
+  std::vector<Entry*> samples(queue.begin(), end);
   queue.erase(queue.begin(), end);
   return samples;
 }
@@ -215,10 +214,10 @@ void RewardScorer::work(size_t reward) {
   while (true) {
     changed_.wait(lock, [&] { return is_stopping_ || !queues_[reward].empty(); });
     if (is_stopping_) return;
-    const std::vector<Sample*> samples = take_share(reward);
+    const std::vector<Entry*> samples = take_share(reward);
     std::vector<RewardRow> rows;
     rows.reserve(samples.size());
-    for (const Sample* sample : samples) rows.push_back({sample->prompt, sample->completion});
+    for (const Entry* sample : samples) rows.push_back({sample->prompt, sample->completion});
     lock.unlock();
     RewardCall call{reward, RewardCall::Clock::now(), {}, std::ssize(rows)};
     std::vector<RewardResult> results = score_safely(*rewards_[reward], rows);
@@ -231,6 +230,12 @@ void RewardScorer::work(size_t reward) {
     }
     changed_.notify_all();
   }
+}
+
+void take_rewards(RewardScorer& scorer, int64_t number, Group& group, std::vector<RewardCall>* calls) {
+  std::vector<std::vector<RewardResult>> cells = scorer.take(number, calls);
+  COHORT_CHECK(cells.size() == group.samples.size());
+  for (size_t i = 0; i < cells.size(); ++i) group.samples[i].rewards = std::move(cells[i]);
 }
 
 }  // namespace cohort

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cohort/rewards/reward.h"
+#include "cohort/rl/batch.h"
 
 namespace cohort {
 
@@ -70,13 +71,15 @@ class RewardScorer {
   /// in its group, in any order.
   void submit(int64_t group, int64_t sample, const Prompt& prompt, const Completion& completion);
 
-  /// Waits for all completions that were submitted for `group`, and forgets the group. Scores are clipped and
-  /// those are 0 whose required reward is below 1; where that one failed, they fail with it. Appends to
-  /// `calls`, where it is given, when each reward that applied was at work.
-  RewardMatrix take(int64_t group, std::vector<RewardCall>* calls = nullptr);
+  /// Waits for all completions that were submitted for `group`, and forgets the group. Returns a sample's
+  /// cells, one per reward, for each sample in order. Scores are clipped; a score is 0 if its required reward
+  /// is below 1, and fails if that one failed. Appends to `calls`, if given, when each reward that applied
+  /// was at work.
+  std::vector<std::vector<RewardResult>> take(int64_t group, std::vector<RewardCall>* calls = nullptr);
 
  private:
-  struct Sample {
+  /// A completion that is being scored.
+  struct Entry {
     Prompt prompt;
     Completion completion;
     std::vector<RewardResult> results;  // one per reward
@@ -87,7 +90,7 @@ class RewardScorer {
   void start_workers();
   void stop_workers();
   void work(size_t reward);
-  std::vector<Sample*> take_share(size_t reward);
+  std::vector<Entry*> take_share(size_t reward);
   bool applies(size_t reward, const Prompt& prompt) const;
   void shape(std::vector<RewardResult>& results) const;
 
@@ -99,13 +102,17 @@ class RewardScorer {
   std::vector<uint8_t> gives_steps_;
   std::vector<std::unique_ptr<Reward>> rewards_;
 
-  std::mutex mutex_;  // guards all below; a Sample's prompt and completion never change once submitted
+  std::mutex mutex_;  // guards all below; an Entry's prompt and completion never change once submitted
   std::condition_variable changed_;
-  std::map<int64_t, std::map<int64_t, Sample>> groups_;
-  std::vector<std::deque<Sample*>> queues_;  // one per reward
+  std::map<int64_t, std::map<int64_t, Entry>> groups_;
+  std::vector<std::deque<Entry*>> queues_;  // one per reward
   bool is_stopping_ = false;
 
   std::vector<std::thread> workers_;
 };
+
+/// Waits for what was submitted as group `number` and gives each sample of `group` its rewards.
+void take_rewards(RewardScorer& scorer, int64_t number, Group& group,
+                  std::vector<RewardCall>* calls = nullptr);
 
 }  // namespace cohort

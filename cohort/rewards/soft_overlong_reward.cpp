@@ -12,7 +12,7 @@ class SoftOverlongReward : public Reward {
   SoftOverlongReward(int64_t longest, int64_t cache) : longest_(longest), cache_(cache) {}
 
   RewardResult score(const Prompt&, const Completion& completion) override {
-    const auto length = static_cast<int64_t>(completion.token_ids.size());
+    const auto length = completion.num_sampled();
     const double over = static_cast<double>(length - (longest_ - cache_)) / static_cast<double>(cache_);
     return {over <= 0.0 ? 0.0 : -std::min(over, 1.0), RewardStatus::kOk, str(length, " tokens")};
   }

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "cohort/rl/types.h"
+#include "cohort/rl/batch.h"
 
 namespace cohort {
 
@@ -15,10 +15,8 @@ class PromptSource {
   /// The next `count` prompts; never runs dry (a new epoch begins).
   virtual std::vector<Prompt> next(int64_t count) = 0;
 
-  /// What became of the prompts of a step, for sources that adapt. `rewards` runs beside `groups`.
-  virtual void feedback(const std::vector<RolloutGroup>& groups, const std::vector<RewardMatrix>& rewards) {
-    (void)groups, (void)rewards;
-  }
+  /// Gets each step's samples with their rewards, for sources that adapt.
+  virtual void feedback(const Batch& batch) { (void)batch; }
 
   /// Epochs begun, with the fraction of the current one: what TRL logs as `epoch`.
   virtual double epoch() const = 0;

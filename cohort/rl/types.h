@@ -1,4 +1,4 @@
-// What a rollout is made of. Token ids are the state; text is a view of them and is never tokenised again.
+// What a rollout is made of. Token ids are the state; text is a view of them and is never tokenized again.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,23 @@ struct Prompt {
   Json fields = Json::object();  ///< the data set's other columns, handed to the rewards
 };
 
-/// Only sampled tokens carry loss; injected ones are tool results, user turns and edits.
-enum class TokenOrigin : uint8_t { kSampled, kInjected };
+/// Where a token of a completion comes from. Only sampled tokens carry loss.
+enum class TokenOrigin : uint8_t {
+  kSampled,
+  kInjected,  ///< a tool's result, a user's turn or an edit
+};
+
+/// A run of tokens of one origin. `first` and `count` are places in Completion::token_ids.
+struct TokenSpan {
+  TokenOrigin origin = TokenOrigin::kSampled;
+  int32_t turn = 0;            ///< counts from 0
+  int64_t policy_version = 0;  ///< number of updates behind the weights that sampled it
+  int64_t first = 0;
+  int64_t count = 0;
+
+  int64_t end() const { return first + count; }
+  bool operator==(const TokenSpan&) const = default;
+};
 
 enum class FinishReason : uint8_t {
   kStop,    ///< a stop token or a stop string
@@ -39,25 +54,50 @@ struct RecordedRows {
 /// The ids that a token was drawn from, ascending; null where that is the whole vocabulary.
 using KeptIds = std::shared_ptr<const std::vector<int32_t>>;
 
+/// What followed a prompt. Columns such as log-probabilities have a value for each sampled token, in order.
 struct Completion {
-  std::vector<int32_t> token_ids;  ///< the stop token, where there is one, included
-  std::vector<float>
-      sampler_logprobs;  ///< per token, natural log, at the sampling temperature, over the kept set
-  std::vector<TokenOrigin> origin;  ///< per token
-  /// Per token, what top-k, top-p, min-p and min_tokens kept; empty where no token was drawn from less than
-  /// the whole vocabulary.
-  std::vector<KeptIds> kept_ids;
+  std::vector<int32_t> token_ids;  ///< the stop token included, if there is one
+  /// Cover `token_ids` in order. Empty: all tokens are sampled, in turn 0, by policy version 0.
+  std::vector<TokenSpan> spans{};
+  /// Per sampled token: natural log, at the sampling temperature, over the kept set.
+  std::vector<float> sampler_logprobs{};
+  /// Per sampled token, what top-k, top-p, min-p and min_tokens kept; empty if every token was drawn from the
+  /// whole vocabulary.
+  std::vector<KeptIds> kept_ids{};
   FinishReason finish_reason = FinishReason::kLength;
-  int64_t policy_version = 0;  ///< number of updates behind the weights that sampled it
-  int64_t sample = 0;          ///< its place among all that were drawn of its prompt: where its draws lie
-  std::string text;            ///< of `token_ids`, as the sampling parameters show it
+  int64_t sample = 0;  ///< its place among all that were drawn of its prompt: where its draws lie
+  std::string text{};  ///< of `token_ids`, as the sampling parameters show it
   RecordedRows recorded{};
+
+  /// Appends a token without its log-probability. It continues the last span if origin, turn and policy
+  /// version are the same.
+  void append(int32_t id, TokenOrigin origin, int32_t turn = 0, int64_t policy_version = 0);
+
+  /// Sampled tokens, which are the tokens with loss.
+  int64_t num_sampled() const;
+
+  /// Sampled tokens among the first `end` tokens.
+  int64_t num_sampled_before(int64_t end) const;
+
+  /// Of the first span; 0 without spans.
+  int64_t policy_version() const { return spans.empty() ? 0 : spans.front().policy_version; }
 };
 
-struct RolloutGroup {
-  Prompt prompt;
-  std::vector<Completion> completions;
-};
+/// Calls f(place) for each sampled token's place in `completion.token_ids`, ascending.
+template <typename F>
+void for_each_sampled(const Completion& completion, F f) {
+  if (completion.spans.empty()) {
+    for (int64_t i = 0; i < std::ssize(completion.token_ids); ++i) f(i);
+  }
+  for (const TokenSpan& span : completion.spans) {
+    if (span.origin != TokenOrigin::kSampled) continue;
+    for (int64_t i = span.first; i < span.end(); ++i) f(i);
+  }
+}
+
+/// Throws InternalError unless the spans cover the tokens in order and each column has a value for each
+/// sampled token.
+void check_completion(const Completion& completion);
 
 /// Only `kOk` counts as a reward; every other status is masked and counted.
 enum class RewardStatus : uint8_t { kOk, kUnparsed, kTimeout, kError, kSandboxError, kSkipped };
@@ -69,7 +109,7 @@ inline const char* to_string(RewardStatus status) {
 
 /// The reward of one step of a completion.
 struct StepReward {
-  int64_t end = 0;  ///< tokens of the completion up to the end of the step
+  int64_t end = 0;  ///< tokens of the completion up to the end of the step, injected ones included
   double score = 0.0;
 };
 
@@ -78,31 +118,6 @@ struct RewardResult {
   RewardStatus status = RewardStatus::kOk;
   std::string detail;               ///< why the status is not ok, or what the verifier saw
   std::vector<StepReward> steps{};  ///< of rewards that judge step by step, in order; `score` sums them up
-};
-
-/// The results of one group: num_completions rows, one column per named reward function.
-class RewardMatrix {
- public:
-  RewardMatrix() = default;
-  RewardMatrix(int64_t num_completions, std::vector<std::string> names)
-      : names_(std::move(names)),
-        cells_(num_completions * names_.size()),
-        num_completions_(num_completions) {}
-
-  int64_t num_completions() const { return num_completions_; }
-  int64_t num_rewards() const { return static_cast<int64_t>(names_.size()); }
-  const std::vector<std::string>& names() const { return names_; }
-  RewardResult& at(int64_t completion, int64_t reward) {
-    return cells_.at(completion * num_rewards() + reward);
-  }
-  const RewardResult& at(int64_t completion, int64_t reward) const {
-    return cells_.at(completion * num_rewards() + reward);
-  }
-
- private:
-  std::vector<std::string> names_;
-  std::vector<RewardResult> cells_;
-  int64_t num_completions_ = 0;
 };
 
 }  // namespace cohort

@@ -52,12 +52,12 @@ Rollout::Rollout(const Decoder& decoder, const Tokenizer* tokenizer, KvCache& ca
       record_(record),
       scheduler_({.num_pages = num_pages, .max_positions = decoder.config().context_length},
                  lengths_of(prompts), group_sizes, params.max_completion_length),
+      policy_version_(policy_version),
       growing_(scheduler_.numbers().size()) {
   COHORT_CHECK(address_.prompts.empty() || address_.prompts.size() == prompts.size());
   const SequenceNumbers& numbers = scheduler_.numbers();
   for (int64_t i = 0; i < numbers.size(); ++i) {
     const auto prompt_length = static_cast<int64_t>(prompts[numbers.prompt_of(i)].token_ids.size());
-    growing_[i].completion.policy_version = policy_version;
     growing_[i].completion.sample = static_cast<int64_t>(address_.first_sample) + numbers.sample_of(i);
     growing_[i].max_length =
         std::min(params.max_completion_length, decoder.config().context_length - prompt_length);
@@ -80,7 +80,7 @@ void Rollout::assign_recorded_rows() {
   }
 }
 
-std::vector<RolloutGroup> Rollout::run(SamplerStats& stats, const OnToken& on_token) {
+std::vector<Group> Rollout::run(SamplerStats& stats, const OnToken& on_token) {
   while (true) {
     const Schedule schedule = scheduler_.next();
     if (schedule.rows.empty()) break;
@@ -112,12 +112,12 @@ std::vector<RolloutGroup> Rollout::run(SamplerStats& stats, const OnToken& on_to
     if (!has_prompt) stats.decode_s += took.count();
   }
   stats.num_preemptions += scheduler_.num_preemptions();
-  std::vector<RolloutGroup> groups;
+  std::vector<Group> groups;
   for (size_t p = 0; p < prompts_.size(); ++p) {
     groups.push_back({prompts_[p], {}});
     const auto prompt = static_cast<int64_t>(p);
     for (int64_t i = scheduler_.numbers().first(prompt); i < scheduler_.numbers().end(prompt); ++i)
-      groups.back().completions.push_back(std::move(growing_[i].completion));
+      groups.back().samples.push_back({std::move(growing_[i].completion)});
   }
   return groups;
 }
@@ -244,9 +244,8 @@ void Rollout::draw_tokens(const at::Tensor& hidden, std::span<Draw> draws) const
 void Rollout::add_token(int64_t sequence, SampledToken token, const OnToken& on_token) {
   Growing& growing = growing_[sequence];
   Completion& completion = growing.completion;
-  completion.token_ids.push_back(token.id);
+  completion.append(token.id, TokenOrigin::kSampled, /*turn=*/0, policy_version_);
   completion.sampler_logprobs.push_back(token.logprob);
-  completion.origin.push_back(TokenOrigin::kSampled);
   if (params_.is_filtered() || params_.min_tokens > 0)
     completion.kept_ids.push_back(std::move(token.kept_ids));
   scheduler_.append_token(sequence);

@@ -19,7 +19,7 @@ class Rollout {
           const OnCompletion& on_completion, ActivationRecord* record);
 
   /// Runs all passes. `on_token`, where there is one, is called with every token of the only completion.
-  std::vector<RolloutGroup> run(SamplerStats& stats, const OnToken& on_token = {});
+  std::vector<Group> run(SamplerStats& stats, const OnToken& on_token = {});
 
  private:
   /// A completion while it grows.
@@ -64,6 +64,7 @@ class Rollout {
   const OnCompletion& on_completion_;
   ActivationRecord* record_;  // null: nothing is recorded
   Scheduler scheduler_;
+  int64_t policy_version_;
   std::vector<Growing> growing_;
   KeptIds without_stops_;  // null where the first token may stop
 };

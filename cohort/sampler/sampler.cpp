@@ -99,18 +99,17 @@ int64_t Sampler::page_budget(const std::vector<Prompt>& prompts, const std::vect
                              max_length);
 }
 
-std::vector<RolloutGroup> Sampler::rollout(const std::vector<Prompt>& prompts, int64_t num_generations,
-                                           const SamplingParams& params, RolloutAddress address,
-                                           int64_t policy_version, const OnCompletion& on_completion) {
+std::vector<Group> Sampler::rollout(const std::vector<Prompt>& prompts, int64_t num_generations,
+                                    const SamplingParams& params, RolloutAddress address,
+                                    int64_t policy_version, const OnCompletion& on_completion) {
   return rollout(prompts, std::vector<int64_t>(prompts.size(), num_generations), params, std::move(address),
                  policy_version, on_completion);
 }
 
-std::vector<RolloutGroup> Sampler::rollout(const std::vector<Prompt>& prompts,
-                                           const std::vector<int64_t>& group_sizes,
-                                           const SamplingParams& params, RolloutAddress address,
-                                           int64_t policy_version, const OnCompletion& on_completion,
-                                           ActivationRecord* record) {
+std::vector<Group> Sampler::rollout(const std::vector<Prompt>& prompts,
+                                    const std::vector<int64_t>& group_sizes, const SamplingParams& params,
+                                    RolloutAddress address, int64_t policy_version,
+                                    const OnCompletion& on_completion, ActivationRecord* record) {
   return roll_out(prompts, group_sizes, params, std::move(address), policy_version, on_completion, record,
                   {});
 }
@@ -118,14 +117,14 @@ std::vector<RolloutGroup> Sampler::rollout(const std::vector<Prompt>& prompts,
 Completion Sampler::stream(const Prompt& prompt, const SamplingParams& params, RolloutAddress address,
                            const OnToken& on_token) {
   auto groups = roll_out({prompt}, {1}, params, std::move(address), 0, {}, nullptr, on_token);
-  return std::move(groups.front().completions.front());
+  return std::move(groups.front().samples.front().completion);
 }
 
-std::vector<RolloutGroup> Sampler::roll_out(const std::vector<Prompt>& prompts,
-                                            const std::vector<int64_t>& group_sizes,
-                                            const SamplingParams& params, RolloutAddress address,
-                                            int64_t policy_version, const OnCompletion& on_completion,
-                                            ActivationRecord* record, const OnToken& on_token) {
+std::vector<Group> Sampler::roll_out(const std::vector<Prompt>& prompts,
+                                     const std::vector<int64_t>& group_sizes, const SamplingParams& params,
+                                     RolloutAddress address, int64_t policy_version,
+                                     const OnCompletion& on_completion, ActivationRecord* record,
+                                     const OnToken& on_token) {
   check_stop_strings(params.stop_strings, tokenizer_, params.skip_special_tokens);
   check_prompts(prompts, decoder_.config());
   const int64_t pages = page_budget(prompts, group_sizes, params.max_completion_length);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cohort/models/decoder.h"
-#include "cohort/rl/types.h"
+#include "cohort/rl/batch.h"
 #include "cohort/sampler/sampling.h"
 #include "cohort/sampler/scheduler.h"
 #include "cohort/text/tokenizer.h"
@@ -74,18 +74,16 @@ class Sampler {
   /// `num_generations` completions of each prompt. The same tokens and log-probabilities come out whatever
   /// the batch, the page budget or the number of threads. Throws UserError for a prompt that leaves no room
   /// in the context and ConfigError when the page budget cannot hold one completion.
-  std::vector<RolloutGroup> rollout(const std::vector<Prompt>& prompts, int64_t num_generations,
-                                    const SamplingParams& params, RolloutAddress address,
-                                    int64_t policy_version = 0, const OnCompletion& on_completion = {});
+  std::vector<Group> rollout(const std::vector<Prompt>& prompts, int64_t num_generations,
+                             const SamplingParams& params, RolloutAddress address, int64_t policy_version = 0,
+                             const OnCompletion& on_completion = {});
 
   /// The same with `group_sizes[p]` completions of prompt p. `record`, where there is one, was begun for the
   /// weights as they are and gets the activations of this rollout's rows, for which it must have room:
   /// rows_of_rollout().
-  std::vector<RolloutGroup> rollout(const std::vector<Prompt>& prompts,
-                                    const std::vector<int64_t>& group_sizes, const SamplingParams& params,
-                                    RolloutAddress address, int64_t policy_version = 0,
-                                    const OnCompletion& on_completion = {},
-                                    ActivationRecord* record = nullptr);
+  std::vector<Group> rollout(const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
+                             const SamplingParams& params, RolloutAddress address, int64_t policy_version = 0,
+                             const OnCompletion& on_completion = {}, ActivationRecord* record = nullptr);
 
   /// One completion of `prompt`, whose tokens `on_token` gets one by one: the same completion as rollout()
   /// gives, as far as it goes. A completion that `on_token` ends has FinishReason::kLength. Throws as
@@ -97,11 +95,10 @@ class Sampler {
 
  private:
   /// `on_token` is for a rollout of one completion.
-  std::vector<RolloutGroup> roll_out(const std::vector<Prompt>& prompts,
-                                     const std::vector<int64_t>& group_sizes, const SamplingParams& params,
-                                     RolloutAddress address, int64_t policy_version,
-                                     const OnCompletion& on_completion, ActivationRecord* record,
-                                     const OnToken& on_token);
+  std::vector<Group> roll_out(const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
+                              const SamplingParams& params, RolloutAddress address, int64_t policy_version,
+                              const OnCompletion& on_completion, ActivationRecord* record,
+                              const OnToken& on_token);
   int64_t page_budget(const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
                       int64_t max_length) const;
 

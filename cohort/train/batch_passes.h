@@ -1,4 +1,4 @@
-// Packed passes over the completions of an update: which of them are forwarded, and how they are cut.
+// Packed passes over the samples of an update: which of them are forwarded, and how they are cut.
 #pragma once
 
 #include <cstdint>
@@ -6,39 +6,40 @@
 #include <utility>
 #include <vector>
 
+#include "cohort/rl/batch.h"
 #include "cohort/train/microbatches.h"
 #include "cohort/train/packing.h"
 #include "cohort/train/policy_loss.h"
 
 namespace cohort {
 
-/// Tokens of a completion that have a loss.
-inline int64_t loss_length(const Completion& completion, const TrainedCompletion& trained) {
-  return trained.is_masked ? 0 : static_cast<int64_t>(completion.token_ids.size());
-}
+inline bool has_tokens(const Sample& sample) { return sample.completion.num_sampled() > 0; }
 
-inline bool has_tokens(const Completion& completion, const TrainedCompletion&) {
-  return !completion.token_ids.empty();
-}
+inline bool has_loss(const Sample& sample) { return sample.loss_length() > 0; }
 
-inline bool has_loss(const Completion& completion, const TrainedCompletion& trained) {
-  return loss_length(completion, trained) > 0;
-}
-
-/// The completions that must be forwarded, by prompt: `is_wanted(completion, trained)`.
+/// The completions of the samples with is_wanted(sample), by prompt. Each carries its sample's place among
+/// all samples of `groups`. Borrows `groups`.
 template <typename F>
-std::vector<PackGroup> forwarded_groups(std::span<const TrainedGroup> groups, F is_wanted) {
+std::vector<PackGroup> forwarded_groups(std::span<const Group> groups, F is_wanted) {
   std::vector<PackGroup> packed;
-  for (const TrainedGroup& group : groups) {
-    PackGroup pack{&group.group->prompt.token_ids, {}};
-    for (size_t i = 0; i < group.completions.size(); ++i) {
-      const Completion& completion = group.group->completions[i];
-      const TrainedCompletion& trained = group.completions[i];
-      if (is_wanted(completion, trained)) pack.completions.push_back(&completion);
+  int64_t place = 0;
+  for (const Group& group : groups) {
+    PackGroup pack{&group.prompt.token_ids, {}};
+    for (const Sample& sample : group.samples) {
+      if (is_wanted(sample)) pack.completions.push_back({&sample.completion, place});
+      ++place;
     }
     if (!pack.completions.empty()) packed.push_back(std::move(pack));
   }
   return packed;
+}
+
+/// The samples by their place among all of `groups`. Borrows `groups`.
+template <typename GroupType>
+auto samples_by_place(std::span<GroupType> groups) {
+  std::vector<decltype(groups.front().samples.data())> samples;
+  for_each_sample(groups, [&](auto& sample) { samples.push_back(&sample); });
+  return samples;
 }
 
 /// Calls f(i, batch) for each packed piece, the first with i = 0; see microbatches.h.

@@ -37,19 +37,6 @@ void refuse(bool is_asked, const char* what) {
   if (is_asked) throw ConfigError(str(what, ", which `cohort train` does not do yet"));
 }
 
-/// Rewards of steps stand beside those of whole completions here, which the algebra's steps do not: of the
-/// other settings they know the scale alone.
-bool suits_steps(const AdvantageConfig& a) {
-  const bool is_grpo =
-      a.baseline == "group_mean" && a.scale_ddof == 1 && a.scale_epsilon == 1e-4 && a.gamma == 1.0;
-  const bool has_scale =
-      a.scale_rewards == "group" || a.scale_rewards == "batch" || a.scale_rewards == "none";
-  const bool is_whitened = a.batch_whiten || a.token_whiten || a.rescale_informative;
-  const bool is_filtered = a.gfpo_k > 0 || a.drop_pivot || a.drop_truncated || a.length_corrected_rewards;
-  return is_grpo && has_scale && !is_whitened && !is_filtered && !a.puts_kl_in_reward() &&
-         a.multi_objective_aggregation == "sum_then_normalize";
-}
-
 /// A reference that cannot move, and experts where a step chooses among completions.
 void check_controls_of_run(const TrainConfig& config) {
   const ControlConfig& control = config.objective.control;
@@ -72,9 +59,6 @@ void check_trainable(const TrainConfig& config) {
   const LossConfig& c = settings.loss;
   refuse(a.baseline == "state_group" || a.credit == "turns" || c.importance_sampling_level == "turn",
          "objective.credit and importance_sampling_level by turns need completions of several turns");
-  refuse(a.credit == "steps" && !suits_steps(a),
-         "objective.credit = \"steps\" with other settings of advantages than scale_rewards group, batch or "
-         "none");
   check_rollout(config.rollout, a, config.train.num_train_epochs.has_value());
   if (objective.gfpo_adaptive_difficulty && a.gfpo_k == 0)
     throw ConfigError(

@@ -69,11 +69,11 @@ struct ValueStatistics {
   double values = kNoValue, returns = kNoValue, explained = kNoValue;
 };
 
-ValueStatistics statistics_of(std::span<const TrainedGroup> groups) {
+ValueStatistics statistics_of(std::span<const Group> groups) {
   double count = 0.0, values = 0.0, returns = 0.0, squared_returns = 0.0, errors = 0.0, squared_errors = 0.0;
-  for_each_completion(groups, [&](const Completion& completion, const TrainedCompletion& trained) {
-    for (int64_t t = 0; t < loss_length(completion, trained); ++t) {
-      const double value = trained.values[t], target = trained.returns[t];
+  for_each_sample(groups, [&](const Sample& sample) {
+    for (int64_t t = 0; t < sample.loss_length(); ++t) {
+      const double value = sample.values[t], target = sample.returns[t];
       count += 1.0;
       values += value;
       returns += target;
@@ -121,11 +121,11 @@ const Linear* Critic::joint_head() const {
   return model_ == nullptr && phase_.share > 0.0 && phase_.trains_policy ? &head_ : nullptr;
 }
 
-void Critic::fill_values(std::span<TrainedGroup> groups) const {
+void Critic::fill_values(std::span<Group> groups) const {
   cohort::fill_values(trunk(), head_, groups, options_);
 }
 
-LossResult Critic::update(std::span<const TrainedGroup> mini_batch) {
+LossResult Critic::update(std::span<const Group> mini_batch) {
   const ValueLoss loss{.coefficient = objective_.loss.value_coef,
                        .clip = objective_.loss.value_clip,
                        .trains_trunk = model_ != nullptr};
@@ -133,9 +133,7 @@ LossResult Critic::update(std::span<const TrainedGroup> mini_batch) {
   LossResult result = accumulate_value_gradient(trunk(), head_, mini_batch, loss, options_);
   if (result.is_finite && !step()) {
     result.is_finite = false;
-    for_each_completion(mini_batch, [&](const Completion& completion, const TrainedCompletion&) {
-      result.nonfinite.push_back(&completion);
-    });
+    for_each_sample(mini_batch, [&](const Sample& sample) { result.nonfinite.push_back(sample.completion); });
   }
   return result;
 }
@@ -149,7 +147,7 @@ bool Critic::step() {
   return true;
 }
 
-Metrics Critic::metrics(std::span<const TrainedGroup> groups) const {
+Metrics Critic::metrics(std::span<const Group> groups) const {
   const ValueStatistics statistics = phase_.share > 0.0 ? statistics_of(groups) : ValueStatistics{};
   return {{"critic/share", phase_.share},
           {"critic/values/mean", statistics.values},

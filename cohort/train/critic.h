@@ -28,18 +28,18 @@ class Critic {
   /// The head that learns in the policy's own pass in this step; null where `update` is due.
   const Linear* joint_head() const;
 
-  /// Fills `values` of all completions.
-  void fill_values(std::span<TrainedGroup> groups) const;
+  /// Fills `values` of all samples.
+  void fill_values(std::span<Group> groups) const;
 
   /// One update in a pass of its own; left out where loss or gradient are not finite, as the result says.
-  LossResult update(std::span<const TrainedGroup> mini_batch);
+  LossResult update(std::span<const Group> mini_batch);
 
   /// Around a pass that adds to the gradients. `step` returns whether they were finite.
   void zero_grad() { optimizer_.zero_grad(); }
   bool step();
 
   /// `critic/*` of the step; null in one without the critic.
-  Metrics metrics(std::span<const TrainedGroup> groups) const;
+  Metrics metrics(std::span<const Group> groups) const;
 
   /// What a checkpoint holds of it; `refresh` is due after it was restored.
   TrainedPart part();

@@ -44,8 +44,8 @@ std::vector<double> DpoTrainer::reference_sums(const std::vector<PreferenceExamp
   return reference_ ? reference_(batch) : std::vector<double>();
 }
 
-StepRecord DpoTrainer::step(int64_t) {
-  StepRecord record;
+StepReport DpoTrainer::step(int64_t) {
+  StepReport record;
   StepTimer timer(record.timings);
   std::vector<PreferenceExample> batch;
   for (const Row& row : rows_.next(config_.train.pairs_per_step))

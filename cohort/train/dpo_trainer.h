@@ -25,7 +25,7 @@ class DpoTrainer : public Trainer {
   DpoTrainer(const DpoConfig& config, int64_t num_updates, Decoder& policy, ReferenceSums reference,
              const SftFormat& format, RowCursor& rows, AdamW& optimizer);
 
-  StepRecord step(int64_t index) override;
+  StepReport step(int64_t index) override;
   Json save() const override;
   void load(const Json& state) override;
 

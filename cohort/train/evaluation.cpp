@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "cohort/core/error.h"
-#include "cohort/objectives/advantage.h"
 #include "cohort/sampler/prompt_batches.h"
 
 namespace cohort {
@@ -38,15 +37,15 @@ std::map<int64_t, double> majority_figures(const std::vector<GroupVotes>& votes,
   return figures;
 }
 
-RewardEvaluation evaluate_reward(const std::vector<RewardMatrix>& rewards, int64_t column) {
+RewardEvaluation evaluate_reward(const Batch& batch, size_t column) {
   RewardEvaluation result;
-  result.name = rewards.front().names()[column];
+  result.name = batch.reward_names[column];
   Mean mean;
   std::map<int64_t, Mean> pass_at;
-  for (const RewardMatrix& matrix : rewards) {
+  for (const Group& group : batch.groups) {
     int64_t num_judged = 0, num_successes = 0;
-    for (int64_t i = 0; i < matrix.num_completions(); ++i) {
-      const RewardResult& cell = matrix.at(i, column);
+    for (const Sample& sample : group.samples) {
+      const RewardResult& cell = sample.rewards.at(column);
       ++result.status_counts[static_cast<size_t>(cell.status)];
       if (cell.status != RewardStatus::kOk) continue;
       mean.add(cell.score);
@@ -60,25 +59,23 @@ RewardEvaluation evaluate_reward(const std::vector<RewardMatrix>& rewards, int64
   return result;
 }
 
-void add_lengths(const std::vector<RolloutGroup>& groups, Evaluation& result) {
+void add_lengths(const std::vector<Group>& groups, Evaluation& result) {
   Mean length;
-  for (const RolloutGroup& group : groups) {
-    for (const Completion& completion : group.completions) {
-      const auto num_tokens = static_cast<int64_t>(completion.token_ids.size());
-      result.min_length = length.count == 0 ? num_tokens : std::min(result.min_length, num_tokens);
-      result.max_length = std::max(result.max_length, num_tokens);
-      result.num_stopped += completion.finish_reason == FinishReason::kStop;
-      length.add(static_cast<double>(num_tokens));
-    }
-  }
+  for_each_sample(groups, [&](const Sample& sample) {
+    const int64_t num_tokens = sample.completion.num_sampled();
+    result.min_length = length.count == 0 ? num_tokens : std::min(result.min_length, num_tokens);
+    result.max_length = std::max(result.max_length, num_tokens);
+    result.num_stopped += sample.completion.finish_reason == FinishReason::kStop;
+    length.add(static_cast<double>(num_tokens));
+  });
   result.num_completions = length.count;
   result.mean_length = length.value().value_or(0.0);
 }
 
-GroupVotes all_votes(const RewardScorer& scorer, const RolloutGroup& group, const RewardMatrix& results) {
+GroupVotes all_votes(const RewardScorer& scorer, const Group& group) {
   GroupVotes votes;
-  for (int64_t reward = 0; reward < results.num_rewards(); ++reward)
-    votes.push_back(read_votes(scorer.reward(reward), group, results, reward));
+  for (size_t reward = 0; reward < scorer.names().size(); ++reward)
+    votes.push_back(read_votes(scorer.reward(static_cast<int64_t>(reward)), group, reward));
   return votes;
 }
 
@@ -91,22 +88,19 @@ double pass_at_k(int64_t n, int64_t c, int64_t k) {
   return 1.0 - all_fail;
 }
 
-Evaluation summarise(const std::vector<RolloutGroup>& groups, const std::vector<RewardMatrix>& rewards,
-                     const std::vector<double>& weights, const std::vector<GroupVotes>& votes) {
-  COHORT_CHECK(!groups.empty() && groups.size() == rewards.size());
+Evaluation summarize(const Batch& batch, const std::vector<GroupVotes>& votes) {
+  COHORT_CHECK(!batch.groups.empty());
   Evaluation result;
-  result.num_prompts = static_cast<int64_t>(groups.size());
-  add_lengths(groups, result);
-  for (size_t reward = 0; reward < weights.size(); ++reward) {
-    result.rewards.push_back(evaluate_reward(rewards, static_cast<int64_t>(reward)));
+  result.num_prompts = std::ssize(batch.groups);
+  add_lengths(batch.groups, result);
+  for (size_t reward = 0; reward < batch.reward_names.size(); ++reward) {
+    result.rewards.push_back(evaluate_reward(batch, reward));
     result.rewards.back().cons_at = majority_figures(votes, static_cast<int64_t>(reward));
   }
-  TotalRewards totals;
-  for (const RewardMatrix& matrix : rewards) append_total_rewards(matrix, weights, totals);
   Mean total;
-  for (size_t i = 0; i < totals.values.size(); ++i) {
-    if (totals.valid[i]) total.add(totals.values[i]);
-  }
+  for_each_sample(batch.groups, [&](const Sample& sample) {
+    if (sample.has_reward()) total.add(sample.reward);
+  });
   result.mean_reward = total.value();
   return result;
 }
@@ -114,8 +108,7 @@ Evaluation summarise(const std::vector<RolloutGroup>& groups, const std::vector<
 Evaluation evaluate(Sampler& sampler, const std::vector<Prompt>& prompts, int64_t num_generations,
                     const SamplingParams& params, RewardScorer& scorer, RolloutAddress address,
                     const OnGroup& on_group) {
-  std::vector<RolloutGroup> groups;
-  std::vector<RewardMatrix> rewards;
+  Batch judged{.reward_names = scorer.names(), .reward_weights = scorer.weights()};
   std::vector<GroupVotes> votes;
   for (const PromptBatch& batch : prompt_batches(prompts, num_generations)) {
     RolloutAddress batch_address = address;
@@ -123,15 +116,16 @@ Evaluation evaluate(Sampler& sampler, const std::vector<Prompt>& prompts, int64_
     const auto score = [&](int64_t prompt, int64_t sample, const Completion& completion) {
       scorer.submit(batch.first + prompt, sample, batch.prompts[prompt], completion);
     };
-    for (RolloutGroup& group :
-         sampler.rollout(batch.prompts, num_generations, params, batch_address, 0, score)) {
-      rewards.push_back(scorer.take(static_cast<int64_t>(groups.size())));
-      if (on_group) on_group(group, rewards.back());
-      votes.push_back(all_votes(scorer, group, rewards.back()));
-      groups.push_back(std::move(group));
+    for (Group& group : sampler.rollout(batch.prompts, num_generations, params, batch_address, 0, score)) {
+      take_rewards(scorer, std::ssize(judged.groups), group);
+      for (Sample& sample : group.samples)
+        sample.reward = total_reward(sample.rewards, judged.reward_weights);
+      if (on_group) on_group(group);
+      votes.push_back(all_votes(scorer, group));
+      judged.groups.push_back(std::move(group));
     }
   }
-  return summarise(groups, rewards, scorer.weights(), votes);
+  return summarize(judged, votes);
 }
 
 Metrics evaluation_metrics(const Evaluation& evaluation) {

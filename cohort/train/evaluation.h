@@ -45,8 +45,8 @@ double pass_at_k(int64_t n, int64_t c, int64_t k);
 /// The votes of one prompt's completions by each reward.
 using GroupVotes = std::vector<std::vector<Vote>>;
 
-/// Called for each prompt's completions when they are judged, in the order of the prompts.
-using OnGroup = std::function<void(const RolloutGroup&, const RewardMatrix&)>;
+/// Called for each prompt's samples when they are judged, in the order of the prompts.
+using OnGroup = std::function<void(const Group&)>;
 
 /// Samples `num_generations` completions of each prompt and judges them by all rewards of `scorer`. A
 /// completion succeeds by a reward function when its score is at least 1. Cells that are not ok take no part:
@@ -56,9 +56,8 @@ Evaluation evaluate(Sampler& sampler, const std::vector<Prompt>& prompts, int64_
                     const SamplingParams& params, RewardScorer& scorer, RolloutAddress address,
                     const OnGroup& on_group = {});
 
-/// The figures of given completions; `rewards` runs beside `groups`, and so does `votes` unless it is empty.
-Evaluation summarise(const std::vector<RolloutGroup>& groups, const std::vector<RewardMatrix>& rewards,
-                     const std::vector<double>& weights, const std::vector<GroupVotes>& votes = {});
+/// The figures of given samples with their total rewards. `votes` are per group, or empty.
+Evaluation summarize(const Batch& batch, const std::vector<GroupVotes>& votes = {});
 
 /// TRL's names with the prefix `eval_`; pass@k as `eval_rewards/NAME/pass@K`, and cons@k alike.
 Metrics evaluation_metrics(const Evaluation& evaluation);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -33,46 +32,46 @@ bool has_spread(const std::vector<double>& values) {
   return low != high && *low < *high;
 }
 
-/// Calls `visit(completion, group, sample)` for all completions in order.
-void for_each_completion(const ScoredStep& step, const std::function<void(int64_t, size_t, int64_t)>& visit) {
-  int64_t completion = 0;
-  for (size_t group = 0; group < step.groups.size(); ++group) {
-    for (int64_t i = 0; i < std::ssize(step.groups[group].completions); ++i) visit(completion++, group, i);
-  }
-}
-
-std::vector<int64_t> choose(const ScoredStep& step,
-                            const std::function<bool(int64_t, size_t, int64_t)>& is_chosen) {
+/// The places of the samples with is_chosen(group, sample).
+template <typename F>
+std::vector<int64_t> choose(const Batch& step, F is_chosen) {
   std::vector<int64_t> chosen;
-  for_each_completion(step, [&](int64_t completion, size_t group, int64_t i) {
-    if (is_chosen(completion, group, i)) chosen.push_back(completion);
-  });
+  int64_t place = 0;
+  for (const Group& group : step.groups) {
+    for (const Sample& sample : group.samples) {
+      if (is_chosen(group, sample)) chosen.push_back(place);
+      ++place;
+    }
+  }
   return chosen;
 }
 
-/// Numbers of completions with how telling each is.
+/// Places of samples with how telling each is.
 struct Ranking {
-  std::vector<int64_t> completions;
-  std::vector<double> values;  // of each completion of the list
+  std::vector<int64_t> places{};
+  std::vector<double> values{};  // one per place
 
   std::vector<int64_t> largest_first() const {
-    std::vector<size_t> order(completions.size());
+    std::vector<size_t> order(places.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return values[a] > values[b]; });
     std::vector<int64_t> sorted;
-    for (const size_t place : order) sorted.push_back(completions[place]);
+    sorted.reserve(order.size());
+    for (const size_t i : order) sorted.push_back(places[i]);
     return sorted;
   }
 };
 
 /// How much the checked score is above the checker's, where both are ok.
-Ranking gaps(const ScoredStep& step, const Checker& checker) {
+Ranking gaps(const Batch& step, const Checker& checker) {
   Ranking gaps;
-  for_each_completion(step, [&](int64_t completion, size_t group, int64_t i) {
-    const RewardResult& checked = step.rewards[group].at(i, checker.checked);
-    const RewardResult& truth = step.rewards[group].at(i, checker.checker);
+  int64_t place = -1;
+  for_each_sample(step.groups, [&](const Sample& sample) {
+    ++place;
+    const RewardResult& checked = sample.rewards.at(checker.checked);
+    const RewardResult& truth = sample.rewards.at(checker.checker);
     if (checked.status != RewardStatus::kOk || truth.status != RewardStatus::kOk) return;
-    gaps.completions.push_back(completion);
+    gaps.places.push_back(place);
     gaps.values.push_back(checked.score - truth.score);
   });
   return gaps;
@@ -80,22 +79,24 @@ Ranking gaps(const ScoredStep& step, const Checker& checker) {
 
 /// Scores of one reward beside the totals, where both are there.
 struct ScoresAndTotals {
-  ScoresAndTotals(const ScoredStep& step, int64_t reward) {
-    for_each_completion(step, [&](int64_t completion, size_t group, int64_t i) {
-      const RewardResult& cell = step.rewards[group].at(i, reward);
-      if (cell.status != RewardStatus::kOk || !step.totals.valid[completion]) return;
-      completions.push_back(completion);
+  ScoresAndTotals(const Batch& step, size_t reward) {
+    int64_t place = -1;
+    for_each_sample(step.groups, [&](const Sample& sample) {
+      ++place;
+      const RewardResult& cell = sample.rewards.at(reward);
+      if (cell.status != RewardStatus::kOk || !sample.has_reward()) return;
+      places.push_back(place);
       scores.push_back(cell.score);
-      totals.push_back(step.totals.values[completion]);
+      totals.push_back(sample.reward);
     });
   }
 
-  std::vector<int64_t> completions;
+  std::vector<int64_t> places;
   std::vector<double> scores, totals;
 };
 
 /// In units of the deviation from the mean; 0 where there is no spread.
-std::vector<double> standardised(const std::vector<double>& values) {
+std::vector<double> standardized(const std::vector<double>& values) {
   std::vector<double> result(values.size(), 0.0);
   if (!has_spread(values)) return result;
   const double mean = mean_of(values);
@@ -106,15 +107,15 @@ std::vector<double> standardised(const std::vector<double>& values) {
 
 /// Where the correlation is too high, those with a high total and a high score of this reward first; where it
 /// is too low, those with a high total in spite of a low score.
-std::vector<int64_t> behind_correlation(const ScoredStep& step, int64_t reward, bool is_too_high) {
+std::vector<int64_t> behind_correlation(const Batch& step, size_t reward, bool is_too_high) {
   const ScoresAndTotals pairs(step, reward);
-  Ranking ranking{pairs.completions, standardised(pairs.totals)};
-  const std::vector<double> scores = standardised(pairs.scores);
+  Ranking ranking{pairs.places, standardized(pairs.totals)};
+  const std::vector<double> scores = standardized(pairs.scores);
   for (size_t i = 0; i < scores.size(); ++i) ranking.values[i] += is_too_high ? scores[i] : -scores[i];
   return ranking.largest_first();
 }
 
-std::vector<int64_t> above_the_checker(const ScoredStep& step, const Checker& checker) {
+std::vector<int64_t> above_the_checker(const Batch& step, const Checker& checker) {
   const Ranking ranking = gaps(step, checker);
   std::vector<int64_t> chosen = ranking.largest_first();
   chosen.resize(
@@ -122,19 +123,19 @@ std::vector<int64_t> above_the_checker(const ScoredStep& step, const Checker& ch
   return chosen;
 }
 
-std::vector<int64_t> with_status(const ScoredStep& step, int64_t reward, const std::string& status) {
-  return choose(step, [&](int64_t, size_t group, int64_t i) {
-    return to_string(step.rewards[group].at(i, reward).status) == status;
+std::vector<int64_t> with_status(const Batch& step, size_t reward, const std::string& status) {
+  return choose(step, [&](const Group&, const Sample& sample) {
+    return to_string(sample.rewards.at(reward).status) == status;
   });
 }
 
-/// The completions behind rewards/NAME/`what`.
-std::vector<int64_t> concerned_by_reward(const ScoredStep& step, int64_t reward, const std::string& what,
-                                         bool is_too_high) {
+/// The samples that explain rewards/NAME/`what`.
+std::vector<int64_t> concerned_by_reward(const Batch& step, const std::vector<Checker>& checkers,
+                                         size_t reward, const std::string& what, bool is_too_high) {
   if (what == "correlation") return behind_correlation(step, reward, is_too_high);
   if (what != "gap") return with_status(step, reward, what);
-  for (const Checker& checker : step.checkers) {
-    if (checker.checker == reward) return above_the_checker(step, checker);
+  for (const Checker& checker : checkers) {
+    if (checker.checker == static_cast<int64_t>(reward)) return above_the_checker(step, checker);
   }
   return {};
 }
@@ -148,47 +149,49 @@ double correlation(const std::vector<double>& x, const std::vector<double>& y) {
   return std::clamp(r, -1.0, 1.0);
 }
 
-double length_variation(const RolloutGroup& group) {
+double length_variation(const Group& group) {
   std::vector<double> lengths;
-  for (const Completion& completion : group.completions)
-    lengths.push_back(static_cast<double>(completion.token_ids.size()));
+  for (const Sample& sample : group.samples)
+    lengths.push_back(static_cast<double>(sample.completion.num_sampled()));
   if (!has_spread(lengths)) return 0.0;
   return std::sqrt(comoment(lengths, lengths) / static_cast<double>(lengths.size() - 1)) / mean_of(lengths);
 }
 
-Metrics evidence_metrics(const ScoredStep& step) {
+Metrics evidence_metrics(const Batch& step, const std::vector<Checker>& checkers) {
   std::vector<double> variations;
-  for (const RolloutGroup& group : step.groups) variations.push_back(length_variation(group));
+  for (const Group& group : step.groups) variations.push_back(length_variation(group));
   Metrics metrics{{kLengthVariation, mean_of(variations)}};
-  const std::vector<std::string>& names = step.rewards.front().names();
-  for (int64_t reward = 0; reward < std::ssize(names); ++reward) {
+  const std::vector<std::string>& names = step.reward_names;
+  for (size_t reward = 0; reward < names.size(); ++reward) {
     const ScoresAndTotals pairs(step, reward);
     metrics.emplace_back(kRewards + names[reward] + "/correlation", correlation(pairs.scores, pairs.totals));
   }
-  for (const Checker& checker : step.checkers)
+  for (const Checker& checker : checkers)
     metrics.emplace_back(kRewards + names[checker.checker] + "/gap", mean_of(gaps(step, checker).values));
   return metrics;
 }
 
-std::vector<int64_t> concerned_completions(const MonitorConfig& monitor, const ScoredStep& step) {
+std::vector<int64_t> concerned_samples(const MonitorConfig& monitor, const Batch& step,
+                                       const std::vector<Checker>& checkers) {
   const std::string& metric = monitor.metric;
   if (metric == kZeroStd)
-    return choose(step, [&](int64_t, size_t group, int64_t) { return step.zero_std[group] != 0; });
+    return choose(step, [](const Group& group, const Sample&) { return group.has_no_difference; });
   if (metric == kClipped) {
-    return choose(step, [&](int64_t, size_t group, int64_t i) {
-      return step.groups[group].completions[i].finish_reason == FinishReason::kLength;
+    return choose(step, [](const Group&, const Sample& sample) {
+      return sample.completion.finish_reason == FinishReason::kLength;
     });
   }
   if (metric == kLengthVariation) {
-    return choose(step, [&](int64_t, size_t group, int64_t) {
-      return monitor.below && length_variation(step.groups[group]) < *monitor.below;
+    return choose(step, [&](const Group& group, const Sample&) {
+      return monitor.below && length_variation(group) < *monitor.below;
     });
   }
-  const std::vector<std::string>& names = step.rewards.front().names();
-  for (int64_t reward = 0; reward < std::ssize(names); ++reward) {
+  const std::vector<std::string>& names = step.reward_names;
+  for (size_t reward = 0; reward < names.size(); ++reward) {
     const std::string prefix = kRewards + names[reward] + "/";
     if (metric.starts_with(prefix))
-      return concerned_by_reward(step, reward, metric.substr(prefix.size()), monitor.above.has_value());
+      return concerned_by_reward(step, checkers, reward, metric.substr(prefix.size()),
+                                 monitor.above.has_value());
   }
   return {};
 }

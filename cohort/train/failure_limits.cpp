@@ -15,17 +15,24 @@ bool is_failure(RewardStatus status) {
   return status != RewardStatus::kOk && status != RewardStatus::kSkipped;
 }
 
-/// The last failure among `rewards`, or the last sandbox_error, in one line of its own words.
-std::string last_failure(const std::vector<RewardMatrix>& rewards, size_t reward, bool only_sandbox_errors) {
-  std::string text;
-  for (const RewardMatrix& matrix : rewards) {
-    for (int64_t i = 0; i < matrix.num_completions(); ++i) {
-      const RewardResult& cell = matrix.at(i, static_cast<int64_t>(reward));
-      const bool is_named =
-          only_sandbox_errors ? cell.status == RewardStatus::kSandboxError : is_failure(cell.status);
-      if (is_named) text = str("; the last one: ", to_string(cell.status), ", ", cell.detail);
-    }
+/// Calls f(sample) for all samples that were drawn.
+template <typename F>
+void for_each_drawn(const Batch& step, F f) {
+  for_each_sample(step.groups, f);
+  for (const UntrainedGroup& untrained : step.untrained) {
+    for (const Sample& sample : untrained.group.samples) f(sample);
   }
+}
+
+/// The last failure of this reward in the step, or its last sandbox_error, in one line of its own words.
+std::string last_failure(const Batch& step, size_t reward, bool only_sandbox_errors) {
+  std::string text;
+  for_each_drawn(step, [&](const Sample& sample) {
+    const RewardResult& cell = sample.rewards.at(reward);
+    const bool is_named =
+        only_sandbox_errors ? cell.status == RewardStatus::kSandboxError : is_failure(cell.status);
+    if (is_named) text = str("; the last one: ", to_string(cell.status), ", ", cell.detail);
+  });
   return text.substr(0, text.find('\n'));
 }
 
@@ -43,25 +50,22 @@ FailureLimits::FailureLimits(const FailureLimitsConfig& config, std::vector<std:
   COHORT_CHECK(counts_.size() == names_.size());
 }
 
-std::optional<std::string> FailureLimits::observe(const std::vector<RewardMatrix>& rewards) {
+std::optional<std::string> FailureLimits::observe(const Batch& step) {
   std::optional<std::string> reason;
   for (size_t reward = 0; reward < names_.size(); ++reward) {
     if (!counts_[reward]) continue;
-    const auto column = static_cast<int64_t>(reward);
-    Counts step;
-    for (const RewardMatrix& matrix : rewards) {
-      for (int64_t i = 0; i < matrix.num_completions(); ++i) {
-        const RewardStatus status = matrix.at(i, column).status;
-        step.num_cells += status != RewardStatus::kSkipped;
-        step.num_failed += is_failure(status);
-        step.num_sandbox_errors += status == RewardStatus::kSandboxError;
-      }
-    }
-    is_judged_ |= step.num_cells > 0;
-    push(windows_[reward], step);
-    if (!reason) reason = find_excess(reward, rewards);
+    Counts counts;
+    for_each_drawn(step, [&](const Sample& sample) {
+      const RewardStatus status = sample.rewards.at(reward).status;
+      counts.num_cells += status != RewardStatus::kSkipped;
+      counts.num_failed += is_failure(status);
+      counts.num_sandbox_errors += status == RewardStatus::kSandboxError;
+    });
+    is_judged_ |= counts.num_cells > 0;
+    push(windows_[reward], counts);
+    if (!reason) reason = find_excess(reward, step);
   }
-  if (!reason) reason = find_unjudged_start(rewards);
+  if (!reason) reason = find_unjudged_start(step);
   if (reason) windows_.assign(names_.size(), Window{});
   return reason;
 }
@@ -76,8 +80,7 @@ void FailureLimits::push(Window& window, const Counts& step) const {
   }
 }
 
-std::optional<std::string> FailureLimits::find_excess(size_t reward,
-                                                      const std::vector<RewardMatrix>& step) const {
+std::optional<std::string> FailureLimits::find_excess(size_t reward, const Batch& step) const {
   const Counts& total = windows_[reward].total;
   const int64_t num_cells = std::max(total.num_cells, config_.window);
   const struct {
@@ -98,8 +101,7 @@ std::optional<std::string> FailureLimits::find_excess(size_t reward,
   return find_outright_failure(reward, step);
 }
 
-std::optional<std::string> FailureLimits::find_outright_failure(size_t reward,
-                                                                const std::vector<RewardMatrix>& step) const {
+std::optional<std::string> FailureLimits::find_outright_failure(size_t reward, const Batch& step) const {
   const Window& window = windows_[reward];
   const bool is_early = std::ssize(window.steps) < kFirstSteps || window.total.num_cells < kFirstCells;
   if (config_.max_failed_share >= 1.0 || is_early || window.total.num_failed < window.total.num_cells)
@@ -108,10 +110,10 @@ std::optional<std::string> FailureLimits::find_outright_failure(size_t reward,
              window.steps.size(), " steps", last_failure(step, reward, false));
 }
 
-std::optional<std::string> FailureLimits::find_unjudged_start(const std::vector<RewardMatrix>& step) {
+std::optional<std::string> FailureLimits::find_unjudged_start(const Batch& step) {
   if (is_judged_ || config_.max_failed_share >= 1.0) return std::nullopt;
   ++num_unjudged_steps_;
-  for (const RewardMatrix& matrix : step) num_unjudged_ += matrix.num_completions();
+  for_each_drawn(step, [&](const Sample&) { ++num_unjudged_; });
   if (num_unjudged_steps_ < kFirstSteps || num_unjudged_ < kFirstCells) return std::nullopt;
   std::string reason = str(
       "every reward skipped all ", num_unjudged_, " completions in ", num_unjudged_steps_,

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cohort/core/json.h"
-#include "cohort/rl/types.h"
+#include "cohort/rl/batch.h"
 
 namespace cohort {
 
@@ -26,9 +26,9 @@ class FailureLimits {
   /// Only rewards with `counts` are looked at; for each name one.
   FailureLimits(const FailureLimitsConfig& config, std::vector<std::string> names, std::vector<bool> counts);
 
-  /// Takes the cells of a step, one matrix per group. Returns why the run must end, when it must, and then
-  /// forgets all cells: what goes on after mending starts with none.
-  std::optional<std::string> observe(const std::vector<RewardMatrix>& rewards);
+  /// Takes the cells of a step, untrained samples included. Returns why the run must end, if it must, and
+  /// then forgets all cells: a run that goes on after mending starts with none.
+  std::optional<std::string> observe(const Batch& step);
 
   Json save() const;
   void load(const Json& state);
@@ -47,10 +47,9 @@ class FailureLimits {
   };
 
   void push(Window& window, const Counts& step) const;
-  std::optional<std::string> find_excess(size_t reward, const std::vector<RewardMatrix>& step) const;
-  std::optional<std::string> find_outright_failure(size_t reward,
-                                                   const std::vector<RewardMatrix>& step) const;
-  std::optional<std::string> find_unjudged_start(const std::vector<RewardMatrix>& step);
+  std::optional<std::string> find_excess(size_t reward, const Batch& step) const;
+  std::optional<std::string> find_outright_failure(size_t reward, const Batch& step) const;
+  std::optional<std::string> find_unjudged_start(const Batch& step);
 
   FailureLimitsConfig config_;
   std::vector<std::string> names_;

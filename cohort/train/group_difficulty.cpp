@@ -1,32 +1,27 @@
 #include "cohort/train/group_difficulty.h"
 
 #include "cohort/objectives/group_filter.h"
-#include "cohort/objectives/groups.h"
 
 namespace cohort {
 
-std::vector<int64_t> GroupDifficulty::take(const TotalRewards& rewards,
-                                           const std::vector<int64_t>& group_ends) {
+void GroupDifficulty::assign(std::vector<Group>& groups) {
   const std::vector<double> seen(means_.begin(), means_.end());
-  std::vector<int64_t> group_k;
-  group_k.reserve(group_ends.size());
-  for_each_group(group_ends, [&](int64_t begin, int64_t end) {
+  for (Group& group : groups) {
     double sum = 0.0;
     int64_t count = 0;
-    for (int64_t i = begin; i < end; ++i) {
-      if (!rewards.valid[i]) continue;
-      sum += rewards.values[i];
+    for (const Sample& sample : group.samples) {
+      if (!sample.has_reward()) continue;
+      sum += sample.reward;
       ++count;
     }
     if (count == 0) {
-      group_k.push_back(adaptive_group_k(0.0, {}));
-      return;
+      group.num_kept = adaptive_group_k(0.0, {});
+      continue;
     }
     means_.push_back(sum / static_cast<double>(count));
-    group_k.push_back(adaptive_group_k(means_.back(), seen));
-  });
+    group.num_kept = adaptive_group_k(means_.back(), seen);
+  }
   while (means_.size() > kMostMeans) means_.pop_front();
-  return group_k;
 }
 
 Json GroupDifficulty::save() const { return Json(std::vector<double>(means_.begin(), means_.end())); }

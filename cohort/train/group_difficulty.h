@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cohort/core/json.h"
-#include "cohort/objectives/advantage.h"
+#include "cohort/rl/batch.h"
 
 namespace cohort {
 
@@ -16,10 +16,10 @@ class GroupDifficulty {
  public:
   static constexpr size_t kMostMeans = 4096;
 
-  /// How many completions to keep of each group (adaptive_group_k), by its mean reward among those of earlier
-  /// steps; then remembers the means of these groups. A group without rewards counts as most difficult and
-  /// is not remembered.
-  std::vector<int64_t> take(const TotalRewards& rewards, const std::vector<int64_t>& group_ends);
+  /// Sets how many samples to keep of each group (adaptive_group_k), by its mean reward among those of
+  /// earlier steps; then remembers the means of these groups. A group without rewards counts as most
+  /// difficult and is not remembered.
+  void assign(std::vector<Group>& groups);
 
   Json save() const;
   void load(const Json& state);

@@ -1,4 +1,4 @@
-// The GRPO step (arXiv:2402.03300 algorithm 1): prompt -> rollout -> reward -> advantage -> loss -> step.
+// The GRPO step (arXiv:2402.03300 algorithm 1): collect -> score -> credit -> update.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "cohort/models/decoder.h"
-#include "cohort/objectives/advantage.h"
 #include "cohort/rewards/reward_scorer.h"
 #include "cohort/rl/prompt_source.h"
 #include "cohort/text/tokenizer.h"
 #include "cohort/train/coefficients.h"
 #include "cohort/train/config.h"
+#include "cohort/train/credit.h"
 #include "cohort/train/critic.h"
 #include "cohort/train/evidence.h"
 #include "cohort/train/failure_limits.h"
@@ -27,15 +27,9 @@
 
 namespace cohort {
 
-/// Everything a step produced; what the metrics and the completions file are made from.
-struct GrpoStep : ScoredRollout {
-  TotalRewards totals;           ///< per completion
-  std::vector<int64_t> group_k;  ///< per group, with gfpo_adaptive_difficulty
-  Advantages advantages;
-  Metrics scored_metrics;             ///< those known before the update
-  std::vector<uint8_t> masked;        ///< per completion; 1 where a monitor takes the loss off it
-  std::vector<TrainedGroup> trained;  ///< points into `groups`
-  LossResult loss;                    ///< added up over all updates
+/// What the updates of a step say of themselves.
+struct UpdateResult {
+  LossResult loss;  ///< added up over all updates
   int64_t num_updates = 0;
   LossResult first_loss;   ///< of the first update, before which policy and sampler are the same
   double grad_norm = 0.0;  ///< of the last update
@@ -44,14 +38,15 @@ struct GrpoStep : ScoredRollout {
 
 class GrpoTrainer : public Trainer {
  public:
-  /// `reference` and `critic` are null where nothing reads one (needs_reference, needs_critic),
-  /// `expert_format` where no expert's completions join the groups; `recorded`: see StepRollout. All
-  /// arguments but the config must outlive this.
+  /// `reference` and `critic` are null if nothing reads one (needs_reference, needs_critic), and
+  /// `demonstration_format` if no demonstrations join the groups; `recorded`: see StepRollout. All arguments
+  /// except the config must outlive this.
   GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder& policy, Decoder* reference,
               Critic* critic, const Tokenizer* tokenizer, PromptSource& prompts, RewardScorer& scorer,
-              AdamW& optimizer, const SftFormat* expert_format = nullptr, RecordPlan recorded = {});
+              AdamW& optimizer, const SftFormat* demonstration_format = nullptr, RecordPlan recorded = {});
 
-  StepRecord step(int64_t index) override;
+  /// collect -> score -> credit -> update.
+  StepReport step(int64_t index) override;
   Json save() const override;
   void load(const Json& state) override;
   std::vector<TrainedPart> more_parts() override;
@@ -63,21 +58,23 @@ class GrpoTrainer : public Trainer {
   const std::map<std::string, std::string>& reward_environments() const { return scorer_.environments(); }
 
  private:
-  void prepare(GrpoStep& step);
-  double mean_kl(const GrpoStep& step) const;
-  void assign_advantages(GrpoStep& step);
-  void mask(GrpoStep& step);
-  Advantages advantages(const GrpoStep& step, const TotalRewards& totals) const;
-  void check_record(int64_t index, const GrpoStep& step);
-  CriticPhase begin_critic(int64_t index);
-  void for_each_mini_batch(GrpoStep& step,
-                           void (GrpoTrainer::*update)(std::span<const TrainedGroup>, GrpoStep&));
-  void update(std::span<const TrainedGroup> mini_batch, GrpoStep& step);
-  void update_critic(std::span<const TrainedGroup> mini_batch, GrpoStep& step);
-  Metrics scored_metrics(const GrpoStep& step) const;
-  Metrics update_metrics(const GrpoStep& step) const;
-  void fill_record(int64_t index, const GrpoStep& step, StepRecord& record);
-  ScoredStep scored(const GrpoStep& step) const;
+  /// Advances an update of the policy, or of the critic, by one mini-batch.
+  using MiniBatchUpdate = void (GrpoTrainer::*)(std::span<const Group>, UpdateResult&);
+
+  Batch collect(int64_t index, StepTimer& timer);
+  void score(Batch& batch, StepTimer& timer);
+  Metrics credit(Batch& batch);
+  UpdateResult update(const Batch& batch, StepTimer& timer);
+  StepReport report(const Batch& batch, const UpdateResult& result, Metrics scored_metrics);
+
+  void check_record(const Batch& batch);
+  void begin_critic(int64_t index);
+  void for_each_mini_batch(const Batch& batch, MiniBatchUpdate update, UpdateResult& result);
+  void update_policy(std::span<const Group> mini_batch, UpdateResult& result);
+  void update_critic(std::span<const Group> mini_batch, UpdateResult& result);
+  double mean_kl(const Batch& batch, const LossResult& loss) const;
+  Metrics scored_metrics(const Batch& batch, const RewardSummary& summary) const;
+  Metrics update_metrics(const Batch& batch, const UpdateResult& result) const;
   void check_monitored_metrics() const;
 
   TrainConfig config_;
@@ -87,11 +84,12 @@ class GrpoTrainer : public Trainer {
   Decoder& policy_;
   Reference reference_;
   Critic* critic_;
-  const SftFormat* expert_format_;
+  const SftFormat* demonstration_format_;
   PromptSource& prompts_;
   RewardScorer& scorer_;
   AdamW& optimizer_;
   StepRollout rollout_;
+  CriticPhase critic_phase_{.share = 0.0};  // of this step; without a critic its share is 0
   std::vector<Checker> checkers_;
   FailureLimits failure_limits_;
   GroupDifficulty difficulty_;

@@ -35,15 +35,14 @@ double share_right(std::span<const Vote> votes) {
 
 }  // namespace
 
-std::vector<Vote> read_votes(const Reward& reward, const RolloutGroup& group, const RewardMatrix& results,
-                             int64_t column) {
+std::vector<Vote> read_votes(const Reward& reward, const Group& group, size_t column) {
   std::vector<std::string> answers;
   std::vector<Vote> votes;
-  for (int64_t i = 0; i < results.num_completions(); ++i) {
-    const RewardResult& cell = results.at(i, column);
+  for (const Sample& sample : group.samples) {
+    const RewardResult& cell = sample.rewards.at(column);
     if (cell.status != RewardStatus::kOk) continue;
     Vote vote{.is_right = cell.score >= 1.0};
-    const std::string answer = reward.answer(group.prompt, group.completions[i]);
+    const std::string answer = reward.answer(group.prompt, sample.completion);
     if (!answer.empty()) {
       const auto same = std::find_if(answers.begin(), answers.end(), [&](const std::string& known) {
         return reward.is_same_answer(known, answer);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cohort/rewards/reward.h"
+#include "cohort/rl/batch.h"
 
 namespace cohort {
 
@@ -14,9 +15,9 @@ struct Vote {
   bool is_right = false;
 };
 
-/// The votes of a group's completions by one reward, in order, without those that it could not judge.
-std::vector<Vote> read_votes(const Reward& reward, const RolloutGroup& group, const RewardMatrix& results,
-                             int64_t column);
+/// The votes of a group's samples by one reward, the one with cell `column`, in order, without the samples
+/// that it could not judge.
+std::vector<Vote> read_votes(const Reward& reward, const Group& group, size_t column);
 
 /// cons@k: the share of votes of k completions whose most frequent answer is right. The votes are cut into
 /// blocks of k in order, and the share is the mean over the blocks; the rest stays out. Where several answers

@@ -17,10 +17,10 @@ const std::string& name_of(const MonitorConfig& config) {
 }
 
 /// Where to look, and at what.
-std::string example_of(const ScoredStep& step, int64_t completion) {
-  int64_t sample = completion;
-  for (const RolloutGroup& group : step.groups) {
-    const auto size = std::ssize(group.completions);
+std::string example_of(const Batch& step, int64_t place) {
+  int64_t sample = place;
+  for (const Group& group : step.groups) {
+    const auto size = std::ssize(group.samples);
     if (sample < size) {
       return str("; for example sample ", sample, " of prompt ", group.prompt.id);
     }
@@ -126,20 +126,23 @@ void Monitors::observe(const Metrics& metrics) {
   }
 }
 
-std::vector<uint8_t> Monitors::mask(const ScoredStep& step) {
-  std::vector<uint8_t> mask(step.totals.values.size(), 0);
+bool Monitors::mask(Batch& step, const std::vector<Checker>& checkers) {
+  std::vector<Sample*> samples;
+  for_each_sample(step.groups, [&](Sample& sample) { samples.push_back(&sample); });
+  bool masks_any = false;
   for (size_t m = 0; m < monitors_.size(); ++m) {
     num_masked_[m] = 0;
     if (monitors_[m].config().action != "mask" || !monitors_[m].is_alarmed()) continue;
-    for (const int64_t completion : concerned_completions(monitors_[m].config(), step)) {
-      mask[completion] = 1;
+    for (const int64_t place : concerned_samples(monitors_[m].config(), step, checkers)) {
+      samples[place]->mask = LossMask::kMonitor;
+      masks_any = true;
       ++num_masked_[m];
     }
   }
-  return mask;
+  return masks_any;
 }
 
-MonitorReport Monitors::report(const ScoredStep& step) {
+MonitorReport Monitors::report(const Batch& step, const std::vector<Checker>& checkers) {
   MonitorReport report;
   for (size_t m = 0; m < monitors_.size(); ++m) {
     Monitor& monitor = monitors_[m];
@@ -151,7 +154,7 @@ MonitorReport Monitors::report(const ScoredStep& step) {
       report.metrics.emplace_back(prefix + "/masked", static_cast<double>(num_masked_[m]));
     if (!monitor.should_warn()) continue;
     std::string line = monitor.evidence();
-    const std::vector<int64_t> concerned = concerned_completions(monitor.config(), step);
+    const std::vector<int64_t> concerned = concerned_samples(monitor.config(), step, checkers);
     if (!concerned.empty()) line += example_of(step, concerned.front());
     if (action == "mask") line += str("; ", num_masked_[m], " completions carry no loss");
     if (action == "stop") {

@@ -71,11 +71,12 @@ class Monitors {
   /// Each metric once a step.
   void observe(const Metrics& metrics);
 
-  /// [B]; 1 for the completions that an alarm masks: they leave their group's statistics and carry no loss.
-  std::vector<uint8_t> mask(const ScoredStep& step);
+  /// Masks the samples that an alarm concerns: they leave their group's statistics and carry no loss. Returns
+  /// whether there are any.
+  bool mask(Batch& step, const std::vector<Checker>& checkers);
 
   /// A monitor that stops the run begins anew, so that it can go on once somebody has looked.
-  MonitorReport report(const ScoredStep& step);
+  MonitorReport report(const Batch& step, const std::vector<Checker>& checkers);
 
   Json save() const;
   void load(const Json& state);

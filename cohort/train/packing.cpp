@@ -7,21 +7,32 @@
 namespace cohort {
 namespace {
 
+/// The place of the last sampled token, which is the number of rows that a completion takes; -1: there is
+/// none.
+int64_t last_sampled(const Completion& completion) {
+  int64_t last = -1;
+  if (completion.spans.empty()) last = std::ssize(completion.token_ids) - 1;
+  for (const TokenSpan& span : completion.spans) {
+    if (span.origin == TokenOrigin::kSampled) last = span.end() - 1;
+  }
+  return last;
+}
+
 int64_t completion_rows(const Completion& completion) {
-  return std::max<int64_t>(0, static_cast<int64_t>(completion.token_ids.size()) - 1);
+  return std::max<int64_t>(0, last_sampled(completion));
 }
 
 /// Cuts one group between completions.
 std::vector<PackGroup> cut_group(const PackGroup& group, int64_t max_rows) {
   std::vector<PackGroup> pieces;
   int64_t rows = 0;
-  for (const Completion* completion : group.completions) {
-    const int64_t more = completion_rows(*completion);
+  for (const PackedCompletion& packed : group.completions) {
+    const int64_t more = completion_rows(*packed.completion);
     if (pieces.empty() || rows + more > max_rows) {
       pieces.push_back({group.prompt_ids, {}});
       rows = static_cast<int64_t>(group.prompt_ids->size());
     }
-    pieces.back().completions.push_back(completion);
+    pieces.back().completions.push_back(packed);
     rows += more;
   }
   return pieces;
@@ -40,12 +51,13 @@ class RowBuilder {
     batch_.input.plan.add_sequence(prompt_range.begin, prompt_length, 0, {prompt_range});
     (is_repeat ? batch_.rows.repeated_prompt : batch_.rows.prompt) += prompt_length;
     bool adds_prompt = true;
-    for (const Completion* completion : group.completions) {
-      if (completion->token_ids.empty()) continue;
-      if (adds_prompt) add_recorded(completion->recorded.prompt, prompt_length);
+    for (const PackedCompletion& packed : group.completions) {
+      const RecordedRows& recorded = packed.completion->recorded;
+      if (last_sampled(*packed.completion) < 0) continue;
+      if (adds_prompt) add_recorded(recorded.prompt, prompt_length);
       adds_prompt = false;
-      add_recorded(completion->recorded.completion, completion_rows(*completion));
-      add_completion(*completion, prompt_range);
+      add_recorded(recorded.completion, completion_rows(*packed.completion));
+      add_completion(packed, prompt_range);
     }
     if (adds_prompt) is_recorded_ = false;
     add_range({prompt_range.end - 1, static_cast<int64_t>(token_ids_.size())}, results_);
@@ -73,20 +85,24 @@ class RowBuilder {
     add_range({row, row + count}, recorded_);
   }
 
-  void add_completion(const Completion& completion, RowRange prompt) {
-    const auto length = static_cast<int64_t>(completion.token_ids.size());
+  void add_completion(const PackedCompletion& packed, RowRange prompt) {
+    const Completion& completion = *packed.completion;
+    const int64_t num_rows = completion_rows(completion);
     const int64_t prompt_length = prompt.size();
-    const RowRange own = add_rows(completion.token_ids, length - 1, prompt_length);
-    if (length > 1) batch_.input.plan.add_sequence(own.begin, length - 1, prompt_length, {prompt, own});
-    batch_.rows.completion += length - 1;
-    batch_.completions.push_back(&completion);
+    const RowRange own = add_rows(completion.token_ids, num_rows, prompt_length);
+    if (num_rows > 0) batch_.input.plan.add_sequence(own.begin, num_rows, prompt_length, {prompt, own});
+    batch_.rows.completion += num_rows;
+    batch_.completions.push_back(packed);
     batch_.completion_rows.push_back(own);
-    for (int64_t i = 0; i < length; ++i) {
+    size_t column = 0;
+    for_each_sampled(completion, [&](int64_t i) {
       logit_rows_.push_back((i == 0 ? prompt.end - 1 : own.begin + i - 1) - num_unread_);
       batch_.targets.token_ids.push_back(completion.token_ids[i]);
-      batch_.targets.kept_ids.push_back(completion.kept_ids.empty() ? nullptr : completion.kept_ids[i].get());
+      batch_.targets.kept_ids.push_back(completion.kept_ids.empty() ? nullptr
+                                                                    : completion.kept_ids[column].get());
       has_kept_ids_ |= batch_.targets.kept_ids.back() != nullptr;
-    }
+      ++column;
+    });
   }
 
   PackedBatch& batch_;
@@ -101,7 +117,7 @@ class RowBuilder {
 
 int64_t num_rows(const PackGroup& group) {
   auto rows = static_cast<int64_t>(group.prompt_ids->size());
-  for (const Completion* completion : group.completions) rows += completion_rows(*completion);
+  for (const PackedCompletion& packed : group.completions) rows += completion_rows(*packed.completion);
   return rows;
 }
 
@@ -125,7 +141,8 @@ double balance_weight(const DecoderConfig& config, const std::vector<PackGroup>&
                                         [](const auto& layer) { return layer.has_experts; });
   int64_t num_sequences = 0;
   for (const PackGroup& group : groups) {
-    for (const Completion* completion : group.completions) num_sequences += completion_rows(*completion) > 0;
+    for (const PackedCompletion& packed : group.completions)
+      num_sequences += completion_rows(*packed.completion) > 0;
   }
   if (num_layers == 0 || num_sequences == 0) return 0.0;
   return router_aux_loss_coef / static_cast<double>(num_layers * num_sequences);

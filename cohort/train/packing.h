@@ -2,7 +2,8 @@
 // completion.
 //
 // The prompt's last row predicts a completion's first token, and the row of token j - 1 predicts token j. A
-// completion of C tokens takes C - 1 rows, because its last token is never forwarded.
+// completion takes a row for each token before its last sampled one, which is never forwarded: C sampled
+// tokens take C - 1 rows. Injected tokens take rows, too, and no row predicts them.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -18,11 +19,20 @@
 
 namespace cohort {
 
-/// Completions of one prompt, forwarded together. Empty completions are skipped. Owns neither the prompt nor
-/// the completions.
+/// A completion for one pass, which borrows it, and the caller's number for it.
+struct PackedCompletion {
+  PackedCompletion(const Completion* completion, int64_t place = 0)  // NOLINT(google-explicit-constructor)
+      : completion(completion), place(place) {}
+
+  const Completion* completion;
+  int64_t place;
+};
+
+/// Completions of one prompt, forwarded together. Those without a sampled token are skipped. Owns neither the
+/// prompt nor the completions.
 struct PackGroup {
   const std::vector<int32_t>* prompt_ids;
-  std::vector<const Completion*> completions;
+  std::vector<PackedCompletion> completions;
 };
 
 /// The number of rows that a group takes.
@@ -41,10 +51,10 @@ struct RowCounts {
 /// pass ends.
 struct PackedBatch {
   DecoderInput input;
-  at::Tensor logit_rows;                       ///< [M] int64, the result row that predicts each token
-  TokenTargets targets;                        ///< [M] tokens, completion after completion
-  std::vector<const Completion*> completions;  ///< the completions of these tokens, in order
-  std::vector<RowRange> completion_rows;       ///< the rows of each completion
+  at::Tensor logit_rows;                      ///< [M] int64: the result row that predicts each token
+  TokenTargets targets;                       ///< [M] sampled tokens, completion after completion
+  std::vector<PackedCompletion> completions;  ///< the completions of these tokens, in order
+  std::vector<RowRange> completion_rows;      ///< the rows of each completion
   RowCounts rows;
   RouterBalance balance;
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <map>
 
 #include "cohort/objectives/loss.h"
 #include "cohort/objectives/whole_batch.h"
@@ -14,62 +13,51 @@ namespace cohort {
 namespace {
 
 /// Whether the policy-gradient term is exactly zero.
-bool has_no_advantage(const TrainedCompletion& trained) {
-  const std::vector<float>& tokens = trained.token_advantages;
-  if (tokens.empty()) return trained.advantage == 0.0;
+bool has_no_advantage(const Sample& sample) {
+  const std::vector<float>& tokens = sample.token_advantages;
+  if (tokens.empty()) return sample.advantage == 0.0;
   return std::all_of(tokens.begin(), tokens.end(), [](float advantage) { return advantage == 0.0f; });
 }
 
-/// Places of completions in the batch, by their address.
-using Places = std::map<const Completion*, int64_t>;
-
-Places places_of(std::span<const TrainedGroup> groups) {
-  Places places;
-  for_each_completion(groups, [&](const Completion& completion, const TrainedCompletion&) {
-    places.emplace(&completion, std::ssize(places));
-  });
-  return places;
-}
-
-/// Per-token values of all completions with loss, one behind the other; undefined where there are none.
+/// A column of all samples with loss, one after the other; undefined if there are no values.
 template <typename F>
-at::Tensor joined(std::span<const TrainedGroup> groups, const at::TensorOptions& options, F values_of) {
+at::Tensor joined(std::span<const Group> groups, const at::TensorOptions& options, F values_of) {
   std::vector<float> all;
-  for_each_completion(groups, [&](const Completion& completion, const TrainedCompletion& trained) {
-    if (loss_length(completion, trained) == 0) return;
-    const std::vector<float>& values = values_of(completion, trained);
+  for_each_sample(groups, [&](const Sample& sample) {
+    if (sample.loss_length() == 0) return;
+    const std::vector<float>& values = values_of(sample);
     all.insert(all.end(), values.begin(), values.end());
   });
   return all.empty() ? at::Tensor() : at::tensor(all).to(options);
 }
 
-/// Of completions, or of their tokens where one has advantages by token.
-at::Tensor joined_advantages(std::span<const TrainedGroup> groups, bool is_per_token,
+/// The advantages of samples, or of their tokens if one sample has advantages by token.
+at::Tensor joined_advantages(std::span<const Group> groups, bool is_per_token,
                              const at::TensorOptions& options) {
   std::vector<float> all;
-  for_each_completion(groups, [&](const Completion& completion, const TrainedCompletion& trained) {
-    const int64_t length = loss_length(completion, trained);
-    const auto whole = static_cast<float>(trained.advantage);
+  for_each_sample(groups, [&](const Sample& sample) {
+    const int64_t length = sample.loss_length();
+    const auto whole = static_cast<float>(sample.advantage);
     if (!is_per_token) {
       all.push_back(whole);
-    } else if (trained.token_advantages.empty()) {
+    } else if (sample.token_advantages.empty()) {
       all.insert(all.end(), length, whole);
     } else if (length > 0) {
-      all.insert(all.end(), trained.token_advantages.begin(), trained.token_advantages.end());
+      all.insert(all.end(), sample.token_advantages.begin(), sample.token_advantages.end());
     }
   });
   return at::tensor(all, at::kFloat).to(options);
 }
 
-/// What the loss reads of the batch, all but the policy's log-probabilities.
-LossInput batch_input(std::span<const TrainedGroup> groups, const at::TensorOptions& options) {
+/// Everything that the loss reads of the batch, except for the policy's log-probabilities.
+LossInput batch_input(std::span<const Group> groups, const at::TensorOptions& options) {
   LossInput input;
   std::vector<float> rewards;
-  for_each_completion(groups, [&](const Completion& completion, const TrainedCompletion& trained) {
-    input.lengths.push_back(loss_length(completion, trained));
-    rewards.push_back(static_cast<float>(trained.reward));
-    input.is_expert.push_back(trained.is_expert);
-    if (!trained.token_advantages.empty()) input.advantages_are_per_token = true;
+  for_each_sample(groups, [&](const Sample& sample) {
+    input.lengths.push_back(sample.loss_length());
+    rewards.push_back(static_cast<float>(sample.reward));
+    input.is_expert.push_back(sample.is_demonstration);
+    if (!sample.token_advantages.empty()) input.advantages_are_per_token = true;
   });
   input.group_ends = group_ends_of(groups);
   if (std::ranges::count(input.is_expert, 1) == 0) input.is_expert.clear();
@@ -77,35 +65,30 @@ LossInput batch_input(std::span<const TrainedGroup> groups, const at::TensorOpti
     input.betas = at::tensor(betas, at::kDouble).to(options);
   input.advantages = joined_advantages(groups, input.advantages_are_per_token, options);
   input.rewards = at::tensor(rewards, at::kFloat).to(options);
-  using Trained = const TrainedCompletion&;
   // The sampler is exact: its log-probabilities are the policy's before the update.
-  input.old_logprobs = joined(groups, options, [](const Completion& completion, Trained) -> auto& {
-    return completion.sampler_logprobs;
-  });
+  input.old_logprobs = joined(
+      groups, options, [](const Sample& sample) -> auto& { return sample.completion.sampler_logprobs; });
   if (!input.old_logprobs.defined()) input.old_logprobs = at::empty({0}, options);
   input.sampler_logprobs = input.old_logprobs;
-  input.ref_logprobs = joined(
-      groups, options, [](const Completion&, Trained trained) -> auto& { return trained.ref_logprobs; });
-  input.entropies =
-      joined(groups, options, [](const Completion&, Trained trained) -> auto& { return trained.entropies; });
+  input.ref_logprobs =
+      joined(groups, options, [](const Sample& sample) -> auto& { return sample.ref_logprobs; });
+  input.entropies = joined(groups, options, [](const Sample& sample) -> auto& { return sample.entropies; });
   return input;
 }
 
-/// What a critic on the policy's rows learns from.
-void add_returns(std::span<const TrainedGroup> groups, LossInput& input) {
+/// Adds the columns from which a critic on the policy's rows learns.
+void add_returns(std::span<const Group> groups, LossInput& input) {
   const at::TensorOptions options = input.old_logprobs.options();
-  using Trained = const TrainedCompletion&;
   const auto joined_or_none = [&](auto values_of) {
     const at::Tensor values = joined(groups, options, values_of);
     return values.defined() ? values : at::empty({0}, options);
   };
-  input.old_values =
-      joined_or_none([](const Completion&, Trained trained) -> auto& { return trained.values; });
-  input.returns = joined_or_none([](const Completion&, Trained trained) -> auto& { return trained.returns; });
+  input.old_values = joined_or_none([](const Sample& sample) -> auto& { return sample.values; });
+  input.returns = joined_or_none([](const Sample& sample) -> auto& { return sample.returns; });
 }
 
-/// The values of each of these completions without gradient: f(completion, log-probabilities, entropies),
-/// one float a token each.
+/// Forwards these completions without gradient and calls f(packed, log-probabilities, entropies) for each,
+/// with spans of one float per sampled token.
 template <typename F>
 void forward_completions(const Decoder& decoder, const std::vector<PackGroup>& forwarded,
                          const LossOptions& options, F f) {
@@ -115,25 +98,25 @@ void forward_completions(const Decoder& decoder, const std::vector<PackGroup>& f
     const TokenLogprobs values = packed_logprobs(decoder, batch, options.temperature);
     const at::Tensor logprobs = values.logprobs.cpu().to(at::kFloat);
     const at::Tensor entropies = values.entropies.cpu().to(at::kFloat);
-    int64_t first = 0;
-    for (const Completion* completion : batch.completions) {
-      f(completion, logprobs.const_data_ptr<float>() + first, entropies.const_data_ptr<float>() + first);
-      first += std::ssize(completion->token_ids);
+    size_t first = 0;
+    for (const PackedCompletion& packed : batch.completions) {
+      const auto count = static_cast<size_t>(packed.completion->num_sampled());
+      f(packed, std::span(logprobs.const_data_ptr<float>() + first, count),
+        std::span(entropies.const_data_ptr<float>() + first, count));
+      first += count;
     }
   });
 }
 
 /// The policy's log-probabilities of the batch's loss tokens as they are now.
-at::Tensor current_logprobs(const Decoder& policy, std::span<const TrainedGroup> groups,
-                            const LossInput& input, const LossOptions& options) {
-  const Places places = places_of(groups);
+at::Tensor current_logprobs(const Decoder& policy, std::span<const Group> groups, const LossInput& input,
+                            const LossOptions& options) {
   std::vector<int64_t> begins = {0};
   for (const int64_t length : input.lengths) begins.push_back(begins.back() + length);
   std::vector<float> values(begins.back());
   forward_completions(policy, forwarded_groups(groups, has_loss), options,
-                      [&](const Completion* completion, const float* logprobs, const float*) {
-                        std::copy_n(logprobs, completion->token_ids.size(),
-                                    values.begin() + begins[places.at(completion)]);
+                      [&](const PackedCompletion& packed, std::span<const float> logprobs, auto) {
+                        std::ranges::copy(logprobs, values.begin() + begins[packed.place]);
                       });
   return at::tensor(values).to(input.old_logprobs.options());
 }
@@ -148,11 +131,11 @@ MicrobatchRows rows_at_once(const std::vector<PackGroup>& groups, const LossConf
 }
 
 /// Tokens whose forward pass was saved count as tokens that are not clipped.
-void add_skipped_tokens(std::span<const TrainedGroup> groups, LossMetrics& metrics) {
+void add_skipped_tokens(std::span<const Group> groups, LossMetrics& metrics) {
   if (!metrics.has("clip_ratio/low_mean")) return;
-  for_each_completion(groups, [&](const Completion& completion, const TrainedCompletion& trained) {
-    const int64_t length = loss_length(completion, trained);
-    if (length == 0 || !has_no_advantage(trained)) return;
+  for_each_sample(groups, [&](const Sample& sample) {
+    const int64_t length = sample.loss_length();
+    if (length == 0 || !has_no_advantage(sample)) return;
     for (const char* name : {"clip_ratio/low_mean", "clip_ratio/high_mean", "clip_ratio/region_mean"})
       metrics.add_mean(name, 0.0, static_cast<double>(length));
     metrics.add_smallest("clip_ratio/low_min", 0.0);
@@ -172,9 +155,8 @@ void record(const PackedBatch& batch, const TokenLogprobs& values, const LossInp
 }
 
 /// What the loss reads of an update, whole.
-LossInput update_input(const Decoder& policy, std::span<const TrainedGroup> groups,
-                       const LossConfig& objective, const LossOptions& options,
-                       const LossCoefficients& coefficients) {
+LossInput update_input(const Decoder& policy, std::span<const Group> groups, const LossConfig& objective,
+                       const LossOptions& options, const LossCoefficients& coefficients) {
   LossInput input = batch_input(groups, at::TensorOptions(policy.device()).dtype(at::kFloat));
   take_coefficients(coefficients, input);
   if (reads_policy_before_cut(objective))
@@ -188,7 +170,6 @@ LossInput update_input(const Decoder& policy, std::span<const TrainedGroup> grou
 struct UpdateScope {
   const Decoder& policy;
   const LossInput& input;
-  const Places& places;
   const LossConfig& objective;
   const LossOptions& options;
 };
@@ -199,7 +180,7 @@ LossResult train_on(const PackedBatch& batch, const UpdateScope& update, at::Ten
   const TokenLogprobs values = packed_logprobs(update.policy, batch, rows, update.options.temperature);
   std::vector<int64_t> chosen;
   chosen.reserve(batch.completions.size());
-  for (const Completion* completion : batch.completions) chosen.push_back(update.places.at(completion));
+  for (const PackedCompletion& packed : batch.completions) chosen.push_back(packed.place);
   LossInput part = loss_part(update.input, update.objective, chosen, values);
   const Linear* value_head = update.options.value_head;
   if (value_head != nullptr) part.values = token_values(*value_head, rows);
@@ -212,7 +193,7 @@ LossResult train_on(const PackedBatch& batch, const UpdateScope& update, at::Ten
                       result.objective);
   if (!std::isfinite(output.loss.item<double>())) {
     result.is_finite = false;
-    result.nonfinite = batch.completions;
+    for (const PackedCompletion& packed : batch.completions) result.nonfinite.push_back(*packed.completion);
     return result;
   }
   output.loss.backward();
@@ -222,13 +203,6 @@ LossResult train_on(const PackedBatch& batch, const UpdateScope& update, at::Ten
 }
 
 }  // namespace
-
-std::vector<int64_t> group_ends_of(std::span<const TrainedGroup> groups) {
-  std::vector<int64_t> ends;
-  for (const TrainedGroup& group : groups)
-    ends.push_back((ends.empty() ? 0 : ends.back()) + std::ssize(group.completions));
-  return ends;
-}
 
 void add_loss(const LossResult& more, LossResult& total) {
   total.objective.add(more.objective);
@@ -257,19 +231,20 @@ LossMetrics empty_loss_metrics(const LossConfig& objective, const LossCoefficien
   return metrics;
 }
 
-LossResult accumulate_policy_gradient(const Decoder& policy, std::span<const TrainedGroup> groups,
+LossResult accumulate_policy_gradient(const Decoder& policy, std::span<const Group> groups,
                                       const LossConfig& objective, const LossOptions& options,
                                       const LossCoefficients& coefficients) {
   const LossInput input = update_input(policy, groups, objective, options, coefficients);
-  const Places places = places_of(groups);
   const bool all_are_forwarded = trains_without_advantage(objective, input);
-  const std::vector<PackGroup> forwarded =
-      forwarded_groups(groups, [&](const Completion& completion, const TrainedCompletion& trained) {
-        return has_loss(completion, trained) && (all_are_forwarded || !has_no_advantage(trained));
-      });
+  int64_t place = -1;
+  const std::vector<PackGroup> forwarded = forwarded_groups(groups, [&](const Sample& sample) {
+    ++place;
+    if (options.only_sample >= 0 && place != options.only_sample) return false;
+    return has_loss(sample) && (all_are_forwarded || !has_no_advantage(sample));
+  });
   const auto pieces = cut_into_microbatches(forwarded, rows_at_once(forwarded, objective, options));
   const double balance = balance_weight(policy.config(), forwarded, options.router_aux_loss_coef);
-  const UpdateScope update{policy, input, places, objective, options};
+  const UpdateScope update{policy, input, objective, options};
   std::vector<LossResult> results(pieces.size());
   std::vector<at::Tensor> weights_gradients(pieces.size());
   std::atomic<int64_t> first_nonfinite = std::ssize(pieces);
@@ -293,38 +268,21 @@ LossResult accumulate_policy_gradient(const Decoder& policy, std::span<const Tra
   return total;
 }
 
-namespace {
-
-using TokenField = std::vector<float> TrainedCompletion::*;
-
-/// Fills a field of the completions in `forwarded`.
-void fill_field(const Decoder& decoder, std::span<TrainedGroup> groups,
-                const std::vector<PackGroup>& forwarded, const LossOptions& options, TokenField field,
-                bool is_entropy) {
-  std::map<const Completion*, TrainedCompletion*> targets;
-  for (TrainedGroup& group : groups) {
-    for (size_t i = 0; i < group.completions.size(); ++i)
-      targets[&group.group->completions[i]] = &group.completions[i];
-  }
-  forward_completions(
-      decoder, forwarded, options,
-      [&](const Completion* completion, const float* logprobs, const float* entropies) {
-        const float* values = is_entropy ? entropies : logprobs;
-        (targets.at(completion)->*field).assign(values, values + completion->token_ids.size());
-      });
-}
-
-}  // namespace
-
-void fill_ref_logprobs(const Decoder& reference, std::span<TrainedGroup> groups, const LossOptions& options,
+void fill_ref_logprobs(const Decoder& reference, std::span<Group> groups, const LossOptions& options,
                        bool masked_too) {
-  fill_field(reference, groups, forwarded_groups(groups, masked_too ? has_tokens : has_loss), options,
-             &TrainedCompletion::ref_logprobs, /*is_entropy=*/false);
+  const std::vector<Sample*> samples = samples_by_place(groups);
+  forward_completions(reference, forwarded_groups(groups, masked_too ? has_tokens : has_loss), options,
+                      [&](const PackedCompletion& packed, std::span<const float> logprobs, auto) {
+                        samples[packed.place]->ref_logprobs.assign(logprobs.begin(), logprobs.end());
+                      });
 }
 
-void fill_entropies(const Decoder& policy, std::span<TrainedGroup> groups, const LossOptions& options) {
-  fill_field(policy, groups, forwarded_groups(groups, has_tokens), options, &TrainedCompletion::entropies,
-             /*is_entropy=*/true);
+void fill_entropies(const Decoder& policy, std::span<Group> groups, const LossOptions& options) {
+  const std::vector<Sample*> samples = samples_by_place(groups);
+  forward_completions(policy, forwarded_groups(groups, has_tokens), options,
+                      [&](const PackedCompletion& packed, auto, std::span<const float> entropies) {
+                        samples[packed.place]->entropies.assign(entropies.begin(), entropies.end());
+                      });
 }
 
 }  // namespace cohort

@@ -37,8 +37,7 @@ void for_each_packed(const Decoder& decoder, const std::vector<PackGroup>& group
 std::vector<int64_t> completion_lengths(const PackedBatch& packed) {
   std::vector<int64_t> lengths;
   lengths.reserve(packed.completions.size());
-  for (const Completion* completion : packed.completions)
-    lengths.push_back(std::ssize(completion->token_ids));
+  for (const PackedCompletion& each : packed.completions) lengths.push_back(each.completion->num_sampled());
   return lengths;
 }
 

@@ -7,7 +7,6 @@
 #include "cohort/objectives/objective_config.h"
 #include "cohort/rewards/reward_weight.h"
 #include "cohort/train/preflight.h"
-#include "cohort/train/scored_rollout.h"
 
 namespace cohort {
 namespace {
@@ -17,24 +16,18 @@ bool is_unfinished(const Trial& trial, const Completion& completion) {
   return trial.is_shortened && completion.finish_reason == FinishReason::kLength;
 }
 
-int64_t num_completions(const Trial& trial) {
-  int64_t count = 0;
-  for (const RolloutGroup& group : trial.groups) count += std::ssize(group.completions);
-  return count;
-}
-
 std::optional<Finding> all_cut(const TrainConfig& config, const Trial& trial) {
   if (config.rollout.ignore_eos) return std::nullopt;
-  for (const RolloutGroup& group : trial.groups) {
-    for (const Completion& completion : group.completions) {
-      if (completion.finish_reason == FinishReason::kStop || is_unfinished(trial, completion))
+  for (const Group& group : trial.groups) {
+    for (const Sample& sample : group.samples) {
+      if (sample.completion.finish_reason == FinishReason::kStop || is_unfinished(trial, sample.completion))
         return std::nullopt;
     }
   }
   const bool is_masked = config.objective.mask_truncated_completions;
   return Finding{
       Severity::kWarning,
-      str("all ", num_completions(trial), " trial completions were cut before they ended",
+      str("all ", num_samples(trial.groups), " trial completions were cut before they ended",
           is_masked ? ", and objective.mask_truncated_completions would train on none of them" : "",
           "; raise rollout.max_completion_length = ", config.rollout.max_completion_length,
           ", or check that the model writes its stop token")};
@@ -62,10 +55,10 @@ std::optional<Finding> no_answers(const TrainConfig& config, const Trial& trial,
   const NoAnswer* none = no_answer_of(config.reward[reward]);
   if (none == nullptr) return std::nullopt;
   int64_t count = 0;
-  for (size_t g = 0; g < trial.groups.size(); ++g) {
-    for (int64_t i = 0; i < trial.rewards[g].num_completions(); ++i) {
-      const RewardResult& cell = trial.rewards[g].at(i, static_cast<int64_t>(reward));
-      if (cell.status != RewardStatus::kOk || is_unfinished(trial, trial.groups[g].completions[i])) continue;
+  for (const Group& group : trial.groups) {
+    for (const Sample& sample : group.samples) {
+      const RewardResult& cell = sample.rewards.at(reward);
+      if (cell.status != RewardStatus::kOk || is_unfinished(trial, sample.completion)) continue;
       if (!cell.detail.starts_with(none->detail)) return std::nullopt;
       ++count;
     }
@@ -75,13 +68,13 @@ std::optional<Finding> no_answers(const TrainConfig& config, const Trial& trial,
                                          count, " trial completions (", none->detail, "): ", none->advice)};
 }
 
-/// The values of a group's completions that are finished and judged.
-std::vector<double> judged_totals(const Trial& trial, size_t group, const std::vector<double>& weights) {
-  const std::vector<double> totals = totals_or_nan(trial.rewards[group], weights);
+/// The total rewards of a group's samples that are finished and judged.
+std::vector<double> judged_totals(const Trial& trial, const Group& group,
+                                  const std::vector<double>& weights) {
   std::vector<double> judged;
-  for (size_t i = 0; i < totals.size(); ++i) {
-    if (!std::isnan(totals[i]) && !is_unfinished(trial, trial.groups[group].completions[i]))
-      judged.push_back(totals[i]);
+  for (const Sample& sample : group.samples) {
+    const double total = total_reward(sample.rewards, weights);
+    if (!std::isnan(total) && !is_unfinished(trial, sample.completion)) judged.push_back(total);
   }
   return judged;
 }
@@ -97,11 +90,10 @@ std::vector<double> weights_of(const TrainConfig& config) {
 }
 
 bool has_steps(const Trial& trial) {
-  return std::ranges::any_of(trial.rewards, [](const RewardMatrix& matrix) {
-    for (int64_t c = 0; c < matrix.num_rewards(); ++c) {
-      if (matrix.num_completions() > 0 && !matrix.at(0, c).steps.empty()) return true;
-    }
-    return false;
+  return std::ranges::any_of(trial.groups, [](const Group& group) {
+    return !group.samples.empty() &&
+           std::ranges::any_of(group.samples.front().rewards,
+                               [](const RewardResult& cell) { return !cell.steps.empty(); });
   });
 }
 
@@ -111,8 +103,8 @@ std::optional<Finding> no_difference(const TrainConfig& config, const Trial& tri
   const std::vector<double> weights = weights_of(config);
   int64_t num_judged = 0;
   double lowest = 0.0, highest = 0.0;
-  for (size_t g = 0; g < trial.groups.size(); ++g) {
-    const std::vector<double> totals = judged_totals(trial, g, weights);
+  for (const Group& group : trial.groups) {
+    const std::vector<double> totals = judged_totals(trial, group, weights);
     if (totals.size() < 2) continue;
     const auto [low, high] = std::ranges::minmax(totals);
     if (low != high) return std::nullopt;

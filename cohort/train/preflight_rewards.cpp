@@ -26,10 +26,7 @@ struct Cells {
 
 Cells cells_of(const Trial& trial, size_t reward) {
   Cells cells;
-  for (const RewardMatrix& matrix : trial.rewards) {
-    for (int64_t i = 0; i < matrix.num_completions(); ++i)
-      cells.add(matrix.at(i, static_cast<int64_t>(reward)));
-  }
+  for_each_sample(trial.groups, [&](const Sample& sample) { cells.add(sample.rewards.at(reward)); });
   return cells;
 }
 

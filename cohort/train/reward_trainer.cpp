@@ -45,8 +45,8 @@ RewardLossOptions RewardTrainer::options() const {
           config_.head.center_rewards_coefficient};
 }
 
-StepRecord RewardTrainer::step(int64_t) {
-  StepRecord record;
+StepReport RewardTrainer::step(int64_t) {
+  StepReport record;
   StepTimer timer(record.timings);
   std::vector<RewardExample> batch;
   for (const Row& row : rows_.next(config_.train.rows_per_step))

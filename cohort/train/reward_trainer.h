@@ -22,7 +22,7 @@ class RewardTrainer : public Trainer {
   RewardTrainer(const RewardTrainConfig& config, int64_t num_updates, Decoder& model,
                 const RewardFormat& format, RowCursor& rows, AdamW& optimizer);
 
-  StepRecord step(int64_t index) override;
+  StepReport step(int64_t index) override;
   Json save() const override;
   void load(const Json& state) override;
 

@@ -81,4 +81,40 @@ int64_t prompts_to_draw(int64_t num_drawn, int64_t num_differing, int64_t prompt
   return std::min(expected, prompts_per_step);
 }
 
+void leave_out_groups(const std::vector<uint8_t>& differs, int64_t count, Batch& batch) {
+  COHORT_CHECK(differs.size() == batch.groups.size() && batch.untrained.empty());
+  std::vector<Group> drawn = std::move(batch.groups);
+  batch.groups.clear();
+  const std::vector<int64_t> chosen = groups_to_train_on(differs, count);
+  auto next = chosen.begin();
+  for (size_t g = 0; g < drawn.size(); ++g) {
+    if (next != chosen.end() && *next == static_cast<int64_t>(g)) {
+      batch.groups.push_back(std::move(drawn[g]));
+      ++next;
+    } else {
+      const Untrained reason = differs[g] ? Untrained::kSurplus : Untrained::kNoDifference;
+      batch.untrained.push_back({std::move(drawn[g]), reason});
+    }
+  }
+}
+
+void keep_most_varied(int64_t count, bool others_count, Batch& batch) {
+  for (size_t g = 0; g < batch.groups.size(); ++g) {
+    Group& group = batch.groups[g];
+    if (std::ssize(group.samples) <= count) continue;
+    const std::vector<int64_t> kept = most_varied(rewards_of(group), count);
+    std::vector<Sample> samples;
+    UntrainedGroup others{
+        {.prompt = group.prompt}, Untrained::kNotKept, others_count ? static_cast<int64_t>(g) : -1};
+    auto next = kept.begin();
+    for (int64_t i = 0; i < std::ssize(group.samples); ++i) {
+      const bool is_kept = next != kept.end() && *next == i;
+      if (is_kept) ++next;
+      (is_kept ? samples : others.group.samples).push_back(std::move(group.samples[i]));
+    }
+    group.samples = std::move(samples);
+    batch.untrained.push_back(std::move(others));
+  }
+}
+
 }  // namespace cohort

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cohort/rl/batch.h"
+
 namespace cohort {
 
 /// Of the completions with these rewards (nan: none) the places, ascending, of `count` of them whose rewards
@@ -25,5 +27,12 @@ std::vector<int64_t> groups_to_train_on(std::span<const uint8_t> differs, int64_
 /// How many prompts to draw next (dynamic sampling, arXiv:2503.14476): as many as will fill the step if
 /// groups differ as often as so far, and at most `prompts_per_step`.
 int64_t prompts_to_draw(int64_t num_drawn, int64_t num_differing, int64_t prompts_per_step);
+
+/// Leaves `count` groups of the batch to train on (groups_to_train_on); `differs` is per group.
+void leave_out_groups(const std::vector<uint8_t>& differs, int64_t count, Batch& batch);
+
+/// Leaves at most `count` samples of each group to train on (most_varied); `others_count`: the others stay in
+/// their group's statistics.
+void keep_most_varied(int64_t count, bool others_count, Batch& batch);
 
 }  // namespace cohort

@@ -10,17 +10,17 @@
 namespace cohort {
 
 Dataset open_prompts(const DataConfig& data, DataPart part, const TextFormat& format,
-                     const DecoderConfig& model, const ExpertIds& expert_ids) {
+                     const DecoderConfig& model, const DemonstrationIds& demonstration_ids) {
   const bool is_training = part == DataPart::kTrain;
   const auto measure = [&](const Row& row) {
     const Prompt prompt = to_prompt(row, format);
     const auto length = static_cast<int64_t>(prompt.token_ids.size());
     // One token is the shortest completion. Longer prompts are the data set's to judge.
     if (length < model.context_length) check_prompts({prompt}, model);
-    if (!expert_ids) return RowLengths{length, length + 1};
-    const std::vector<int32_t> expert = expert_ids(prompt);
-    const int64_t total = length + std::ssize(expert);
-    if (total <= model.context_length) check_token_ids(model, prompt.token_ids, expert, row.where);
+    if (!demonstration_ids) return RowLengths{length, length + 1};
+    const std::vector<int32_t> demonstration = demonstration_ids(prompt);
+    const int64_t total = length + std::ssize(demonstration);
+    if (total <= model.context_length) check_token_ids(model, prompt.token_ids, demonstration, row.where);
     return RowLengths{length, total};
   };
   Dataset dataset(is_training ? training_options(data, model) : evaluation_options(data, model), measure);
@@ -54,9 +54,10 @@ namespace {
 SftExample turns_example(const Row& row, const SftFormat& format) {
   AssistantTurns turns = assistant_turns(row, format.text);
   SftExample example{row.id, std::move(turns.prompt_ids), {}};
-  example.completion.token_ids = std::move(turns.completion_ids);
-  for (const int8_t is_assistant : turns.is_assistant) {
-    example.completion.origin.push_back(is_assistant != 0 ? TokenOrigin::kSampled : TokenOrigin::kInjected);
+  for (size_t i = 0; i < turns.completion_ids.size(); ++i) {
+    const bool is_assistant = turns.is_assistant[i] != 0;
+    example.completion.append(turns.completion_ids[i],
+                              is_assistant ? TokenOrigin::kSampled : TokenOrigin::kInjected);
   }
   if (example.prompt_ids.empty())
     throw FormatError(str(row.where, ": nothing stands before the assistant's first message"));

@@ -19,14 +19,14 @@ namespace cohort {
 
 enum class DataPart { kTrain, kEvaluation };
 
-/// The ids of the completion that an expert wrote for a prompt. Throws FormatError where there is none.
-using ExpertIds = std::function<std::vector<int32_t>(const Prompt& prompt)>;
+/// The ids of a prompt's demonstration. Throws FormatError if there is none.
+using DemonstrationIds = std::function<std::vector<int32_t>(const Prompt& prompt)>;
 
 /// Prompts for rollouts; the rows for evaluation are those of `eval_path`, or the held-out ones. Where
-/// `expert_ids` is given, every row must have a completion of an expert that fits behind its prompt. Throws
+/// `demonstration_ids` is given, every row must have a demonstration that fits after its prompt. Throws
 /// UserError for what can't be used, such as ids outside the vocabulary.
 Dataset open_prompts(const DataConfig& data, DataPart part, const TextFormat& format,
-                     const DecoderConfig& model, const ExpertIds& expert_ids = {});
+                     const DecoderConfig& model, const DemonstrationIds& demonstration_ids = {});
 
 /// All rows at once.
 std::vector<Prompt> all_prompts(const Dataset& dataset, const TextFormat& format);

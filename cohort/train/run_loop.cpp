@@ -167,7 +167,7 @@ int RunLoop::run() {
 }
 
 std::string RunLoop::take_step(RunRecords& records, ProgressLine& progress) {
-  StepRecord record = trainer_.step(step_ + 1);
+  StepReport record = trainer_.step(step_ + 1);
   ++step_;
   records.write_completions(record.completions);
   note_nonfinite(record);
@@ -185,7 +185,7 @@ std::string RunLoop::take_step(RunRecords& records, ProgressLine& progress) {
   return record.stop_reason;
 }
 
-void RunLoop::note_nonfinite(const StepRecord& record) {
+void RunLoop::note_nonfinite(const StepReport& record) {
   if (record.is_finite) {
     nonfinite_steps_ = 0;
     return;
@@ -250,7 +250,7 @@ std::vector<TrainedPart> RunLoop::trained_parts() const {
   return parts;
 }
 
-void RunLoop::show(const StepRecord& record, ProgressLine& progress) const {
+void RunLoop::show(const StepReport& record, ProgressLine& progress) const {
   const double now = seconds_since_start();
   const double left = (now - started_s_) / static_cast<double>(step_ - first_step_) *
                       static_cast<double>(config_.max_steps - step_);

@@ -17,7 +17,7 @@
 namespace cohort {
 
 /// What one step leaves behind.
-struct StepRecord {
+struct StepReport {
   Metrics metrics;
   Metrics timings;
   std::vector<Json> completions;  ///< rows for completions.jsonl
@@ -33,7 +33,7 @@ class Trainer {
   virtual ~Trainer() = default;
 
   /// Runs step `index`, counted from 1.
-  virtual StepRecord step(int64_t index) = 0;
+  virtual StepReport step(int64_t index) = 0;
 
   /// Everything besides weights and optimizer that the next step depends on, and back again.
   virtual Json save() const = 0;
@@ -86,8 +86,8 @@ class RunLoop {
   bool is_stopped_early() const;
   void save(struct RunRecords& records);
   std::vector<TrainedPart> trained_parts() const;
-  void note_nonfinite(const StepRecord& record);
-  void show(const StepRecord& record, class ProgressLine& progress) const;
+  void note_nonfinite(const StepReport& record);
+  void show(const StepReport& record, class ProgressLine& progress) const;
 
   const RunDirectory& run_;
   LoopConfig config_;

@@ -12,8 +12,8 @@
 #include "cohort/sampler/prompt_batches.h"
 #include "cohort/sampler/stop_ids.h"
 #include "cohort/tasks/dataset_source.h"
+#include "cohort/train/demonstrations.h"
 #include "cohort/train/evaluation.h"
-#include "cohort/train/experts.h"
 #include "cohort/train/generation_defaults.h"
 #include "cohort/train/grpo_trainer.h"
 #include "cohort/train/memory_plan.h"
@@ -113,19 +113,19 @@ StepShape step_shape(const TrainConfig& config, const Decoder& policy, const Dat
   const int64_t num_prompts = rollout.prompts_per_step / config.train.steps_per_generation;
   const LargestStep drawn(lengths, rollout.prompts_per_step, rollout.num_generations, config, policy);
   const LargestStep trained(lengths, num_prompts, rollout.num_trained(), config, policy);
-  const bool has_experts = config.objective.control.use_expert_completion;
-  const int64_t longest_expert = has_experts ? data.longest_total() : 0;
+  const bool has_demonstrations = config.objective.control.use_expert_completion;
+  const int64_t longest_demonstration = has_demonstrations ? data.longest_total() : 0;
   // One update, by the weights that sampled.
   const bool is_recorded = config.train.steps_per_generation == 1 && config.objective.num_iterations == 1 &&
-                           !has_experts && !config.train.recompute;
+                           !has_demonstrations && !config.train.recompute;
   RecordPlan record = is_recorded ? plan_record(policy, drawn.rows, rollout.most_rollouts()) : RecordPlan();
   // Of groups of several sizes the largest may be those of the longest completions.
   record.covers_step &= !rollout.is_budgeted();
-  return {.longest_sequence = std::max(drawn.longest_sequence, longest_expert),
-          .rows = trained.rows + num_prompts * longest_expert,
+  return {.longest_sequence = std::max(drawn.longest_sequence, longest_demonstration),
+          .rows = trained.rows + num_prompts * longest_demonstration,
           .tokens_per_microbatch = config.train.tokens_per_microbatch,
-          .largest_group = trained.rows / num_prompts + longest_expert,
-          .equal_groups = rollout.selects() || has_experts ? std::nullopt : trained.equal_groups,
+          .largest_group = trained.rows / num_prompts + longest_demonstration,
+          .equal_groups = rollout.selects() || has_demonstrations ? std::nullopt : trained.equal_groups,
           .cache_pages = drawn.cache_pages,
           .num_sequences = drawn.num_sequences,
           .record = record,
@@ -218,10 +218,11 @@ int run_grpo(const TrainConfig& config, const ResumeOptions& options) {
   const auto tokenizer = require_tokenizer(config.model.path, policy->config());
   const std::tm start = run_start(config.run, options);
   const TextFormat format = text_format(*tokenizer, config.model.path, start, text_settings(config));
-  const SftFormat expert_format{format, end_token_id(policy->config(), *tokenizer)};
-  const bool has_experts = config.objective.control.use_expert_completion;
-  const Dataset data = open_prompts(config.data, DataPart::kTrain, format, policy->config(),
-                                    has_experts ? expert_ids(expert_format) : ExpertIds());
+  const SftFormat demonstration_format{format, end_token_id(policy->config(), *tokenizer)};
+  const bool has_demonstrations = config.objective.control.use_expert_completion;
+  const Dataset data =
+      open_prompts(config.data, DataPart::kTrain, format, policy->config(),
+                   has_demonstrations ? demonstration_ids(demonstration_format) : DemonstrationIds());
   warn_unused_variables(format);
   check_stop_strings(config.rollout.stop_strings, tokenizer.get(), config.rollout.skip_special_tokens);
   check_token_ids(config.rollout.stop_token_ids, "stop_token_ids", policy->config());
@@ -250,7 +251,7 @@ int run_grpo(const TrainConfig& config, const ResumeOptions& options) {
   const int64_t policy_steps = steps - config.critic.pretrain_steps;
   GrpoTrainer trainer(config, policy_steps * GrpoTrainer::updates_per_step(config), *policy, reference,
                       critic.get(), tokenizer.get(), prompts, scorer, optimizer,
-                      has_experts ? &expert_format : nullptr, shape.record);
+                      has_demonstrations ? &demonstration_format : nullptr, shape.record);
   Sampler eval_sampler(*policy, tokenizer.get(), config.rollout.cache_tokens);
   std::function<EvalRecord()> evaluate_step;
   if (config.train.eval_steps > 0) {

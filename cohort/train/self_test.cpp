@@ -51,14 +51,14 @@ double sampler_trainer_difference(const Decoder& decoder) {
   params.ignore_eos = true;
   const auto groups = sampler.rollout(probe_prompts(decoder.config()), kGenerations, params, {});
   double largest = 0.0;
-  for (const RolloutGroup& group : groups) {
+  for (const Group& group : groups) {
     PackGroup packed{&group.prompt.token_ids, {}};
-    for (const Completion& completion : group.completions) packed.completions.push_back(&completion);
+    for (const Sample& sample : group.samples) packed.completions.push_back(&sample.completion);
     const auto batch = pack({packed}, decoder.options());
     const at::Tensor logprobs = packed_logprobs(decoder, *batch, 1.0).logprobs.cpu().to(at::kFloat);
     const float* value = logprobs.const_data_ptr<float>();
-    for (const Completion* completion : batch->completions) {
-      for (const float sampled : completion->sampler_logprobs) {
+    for (const PackedCompletion& each : batch->completions) {
+      for (const float sampled : each.completion->sampler_logprobs) {
         const double difference = std::abs(static_cast<double>(*value++) - sampled);
         if (!(difference <= largest)) largest = difference;  // a NaN, too
       }

@@ -21,26 +21,6 @@ std::vector<Json> example_rows(const std::vector<SftExample>& examples) {
   return rows;
 }
 
-/// Whether each token of the completions carries loss, as they are packed; all do where it is undefined.
-at::Tensor loss_mask(const std::vector<const Completion*>& completions) {
-  std::vector<float> mask;
-  bool is_partial = false;
-  for (const Completion* completion : completions) {
-    for (size_t i = 0; i < completion->token_ids.size(); ++i) {
-      const bool is_learnt = completion->origin.empty() || completion->origin[i] == TokenOrigin::kSampled;
-      mask.push_back(is_learnt ? 1.0F : 0.0F);
-      is_partial |= !is_learnt;
-    }
-  }
-  return is_partial ? at::tensor(mask) : at::Tensor();
-}
-
-int64_t num_learnt(const Completion& completion) {
-  const auto num_injected =
-      std::count(completion.origin.begin(), completion.origin.end(), TokenOrigin::kInjected);
-  return static_cast<int64_t>(completion.token_ids.size()) - num_injected;
-}
-
 }  // namespace
 
 /// Over the batch of one step.
@@ -70,8 +50,8 @@ void SftTrainer::address_dropout(const std::vector<PackGroup>& microbatch, uint6
   state->dropout_step = static_cast<uint64_t>(optimizer_.num_updates());
   state->dropout_rows.clear();
   for (const PackGroup& group : microbatch) {
-    const size_t rows = group.prompt_ids->size() + group.completions.front()->token_ids.size() - 1;
-    for (size_t i = 0; i < rows; ++i) state->dropout_rows.push_back(sequence << 32 | i);
+    const auto rows = static_cast<uint64_t>(num_rows(group));
+    for (uint64_t i = 0; i < rows; ++i) state->dropout_rows.push_back(sequence << 32 | i);
     ++sequence;
   }
 }
@@ -89,7 +69,7 @@ SftTrainer::Sums SftTrainer::accumulate_gradient(const std::vector<SftExample>& 
   std::vector<PackGroup> groups;
   for (const SftExample& example : batch) {
     groups.push_back({&example.prompt_ids, {&example.completion}});
-    sums.num_loss_tokens += num_learnt(example.completion);
+    sums.num_loss_tokens += example.completion.num_sampled();
     sums.num_tokens += static_cast<int64_t>(example.prompt_ids.size() + example.completion.token_ids.size());
   }
   const double balance = balance_weight(model_.config(), groups, config_.train.router_aux_loss_coef);
@@ -102,12 +82,7 @@ SftTrainer::Sums SftTrainer::accumulate_gradient(const std::vector<SftExample>& 
     packed->balance_experts(balance);
     address_dropout(pieces[i], first_sequence[i]);
     packed->input.recompute = config_.train.recompute;
-    TokenLogprobs values = packed_logprobs(model_, *packed, 1.0);
-    if (const at::Tensor mask = loss_mask(packed->completions); mask.defined()) {
-      const at::Tensor own = mask.to(values.logprobs.device());
-      values.logprobs = values.logprobs * own;
-      values.entropies = values.entropies * own;
-    }
+    const TokenLogprobs values = packed_logprobs(model_, *packed, 1.0);
     const at::Tensor loss = -values.logprobs.sum(at::kDouble) / static_cast<double>(sums.num_loss_tokens);
     results[i].loss = loss.item<double>();
     results[i].entropy = values.entropies.sum(at::kDouble).item<double>();
@@ -123,8 +98,8 @@ SftTrainer::Sums SftTrainer::accumulate_gradient(const std::vector<SftExample>& 
   return sums;
 }
 
-StepRecord SftTrainer::step(int64_t) {
-  StepRecord record;
+StepReport SftTrainer::step(int64_t) {
+  StepReport record;
   StepTimer timer(record.timings);
   const std::vector<SftExample> batch = next_examples();
   optimizer_.zero_grad();

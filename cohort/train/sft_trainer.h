@@ -21,7 +21,7 @@ class SftTrainer : public Trainer {
   SftTrainer(const SftConfig& config, int64_t num_updates, Decoder& model, const SftFormat& format,
              RowCursor& rows, AdamW& optimizer);
 
-  StepRecord step(int64_t index) override;
+  StepReport step(int64_t index) override;
   Json save() const override;
   void load(const Json& state) override;
 

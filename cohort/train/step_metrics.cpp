@@ -47,45 +47,43 @@ double mean_of(double sum, int64_t count, double of_none = 0.0) {
 
 }  // namespace
 
-Json reward_cells(const RewardMatrix& rewards, int64_t completion) {
-  Json cells = Json::object();
-  for (int64_t c = 0; c < rewards.num_rewards(); ++c) {
-    const RewardResult& cell = rewards.at(completion, c);
+Json reward_cells(const std::vector<std::string>& names, const std::vector<RewardResult>& cells) {
+  Json object = Json::object();
+  for (size_t c = 0; c < cells.size(); ++c) {
+    const RewardResult& cell = cells[c];
     Json entry{{"score", cell.score}, {"status", to_string(cell.status)}};
     if (cell.status != RewardStatus::kOk) entry["score"] = nullptr;
     if (!cell.detail.empty()) entry["detail"] = cell.detail;
     for (const StepReward& step : cell.steps)
       entry["steps"].push_back(Json{{"end", step.end}, {"score", step.score}});
-    cells[rewards.names()[c]] = std::move(entry);
+    object[names[c]] = std::move(entry);
   }
-  return cells;
+  return object;
 }
 
 void append(Metrics& metrics, const Metrics& more) {
   metrics.insert(metrics.end(), more.begin(), more.end());
 }
 
-Metrics reward_metrics(const std::vector<RewardMatrix>& rewards, const TotalRewards& totals,
-                       const Advantages& advantages, const std::vector<double>& weights) {
-  const auto num_valid = std::count(totals.valid.begin(), totals.valid.end(), 1);
-  Metrics metrics{{"reward", num_valid > 0 ? advantages.reward_mean : kNothing},
-                  {"reward_std", num_valid > 1 ? advantages.reward_std : kNothing},
-                  {"frac_reward_zero_std", advantages.frac_reward_zero_std}};
-  for (int64_t c = 0; c < rewards.front().num_rewards(); ++c) {
-    const std::string prefix = "rewards/" + rewards.front().names()[c] + "/";
+Metrics reward_metrics(const Batch& step, const RewardSummary& summary) {
+  int64_t num_rewarded = 0;
+  for_each_sample(step.groups, [&](const Sample& sample) { num_rewarded += sample.has_reward(); });
+  Metrics metrics{{"reward", num_rewarded > 0 ? summary.mean : kNothing},
+                  {"reward_std", num_rewarded > 1 ? summary.std : kNothing},
+                  {"frac_reward_zero_std", summary.frac_zero_std}};
+  for (size_t c = 0; c < step.reward_names.size(); ++c) {
+    const std::string prefix = "rewards/" + step.reward_names[c] + "/";
     std::vector<double> scores;
     int64_t counts[6] = {};
-    for (const RewardMatrix& matrix : rewards) {
-      for (int64_t i = 0; i < matrix.num_completions(); ++i) {
-        const RewardResult& cell = matrix.at(i, c);
-        if (cell.status == RewardStatus::kOk) scores.push_back(cell.score);
-        ++counts[static_cast<int>(cell.status)];
-      }
-    }
+    for_each_sample(step.groups, [&](const Sample& sample) {
+      const RewardResult& cell = sample.rewards.at(c);
+      if (cell.status == RewardStatus::kOk) scores.push_back(cell.score);
+      ++counts[static_cast<int>(cell.status)];
+    });
     const MeanAndDeviation spread(scores);
     metrics.emplace_back(prefix + "mean", scores.empty() ? kNothing : spread.mean);
     metrics.emplace_back(prefix + "std", scores.size() < 2 ? kNothing : spread.deviation);
-    metrics.emplace_back(prefix + "weight", weights.at(c));
+    metrics.emplace_back(prefix + "weight", step.reward_weights.at(c));
     for (const auto status : {RewardStatus::kUnparsed, RewardStatus::kTimeout, RewardStatus::kError,
                               RewardStatus::kSandboxError, RewardStatus::kSkipped}) {
       metrics.emplace_back(prefix + to_string(status), counts[static_cast<int>(status)]);
@@ -94,14 +92,12 @@ Metrics reward_metrics(const std::vector<RewardMatrix>& rewards, const TotalRewa
   return metrics;
 }
 
-Metrics length_metrics(const std::vector<RolloutGroup>& groups) {
+Metrics length_metrics(std::span<const Group> groups) {
   std::vector<double> lengths, terminated;
-  for (const RolloutGroup& group : groups) {
-    for (const Completion& completion : group.completions) {
-      lengths.push_back(static_cast<double>(completion.token_ids.size()));
-      if (completion.finish_reason == FinishReason::kStop) terminated.push_back(lengths.back());
-    }
-  }
+  for_each_sample(groups, [&](const Sample& sample) {
+    lengths.push_back(static_cast<double>(sample.completion.num_sampled()));
+    if (sample.completion.finish_reason == FinishReason::kStop) terminated.push_back(lengths.back());
+  });
   Metrics metrics;
   append_lengths(metrics, "length", lengths);
   append_lengths(metrics, "terminated_length", terminated);
@@ -129,81 +125,66 @@ Metrics loss_metrics(const LossResult& loss, const LossResult& first_loss, bool 
   return metrics;
 }
 
-int64_t total_tokens(const std::vector<RolloutGroup>& groups) {
-  int64_t total = 0;
-  for (const RolloutGroup& group : groups) {
-    for (const Completion& completion : group.completions) {
-      total += static_cast<int64_t>(group.prompt.token_ids.size() + completion.token_ids.size());
-    }
-  }
-  return total;
-}
-
 namespace {
 
-Json completion_row(int64_t step, const Prompt& prompt, const Completion& completion, double reward,
-                    Json rewards, double advantage) {
-  Json row{{"step", step},
+/// Null for a number that is not there.
+Json number(double value) { return std::isnan(value) ? Json(nullptr) : Json(value); }
+
+/// What is injected, as [first, count] of each span; null for a completion that is sampled whole.
+Json injected_spans(const Completion& completion) {
+  Json spans;
+  for (const TokenSpan& span : completion.spans) {
+    if (span.origin == TokenOrigin::kInjected) spans.push_back({span.first, span.count});
+  }
+  return spans;
+}
+
+Json sample_row(const Batch& step, const Prompt& prompt, const Sample& sample, double advantage) {
+  const Completion& completion = sample.completion;
+  Json row{{"step", step.step},
            {"prompt_id", prompt.id},
            {"sample", completion.sample},
            {"prompt", prompt.text},
            {"completion", completion.text},
            {"finish_reason", to_string(completion.finish_reason)},
-           {"reward", std::isnan(reward) ? Json(nullptr) : Json(reward)},
-           {"rewards", std::move(rewards)},
-           {"advantage", std::isnan(advantage) ? Json(nullptr) : Json(advantage)},
-           {"policy_version", completion.policy_version},
+           {"reward", number(sample.reward)},
+           {"rewards", reward_cells(step.reward_names, sample.rewards)},
+           {"advantage", number(advantage)},
+           {"policy_version", completion.policy_version()},
            {"prompt_ids", prompt.token_ids},
            {"completion_ids", completion.token_ids},
            {"logprobs", finite_values(completion.sampler_logprobs)}};
-  return row;
-}
-
-void add_domain(const Prompt& prompt, Json& row) {
+  if (!sample.token_advantages.empty()) row["token_advantages"] = finite_values(sample.token_advantages);
+  if (Json spans = injected_spans(completion); !spans.is_null()) row["injected"] = std::move(spans);
   if (const auto domain = prompt.fields.find("domain"); domain != prompt.fields.end())
     row["domain"] = *domain;
+  if (sample.mask == LossMask::kMonitor) row["masked"] = true;
+  if (sample.is_demonstration) row["expert"] = true;
+  return row;
 }
 
 }  // namespace
 
-std::vector<Json> completion_rows(int64_t step, const std::vector<RolloutGroup>& groups,
-                                  const std::vector<RewardMatrix>& rewards, const TotalRewards& totals,
-                                  const Advantages& advantages) {
+std::vector<Json> completion_rows(const Batch& step) {
   std::vector<Json> rows;
-  for (size_t g = 0; g < groups.size(); ++g) {
-    for (size_t i = 0; i < groups[g].completions.size(); ++i) {
-      const Completion& completion = groups[g].completions[i];
-      const size_t index = rows.size();
-      rows.push_back(completion_row(
-          step, groups[g].prompt, completion, totals.valid[index] ? totals.values[index] : kNothing,
-          reward_cells(rewards[g], static_cast<int64_t>(i)), advantages.values[index]));
-      if (!advantages.tokens.empty())
-        rows.back()["token_advantages"] = finite_values(advantages.tokens[index]);
-      add_domain(groups[g].prompt, rows.back());
+  for (const Group& group : step.groups) {
+    for (const Sample& sample : group.samples)
+      rows.push_back(sample_row(step, group.prompt, sample, sample.advantage));
+  }
+  for (const UntrainedGroup& untrained : step.untrained) {
+    for (const Sample& sample : untrained.group.samples) {
+      rows.push_back(sample_row(step, untrained.group.prompt, sample, kNothing));
+      rows.back()["untrained"] = to_string(untrained.reason);
     }
   }
   return rows;
 }
 
-void append_untrained_rows(int64_t step, const ScoredRollout& rollout, std::vector<Json>& rows) {
-  for (const UntrainedGroup& untrained : rollout.untrained) {
-    const std::vector<double> totals = totals_or_nan(untrained.rewards, rollout.weights);
-    const Prompt& prompt = untrained.group.prompt;
-    for (size_t i = 0; i < totals.size(); ++i) {
-      rows.push_back(completion_row(step, prompt, untrained.group.completions[i], totals[i],
-                                    reward_cells(untrained.rewards, static_cast<int64_t>(i)), kNothing));
-      rows.back()["untrained"] = to_string(untrained.reason);
-      add_domain(prompt, rows.back());
-    }
-  }
-}
-
-std::vector<Json> nonfinite_rows(const std::vector<const Completion*>& completions) {
+std::vector<Json> nonfinite_rows(const std::vector<Completion>& completions) {
   std::vector<Json> rows;
   rows.reserve(completions.size());
-  for (const Completion* completion : completions) {
-    rows.push_back({{"completion", completion->text}, {"completion_ids", completion->token_ids}});
-  }
+  for (const Completion& completion : completions)
+    rows.push_back({{"completion", completion.text}, {"completion_ids", completion.token_ids}});
   return rows;
 }
 

@@ -4,49 +4,39 @@
 
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "cohort/core/json.h"
-#include "cohort/objectives/advantage.h"
-#include "cohort/rl/types.h"
+#include "cohort/rl/batch.h"
+#include "cohort/train/credit.h"
 #include "cohort/train/policy_loss.h"
-#include "cohort/train/scored_rollout.h"
 #include "cohort/train/tensorboard.h"
 
 namespace cohort {
 
 void append(Metrics& metrics, const Metrics& more);
 
-/// `reward`, `reward_std`, `frac_reward_zero_std`, `rewards/*`; `weights` are those of the step. NaN where
-/// too few completions could be judged.
-Metrics reward_metrics(const std::vector<RewardMatrix>& rewards, const TotalRewards& totals,
-                       const Advantages& advantages, const std::vector<double>& weights);
+/// `reward`, `reward_std`, `frac_reward_zero_std`, `rewards/*`. NaN if too few samples have a reward.
+Metrics reward_metrics(const Batch& step, const RewardSummary& summary);
 
 /// `completions/*`.
-Metrics length_metrics(const std::vector<RolloutGroup>& groups);
+Metrics length_metrics(std::span<const Group> groups);
 
 /// `loss`, `entropy`, what the objective says of itself (`kl`, `ratio/*`, `clip_ratio/*`...), `sampling/*`,
 /// `rows/*`.
 Metrics loss_metrics(const LossResult& loss, const LossResult& first_loss, bool recompute);
 
-/// Prompt and completion tokens, a prompt once per completion.
-int64_t total_tokens(const std::vector<RolloutGroup>& groups);
+/// For each reward an object with a sample's score, status, detail and steps.
+Json reward_cells(const std::vector<std::string>& names, const std::vector<RewardResult>& cells);
 
-/// One object a reward with what it says of a completion: score, status, detail and steps.
-Json reward_cells(const RewardMatrix& rewards, int64_t completion);
-
-/// One row per completion: ids, text, rewards with status, advantage, log-probabilities.
-std::vector<Json> completion_rows(int64_t step, const std::vector<RolloutGroup>& groups,
-                                  const std::vector<RewardMatrix>& rewards, const TotalRewards& totals,
-                                  const Advantages& advantages);
-
-/// The same for completions that were drawn and not trained on, with the reason in `untrained` and without an
-/// advantage.
-void append_untrained_rows(int64_t step, const ScoredRollout& rollout, std::vector<Json>& rows);
+/// One row per sample: ids, text, rewards with status, advantage, log-probabilities. Samples that are not
+/// trained on follow, with the reason in `untrained` and without an advantage.
+std::vector<Json> completion_rows(const Batch& step);
 
 /// The completions of a micro-batch whose loss or gradient was not finite.
-std::vector<Json> nonfinite_rows(const std::vector<const Completion*>& completions);
+std::vector<Json> nonfinite_rows(const std::vector<Completion>& completions);
 
 /// For the progress line: reward, rewards by name, length.
 std::string summary(const Metrics& metrics);

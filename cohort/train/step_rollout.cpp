@@ -5,8 +5,8 @@
 
 #include "cohort/objectives/sample_statistics.h"
 #include "cohort/sampler/stop_ids.h"
+#include "cohort/train/credit.h"
 #include "cohort/train/rollout_selection.h"
-#include "cohort/train/step_advantages.h"
 
 namespace cohort {
 namespace {
@@ -48,32 +48,35 @@ StepRollout::StepRollout(const TrainConfig& config, const Decoder& policy, const
       record_(recorded.parts),
       sampling_(sampling_params(config.rollout, stop_token_ids(policy.config(), tokenizer))) {}
 
-ScoredRollout StepRollout::draw(int64_t index, int64_t policy_version, StepTimer& timer) {
+Batch StepRollout::collect(int64_t index, int64_t policy_version, StepTimer& timer) {
   if (num_recorded_ > 0) record_.begin(policy_, num_recorded_);
   Drawing drawing{index, policy_version, timer};
-  drawing.rollout.weights = scorer_.weights(index);
+  Batch& batch = drawing.batch;
+  batch.step = index;
+  batch.reward_names = scorer_.names();
+  batch.reward_weights = scorer_.weights(index);
+  batch.gives_steps = scorer_.gives_steps();
   int64_t num_prompts = config_.prompts_per_step;
   std::vector<uint8_t> differs;
-  for (int64_t batch = 0; num_prompts > 0; ++batch) {
+  for (int64_t num_batches = 1; num_prompts > 0; ++num_batches) {
     draw_batch(num_prompts, drawing);
     if (!config_.dynamic_sampling) break;
-    differs = differing_groups(drawing.rollout);
-    if (batch + 1 == config_.max_num_gen_batches) break;
+    differs = differing_groups(batch);
+    if (num_batches == config_.max_num_gen_batches) break;
     num_prompts =
         prompts_to_draw(std::ssize(differs), std::ranges::count(differs, 1), config_.prompts_per_step);
   }
   if (config_.dynamic_sampling) choose_groups(differs, drawing);
-  if (config_.keep_generations)
-    keep_most_varied(*config_.keep_generations, config_.is_adaptive(), drawing.rollout);
+  if (config_.keep_generations) keep_most_varied(*config_.keep_generations, config_.is_adaptive(), batch);
   timer.add(reward_timings(scorer_.names(), drawing.reward_rounds));
-  drawing.rollout.metrics = metrics(drawing.counts);
-  return std::move(drawing.rollout);
+  metrics_ = metrics_of(drawing.counts);
+  return std::move(batch);
 }
 
 void StepRollout::draw_batch(int64_t num_prompts, Drawing& drawing) {
   Active active{.prompts = prompts_.next(num_prompts)};
   for (int64_t i = 0; i < num_prompts; ++i) {
-    active.groups.push_back(std::ssize(drawing.rollout.groups) + i);
+    active.groups.push_back(std::ssize(drawing.batch.groups) + i);
     active.address.prompts.push_back(drawing.counts.num_prompts++);
   }
   active.address.seed = seed_;
@@ -97,7 +100,7 @@ void StepRollout::drop_settled(Active& active, Drawing& drawing) const {
   rest.address = active.address;
   rest.address.prompts.clear();
   for (size_t i = 0; i < active.prompts.size(); ++i) {
-    const Successes found = successes(drawing.rollout.rewards[active.groups[i]], drawing.rollout.weights);
+    const Successes found = successes(drawing.batch.groups[active.groups[i]]);
     if (is_settled(config_.adaptive_sampling, found.num_positive, found.num_others, config_.num_trained())) {
       ++drawing.counts.num_settled;
       continue;
@@ -147,93 +150,78 @@ StepRollout::Round StepRollout::sample(const Active& active, Drawing& drawing) {
     greedy.temperature = 0.0;
     round.greedy =
         sampler_.rollout(prompts, 1, greedy, active.address, drawing.policy_version, score_as(num_prompts));
-    for (RolloutGroup& group : round.greedy) group.completions.front().sample = -1;  // it is no draw
+    for (Group& group : round.greedy) group.samples.front().completion.sample = -1;  // it is no draw
   }
   drawing.timer.lap("timing_s/gen");
   drawing.reward_rounds.push_back({{}, RewardCall::Clock::now()});
-  round.rewards = take_rewards(0, num_prompts, drawing);
-  round.greedy_rewards = take_rewards(num_prompts, round.greedy.size(), drawing);
+  take_rewards(0, round.groups, drawing);
+  take_rewards(num_prompts, round.greedy, drawing);
   drawing.timer.lap("timing_s/reward");
-  drawing.rollout.num_tokens += total_tokens(round.groups) + total_tokens(round.greedy);
   return round;
 }
 
-std::vector<RewardMatrix> StepRollout::take_rewards(size_t first, size_t count, Drawing& drawing) {
-  std::vector<RewardMatrix> rewards;
-  rewards.reserve(count);
-  for (size_t g = first; g < first + count; ++g)
-    rewards.push_back(scorer_.take(static_cast<int64_t>(g), &drawing.reward_rounds.back().calls));
-  return rewards;
+void StepRollout::take_rewards(int64_t first, std::vector<Group>& groups, Drawing& drawing) {
+  for (Group& group : groups)
+    cohort::take_rewards(scorer_, first++, group, &drawing.reward_rounds.back().calls);
+  for_each_sample(groups, [&](Sample& sample) {
+    sample.reward = total_reward(sample.rewards, drawing.batch.reward_weights);
+  });
 }
 
 void StepRollout::start_groups(Round round, Drawing& drawing) {
-  ScoredRollout& rollout = drawing.rollout;
+  Batch& batch = drawing.batch;
   for (size_t g = 0; g < round.greedy.size(); ++g) {
-    const auto place = static_cast<int64_t>(rollout.groups.size() + g);
-    drawing.counts.greedy_rewards.push_back(totals_or_nan(round.greedy_rewards[g], rollout.weights).front());
-    rollout.untrained.push_back(
-        {std::move(round.greedy[g]), std::move(round.greedy_rewards[g]), Untrained::kGreedy, place});
+    const auto place = static_cast<int64_t>(batch.groups.size() + g);
+    drawing.counts.greedy_rewards.push_back(round.greedy[g].samples.front().reward);
+    batch.untrained.push_back({std::move(round.greedy[g]), Untrained::kGreedy, place});
   }
   for (size_t g = 0; config_.selects() && g < round.groups.size(); ++g)
-    note_rewards(round.groups[g], round.rewards[g], drawing);
-  append_moved(round.groups, rollout.groups);
-  append_moved(round.rewards, rollout.rewards);
+    note_rewards(round.groups[g], drawing);
+  append_moved(round.groups, batch.groups);
 }
 
-void StepRollout::note_rewards(const RolloutGroup& group, const RewardMatrix& rewards, Drawing& drawing) {
-  const std::vector<double>& weights = drawing.rollout.weights;
-  drawing.counts.first_rewards.push_back(mean_or_nan(totals_or_nan(rewards, weights)));
+void StepRollout::note_rewards(const Group& group, Drawing& drawing) {
+  drawing.counts.first_rewards.push_back(mean_or_nan(rewards_of(group)));
   if (!config_.is_budgeted()) return;
-  const Successes counted = successes(rewards, weights);
+  const Successes counted = successes(group);
   success_.add(group.prompt.id, counted.num_positive, counted.num_positive + counted.num_others);
 }
 
 void StepRollout::continue_groups(const std::vector<int64_t>& active, Round round, Drawing& drawing) const {
-  for (size_t i = 0; i < active.size(); ++i) {
-    append_moved(round.groups[i].completions, drawing.rollout.groups[active[i]].completions);
-    append_rows(round.rewards[i], drawing.rollout.rewards[active[i]]);
-  }
+  for (size_t i = 0; i < active.size(); ++i)
+    append_moved(round.groups[i].samples, drawing.batch.groups[active[i]].samples);
 }
 
-StepRollout::Successes StepRollout::successes(const RewardMatrix& rewards,
-                                              const std::vector<double>& weights) const {
+StepRollout::Successes StepRollout::successes(const Group& group) const {
   Successes result;
-  for (const double reward : totals_or_nan(rewards, weights)) {
-    result.num_positive += reward > config_.positive_reward;
-    result.num_others += reward <= config_.positive_reward;
+  for (const Sample& sample : group.samples) {
+    result.num_positive += sample.reward > config_.positive_reward;
+    result.num_others += sample.reward <= config_.positive_reward;
   }
   return result;
 }
 
-std::vector<uint8_t> StepRollout::differing_groups(const ScoredRollout& rollout) const {
-  TotalRewards totals;
-  std::vector<TrainedGroup> groups;
-  groups.reserve(rollout.groups.size());
-  for (size_t g = 0; g < rollout.groups.size(); ++g) {
-    append_total_rewards(rollout.rewards[g], rollout.weights, totals);
-    groups.push_back(
-        {&rollout.groups[g], std::vector<TrainedCompletion>(rollout.groups[g].completions.size())});
-  }
-  const Advantages advantages =
-      step_advantages({groups, rollout.rewards, rollout.weights, scorer_.gives_steps(), totals},
-                      difference_config(advantages_));
+std::vector<uint8_t> StepRollout::differing_groups(const Batch& batch) const {
+  Batch judged = batch;
+  judged.untrained.clear();
+  assign_credit(judged, difference_config(advantages_));
   std::vector<uint8_t> differs;
-  differs.reserve(groups.size());
-  for (const uint8_t is_same : advantages.zero_std) differs.push_back(is_same == 0);
+  differs.reserve(judged.groups.size());
+  for (const Group& group : judged.groups) differs.push_back(!group.has_no_difference);
   return differs;
 }
 
 void StepRollout::choose_groups(const std::vector<uint8_t>& differs, Drawing& drawing) const {
-  leave_out_groups(differs, config_.prompts_per_step, drawing.rollout);
+  leave_out_groups(differs, config_.prompts_per_step, drawing.batch);
   Counts& counts = drawing.counts;
-  for (const UntrainedGroup& untrained : drawing.rollout.untrained) {
+  for (const UntrainedGroup& untrained : drawing.batch.untrained) {
     counts.num_no_difference += untrained.reason == Untrained::kNoDifference;
     counts.num_surplus += untrained.reason == Untrained::kSurplus;
   }
   counts.num_filled = std::ranges::count(differs, 0) - counts.num_no_difference;
 }
 
-Metrics StepRollout::metrics(const Counts& counts) const {
+Metrics StepRollout::metrics_of(const Counts& counts) const {
   Metrics metrics;
   const auto add = [&](const char* name, auto value) {
     metrics.emplace_back(str("rollout/", name), static_cast<double>(value));

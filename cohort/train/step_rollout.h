@@ -1,4 +1,4 @@
-// The first half of a GRPO step: prompt -> rollout -> reward.
+// collect, the first part of a GRPO step: prompt -> rollout -> reward.
 //
 // The completions of prompt p of a step are drawn at (seed, step, p, sample). Prompts count on through all
 // batches of a step and samples through all rounds of a prompt, so that no setting makes two draws meet.
@@ -16,12 +16,11 @@
 #include "cohort/train/generation_budget.h"
 #include "cohort/train/memory_plan.h"
 #include "cohort/train/reward_timings.h"
-#include "cohort/train/scored_rollout.h"
 #include "cohort/train/step_metrics.h"
 
 namespace cohort {
 
-/// Decides which completions a step has, and has them scored while others are still being sampled.
+/// Decides which samples a step has, and scores them while others are still being sampled.
 class StepRollout {
  public:
   /// All arguments but the config must outlive this. Activations are recorded of a step's rollouts while they
@@ -29,9 +28,12 @@ class StepRollout {
   StepRollout(const TrainConfig& config, const Decoder& policy, const Tokenizer* tokenizer,
               PromptSource& prompts, RewardScorer& scorer, RecordPlan recorded = {});
 
-  /// Draws and scores what step `index` trains on, sampled by weights with `policy_version` updates behind
+  /// Draws the samples of step `index`, with their rewards, by weights with `policy_version` updates behind
   /// them. Adds the laps `timing_s/gen` and `timing_s/reward` and the rewards' own timings to `timer`.
-  ScoredRollout draw(int64_t index, int64_t policy_version, StepTimer& timer);
+  Batch collect(int64_t index, int64_t policy_version, StepTimer& timer);
+
+  /// `rollout/*` of the newest step, if a setting decides what is trained on.
+  const Metrics& metrics() const { return metrics_; }
 
   /// What the sampler computed of the newest step.
   ActivationRecord& record() { return record_; }
@@ -43,7 +45,7 @@ class StepRollout {
   }
 
   /// The metrics of a step that draws nothing: their names.
-  Metrics empty_metrics() const { return metrics({}); }
+  Metrics empty_metrics() const { return metrics_of({}); }
 
   /// What the next step depends on besides the prompts.
   Json save() const { return success_.save(); }
@@ -56,26 +58,25 @@ class StepRollout {
     int64_t smallest_group = 0, largest_group = 0;
     std::vector<double> first_rewards, greedy_rewards;  // of prompts; nan: none
   };
-  /// A call of `draw` under way.
+  /// A call of `collect` under way.
   struct Drawing {
     int64_t step, policy_version;
     StepTimer& timer;
-    ScoredRollout rollout{};
+    Batch batch{};
     Counts counts{};
     std::vector<RewardRound> reward_rounds{};
   };
   /// Prompts that are to be sampled, and where.
   struct Active {
     std::vector<Prompt> prompts;
-    std::vector<int64_t> groups{};  // their places in the rollout
+    std::vector<int64_t> groups{};  // their places in the batch
     RolloutAddress address{};
   };
   struct Successes {
     int64_t num_positive = 0, num_others = 0;
   };
   struct Round {
-    std::vector<RolloutGroup> groups, greedy;
-    std::vector<RewardMatrix> rewards, greedy_rewards;  // per group
+    std::vector<Group> groups, greedy;
   };
 
   void draw_batch(int64_t num_prompts, Drawing& drawing);
@@ -83,14 +84,14 @@ class StepRollout {
   std::vector<int64_t> group_sizes(const std::vector<Prompt>& prompts, Drawing& drawing) const;
   ActivationRecord* record_for(const std::vector<Prompt>& prompts, const std::vector<int64_t>& sizes);
   Round sample(const Active& active, Drawing& drawing);
-  std::vector<RewardMatrix> take_rewards(size_t first, size_t count, Drawing& drawing);
+  void take_rewards(int64_t first, std::vector<Group>& groups, Drawing& drawing);
   void start_groups(Round round, Drawing& drawing);
   void continue_groups(const std::vector<int64_t>& active, Round round, Drawing& drawing) const;
-  void note_rewards(const RolloutGroup& group, const RewardMatrix& rewards, Drawing& drawing);
-  Successes successes(const RewardMatrix& rewards, const std::vector<double>& weights) const;
-  std::vector<uint8_t> differing_groups(const ScoredRollout& rollout) const;
+  void note_rewards(const Group& group, Drawing& drawing);
+  Successes successes(const Group& group) const;
+  std::vector<uint8_t> differing_groups(const Batch& batch) const;
   void choose_groups(const std::vector<uint8_t>& differs, Drawing& drawing) const;
-  Metrics metrics(const Counts& counts) const;
+  Metrics metrics_of(const Counts& counts) const;
 
   RolloutConfig config_;
   AdvantageConfig advantages_;
@@ -103,6 +104,7 @@ class StepRollout {
   ActivationRecord record_;
   SamplingParams sampling_;
   SuccessRates success_;
+  Metrics metrics_;
 };
 
 /// How completions are drawn under `config` by a model with these stop ids.

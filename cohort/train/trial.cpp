@@ -31,9 +31,9 @@ std::string kind_of(const Prompt& prompt) {
 }
 
 /// Rows from all over the data: first those of kinds that `groups` do not have, then a few in any case.
-std::vector<Prompt> other_rows_of(const RunPlan& plan, const std::vector<RolloutGroup>& groups) {
+std::vector<Prompt> other_rows_of(const RunPlan& plan, const std::vector<Group>& groups) {
   std::set<std::string> seen;
-  for (const RolloutGroup& group : groups) seen.insert(kind_of(group.prompt));
+  for (const Group& group : groups) seen.insert(kind_of(group.prompt));
   const auto num_sources = std::ssize(plan.data.reports());
   const int64_t per_source = std::max<int64_t>(1, kRowsLookedAt / num_sources);
   std::vector<Prompt> rows, alike;
@@ -53,36 +53,32 @@ std::vector<Prompt> other_rows_of(const RunPlan& plan, const std::vector<Rollout
 
 /// Whether the reward failed wherever it applied, for a reason that asking again may clear up. An outage or a
 /// late answer is none.
-bool fails_always(const std::vector<RewardMatrix>& rewards, int64_t reward, bool may_recover) {
-  bool has_failed = false;
-  for (const RewardMatrix& matrix : rewards) {
-    for (int64_t i = 0; i < matrix.num_completions(); ++i) {
-      const RewardStatus status = matrix.at(i, reward).status;
-      if (status == RewardStatus::kOk) return false;
-      has_failed |=
-          status == RewardStatus::kUnparsed ||
-          (!may_recover && (status == RewardStatus::kError || status == RewardStatus::kSandboxError));
-    }
-  }
-  return has_failed;
+bool fails_always(const std::vector<Group>& groups, size_t reward, bool may_recover) {
+  bool is_judged = false, has_failed = false;
+  for_each_sample(groups, [&](const Sample& sample) {
+    const RewardStatus status = sample.rewards.at(reward).status;
+    is_judged |= status == RewardStatus::kOk;
+    has_failed |= status == RewardStatus::kUnparsed ||
+                  (!may_recover && (status == RewardStatus::kError || status == RewardStatus::kSandboxError));
+  });
+  return has_failed && !is_judged;
 }
 
 /// Results of calls for one completion each, up to the first that is judged.
-std::vector<RewardResult> score_alone(const std::vector<RolloutGroup>& groups,
-                                      const std::vector<Prompt>& other_rows, size_t reward,
-                                      RewardScorer& scorer) {
+std::vector<RewardResult> score_alone(const std::vector<Group>& groups, const std::vector<Prompt>& other_rows,
+                                      size_t reward, RewardScorer& scorer) {
   std::vector<RewardResult> results;
   const auto is_judged = [&](const Prompt& prompt, const Completion& completion) {
     results.push_back(scorer.score_alone(reward, prompt, completion));
     return results.back().status == RewardStatus::kOk;
   };
-  const size_t generations = groups.front().completions.size();
+  const size_t generations = groups.front().samples.size();
   for (size_t i = 0; i < groups.size() * generations && results.size() < kCallsAlone; ++i) {
-    const RolloutGroup& group = groups[i % groups.size()];
-    if (is_judged(group.prompt, group.completions[i / groups.size()])) return results;
+    const Group& group = groups[i % groups.size()];
+    if (is_judged(group.prompt, group.samples[i / groups.size()].completion)) return results;
   }
   for (const Prompt& prompt : other_rows) {
-    if (is_judged(prompt, groups.front().completions.front())) break;
+    if (is_judged(prompt, groups.front().samples.front().completion)) break;
   }
   return results;
 }
@@ -113,13 +109,12 @@ Trial draw_trial(const RunPlan& plan, const Decoder& policy, RewardScorer& score
                                  [&](int64_t prompt, int64_t sample, const Completion& completion) {
                                    scorer.submit(prompt, sample, prompts[prompt], completion);
                                  });
-  for (int64_t g = 0; g < size.num_prompts; ++g) trial.rewards.push_back(scorer.take(g));
+  for (int64_t g = 0; g < size.num_prompts; ++g) take_rewards(scorer, g, trial.groups[g]);
   std::optional<std::vector<Prompt>> other_rows;
   for (size_t reward = 0; reward < scorer.names().size(); ++reward) {
-    const auto place = static_cast<int64_t>(reward);
-    trial.may_recover.push_back(scorer.reward(place).may_recover());
+    trial.may_recover.push_back(scorer.reward(static_cast<int64_t>(reward)).may_recover());
     trial.alone.emplace_back();
-    if (!fails_always(trial.rewards, place, trial.may_recover.back() != 0)) continue;
+    if (!fails_always(trial.groups, reward, trial.may_recover.back() != 0)) continue;
     if (!other_rows) other_rows = other_rows_of(plan, trial.groups);
     trial.alone.back() = score_alone(trial.groups, *other_rows, reward, scorer);
   }

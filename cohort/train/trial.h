@@ -23,8 +23,7 @@ struct RunPlan {
 };
 
 struct Trial {
-  std::vector<RolloutGroup> groups;
-  std::vector<RewardMatrix> rewards;  ///< per group
+  std::vector<Group> groups;  ///< with rewards
   /// Per reward its results of calls with one completion each, on the trial's own rows and on rows with other
   /// columns. Empty unless it failed on all of the trial.
   std::vector<std::vector<RewardResult>> alone;

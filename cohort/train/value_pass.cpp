@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <map>
 
 #include "cohort/objectives/value_loss.h"
 #include "cohort/train/batch_passes.h"
@@ -11,16 +10,16 @@
 namespace cohort {
 namespace {
 
-using TrainedOf = std::map<const Completion*, const TrainedCompletion*>;
-using ValueField = std::vector<float> TrainedCompletion::*;
+using Samples = std::vector<const Sample*>;  // by place
+using Column = std::vector<float> Sample::*;
 
-/// A field's numbers for the tokens of a micro-batch.
-at::Tensor token_numbers(const PackedBatch& batch, const TrainedOf& trained_of, ValueField field,
+/// A column's numbers for the tokens of a micro-batch.
+at::Tensor token_numbers(const PackedBatch& batch, const Samples& samples, Column column,
                          const at::TensorOptions& options) {
   std::vector<float> all;
   all.reserve(batch.targets.token_ids.size());
-  for (const Completion* completion : batch.completions) {
-    const std::vector<float>& own = trained_of.at(completion)->*field;
+  for (const PackedCompletion& packed : batch.completions) {
+    const std::vector<float>& own = samples.at(packed.place)->*column;
     all.insert(all.end(), own.begin(), own.end());
   }
   return at::tensor(all, at::kFloat).to(options);
@@ -38,11 +37,10 @@ at::Tensor batch_values(const Decoder& trunk, const Linear& head, const PackedBa
 
 /// Forward, loss and, where it is finite, backward of one micro-batch; a token weighs `weight`.
 LossResult learn_values(const Decoder& trunk, const Linear& head, const PackedBatch& batch,
-                        const TrainedOf& trained_of, const ValueLoss& loss, double weight) {
+                        const Samples& samples, const ValueLoss& loss, double weight) {
   const at::Tensor values = batch_values(trunk, head, batch, loss.trains_trunk);
-  const at::Tensor old_values =
-      token_numbers(batch, trained_of, &TrainedCompletion::values, values.options());
-  const at::Tensor returns = token_numbers(batch, trained_of, &TrainedCompletion::returns, values.options());
+  const at::Tensor old_values = token_numbers(batch, samples, &Sample::values, values.options());
+  const at::Tensor returns = token_numbers(batch, samples, &Sample::returns, values.options());
   const at::Tensor total =
       weight * clipped_value_loss(values, old_values, returns, loss.clip).sum(at::kDouble);
   LossResult result;
@@ -52,7 +50,7 @@ LossResult learn_values(const Decoder& trunk, const Linear& head, const PackedBa
     total.backward();
   } else {
     result.is_finite = false;
-    result.nonfinite = batch.completions;
+    for (const PackedCompletion& packed : batch.completions) result.nonfinite.push_back(*packed.completion);
   }
   return result;
 }
@@ -63,36 +61,28 @@ at::Tensor token_values(const Linear& head, const at::Tensor& rows) {
   return head.forward(rows.to(head.weight().scalar_type())).squeeze(1);
 }
 
-void fill_values(const Decoder& trunk, const Linear& head, std::span<TrainedGroup> groups,
+void fill_values(const Decoder& trunk, const Linear& head, std::span<Group> groups,
                  const LossOptions& options) {
   const at::NoGradGuard no_grad;
-  std::map<const Completion*, TrainedCompletion*> targets;
-  for (TrainedGroup& group : groups) {
-    for (size_t i = 0; i < group.completions.size(); ++i)
-      targets[&group.group->completions[i]] = &group.completions[i];
-  }
+  const std::vector<Sample*> samples = samples_by_place(groups);
   const auto pieces =
       cut_into_microbatches(forwarded_groups(groups, has_tokens), options.tokens_per_microbatch.most);
   for_each_batch(pieces, 0.0, options, trunk, [&](int64_t, const PackedBatch& batch) {
     const at::Tensor values = batch_values(trunk, head, batch, false).to(at::kCPU, at::kFloat).contiguous();
     const float* value = values.const_data_ptr<float>();
-    for (const Completion* completion : batch.completions) {
-      const auto length = std::ssize(completion->token_ids);
-      targets.at(completion)->values.assign(value, value + length);
+    for (const PackedCompletion& packed : batch.completions) {
+      const int64_t length = packed.completion->num_sampled();
+      samples[packed.place]->values.assign(value, value + length);
       value += length;
     }
   });
 }
 
-LossResult accumulate_value_gradient(const Decoder& trunk, const Linear& head,
-                                     std::span<const TrainedGroup> groups, const ValueLoss& loss,
-                                     const LossOptions& options) {
-  TrainedOf trained_of;
+LossResult accumulate_value_gradient(const Decoder& trunk, const Linear& head, std::span<const Group> groups,
+                                     const ValueLoss& loss, const LossOptions& options) {
+  const Samples samples = samples_by_place(groups);
   int64_t num_tokens = 0;
-  for_each_completion(groups, [&](const Completion& completion, const TrainedCompletion& trained) {
-    trained_of[&completion] = &trained;
-    num_tokens += loss_length(completion, trained);
-  });
+  for_each_sample(groups, [&](const Sample& sample) { num_tokens += sample.loss_length(); });
   const double weight = loss.coefficient / static_cast<double>(std::max<int64_t>(num_tokens, 1));
   const auto pieces =
       cut_into_microbatches(forwarded_groups(groups, has_loss), options.tokens_per_microbatch);
@@ -100,7 +90,7 @@ LossResult accumulate_value_gradient(const Decoder& trunk, const Linear& head,
   std::atomic<bool> is_finite = true;
   for_each_batch(pieces, 0.0, options, trunk, [&](int64_t i, const PackedBatch& batch) {
     if (!is_finite) return;
-    results[i] = learn_values(trunk, head, batch, trained_of, loss, weight);
+    results[i] = learn_values(trunk, head, batch, samples, loss, weight);
     if (!results[i].is_finite) is_finite = false;
   });
   LossResult total;

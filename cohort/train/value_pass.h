@@ -17,8 +17,8 @@ namespace cohort {
 /// tokens. `head` has one output and computes in its weight's own dtype. Gradient flows to it and to `rows`.
 at::Tensor token_values(const Linear& head, const at::Tensor& rows);
 
-/// Fills `values` of all completions, by `head` on the rows of `trunk`.
-void fill_values(const Decoder& trunk, const Linear& head, std::span<TrainedGroup> groups,
+/// Fills `values` of all samples, by `head` on the rows of `trunk`.
+void fill_values(const Decoder& trunk, const Linear& head, std::span<Group> groups,
                  const LossOptions& options);
 
 /// What the critic's loss is made of, besides values and returns.
@@ -31,9 +31,8 @@ struct ValueLoss {
 /// Adds the gradient of coefficient * the mean of the clipped loss (value_loss.h) over the loss tokens of
 /// `groups` (one mini-batch) to the leaves of head and trunk. The result has metrics, and completions whose
 /// loss was not finite.
-LossResult accumulate_value_gradient(const Decoder& trunk, const Linear& head,
-                                     std::span<const TrainedGroup> groups, const ValueLoss& loss,
-                                     const LossOptions& options);
+LossResult accumulate_value_gradient(const Decoder& trunk, const Linear& head, std::span<const Group> groups,
+                                     const ValueLoss& loss, const LossOptions& options);
 
 /// `critic/vf_loss`, `critic/vf_clipfrac`: means over these tokens, [M] each.
 void record_value_loss(const at::Tensor& values, const at::Tensor& old_values, const at::Tensor& returns,

@@ -7,8 +7,8 @@
 #include "cohort/core/json.h"
 #include "cohort/core/str.h"
 #include "cohort/models/pretrained.h"
-#include "cohort/objectives/advantage.h"
 #include "cohort/tensor/weight_files.h"
+#include "cohort/train/credit.h"
 #include "cohort/train/optimizer.h"
 #include "cohort/train/policy_loss.h"
 #include "tests/core/test_files.h"
@@ -136,46 +136,36 @@ at::Tensor named_gradient(const Decoder& decoder, const at::Tensor& weight) {
 }
 
 /// A job's fixed batch as the engine holds it.
-std::vector<RolloutGroup> job_groups(const Json& job) {
+Batch job_batch(const Json& job) {
   const auto group_size = job["num_generations"].get<size_t>();
-  std::vector<RolloutGroup> groups(job["prompts"].size());
+  Batch batch;
+  batch.groups.resize(job["prompts"].size());
   for (size_t i = 0; i < job["completions"].size(); ++i) {
-    RolloutGroup& group = groups[i / group_size];
+    Group& group = batch.groups[i / group_size];
     group.prompt.token_ids = job["prompts"][i / group_size].get<std::vector<int32_t>>();
-    group.completions.emplace_back();
-    group.completions.back().token_ids = job["completions"][i].get<std::vector<int32_t>>();
-    group.completions.back().sampler_logprobs = job["old_logprobs"][i].get<std::vector<float>>();
+    group.samples.emplace_back();
+    Sample& sample = group.samples.back();
+    sample.completion.token_ids = job["completions"][i].get<std::vector<int32_t>>();
+    sample.completion.sampler_logprobs = job["old_logprobs"][i].get<std::vector<float>>();
+    if (!job["rewards"][i].is_null()) sample.reward = job["rewards"][i].get<double>();
+    if (job["beta"].get<double>() != 0.0)
+      sample.ref_logprobs = job["ref_logprobs"][i].get<std::vector<float>>();
   }
-  return groups;
+  return batch;
 }
 
 TEST_P(MinimalGrpo, AgreesWithTheEngine) {
   const Json job = golden_["job"];
   const Json result = run(job);
   const SafetensorsFile gradients(dir_ / "out/gradients.safetensors");
-  const auto group_size = job["num_generations"].get<int64_t>();
-  const std::vector<RolloutGroup> groups = job_groups(job);
+  Batch batch = job_batch(job);
+  AdvantageConfig config;
+  config.scale_rewards = job["scale_rewards"].get<std::string>();
+  assign_credit(batch, config);
+  std::vector<double> advantages;
+  for_each_sample(batch.groups, [&](const Sample& sample) { advantages.push_back(sample.advantage); });
+  expect_close(result["advantages"], Json(advantages), 1e-9);
 
-  TotalRewards rewards;
-  for (const Json& reward : job["rewards"]) {
-    rewards.values.push_back(reward.is_null() ? 0.0 : reward.get<double>());
-    rewards.valid.push_back(!reward.is_null());
-  }
-  const Advantages advantages =
-      group_advantages(rewards, group_size, parse_scale_rewards(job["scale_rewards"].get<std::string>()));
-  expect_close(result["advantages"], Json(advantages.values), 1e-9);
-
-  std::vector<TrainedGroup> trained;
-  for (size_t g = 0; g < groups.size(); ++g) {
-    trained.push_back({&groups[g], {}});
-    for (int64_t i = 0; i < group_size; ++i) {
-      const size_t index = g * group_size + i;
-      trained.back().completions.push_back({.advantage = advantages.values[index]});
-      if (job["beta"].get<double>() != 0.0) {
-        trained.back().completions.back().ref_logprobs = job["ref_logprobs"][index].get<std::vector<float>>();
-      }
-    }
-  }
   LossConfig objective;
   objective.max_completion_length = job["max_completion_length"].get<int64_t>();
   objective.loss_type = job["loss_type"].get<std::string>();
@@ -188,7 +178,7 @@ TEST_P(MinimalGrpo, AgreesWithTheEngine) {
       AdamW optimizer(decoder->parameters(), {});
       optimizer.zero_grad();
       const LossOptions options{job["temperature"].get<double>(), tokens_per_microbatch, recompute};
-      const LossResult loss = accumulate_policy_gradient(*decoder, trained, objective, options);
+      const LossResult loss = accumulate_policy_gradient(*decoder, batch.groups, objective, options);
       EXPECT_NEAR(loss.objective.values().at("loss"), result["loss"].get<double>(), rounding_bound(200));
       const double grad_norm = result["grad_norm"].get<double>();
       EXPECT_NEAR(optimizer.grad_norm(), grad_norm, 1e-5 * grad_norm);

@@ -1,14 +1,13 @@
-// The composition of advantages against today's two functions, by identities, and what it refuses.
+// The composition of advantages against the formulas as plain loops, by identities, and what it refuses.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
 
 #include "cohort/core/error.h"
-#include "cohort/objectives/advantage.h"
 #include "cohort/objectives/advantage_algebra.h"
-#include "cohort/objectives/process_advantage.h"
 #include "tests/objectives/advantage_examples.h"
 
 namespace cohort {
@@ -48,69 +47,152 @@ AdvantageInput reordered(const AdvantageInput& input, const std::vector<int64_t>
   return result;
 }
 
-TEST(AdvantageIdentity, DefaultsAreTodaysGroupAdvantages) {
+/// What the plain loops below compute of scores in groups.
+struct PlainScores {
+  std::vector<double> values{};              // 0 where there is no score
+  std::vector<uint8_t> has_no_difference{};  // per group
+};
+
+double plain_mean(const std::vector<double>& scores) {
+  return std::accumulate(scores.begin(), scores.end(), 0.0) / static_cast<double>(scores.size());
+}
+
+/// Bessel-corrected; 0 for fewer than two scores.
+double plain_deviation(const std::vector<double>& scores) {
+  if (scores.size() < 2) return 0.0;
+  double squares = 0.0;
+  for (const double score : scores) squares += std::pow(score - plain_mean(scores), 2);
+  return std::sqrt(squares / static_cast<double>(scores.size() - 1));
+}
+
+std::vector<double> those_there_are(const std::vector<double>& scores, int64_t begin, int64_t end) {
+  std::vector<double> present;
+  for (int64_t i = begin; i < end; ++i) {
+    if (!std::isnan(scores[i])) present.push_back(scores[i]);
+  }
+  return present;
+}
+
+/// GRPO's formula: (r - mean(group)) / (std + 1e-4), where `scale` chooses the std of the group, that of the
+/// batch, or none (arXiv:2402.03300 section 4.1.2, arXiv:2503.20783).
+PlainScores plain_scores(const std::vector<double>& rewards, const std::vector<int64_t>& ends,
+                         const std::string& scale) {
+  PlainScores result{std::vector<double>(rewards.size(), 0.0), {}};
+  const double batch_deviation = plain_deviation(those_there_are(rewards, 0, std::ssize(rewards)));
+  int64_t begin = 0;
+  for (const int64_t end : ends) {
+    const std::vector<double> group = those_there_are(rewards, begin, end);
+    const bool differs = std::ranges::any_of(group, [&](double reward) { return reward != group.front(); });
+    result.has_no_difference.push_back(!differs);
+    const double deviation = scale == "group" ? plain_deviation(group) : batch_deviation;
+    for (int64_t i = begin; i < end; ++i) {
+      if (!differs || std::isnan(rewards[i])) continue;
+      result.values[i] = (rewards[i] - plain_mean(group)) / (scale == "none" ? 1.0 : deviation + 1e-4);
+    }
+    begin = end;
+  }
+  return result;
+}
+
+TEST(AdvantageIdentity, DefaultsAreThePlainFormula) {
   std::mt19937_64 random(7);
   std::uniform_int_distribution<int> score(-1, 2);
   for (const std::string scale : {"group", "batch", "none"}) {
     for (int round = 0; round < 20; ++round) {
-      TotalRewards totals;
       std::vector<double> rewards;
       for (int i = 0; i < 15; ++i) {
-        totals.values.push_back(0.1 * score(random));
-        totals.valid.push_back(score(random) < 2);
-        rewards.push_back(totals.valid.back() ? totals.values.back() : kNoScore);
+        const double reward = 0.1 * score(random);
+        rewards.push_back(score(random) < 2 ? reward : kNoScore);
       }
       const std::vector<int64_t> ends{4, 9, 10, 15};
-      const Advantages expected = group_advantages(totals, ends, parse_scale_rewards(scale));
+      const PlainScores expected = plain_scores(rewards, ends, scale);
       AdvantageConfig config;
       config.scale_rewards = scale;
       const AdvantageOutput output = advantages_of({.rewards = doubles(rewards), .group_ends = ends}, config);
       expect_advantages(output.values, expected.values);
-      EXPECT_EQ(output.has_no_difference, expected.zero_std);
-      EXPECT_NEAR(output.reward_mean, expected.reward_mean, 1e-12);
-      EXPECT_NEAR(output.reward_std, expected.reward_std, 1e-12);
-      EXPECT_EQ(output.frac_reward_zero_std, expected.frac_reward_zero_std);
+      EXPECT_EQ(output.has_no_difference, expected.has_no_difference);
+      const std::vector<double> present = those_there_are(rewards, 0, 15);
+      EXPECT_NEAR(output.reward_mean, plain_mean(present), 1e-12);
+      EXPECT_NEAR(output.reward_std, plain_deviation(present), 1e-12);
+      EXPECT_EQ(output.frac_reward_zero_std,
+                static_cast<double>(std::ranges::count(expected.has_no_difference, 1)) / 4.0);
       EXPECT_FALSE(output.is_per_token);
       EXPECT_TRUE(output.is_kept.all().item<bool>());
     }
   }
 }
 
-TEST(AdvantageIdentity, StepsAreTodaysProcessAdvantages) {
+/// A completion's steps: how many of its tokens each one ends with, and its reward.
+struct PlainSteps {
+  std::vector<int64_t> num_tokens{};
+  std::vector<double> scores{};
+};
+
+/// A_t = sum over the steps j with end_j > t of (r_j - mean(R)) / (std(R) + 1e-4), where R holds all steps of
+/// the group (arXiv:2402.03300 section 4.1.3), plus the advantage of the outcome.
+PlainScores plain_step_advantages(const std::vector<PlainSteps>& completions,
+                                  const std::vector<double>& outcomes, const std::vector<int64_t>& lengths,
+                                  const std::vector<int64_t>& ends, const std::string& scale) {
+  std::vector<double> scores;
+  std::vector<int64_t> step_ends;
+  for (int64_t i = 0; i < std::ssize(completions); ++i) {
+    scores.insert(scores.end(), completions[i].scores.begin(), completions[i].scores.end());
+    if (std::ranges::count(ends, i + 1) > 0) step_ends.push_back(std::ssize(scores));
+  }
+  const PlainScores steps = plain_scores(scores, step_ends, scale);
+  const PlainScores outcome = plain_scores(outcomes, ends, scale);
+  PlainScores result;
+  size_t first = 0;
+  for (size_t i = 0; i < completions.size(); ++i) {
+    const size_t num_steps = completions[i].scores.size();
+    for (int64_t t = 0; t < lengths[i]; ++t) {
+      double sum = outcome.values[i];
+      for (size_t k = 0; k < num_steps; ++k) {
+        if (completions[i].num_tokens[k] > t) sum += steps.values[first + k];
+      }
+      result.values.push_back(sum);
+    }
+    first += num_steps;
+  }
+  for (size_t g = 0; g < ends.size(); ++g)
+    result.has_no_difference.push_back(steps.has_no_difference[g] && outcome.has_no_difference[g]);
+  return result;
+}
+
+TEST(AdvantageIdentity, StepsAndOutcomesAreThePlainFormula) {
   std::mt19937_64 random(11);
   std::uniform_int_distribution<int> score(0, 3), count(0, 3), length(0, 6);
   for (int round = 0; round < 30; ++round) {
-    std::vector<RewardMatrix> matrices;
-    AdvantageInput input{.group_ends = {3, 6}};
+    const std::vector<int64_t> ends{3, 6};
+    std::vector<PlainSteps> completions(6);
+    std::vector<double> outcomes;
+    AdvantageInput input{.group_ends = ends};
     input.rewards = at::full({6, 3}, kNoScore, at::kDouble);
     input.step_ends = at::full({6, 3}, -1, at::kLong);
     for (int i = 0; i < 6; ++i) {
-      if (i % 3 == 0) matrices.emplace_back(3, std::vector<std::string>{"process"});
       input.lengths.push_back(length(random));
-      RewardResult& cell = matrices.back().at(i % 3, 0);
+      outcomes.push_back(score(random) > 0 ? 0.5 * score(random) : kNoScore);
       const int num_steps = count(random);
       for (int k = 0; k < num_steps; ++k) {
         const int64_t end = 2 * k + 1;  // one behind the step's last token
-        cell.steps.push_back({end, 0.25 * score(random)});
-        input.rewards[i][k] = cell.steps.back().score;
+        completions[i].num_tokens.push_back(end);
+        completions[i].scores.push_back(0.25 * score(random));
+        input.rewards[i][k] = completions[i].scores.back();
         input.step_ends[i][k] = end - 1;
       }
     }
-    const std::vector<double> weights{1.0};
-    const std::vector<uint8_t> gives_steps{1};
-    TotalRewards totals;
-    for (const RewardMatrix& matrix : matrices) append_total_rewards(matrix, weights, totals);
-    for (const std::string scale : {"group", "batch", "none"}) {
-      const Advantages expected = process_advantages(matrices, {weights, gives_steps}, totals, input.lengths,
-                                                     parse_scale_rewards(scale));
-      AdvantageConfig config = config_of("grpo_process");
-      config.scale_rewards = scale;
-      const AdvantageOutput output = advantages_of(input, config);
-      std::vector<double> tokens;
-      for (const auto& own : expected.tokens) tokens.insert(tokens.end(), own.begin(), own.end());
-      EXPECT_TRUE(output.is_per_token);
-      expect_advantages(output.values, tokens, 1e-6);  // those are float32
-      EXPECT_EQ(output.has_no_difference, expected.zero_std);
+    for (const bool has_outcomes : {false, true}) {
+      if (has_outcomes) input.outcome_rewards = doubles(outcomes);
+      const std::vector<double> judged = has_outcomes ? outcomes : std::vector<double>(6, kNoScore);
+      for (const std::string scale : {"group", "batch", "none"}) {
+        const PlainScores expected = plain_step_advantages(completions, judged, input.lengths, ends, scale);
+        AdvantageConfig config = config_of("grpo_process");
+        config.scale_rewards = scale;
+        const AdvantageOutput output = advantages_of(input, config);
+        EXPECT_TRUE(output.is_per_token);
+        expect_advantages(output.values, expected.values);
+        EXPECT_EQ(output.has_no_difference, expected.has_no_difference);
+      }
     }
   }
 }

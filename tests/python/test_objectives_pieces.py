@@ -24,9 +24,6 @@ import make_stubs  # noqa: E402
 # Functions of the headers that Python has in another form.
 ELSEWHERE = {
     "advantages_of": "advantages()",
-    "group_advantages": "advantages(); the trainer's structures",
-    "process_advantages": "advantages() with step_ends; the trainer's structures",
-    "append_total_rewards": "the trainer's reward matrices",
     "plain_numbers": "tensors are the numbers here",
     "read_batch": "a part of advantages_of",
     "read_steps": "a part of advantages_of",

@@ -228,12 +228,12 @@ TEST_F(ModelRewardTest, TheScorerRunsThemBesideTheRest) {
   const Decoder shapes(read_decoder_config(folder_.path() / "outcome"), at::kFloat, at::kMeta);
   EXPECT_GT(scorer.memory_bytes(), 4 * shapes.num_parameters() * 4);  // two models, each twice
   for (int64_t i = 0; i < 20; ++i) scorer.submit(0, i, prompt("1 2"), completion(str(i, "\n", i * i)));
-  const RewardMatrix matrix = scorer.take(0);
+  const auto rewards = scorer.take(0);
   const auto alone = make({.name = "model", .path = outcome_model()});
   for (int64_t i = 0; i < 20; ++i) {
-    EXPECT_EQ(matrix.at(i, 0).score, alone->score(prompt("1 2"), completion(str(i, "\n", i * i))).score);
-    ASSERT_EQ(matrix.at(i, 1).steps.size(), 2u);
-    for (const StepReward& step : matrix.at(i, 1).steps) EXPECT_LE(step.score, 0.5);
+    EXPECT_EQ(rewards[i][0].score, alone->score(prompt("1 2"), completion(str(i, "\n", i * i))).score);
+    ASSERT_EQ(rewards[i][1].steps.size(), 2u);
+    for (const StepReward& step : rewards[i][1].steps) EXPECT_LE(step.score, 0.5);
   }
 }
 

@@ -174,7 +174,7 @@ std::string explain(const RewardConfig& config, const std::string& completion, J
   prompt.text = "Please tell me how many apples there are in the basket.";
   scorer.submit(0, 0, prompt, make_completion(completion));
   std::ostringstream out;
-  write_explanation(out, scorer, prompt, make_completion(completion), scorer.take(0));
+  write_explanation(out, scorer, prompt, make_completion(completion), scorer.take(0).front());
   return out.str();
 }
 

@@ -32,7 +32,9 @@ class HttpReward : public testing::Test {
             .retries = 1};
   }
 
-  RewardMatrix score(const RewardConfig& config) {
+  using Rewards = std::vector<std::vector<RewardResult>>;  // a list for each row
+
+  Rewards score(const RewardConfig& config) {
     RewardScorer scorer({config});
     for (int64_t row = 0; row < kNumRows; ++row) {
       const char* word = is_hostile(row) ? "hostile " : "score ";
@@ -57,9 +59,9 @@ class HttpReward : public testing::Test {
   }
 
   /// Only rows of `masked` failed, with `status` and a reason; every other one has its own reward.
-  void expect_masked(const RewardMatrix& matrix, const std::set<int64_t>& masked, RewardStatus status) {
+  void expect_masked(const Rewards& rewards, const std::set<int64_t>& masked, RewardStatus status) {
     for (int64_t row = 0; row < kNumRows; ++row) {
-      const RewardResult& result = matrix.at(row, 0);
+      const RewardResult& result = rewards[row][0];
       if (masked.contains(row)) {
         EXPECT_EQ(result.status, status) << row << ": " << result.detail;
         EXPECT_NE(result.detail.find("rows.jsonl:5: "), std::string::npos) << result.detail;
@@ -110,8 +112,8 @@ TEST_F(HttpReward, ABatchWithoutAUsableReplyIsMaskedAlone) {
 }
 
 TEST_F(HttpReward, WhoeverIsAskedTogetherWithItFailsWithIt) {
-  const RewardMatrix matrix = score(config("status500"));
-  expect_masked(matrix, rows_of_hostile_requests(), RewardStatus::kError);
+  const auto rewards = score(config("status500"));
+  expect_masked(rewards, rows_of_hostile_requests(), RewardStatus::kError);
 }
 
 TEST_F(HttpReward, WhatIsLateIsATimeout) {
@@ -159,17 +161,17 @@ TEST_F(HttpReward, AtMostOneMoreAttemptThanRetries) {
 TEST_F(HttpReward, ARetryAfterBeyondTheDeadlineIsNotWaitedFor) {
   RewardConfig patient = config("patience");
   patient.batch_size = 1;
-  const RewardMatrix matrix = score(patient);
-  EXPECT_NE(matrix.at(4, 0).detail.find("no time for another attempt within 60 s"), std::string::npos)
-      << matrix.at(4, 0).detail;
+  const auto rewards = score(patient);
+  EXPECT_NE(rewards[4][0].detail.find("no time for another attempt within 60 s"), std::string::npos)
+      << rewards[4][0].detail;
 }
 
 TEST_F(HttpReward, RedirectsReachNobody) {
   RewardConfig redirected = config("redirect");
   redirected.batch_size = 1;
-  const RewardMatrix matrix = score(redirected);
-  EXPECT_NE(matrix.at(4, 0).detail.find("redirects are not followed"), std::string::npos)
-      << matrix.at(4, 0).detail;
+  const auto rewards = score(redirected);
+  EXPECT_NE(rewards[4][0].detail.find("redirects are not followed"), std::string::npos)
+      << rewards[4][0].detail;
   for (const Json& request : server_.requests()) EXPECT_EQ(request["mode"], "redirect");
 }
 
@@ -181,11 +183,11 @@ TEST_F(HttpReward, AServerThatIsGoneMasksAllRows) {
     gone.url = server.url("/fair");
   }
   gone.batch_size = 1;
-  const RewardMatrix matrix = score(gone);
-  for (int64_t row = 0; row < kNumRows; ++row) EXPECT_EQ(matrix.at(row, 0).status, RewardStatus::kError);
-  EXPECT_NE(matrix.at(kNumRows - 1, 0).detail.find("the server failed several times in a row"),
+  const auto rewards = score(gone);
+  for (int64_t row = 0; row < kNumRows; ++row) EXPECT_EQ(rewards[row][0].status, RewardStatus::kError);
+  EXPECT_NE(rewards[kNumRows - 1][0].detail.find("the server failed several times in a row"),
             std::string::npos)
-      << matrix.at(kNumRows - 1, 0).detail;
+      << rewards[kNumRows - 1][0].detail;
 }
 
 /// Every mode at random for COHORT_SOAK_S seconds, 30 by default: the slow tier.
@@ -201,9 +203,9 @@ TEST_F(HttpReward, DISABLED_NoRewardGoesAstrayInALongRun) {
   for (int64_t group = 0; machine_clock().now() < end; ++group) {
     for (int64_t row = 0; row < 64; ++row)
       scorer.submit(group, row, make_prompt({}), make_completion(str("score ", (7 * group + row) % 100)));
-    const RewardMatrix matrix = scorer.take(group);
+    const auto rewards = scorer.take(group);
     for (int64_t row = 0; row < 64; ++row) {
-      const RewardResult& result = matrix.at(row, 0);
+      const RewardResult& result = rewards[row][0];
       ++counts[to_string(result.status)];
       num_astray += result.status == RewardStatus::kOk &&
                     result.score != static_cast<double>((7 * group + row) % 100) / 100;
@@ -221,10 +223,10 @@ TEST_F(HttpReward, TheKeyIsSentAndShownNowhere) {
     RewardConfig keyed = config(mode);
     keyed.api_key_env = "COHORT_TEST_KEY";
     keyed.batch_size = 1;
-    const RewardMatrix matrix = score(keyed);
-    EXPECT_NE(matrix.at(4, 0).detail.find("[key]"), std::string::npos) << matrix.at(4, 0).detail;
+    const auto rewards = score(keyed);
+    EXPECT_NE(rewards[4][0].detail.find("[key]"), std::string::npos) << rewards[4][0].detail;
     for (int64_t row = 0; row < kNumRows; ++row)
-      EXPECT_EQ(matrix.at(row, 0).detail.find("sk-very"), std::string::npos);
+      EXPECT_EQ(rewards[row][0].detail.find("sk-very"), std::string::npos);
   }
   unsetenv("COHORT_TEST_KEY");
   for (const Json& request : server_.requests())

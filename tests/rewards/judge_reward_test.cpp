@@ -174,10 +174,9 @@ TEST_F(JudgeRewardTest, ManyRowsAtATimeKeepTheirScores) {
   RewardScorer scorer({many}, types);
   for (int64_t row = 0; row < 60; ++row)
     scorer.submit(0, row, make_prompt({}), make_completion(str("row ", row, " votes: ", row % 11)));
-  const RewardMatrix matrix = scorer.take(0);
+  const auto rewards = scorer.take(0);
   for (int64_t row = 0; row < 60; ++row)
-    EXPECT_DOUBLE_EQ(matrix.at(row, 0).score, static_cast<double>(row % 11) / 10.0)
-        << matrix.at(row, 0).detail;
+    EXPECT_DOUBLE_EQ(rewards[row][0].score, static_cast<double>(row % 11) / 10.0) << rewards[row][0].detail;
 }
 
 TEST_F(JudgeRewardTest, TheKeyIsSentAndKeptNowhere) {

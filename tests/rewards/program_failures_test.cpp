@@ -104,8 +104,8 @@ TEST_P(ProgramFailures, MaskTheRowsConcernedAndNoOther) {
       scorer.submit(i / kGroupSize, i % kGroupSize, make_prompt({}), make_completion(text_of(i)));
     std::vector<RewardResult> results;
     for (int64_t group = 0; group < kNumGroups; ++group) {
-      const RewardMatrix matrix = scorer.take(group);
-      for (int64_t sample = 0; sample < kGroupSize; ++sample) results.push_back(matrix.at(sample, 0));
+      const auto rewards = scorer.take(group);
+      for (int64_t sample = 0; sample < kGroupSize; ++sample) results.push_back(rewards[sample][0]);
     }
     std::set<std::string> beside_bad;  // the good ones that were asked about in one request with a bad one
     for (const std::string& line : program.notes("seen")) {

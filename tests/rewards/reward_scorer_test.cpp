@@ -22,7 +22,7 @@ def score(row):
     return "text" if "fail" in row["completion"] else None if "skip" in row["completion"] else 0.5
 )";
 
-TEST(RewardScorer, FillsTheMatrixByGroupAndSample) {
+TEST(RewardScorer, FillsTheCellsByGroupAndSample) {
   RewardScorer scorer({{.name = "countdown"}, {.name = "shape", .type = "format", .weight = 0.5}});
   EXPECT_EQ(scorer.names(), (std::vector<std::string>{"countdown", "shape"}));
   EXPECT_EQ(scorer.weights(), (std::vector<double>{1.0, 0.5}));
@@ -33,17 +33,41 @@ TEST(RewardScorer, FillsTheMatrixByGroupAndSample) {
   scorer.submit(4, 0, three, make_completion("<answer>1 + 2</answer>"));
   scorer.submit(8, 0, six, make_completion("<think></think><answer>2 + 3</answer>"));
   scorer.submit(4, 1, three, make_completion("nothing"));
-  RewardMatrix first = scorer.take(4);
-  ASSERT_EQ(first.num_completions(), 3);
-  ASSERT_EQ(first.num_rewards(), 2);
+  const auto first = scorer.take(4);
+  ASSERT_EQ(first.size(), 3u);
+  for (const std::vector<RewardResult>& cells : first) ASSERT_EQ(cells.size(), 2u);
   const char* expected[3][2] = {{"1 ok", "0 ok"}, {"0 ok", "0 ok"}, {"1 ok", "1 ok"}};
   for (int i = 0; i < 3; ++i) {
-    for (int c = 0; c < 2; ++c) EXPECT_EQ(brief(first.at(i, c)), expected[i][c]) << i << " " << c;
+    for (int c = 0; c < 2; ++c) EXPECT_EQ(brief(first[i][c]), expected[i][c]) << i << " " << c;
   }
-  RewardMatrix second = scorer.take(8);
-  ASSERT_EQ(second.num_completions(), 2);
-  EXPECT_EQ(brief(second.at(0, 0)), "0 ok");
-  EXPECT_EQ(brief(second.at(1, 0)), "1 ok");
+  const auto second = scorer.take(8);
+  ASSERT_EQ(second.size(), 2u);
+  EXPECT_EQ(brief(second[0][0]), "0 ok");
+  EXPECT_EQ(brief(second[1][0]), "1 ok");
+}
+
+TEST(RewardScorer, TheSamplesOfAGroupTakeTheirRewards) {
+  RewardScorer scorer({{.name = "right", .type = "regex", .pattern = "yes"}, {.name = "format"}});
+  Group group;
+  group.prompt = make_prompt({});
+  for (const char* text : {"no", "yes", "<think></think><answer>yes</answer>"}) {
+    group.samples.emplace_back();
+    group.samples.back().completion = make_completion(text);
+  }
+  for (const int64_t i : {2, 0, 1}) scorer.submit(5, i, group.prompt, group.samples[i].completion);
+  std::vector<RewardCall> calls;
+  take_rewards(scorer, 5, group, &calls);
+  EXPECT_EQ(calls.size(), 6u);
+  const char* expected[3][2] = {{"0 ok", "0 ok"}, {"1 ok", "0 ok"}, {"1 ok", "1 ok"}};
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(group.samples[i].rewards.size(), 2u);
+    for (int c = 0; c < 2; ++c)
+      EXPECT_EQ(brief(group.samples[i].rewards[c]), expected[i][c]) << i << " " << c;
+    EXPECT_FALSE(group.samples[i].has_reward());  // the sum is the batch's work
+  }
+  // A group of another size than the one that was submitted is a mistake.
+  scorer.submit(6, 0, group.prompt, group.samples[0].completion);
+  EXPECT_THROW(take_rewards(scorer, 6, group), InternalError);
 }
 
 TEST(RewardScorer, AProgramThatFailsOnSomeRowsSpoilsOnlyThem) {
@@ -54,10 +78,10 @@ TEST(RewardScorer, AProgramThatFailsOnSomeRowsSpoilsOnlyThem) {
     const char* text = sample % 3 == 0 ? "good" : sample % 3 == 1 ? "fail" : "skip";
     scorer.submit(0, sample, make_prompt({}), make_completion(text));
   }
-  RewardMatrix matrix = scorer.take(0);
+  const auto rewards = scorer.take(0);
   for (int64_t sample = 0; sample < 9; ++sample) {
     const char* expected = sample % 3 == 0 ? "0.5 ok" : sample % 3 == 1 ? "0 error" : "0 skipped";
-    EXPECT_EQ(brief(matrix.at(sample, 0)), expected) << sample;
+    EXPECT_EQ(brief(rewards[sample][0]), expected) << sample;
   }
 }
 
@@ -67,13 +91,13 @@ TEST(RewardScorer, ScoresAreClippedAndGated) {
                        {.name = "tags", .type = "tag_count", .clip_min = 0.25, .clip_max = 0.75}});
   const char* texts[] = {"<think></think><answer>yes</answer>", "yes", "<think></think><answer>no</answer>"};
   for (int64_t i = 0; i < 3; ++i) scorer.submit(0, i, make_prompt({}), make_completion(texts[i]));
-  const RewardMatrix matrix = scorer.take(0);
-  EXPECT_EQ(brief(matrix.at(0, 0)), "1 ok");
-  EXPECT_EQ(brief(matrix.at(1, 0)), "0 ok");
-  EXPECT_EQ(matrix.at(1, 0).detail, "counts only with format");
-  EXPECT_EQ(brief(matrix.at(2, 0)), "0 ok");
-  EXPECT_EQ(brief(matrix.at(0, 2)), "0.75 ok");
-  EXPECT_EQ(brief(matrix.at(1, 2)), "0.25 ok");
+  const auto rewards = scorer.take(0);
+  EXPECT_EQ(brief(rewards[0][0]), "1 ok");
+  EXPECT_EQ(brief(rewards[1][0]), "0 ok");
+  EXPECT_EQ(rewards[1][0].detail, "counts only with format");
+  EXPECT_EQ(brief(rewards[2][0]), "0 ok");
+  EXPECT_EQ(brief(rewards[0][2]), "0.75 ok");
+  EXPECT_EQ(brief(rewards[1][2]), "0.25 ok");
 }
 
 TEST(RewardScorer, AGateThatFailedFailsWhatItGates) {
@@ -84,9 +108,9 @@ TEST(RewardScorer, AGateThatFailedFailsWhatItGates) {
     static int64_t sample = 0;
     scorer.submit(0, sample++, make_prompt({}), make_completion(text));
   }
-  const RewardMatrix matrix = scorer.take(0);
-  EXPECT_EQ(brief(matrix.at(0, 0)), "0 error");
-  EXPECT_EQ(brief(matrix.at(2, 0)), "0 ok");  // mine answers 0.5
+  const auto rewards = scorer.take(0);
+  EXPECT_EQ(brief(rewards[0][0]), "0 error");
+  EXPECT_EQ(brief(rewards[2][0]), "0 ok");  // mine answers 0.5
 }
 
 TEST(RewardScorer, ProgramsBeginAnewAfterAReset) {
@@ -110,10 +134,10 @@ TEST(RewardScorer, RewardsOfADomainSkipOtherRows) {
   scorer.submit(0, 0, make_prompt({{"domain", "code"}}), make_completion(""));
   scorer.submit(0, 1, make_prompt({{"domain", "chat"}}), make_completion(""));
   scorer.submit(0, 2, make_prompt({}), make_completion(""));
-  const RewardMatrix matrix = scorer.take(0);
-  EXPECT_EQ(brief(matrix.at(0, 0)), "0 ok");
-  EXPECT_EQ(brief(matrix.at(1, 0)), "0 skipped");
-  EXPECT_EQ(brief(matrix.at(2, 0)), "0 skipped");
+  const auto rewards = scorer.take(0);
+  EXPECT_EQ(brief(rewards[0][0]), "0 ok");
+  EXPECT_EQ(brief(rewards[1][0]), "0 skipped");
+  EXPECT_EQ(brief(rewards[2][0]), "0 skipped");
 }
 
 TEST(RewardScorer, RefusesGatesThatAreNotThere) {
@@ -160,14 +184,14 @@ TEST(RewardScorer, StepsAreClippedAndGated) {
                       with_stepped());
   scorer.submit(0, 0, make_prompt({}), make_completion(""));
   scorer.submit(0, 1, make_prompt({}), make_completion("broken"));
-  const RewardMatrix matrix = scorer.take(0);
-  EXPECT_EQ(matrix.at(0, 0).steps.at(0).score, 0.0);
-  EXPECT_EQ(matrix.at(0, 0).steps.at(1).score, 2.0);
-  EXPECT_EQ(brief(matrix.at(0, 1)), "0 ok");
-  EXPECT_EQ(matrix.at(0, 1).steps.at(0).score, 0.0);
-  EXPECT_EQ(matrix.at(0, 1).steps.at(1).end, 2);
-  EXPECT_EQ(brief(matrix.at(1, 0)), "0 error");  // a step that is no number
-  EXPECT_TRUE(matrix.at(1, 0).steps.empty());
+  const auto rewards = scorer.take(0);
+  EXPECT_EQ(rewards[0][0].steps.at(0).score, 0.0);
+  EXPECT_EQ(rewards[0][0].steps.at(1).score, 2.0);
+  EXPECT_EQ(brief(rewards[0][1]), "0 ok");
+  EXPECT_EQ(rewards[0][1].steps.at(0).score, 0.0);
+  EXPECT_EQ(rewards[0][1].steps.at(1).end, 2);
+  EXPECT_EQ(brief(rewards[1][0]), "0 error");  // a step that is no number
+  EXPECT_TRUE(rewards[1][0].steps.empty());
 }
 
 TEST(RewardScorer, ManyGroupsFromManyThreads) {
@@ -180,10 +204,10 @@ TEST(RewardScorer, ManyGroupsFromManyThreads) {
           const char* text = sample == round % 8 ? "<think></think><answer></answer>" : "";
           scorer.submit(group, sample, make_prompt({}), make_completion(text));
         }
-        RewardMatrix matrix = scorer.take(group);
+        const auto rewards = scorer.take(group);
         for (int64_t sample = 0; sample < 8; ++sample) {
-          EXPECT_EQ(matrix.at(sample, 0).score, sample == round % 8 ? 1.0 : 0.0);
-          EXPECT_EQ(matrix.at(sample, 1).score, sample == round % 8 ? 1.0 : 0.0);
+          EXPECT_EQ(rewards[sample][0].score, sample == round % 8 ? 1.0 : 0.0);
+          EXPECT_EQ(rewards[sample][1].score, sample == round % 8 ? 1.0 : 0.0);
         }
       }
     });
@@ -210,9 +234,9 @@ def rewards(request):
       scorer.submit(group, sample, make_prompt({{"shift", 1000 * group}}), make_completion(str(sample)));
   }
   for (int64_t group = kNumGroups - 1; group >= 0; --group) {
-    const RewardMatrix matrix = scorer.take(group);
+    const auto rewards = scorer.take(group);
     for (int64_t sample = 0; sample < kGroupSize; ++sample)
-      EXPECT_EQ(brief(matrix.at(sample, 1)), str(1000 * group + sample, " ok"));
+      EXPECT_EQ(brief(rewards[sample][1]), str(1000 * group + sample, " ok"));
   }
   int64_t num_rows = 0, largest = 0;
   for (const std::string& size : program.notes("sizes")) {
@@ -270,8 +294,8 @@ def score(row):
                         .batch_size = 1}});
   for (int64_t sample = 0; sample < 3; ++sample)
     scorer.submit(0, sample, make_prompt({}), make_completion(""));
-  const RewardMatrix matrix = scorer.take(0);
-  for (int64_t sample = 0; sample < 3; ++sample) EXPECT_EQ(brief(matrix.at(sample, 0)), "1 ok");
+  const auto rewards = scorer.take(0);
+  for (int64_t sample = 0; sample < 3; ++sample) EXPECT_EQ(brief(rewards[sample][0]), "1 ok");
   std::vector<std::string> pids = program.notes("running");
   std::sort(pids.begin(), pids.end());
   EXPECT_EQ(std::unique(pids.begin(), pids.end()) - pids.begin(), 3);

@@ -94,6 +94,21 @@ TEST(LengthReward, TargetComesFromTheRow) {
   EXPECT_EQ(score_tokens(config, tokens(8)), "0 unparsed");
 }
 
+TEST(LengthReward, OnlySampledTokensHaveALength) {
+  Completion completion;
+  for (int i = 0; i < 9; ++i) completion.append(7, TokenOrigin::kSampled);
+  for (int i = 0; i < 100; ++i) completion.append(8, TokenOrigin::kInjected);
+  for (int i = 0; i < 6; ++i) completion.append(7, TokenOrigin::kSampled, /*turn=*/1);
+  const auto judged = [&](const RewardConfig& config, Json fields) {
+    return brief(make_reward(config)->score(make_prompt(std::move(fields)), completion));
+  };
+  EXPECT_EQ(judged({.name = "length", .min_length = 10, .max_length = 30}, Json::object()), "0.75 ok");
+  EXPECT_EQ(judged({.name = "length", .schedule = "target"}, {{"target_length", 20}}), "0.75 ok");
+  EXPECT_EQ(
+      judged({.name = "soft_overlong", .max_completion_length = 18, .soft_punish_cache = 4}, Json::object()),
+      "-0.25 ok");
+}
+
 TEST(LengthReward, RefusesKeysOfOtherSchedules) {
   expect_refused({.name = "length"}, "max_length");
   expect_refused({.name = "length", .min_length = 5, .max_length = 5}, "below");

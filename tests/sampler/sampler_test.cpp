@@ -70,7 +70,7 @@ Completion complete(const std::vector<int32_t>& chain, const SamplingParams& par
                     const Tokenizer* with_tokenizer = &tokenizer()) {
   const auto decoder = chain_decoder(chain);
   Sampler sampler(*decoder, with_tokenizer, 0);
-  return sampler.rollout({prompt_of({chain[0]})}, 1, params, {})[0].completions[0];
+  return sampler.rollout({prompt_of({chain[0]})}, 1, params, {})[0].samples[0].completion;
 }
 
 SamplingParams stops(const std::vector<std::string>& stop_strings,
@@ -98,7 +98,8 @@ TEST_F(SamplerTest, EndsAtAStopToken) {
   EXPECT_EQ(completion.finish_reason, FinishReason::kStop);
   EXPECT_EQ(completion.text, "abc");
   EXPECT_EQ(completion.sampler_logprobs.size(), 4u);
-  EXPECT_EQ(completion.origin, std::vector<TokenOrigin>(4, TokenOrigin::kSampled));
+  EXPECT_EQ(completion.spans, (std::vector<TokenSpan>{{TokenOrigin::kSampled, 0, 0, 0, 4}}));
+  EXPECT_NO_THROW(check_completion(completion));
   EXPECT_TRUE(completion.kept_ids.empty());
   for (const float logprob : completion.sampler_logprobs) EXPECT_NEAR(logprob, 0.0, 1e-6);
 }
@@ -127,9 +128,9 @@ TEST_F(SamplerTest, EndsAtTheContext) {
   for (const int64_t cache_tokens : {int64_t{0}, kContext + kPageRows}) {
     Sampler sampler(*decoder, &tokenizer(), cache_tokens);
     const auto groups = sampler.rollout(prompts, 2, params, {});
-    EXPECT_EQ(groups[0].completions[1].text, "aaa");
-    EXPECT_EQ(groups[1].completions[1].token_ids.size(), 63u);
-    EXPECT_EQ(groups[1].completions[1].finish_reason, FinishReason::kLength);
+    EXPECT_EQ(groups[0].samples[1].completion.text, "aaa");
+    EXPECT_EQ(groups[1].samples[1].completion.token_ids.size(), 63u);
+    EXPECT_EQ(groups[1].samples[1].completion.finish_reason, FinishReason::kLength);
   }
 }
 
@@ -162,7 +163,7 @@ TEST_F(SamplerTest, StreamsTheTokensOfTheSameCompletion) {
   const SamplingParams params = stops({"dd"});
   const RolloutAddress address{.seed = 5, .first_prompt = 2};
   Sampler sampler(*decoder, &tokenizer(), 0);
-  const Completion whole = sampler.rollout({prompt}, 1, params, address)[0].completions[0];
+  const Completion whole = sampler.rollout({prompt}, 1, params, address)[0].samples[0].completion;
   std::vector<int32_t> streamed;
   const Completion all = sampler.stream(prompt, params, address, [&](int32_t id) {
     streamed.push_back(id);
@@ -284,7 +285,7 @@ TEST_F(SamplerTest, ReportsEveryCompletionAsItEnds) {
                         ended.push_back(str(prompt, ".", sample, " ", completion.text));
                       });
   EXPECT_EQ(ended, (std::vector<std::string>{"1.0 c", "1.1 c", "0.0 abc", "0.1 abc"}));
-  EXPECT_EQ(groups[0].completions[0].policy_version, 5);
+  EXPECT_EQ(groups[0].samples[0].completion.policy_version(), 5);
   EXPECT_EQ(groups[1].prompt.token_ids.size(), 2u);
   // Prompts of one and two rows; of 4 and 2 tokens each completion forwards 3 and 1.
   EXPECT_EQ(sampler.stats().prompt_rows, 3);
@@ -310,7 +311,8 @@ TEST_F(SamplerTest, ReadsNoRowOfTheCacheThatWasNotWritten) {
       const auto draw = [&] {
         Sampler sampler(*decoder, nullptr, 0);
         const auto groups = sampler.rollout({prompt_of({5, 299, 0}), prompt_of({17})}, 3, params, {});
-        return std::pair(groups[0].completions[2].sampler_logprobs, groups[1].completions[0].token_ids);
+        return std::pair(groups[0].samples[2].completion.sampler_logprobs,
+                         groups[1].samples[0].completion.token_ids);
       };
       const auto expected = draw();
       const FilledMemory filled;

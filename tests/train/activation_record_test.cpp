@@ -46,22 +46,22 @@ struct Recorded {
   /// All rows of it; of prompts the last one's results alone are there.
   RecordRows rows() const {
     RecordRows rows;
-    for (const RolloutGroup& group : groups) {
-      for (const Completion& completion : group.completions) {
-        const auto& [prompt, own] = completion.recorded;
+    for (const Group& group : groups) {
+      for (const Sample& sample : group.samples) {
+        const auto& [prompt, own] = sample.completion.recorded;
         const int64_t prompt_end = prompt + std::ssize(group.prompt.token_ids);
-        const bool is_first = &completion == &group.completions.front();
+        const bool is_first = &sample == &group.samples.front();
         if (is_first) add_range({prompt, prompt_end}, rows.all);
         if (is_first) add_range({prompt_end - 1, prompt_end}, rows.results);
         for (auto* ranges : {&rows.all, &rows.results})
-          add_range({own, own + std::ssize(completion.token_ids) - 1}, *ranges);
+          add_range({own, own + std::ssize(sample.completion.token_ids) - 1}, *ranges);
       }
     }
     return rows;
   }
 
   ActivationRecord record;
-  std::vector<RolloutGroup> groups;
+  std::vector<Group> groups;
   int64_t num_preemptions = 0;
 };
 
@@ -70,16 +70,13 @@ struct Trained {
   std::vector<at::Tensor> gradients;
 };
 
-/// An update's gradients; every third completion has the advantage 0 and is left out.
-Trained update_from(const Decoder& decoder, const std::vector<RolloutGroup>& groups, ActivationRecord* record,
+/// An update's gradients; the first sample of each group has the advantage 0 and is left out.
+Trained update_from(const Decoder& decoder, std::vector<Group> groups, ActivationRecord* record,
                     int64_t tokens_per_microbatch, bool recompute = false) {
-  std::vector<TrainedGroup> trained;
   int64_t place = 0;
-  for (const RolloutGroup& group : groups) {
-    trained.push_back({&group, {}});
-    for (size_t i = 0; i < group.completions.size(); ++i)
-      trained.back().completions.push_back({.advantage = static_cast<double>(place++ % 3) - 0.7});
-    trained.back().completions.front().advantage = 0.0;
+  for (Group& group : groups) {
+    for (Sample& sample : group.samples) sample.advantage = static_cast<double>(place++ % 3) - 0.7;
+    group.samples.front().advantage = 0.0;
   }
   for (at::Tensor parameter : decoder.parameters()) parameter.mutable_grad() = at::Tensor();
   LossConfig objective;
@@ -87,7 +84,7 @@ Trained update_from(const Decoder& decoder, const std::vector<RolloutGroup>& gro
   objective.beta = 0.0;
   Trained result{
       accumulate_policy_gradient(
-          decoder, trained, objective,
+          decoder, groups, objective,
           {.tokens_per_microbatch = tokens_per_microbatch, .recompute = recompute, .record = record}),
       {}};
   for (const at::Tensor& parameter : decoder.parameters()) {
@@ -236,7 +233,7 @@ TEST(ActivationRecord, ReadsNothingOfCompletionsThatAreNotInIt) {
   Recorded drawn(*decoder, 0, {});
   const Trained expected = update_from(*decoder, drawn.groups, nullptr, 1 << 20);
   spoil(drawn.record, *decoder, kDown);
-  drawn.groups[2].completions[1].recorded = {};
+  drawn.groups[2].samples[1].completion.recorded = {};
   expect_same(update_from(*decoder, drawn.groups, &drawn.record, 1 << 20), expected);
 }
 
@@ -258,19 +255,19 @@ TEST(ActivationRecord, HoldsSeveralRollouts) {
                         RolloutAddress address) {
     return sampler.rollout(prompts, group_sizes, params, std::move(address), 0, {}, &record);
   };
-  std::vector<RolloutGroup> groups = draw(kPrompts, kGroupSizes, {.seed = 5});
+  std::vector<Group> groups = draw(kPrompts, kGroupSizes, {.seed = 5});
   // A second round of the same prompts, and other prompts; a selection leaves some out.
-  std::vector<RolloutGroup> second = draw(kPrompts, again, {.seed = 5, .first_sample = 4});
+  std::vector<Group> second = draw(kPrompts, again, {.seed = 5, .first_sample = 4});
   EXPECT_TRUE(record.has_room(last));
   EXPECT_FALSE(record.has_room(last + 1));
   for (size_t p = 0; p < groups.size(); ++p) {
-    std::vector<Completion>& completions = groups[p].completions;
-    completions.insert(completions.end(), second[p].completions.begin(), second[p].completions.end());
-    if (p == 1) completions.erase(completions.begin(), completions.begin() + 3);
-    if (p == 2) completions.erase(completions.begin() + 1);
+    std::vector<Sample>& samples = groups[p].samples;
+    samples.insert(samples.end(), second[p].samples.begin(), second[p].samples.end());
+    if (p == 1) samples.erase(samples.begin(), samples.begin() + 3);
+    if (p == 2) samples.erase(samples.begin() + 1);
   }
   groups.erase(groups.begin());
-  std::vector<RolloutGroup> more = draw(others, sizes, {.seed = 6});
+  std::vector<Group> more = draw(others, sizes, {.seed = 6});
   EXPECT_FALSE(record.has_room(1));
   groups.insert(groups.begin() + 1, more.begin(), more.end());
   for (const int64_t rows : {1 << 20, 60})
@@ -291,7 +288,7 @@ TEST(ActivationRecord, IsWhatAnUpdateReadsAndIsFoundOutWhereItDiffers) {
     Recorded drawn(*decoder, 0, {}, parts);
     const auto agrees = [&] {
       return agrees_with_record(*decoder, drawn.record, drawn.groups[3].prompt,
-                                drawn.groups[3].completions[1]);
+                                drawn.groups[3].samples[1].completion);
     };
     EXPECT_TRUE(agrees());
     const Trained expected = update_from(*decoder, drawn.groups, &drawn.record, 1 << 20);

@@ -9,9 +9,10 @@
 
 #include "cohort/core/error.h"
 #include "cohort/models/pretrained.h"
-#include "cohort/train/step_advantages.h"
+#include "cohort/train/credit.h"
 #include "tests/core/test_files.h"
 #include "tests/models/tiny_decoder.h"
+#include "tests/train/batches.h"
 #include "tests/train/critic_batch.h"
 
 namespace cohort {
@@ -69,51 +70,37 @@ TEST(CriticConfig, RefusesWhatHasNoEffect) {
   EXPECT_NE(refused({}, settings).find("value_coef is 0"), std::string::npos);
 }
 
-/// A group's rewards from one reward function.
-RewardMatrix scored_group(const std::vector<double>& scores) {
-  RewardMatrix rewards(static_cast<int64_t>(scores.size()), {"r"});
-  for (size_t i = 0; i < scores.size(); ++i) rewards.at(static_cast<int64_t>(i), 0).score = scores[i];
-  return rewards;
-}
-
 // values 0.5 0.4 0.2 with the reward 1: deltas -0.1 -0.2 0.8; lambda 0.5: 0.8, 0.2, 0.
-TEST(StepAdvantages, OfACriticAreThoseOfItsValues) {
-  std::vector<RolloutGroup> groups(1);
-  groups[0].completions.resize(2);
-  groups[0].completions[0].token_ids = {1, 2, 3};
-  groups[0].completions[0].sampler_logprobs = {-1, -1, -1};
-  groups[0].completions[1].token_ids = {4};
-  groups[0].completions[1].sampler_logprobs = {-1};
-  std::vector<TrainedGroup> trained{{&groups[0], {{}, {}}}};
-  trained[0].completions[0].values = {0.5f, 0.4f, 0.2f};
-  trained[0].completions[1].values = {0.25f};
-  const std::vector<RewardMatrix> rewards{scored_group({1.0, 0.0})};
-  const std::vector<double> weights{1.0};
-  const std::vector<uint8_t> gives_steps{0};
-  TotalRewards totals;
-  append_total_rewards(rewards[0], weights, totals);
+TEST(Credit, OfACriticIsThatOfItsValues) {
+  Group group;
+  group.samples = {sample_of({ok(1.0)}, 3), sample_of({ok(0.0)}, 1)};
+  group.samples[0].values = {0.5f, 0.4f, 0.2f};
+  group.samples[1].values = {0.25f};
+  Batch batch = batch_of({group});
+  const std::vector<Sample>& samples = batch.groups[0].samples;
   AdvantageConfig config = ppo().advantages;
   config.token_whiten = false;
   config.gae_lambda = 0.5;
-  const auto step = [&] { return step_advantages({trained, rewards, weights, gives_steps, totals}, config); };
   const auto expect_numbers = [](const std::vector<float>& actual, const std::vector<double>& expected) {
     ASSERT_EQ(actual.size(), expected.size());
     for (size_t t = 0; t < expected.size(); ++t) EXPECT_NEAR(actual[t], expected[t], 1e-6) << t;
   };
-  Advantages advantages = step();
-  expect_numbers(advantages.tokens[0], {0.0, 0.2, 0.8});
-  expect_numbers(advantages.returns[0], {0.5, 0.6, 1.0});
-  expect_numbers(advantages.tokens[1], {-0.25});
-  expect_numbers(advantages.returns[1], {0.0});
-  EXPECT_NEAR(advantages.values[1], -0.25, 1e-12);
+  assign_credit(batch, config);
+  expect_numbers(samples[0].token_advantages, {0.0, 0.2, 0.8});
+  expect_numbers(samples[0].returns, {0.5, 0.6, 1.0});
+  expect_numbers(samples[1].token_advantages, {-0.25});
+  expect_numbers(samples[1].returns, {0.0});
+  EXPECT_NEAR(samples[1].advantage, -0.25, 1e-12);
   // Pre-training learns Monte-Carlo returns.
   config.value_lambda = 1.0;
-  expect_numbers(step().returns[0], {1.0, 1.0, 1.0});
+  assign_credit(batch, config);
+  expect_numbers(samples[0].returns, {1.0, 1.0, 1.0});
   // A half of the group's: mean 1/2, std sqrt(1/2).
   config.critic_share = 0.5;
   config.scale_epsilon = 0.0;
+  assign_credit(batch, config);
   const double relative = 0.5 * std::sqrt(0.5);
-  expect_numbers(step().tokens[0], {relative, 0.1 + relative, 0.4 + relative});
+  expect_numbers(samples[0].token_advantages, {relative, 0.1 + relative, 0.4 + relative});
 }
 
 class CriticModelTest : public testing::Test {
@@ -164,11 +151,11 @@ TEST_F(CriticModelTest, LearnsItsReturnsAndLeavesThePolicyAlone) {
     EXPECT_EQ(objective.loss.value_coef, 0.0);
     std::vector<at::Tensor> before;
     for (const at::Tensor& leaf : policy_->parameters()) before.push_back(leaf.detach().clone());
-    Batch batch;
-    critic.fill_values(batch.trained);
-    const double first = critic.update(batch.trained).objective.values().at("critic/vf_loss");
+    Batch batch = critic_batch();
+    critic.fill_values(batch.groups);
+    const double first = critic.update(batch.groups).objective.values().at("critic/vf_loss");
     double last = first;
-    for (int i = 0; i < 40; ++i) last = critic.update(batch.trained).objective.values().at("critic/vf_loss");
+    for (int i = 0; i < 40; ++i) last = critic.update(batch.groups).objective.values().at("critic/vf_loss");
     EXPECT_LT(last, 0.5 * first) << kind;
     for (size_t i = 0; i < before.size(); ++i)
       EXPECT_TRUE(at::equal(before[i], policy_->parameters()[i])) << kind << " " << i;
@@ -182,10 +169,10 @@ TEST_F(CriticModelTest, SkipsAnUpdateThatIsNotFinite) {
   Critic critic(config_, *policy_, 100);
   ObjectiveSettings objective = config_.objective;
   critic.begin(1, objective);
-  Batch batch;
-  batch.trained[1].completions[1].returns[2] = std::numeric_limits<float>::quiet_NaN();
+  Batch batch = critic_batch();
+  batch.groups[1].samples[1].returns[2] = std::numeric_limits<float>::quiet_NaN();
   const at::Tensor before = critic.part().weights[0].second.clone();
-  const LossResult result = critic.update(batch.trained);
+  const LossResult result = critic.update(batch.groups);
   EXPECT_FALSE(result.is_finite);
   EXPECT_FALSE(result.nonfinite.empty());
   EXPECT_TRUE(at::equal(critic.part().weights[0].second, before));
@@ -195,23 +182,22 @@ TEST_F(CriticModelTest, SaysHowMuchItExplains) {
   Critic critic(config_, *policy_, 100);
   ObjectiveSettings objective = config_.objective;
   critic.begin(1, objective);
-  std::vector<RolloutGroup> groups(1);
-  groups[0].completions.resize(2);
-  groups[0].completions[0].token_ids = {1, 2};
-  groups[0].completions[1].token_ids = {3, 4};
-  std::vector<TrainedGroup> trained{{&groups[0], {{}, {}}}};
-  trained[0].completions[0].values = {0.0f, 1.0f};
-  trained[0].completions[0].returns = {1.0f, 1.0f};
-  trained[0].completions[1].values = {0.0f, 0.0f};
-  trained[0].completions[1].returns = {0.0f, 0.0f};
+  std::vector<Group> groups(1);
+  std::vector<Sample>& samples = groups[0].samples;
+  samples.resize(2);
+  for (Sample& sample : samples) sample.completion.token_ids = {1, 2};
+  samples[0].values = {0.0f, 1.0f};
+  samples[0].returns = {1.0f, 1.0f};
+  samples[1].values = {0.0f, 0.0f};
+  samples[1].returns = {0.0f, 0.0f};
   std::map<std::string, double> metrics;
-  for (const auto& [name, value] : critic.metrics(trained)) metrics[name] = value;
+  for (const auto& [name, value] : critic.metrics(groups)) metrics[name] = value;
   EXPECT_EQ(metrics.at("critic/values/mean"), 0.25);
   EXPECT_EQ(metrics.at("critic/returns/mean"), 0.5);
   EXPECT_NEAR(metrics.at("critic/vf_explained_var"), 1.0 - (3.0 / 16) / (1.0 / 4), 1e-12);
   EXPECT_EQ(metrics.at("critic/share"), 1.0);
-  trained[0].completions[0].is_masked = true;  // no two returns differ
-  for (const auto& [name, value] : critic.metrics(trained)) metrics[name] = value;
+  samples[0].mask = LossMask::kTruncated;  // no two returns differ
+  for (const auto& [name, value] : critic.metrics(groups)) metrics[name] = value;
   EXPECT_TRUE(std::isnan(metrics.at("critic/vf_explained_var")));
 }
 

@@ -4,32 +4,25 @@
 #include <gtest/gtest.h>
 
 #include "cohort/sampler/prompt_batches.h"
+#include "tests/train/batches.h"
 
 namespace cohort {
 namespace {
 
-Completion completion_of(int64_t length, FinishReason reason) {
-  Completion completion;
-  completion.token_ids.assign(length, 1);
-  completion.finish_reason = reason;
-  return completion;
-}
-
-RewardResult ok(double score) { return {score, RewardStatus::kOk, ""}; }
-
-RewardMatrix column(const std::vector<RewardResult>& cells) {
-  RewardMatrix matrix(static_cast<int64_t>(cells.size()), {"judge"});
-  for (size_t i = 0; i < cells.size(); ++i) matrix.at(static_cast<int64_t>(i), 0) = cells[i];
-  return matrix;
-}
-
-RolloutGroup group_of(const std::vector<int64_t>& lengths) {
-  RolloutGroup group;
-  for (const int64_t length : lengths) {
-    group.completions.push_back(
-        completion_of(length, length < 9 ? FinishReason::kStop : FinishReason::kLength));
+/// A group of samples with these lengths and cells. Those of 9 tokens were cut, the others ended.
+Group judged_group(const std::vector<int64_t>& lengths, const std::vector<RewardResult>& cells) {
+  Group group;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    group.samples.push_back(sample_of({cells.at(i)}, lengths[i]));
+    group.samples.back().completion.finish_reason =
+        lengths[i] < 9 ? FinishReason::kStop : FinishReason::kLength;
   }
   return group;
+}
+
+/// The figures of a step with one reward function.
+Evaluation evaluation_of(std::vector<Group> groups, double weight) {
+  return summarize(batch_of(std::move(groups), {"judge"}, {weight}));
 }
 
 TEST(PassAtK, IsOneMinusTheChanceOfDrawingFailuresOnly) {
@@ -64,11 +57,10 @@ TEST(PassAtK, EqualsCountingAllSubsets) {
   }
 }
 
-TEST(Evaluation, SummarisesLengthsRewardsAndFinishReasons) {
-  const std::vector<RolloutGroup> groups{group_of({2, 4, 9, 9}), group_of({1, 3, 5, 7})};
-  const std::vector<RewardMatrix> rewards{column({ok(1.0), ok(0.0), ok(0.5), ok(0.0)}),
-                                          column({ok(1.0), ok(1.0), ok(0.0), ok(0.0)})};
-  const Evaluation result = summarise(groups, rewards, {2.0});
+TEST(Evaluation, SummarizesLengthsRewardsAndFinishReasons) {
+  const Evaluation result = evaluation_of({judged_group({2, 4, 9, 9}, {ok(1.0), ok(0.0), ok(0.5), ok(0.0)}),
+                                           judged_group({1, 3, 5, 7}, {ok(1.0), ok(1.0), ok(0.0), ok(0.0)})},
+                                          2.0);
   EXPECT_EQ(result.num_prompts, 2);
   EXPECT_EQ(result.num_completions, 8);
   EXPECT_DOUBLE_EQ(result.mean_length, 5.0);
@@ -88,11 +80,11 @@ TEST(Evaluation, SummarisesLengthsRewardsAndFinishReasons) {
 }
 
 TEST(Evaluation, LeavesOutWhatWasNotJudged) {
-  const RewardResult timeout{0.0, RewardStatus::kTimeout, ""}, skipped{0.0, RewardStatus::kSkipped, ""};
-  const std::vector<RolloutGroup> groups{group_of({1, 1}), group_of({1, 1}), group_of({1, 1})};
-  const std::vector<RewardMatrix> rewards{column({ok(1.0), timeout}), column({timeout, skipped}),
-                                          column({ok(0.0), ok(0.0)})};
-  const Evaluation result = summarise(groups, rewards, {1.0});
+  const RewardResult timeout = failed(RewardStatus::kTimeout), skipped = failed(RewardStatus::kSkipped);
+  const Evaluation result =
+      evaluation_of({judged_group({1, 1}, {ok(1.0), timeout}), judged_group({1, 1}, {timeout, skipped}),
+                     judged_group({1, 1}, {ok(0.0), ok(0.0)})},
+                    1.0);
   const RewardEvaluation& judge = result.rewards[0];
   EXPECT_DOUBLE_EQ(*judge.mean, 1.0 / 3.0);
   EXPECT_DOUBLE_EQ(judge.pass_at.at(1), 0.5);  // prompts 0 and 2
@@ -103,8 +95,7 @@ TEST(Evaluation, LeavesOutWhatWasNotJudged) {
 }
 
 TEST(Evaluation, HasNoMeanWhenNothingWasJudged) {
-  const RewardResult error{0.0, RewardStatus::kError, ""};
-  const Evaluation result = summarise({group_of({1})}, {column({error})}, {1.0});
+  const Evaluation result = evaluation_of({judged_group({1}, {failed(RewardStatus::kError)})}, 1.0);
   EXPECT_FALSE(result.mean_reward.has_value());
   EXPECT_FALSE(result.rewards[0].mean.has_value());
   EXPECT_TRUE(result.rewards[0].pass_at.empty());

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cohort/train/evaluation.h"
+#include "tests/train/batches.h"
 
 namespace cohort {
 namespace {
@@ -45,18 +46,17 @@ class TextReward : public Reward {
 };
 
 TEST(Votes, JoinEqualAnswersAndLeaveOutWhatWasNotJudged) {
-  RolloutGroup group;
-  RewardMatrix results(5, {"text"});
-  const std::vector<std::pair<std::string, RewardResult>> cells{{"12", {1.0, RewardStatus::kOk, ""}},
-                                                                {"", {0.0, RewardStatus::kOk, ""}},
-                                                                {"7", {0.0, RewardStatus::kTimeout, ""}},
-                                                                {"12.0", {1.0, RewardStatus::kOk, ""}},
-                                                                {"13", {0.0, RewardStatus::kOk, ""}}};
-  for (size_t i = 0; i < cells.size(); ++i) {
-    group.completions.emplace_back().text = cells[i].first;
-    results.at(static_cast<int64_t>(i), 0) = cells[i].second;
+  Group group;
+  const std::vector<std::pair<std::string, RewardResult>> cells{{"12", ok(1.0)},
+                                                                {"", ok(0.0)},
+                                                                {"7", failed(RewardStatus::kTimeout)},
+                                                                {"12.0", ok(1.0)},
+                                                                {"13", ok(0.0)}};
+  for (const auto& [text, cell] : cells) {
+    group.samples.push_back(sample_of({cell}));
+    group.samples.back().completion.text = text;
   }
-  const std::vector<Vote> votes = read_votes(TextReward(), group, results, 0);
+  const std::vector<Vote> votes = read_votes(TextReward(), group, 0);
   ASSERT_EQ(votes.size(), 4U);
   EXPECT_EQ(votes[0].answer, votes[2].answer);
   EXPECT_TRUE(votes[2].is_right);

@@ -7,44 +7,36 @@
 #include <limits>
 
 #include "cohort/core/error.h"
+#include "cohort/train/credit.h"
 #include "cohort/train/step_metrics.h"
 #include "tests/core/test_files.h"
+#include "tests/train/batches.h"
 
 namespace cohort {
 namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
-/// Two groups of three completions, judged by `proxy`, which trains, and `truth`, which checks it.
-struct TwoGroups {
-  TwoGroups() {
-    const int64_t lengths[2][3] = {{4, 6, 8}, {5, 5, 5}};
-    const double proxy[2][3] = {{1.0, 0.5, 0.0}, {1.0, 1.0, 1.0}};
-    const double truth[2][3] = {{1.0, 0.0, 0.5}, {0.25, 0.0, 1.0}};
-    for (int g = 0; g < 2; ++g) {
-      groups.emplace_back().prompt.id = str("row-", g);
-      rewards.emplace_back(3, std::vector<std::string>{"proxy", "truth"});
-      for (int i = 0; i < 3; ++i) {
-        Completion completion;
-        completion.token_ids.assign(lengths[g][i], 1);
-        completion.finish_reason = lengths[g][i] == 8 ? FinishReason::kLength : FinishReason::kStop;
-        groups[g].completions.push_back(completion);
-        rewards[g].at(i, 0).score = proxy[g][i];
-        rewards[g].at(i, 1).score = truth[g][i];
-        totals.values.push_back(2.0 * proxy[g][i]);
-        totals.valid.push_back(1);
-      }
+/// Two groups of three samples, judged by `proxy`, which trains, and `truth`, which checks it.
+Batch two_groups() {
+  const int64_t lengths[2][3] = {{4, 6, 8}, {5, 5, 5}};
+  const double proxy[2][3] = {{1.0, 0.5, 0.0}, {1.0, 1.0, 1.0}};
+  const double truth[2][3] = {{1.0, 0.0, 0.5}, {0.25, 0.0, 1.0}};
+  std::vector<Group> groups(2);
+  for (int g = 0; g < 2; ++g) {
+    for (int i = 0; i < 3; ++i) {
+      groups[g].samples.push_back(sample_of({ok(proxy[g][i]), ok(truth[g][i])}, lengths[g][i]));
+      groups[g].samples.back().completion.finish_reason =
+          lengths[g][i] == 8 ? FinishReason::kLength : FinishReason::kStop;
     }
   }
+  Batch step = batch_of(std::move(groups), {"proxy", "truth"}, {2.0, 0.0});
+  for (int g = 0; g < 2; ++g) step.groups[g].prompt.id = str("row-", g);
+  step.groups[1].has_no_difference = true;
+  return step;
+}
 
-  ScoredStep view() const { return {groups, rewards, totals, zero_std, checkers}; }
-
-  std::vector<RolloutGroup> groups;
-  std::vector<RewardMatrix> rewards;
-  TotalRewards totals;
-  std::vector<uint8_t> zero_std{0, 1};
-  std::vector<Checker> checkers{{1, 0}};
-};
+const std::vector<Checker> kCheckers{{.checker = 1, .checked = 0}};
 
 MonitorConfig above(const char* metric, double bound, int64_t window = 1, const char* action = "warn") {
   return {.metric = metric, .name = "", .above = bound, .below = {}, .window = window, .action = action};
@@ -65,56 +57,55 @@ TEST(Correlation, IsPearsons) {
 }
 
 TEST(LengthVariation, IsDeviationOverMean) {
-  const TwoGroups step;
+  const Batch step = two_groups();
   EXPECT_DOUBLE_EQ(length_variation(step.groups[0]), 2.0 / 6.0);  // 4, 6, 8
   EXPECT_EQ(length_variation(step.groups[1]), 0.0);
   EXPECT_EQ(length_variation({}), 0.0);
 }
 
 TEST(Evidence, IsComputedFromScoresAndLengths) {
-  TwoGroups step;
-  Metrics metrics = evidence_metrics(step.view());
+  Batch step = two_groups();
+  Metrics metrics = evidence_metrics(step, kCheckers);
   EXPECT_DOUBLE_EQ(find_metric(metrics, "completions/length_variation"), 1.0 / 6.0);
   EXPECT_DOUBLE_EQ(find_metric(metrics, "rewards/proxy/correlation"), 1.0);
   // proxy - truth: 0, 0.5, -0.5, 0.75, 1, 0.
   EXPECT_DOUBLE_EQ(find_metric(metrics, "rewards/truth/gap"), 1.75 / 6.0);
 
   // Cells that are not ok and completions without a total take no part.
-  step.rewards[0].at(1, 1).status = RewardStatus::kTimeout;
-  step.rewards[1].at(1, 0).status = RewardStatus::kError;
-  step.totals.valid[4] = 0;
-  metrics = evidence_metrics(step.view());
+  step.groups[0].samples[1].rewards[1].status = RewardStatus::kTimeout;
+  step.groups[1].samples[1].rewards[0].status = RewardStatus::kError;
+  add_up_rewards(step);
+  EXPECT_FALSE(step.groups[1].samples[1].has_reward());
+  metrics = evidence_metrics(step, kCheckers);
   EXPECT_DOUBLE_EQ(find_metric(metrics, "rewards/truth/gap"), 0.25 / 4.0);
   // proxy 1 0.5 0 1 1 with totals twice that.
   EXPECT_DOUBLE_EQ(find_metric(metrics, "rewards/proxy/correlation"), 1.0);
   // truth 1 0.5 0.25 1 with totals 2 0 2 2: deviations 5 -3 -7 5 (/16) and 1 -3 1 1 (/2).
   EXPECT_DOUBLE_EQ(find_metric(metrics, "rewards/truth/correlation"), 12.0 / std::sqrt(108.0 * 12.0));
-  for (RewardMatrix& matrix : step.rewards) {
-    for (int64_t i = 0; i < 3; ++i) matrix.at(i, 1).status = RewardStatus::kSkipped;
-  }
-  metrics = evidence_metrics(step.view());
+  for_each_sample(step.groups, [](Sample& sample) { sample.rewards[1].status = RewardStatus::kSkipped; });
+  metrics = evidence_metrics(step, kCheckers);
   EXPECT_TRUE(std::isnan(find_metric(metrics, "rewards/truth/gap")));
   EXPECT_TRUE(std::isnan(find_metric(metrics, "rewards/truth/correlation")));
 }
 
 TEST(Evidence, NamesTheCompletionsBehindIt) {
-  TwoGroups step;
-  step.rewards[0].at(2, 0).status = RewardStatus::kTimeout;
+  Batch step = two_groups();
+  step.groups[0].samples[2].rewards[0].status = RewardStatus::kTimeout;
   const auto concerned = [&](const MonitorConfig& monitor) {
-    return concerned_completions(monitor, step.view());
+    return concerned_samples(monitor, step, kCheckers);
   };
-  using Completions = std::vector<int64_t>;
-  EXPECT_EQ(concerned(above("frac_reward_zero_std", 0.1)), (Completions{3, 4, 5}));
-  EXPECT_EQ(concerned(above("completions/clipped_ratio", 0.1)), (Completions{2}));
-  EXPECT_EQ(concerned(below("completions/length_variation", 0.2)), (Completions{3, 4, 5}));
-  EXPECT_EQ(concerned(below("completions/length_variation", 0.4)), (Completions{0, 1, 2, 3, 4, 5}));
-  EXPECT_EQ(concerned(above("completions/length_variation", 0.2)), Completions{});
-  EXPECT_EQ(concerned(above("rewards/truth/gap", 0.1)), (Completions{4, 3, 1}));  // largest gap first
-  EXPECT_EQ(concerned(above("rewards/proxy/timeout", 0.1)), (Completions{2}));
-  EXPECT_EQ(concerned(above("entropy", 0.1)), Completions{});
+  using Places = std::vector<int64_t>;
+  EXPECT_EQ(concerned(above("frac_reward_zero_std", 0.1)), (Places{3, 4, 5}));
+  EXPECT_EQ(concerned(above("completions/clipped_ratio", 0.1)), (Places{2}));
+  EXPECT_EQ(concerned(below("completions/length_variation", 0.2)), (Places{3, 4, 5}));
+  EXPECT_EQ(concerned(below("completions/length_variation", 0.4)), (Places{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(concerned(above("completions/length_variation", 0.2)), Places{});
+  EXPECT_EQ(concerned(above("rewards/truth/gap", 0.1)), (Places{4, 3, 1}));  // largest gap first
+  EXPECT_EQ(concerned(above("rewards/proxy/timeout", 0.1)), (Places{2}));
+  EXPECT_EQ(concerned(above("entropy", 0.1)), Places{});
   // Number 2 has the lowest total. Of the high totals, truth is lowest for 4 and highest for 0 and 5.
-  const Completions low = concerned(below("rewards/truth/correlation", 0.1));
-  const Completions high = concerned(above("rewards/truth/correlation", 0.1));
+  const Places low = concerned(below("rewards/truth/correlation", 0.1));
+  const Places high = concerned(above("rewards/truth/correlation", 0.1));
   EXPECT_EQ(low.front(), 4);
   EXPECT_EQ(high.front(), 0);
   EXPECT_EQ(high[1], 5);
@@ -178,11 +169,11 @@ TEST(MonitorWindow, HasALowerBoundToo) {
 }
 
 TEST(MonitorReports, SayWhatIsWrongAndWhere) {
-  const TwoGroups step;
+  const Batch step = two_groups();
   Monitors monitors({above("rewards/truth/gap", 0.2), above("entropy", 5.0)});
   monitors.observe({{"rewards/truth/gap", 0.25}});
   monitors.observe({{"entropy", 1.0}, {"kl", 3.0}});
-  const MonitorReport report = monitors.report(step.view());
+  const MonitorReport report = monitors.report(step, kCheckers);
   ASSERT_EQ(report.warnings.size(), 1U);
   EXPECT_EQ(
       report.warnings[0],
@@ -196,28 +187,38 @@ TEST(MonitorReports, SayWhatIsWrongAndWhere) {
 }
 
 TEST(MonitorReports, MaskOnlyWhileThereIsAnAlarm) {
-  const TwoGroups step;
+  const Batch step = two_groups();
   Monitors monitors({above("rewards/truth/gap", 0.2, 2, "mask"), above("frac_reward_zero_std", 0.4)});
+  using Flags = std::vector<uint8_t>;
+  const auto masked = [&] {
+    Batch masked_step = step;
+    const bool masks_any = monitors.mask(masked_step, kCheckers);
+    Flags flags;
+    for_each_sample(masked_step.groups,
+                    [&](const Sample& sample) { flags.push_back(sample.mask == LossMask::kMonitor); });
+    EXPECT_EQ(masks_any, flags != Flags(6, 0));
+    return flags;
+  };
   monitors.observe({{"rewards/truth/gap", 0.9}, {"frac_reward_zero_std", 0.5}});
-  EXPECT_EQ(monitors.mask(step.view()), (std::vector<uint8_t>{0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(masked(), (Flags{0, 0, 0, 0, 0, 0}));
   monitors.observe({{"rewards/truth/gap", 0.1}});
-  EXPECT_EQ(monitors.mask(step.view()), (std::vector<uint8_t>{0, 1, 0, 1, 1, 0}));
-  const MonitorReport report = monitors.report(step.view());
+  EXPECT_EQ(masked(), (Flags{0, 1, 0, 1, 1, 0}));
+  const MonitorReport report = monitors.report(step, kCheckers);
   EXPECT_EQ(find_metric(report.metrics, "monitor/rewards/truth/gap/masked"), 3.0);
   EXPECT_NE(report.warnings.at(0).find("; 3 completions carry no loss"), std::string::npos);
   monitors.observe({{"rewards/truth/gap", 0.2}});
-  EXPECT_EQ(monitors.mask(step.view()), (std::vector<uint8_t>{0, 0, 0, 0, 0, 0}));
-  EXPECT_EQ(find_metric(monitors.report(step.view()).metrics, "monitor/rewards/truth/gap/masked"), 0.0);
+  EXPECT_EQ(masked(), (Flags{0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(find_metric(monitors.report(step, kCheckers).metrics, "monitor/rewards/truth/gap/masked"), 0.0);
 }
 
 TEST(MonitorReports, AStopBeginsANewWindow) {
-  const TwoGroups step;
+  const Batch step = two_groups();
   Monitors monitors({above("kl", 0.5, 2, "stop")});
   for (int i = 0; i < 2; ++i) {
     monitors.observe({{"kl", 1.0}});
-    EXPECT_FALSE(monitors.report(step.view()).stop);
+    EXPECT_FALSE(monitors.report(step, kCheckers).stop);
     monitors.observe({{"kl", 2.0}});
-    const MonitorReport report = monitors.report(step.view());
+    const MonitorReport report = monitors.report(step, kCheckers);
     EXPECT_EQ(report.stop.value_or(""), "monitor kl: kl is 1.5 over the last 2 steps (1 to 2), above 0.5");
     EXPECT_EQ(find_metric(report.metrics, "monitor/kl/alarm"), 1.0);
     EXPECT_TRUE(report.warnings.empty());
@@ -225,7 +226,7 @@ TEST(MonitorReports, AStopBeginsANewWindow) {
 }
 
 TEST(MonitorReports, GoOnFromWhatWasSaved) {
-  const TwoGroups step;
+  const Batch step = two_groups();
   const std::vector<MonitorConfig> configs{above("kl", 0.3, 3), below("entropy", 1.0, 2)};
   Monitors monitors(configs), other(configs);
   for (const double value : {0.1, 0.7, 1.0 / 3.0, 0.9})
@@ -235,7 +236,7 @@ TEST(MonitorReports, GoOnFromWhatWasSaved) {
   for (const double value : {0.1, 0.2, 0.05, 0.4}) {
     monitors.observe({{"kl", value}, {"entropy", value}});
     other.observe({{"kl", value}, {"entropy", value}});
-    const MonitorReport expected = monitors.report(step.view()), report = other.report(step.view());
+    const MonitorReport expected = monitors.report(step, kCheckers), report = other.report(step, kCheckers);
     EXPECT_EQ(report.metrics, expected.metrics);
     EXPECT_EQ(report.warnings, expected.warnings);
   }
@@ -250,14 +251,13 @@ TEST(MonitorReports, ANameThatNoMetricHasIsRefused) {
 }
 
 TEST(RewardMetrics, AreNullWhereNothingCouldBeJudged) {
-  RewardMatrix matrix(3, {"a", "b"});
-  for (int64_t i = 0; i < 3; ++i) matrix.at(i, 0) = {0.0, RewardStatus::kTimeout, ""};
-  matrix.at(0, 1).score = 0.5;
-  for (int64_t i = 1; i < 3; ++i) matrix.at(i, 1) = {0.0, RewardStatus::kSkipped, ""};
-  TotalRewards totals;
-  append_total_rewards(matrix, std::vector<double>{1.0, 0.25}, totals);
-  const Metrics metrics =
-      reward_metrics({matrix}, totals, group_advantages(totals, 3, ScaleRewards::kGroup), {1.0, 0.25});
+  const RewardResult timeout = failed(RewardStatus::kTimeout), skipped = failed(RewardStatus::kSkipped);
+  Group group;
+  group.samples = {sample_of({timeout, ok(0.5)}), sample_of({timeout, skipped}),
+                   sample_of({timeout, skipped})};
+  Batch batch = batch_of({group}, {"a", "b"}, {1.0, 0.25});
+  const RewardSummary summary = assign_credit(batch, {});
+  const Metrics metrics = reward_metrics(batch, summary);
   for (const char* name : {"reward", "reward_std", "rewards/a/mean", "rewards/a/std", "rewards/b/std"})
     EXPECT_TRUE(std::isnan(find_metric(metrics, name))) << name;
   EXPECT_EQ(find_metric(metrics, "rewards/b/mean"), 0.5);

@@ -16,7 +16,7 @@ namespace {
 constexpr double kTemperature = 1.3;
 
 /// Groups with completions of many lengths, some tokens with a kept set.
-struct Batch {
+struct RaggedGroups {
   std::vector<std::vector<int32_t>> prompts;
   std::vector<std::vector<Completion>> completions;
 
@@ -43,8 +43,7 @@ struct Batch {
   std::vector<PackGroup> single_groups() const {
     std::vector<PackGroup> groups;
     for (const PackGroup& group : this->groups()) {
-      for (const Completion* completion : group.completions)
-        groups.push_back({group.prompt_ids, {completion}});
+      for (const PackedCompletion& packed : group.completions) groups.push_back({group.prompt_ids, {packed}});
     }
     return groups;
   }
@@ -56,13 +55,14 @@ std::vector<int32_t> random_ids(CounterRng& random, int64_t count) {
   return ids;
 }
 
-Batch make_batch(const std::vector<int64_t>& prompt_lengths, int64_t num_completions, int64_t longest) {
+RaggedGroups make_groups(const std::vector<int64_t>& prompt_lengths, int64_t num_completions,
+                         int64_t longest) {
   CounterRng random(23);
-  Batch batch;
+  RaggedGroups ragged;
   for (const int64_t length : prompt_lengths) {
-    batch.prompts.push_back(random_ids(random, length));
-    batch.completions.emplace_back(num_completions);
-    for (Completion& completion : batch.completions.back()) {
+    ragged.prompts.push_back(random_ids(random, length));
+    ragged.completions.emplace_back(num_completions);
+    for (Completion& completion : ragged.completions.back()) {
       completion.token_ids = random_ids(random, 1 + random.below(longest));
       if (random.below(2) == 0) continue;
       for (const int32_t id : completion.token_ids) {
@@ -74,17 +74,17 @@ Batch make_batch(const std::vector<int64_t>& prompt_lengths, int64_t num_complet
       }
     }
   }
-  return batch;
+  return ragged;
 }
 
 /// A loss of log-probabilities and entropies with another coefficient for every token; the same for a token
 /// wherever it is packed.
 at::Tensor loss_of(const Decoder& decoder, const PackedBatch& batch) {
   std::vector<double> coefficients;
-  for (const Completion* completion : batch.completions) {
-    CounterRng random(completion->token_ids.size(), {static_cast<uint64_t>(completion->token_ids[0])});
-    for (size_t i = 0; i < completion->token_ids.size(); ++i)
-      coefficients.push_back(random.next_unit() - 0.4);
+  for (const PackedCompletion& packed : batch.completions) {
+    const std::vector<int32_t>& ids = packed.completion->token_ids;
+    CounterRng random(ids.size(), {static_cast<uint64_t>(ids[0])});
+    for (size_t i = 0; i < ids.size(); ++i) coefficients.push_back(random.next_unit() - 0.4);
   }
   const TokenLogprobs values = packed_logprobs(decoder, batch, kTemperature);
   const at::Tensor weights = at::tensor(coefficients, at::kDouble).to(values.logprobs.scalar_type());
@@ -169,78 +169,78 @@ class PackedGradientsTest : public testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(Families, PackedGradientsTest, testing::ValuesIn(kArchitectures));
 
 TEST_P(PackedGradientsTest, SharingAPromptChangesNothing) {
-  const Batch batch = make_batch({1, 17, 70, 33}, 4, 30);
-  EXPECT_LT(
-      relative_difference(gradients(*float64_, batch.groups()), gradients(*float64_, batch.single_groups())),
-      1e-10);
+  const RaggedGroups ragged = make_groups({1, 17, 70, 33}, 4, 30);
+  EXPECT_LT(relative_difference(gradients(*float64_, ragged.groups()),
+                                gradients(*float64_, ragged.single_groups())),
+            1e-10);
 }
 
 TEST_P(PackedGradientsTest, KernelsAgreeWithFloat64) {
-  const Batch batch = make_batch({1, 16, 70, 130}, 4, 40);
-  const std::vector<at::Tensor> exact = gradients(*float64_, batch.groups());
-  EXPECT_LT(relative_difference(gradients(*float32_, batch.groups()), exact), 1e-4);
+  const RaggedGroups ragged = make_groups({1, 16, 70, 130}, 4, 40);
+  const std::vector<at::Tensor> exact = gradients(*float64_, ragged.groups());
+  EXPECT_LT(relative_difference(gradients(*float32_, ragged.groups()), exact), 1e-4);
   // Rounding may choose another expert.
   const double tolerance = float32_->config().num_experts > 0 ? 0.4 : 0.1;
-  EXPECT_LT(relative_difference(gradients(*copy_of(*float32_, at::kBFloat16), batch.groups()), exact),
+  EXPECT_LT(relative_difference(gradients(*copy_of(*float32_, at::kBFloat16), ragged.groups()), exact),
             tolerance);
 }
 
 TEST_P(PackedGradientsTest, CuttingChangesNothing) {
-  const Batch batch = make_batch({1, 16, 70, 130}, 4, 40);
-  const std::vector<at::Tensor> whole = gradients(*float32_, batch.groups());
+  const RaggedGroups ragged = make_groups({1, 16, 70, 130}, 4, 40);
+  const std::vector<at::Tensor> whole = gradients(*float32_, ragged.groups());
   for (const int64_t max_rows : {250, 90, 1}) {
-    EXPECT_LT(relative_difference(gradients(*float32_, batch.groups(), max_rows), whole),
-              rounding_bound(batch.num_rows()))
+    EXPECT_LT(relative_difference(gradients(*float32_, ragged.groups(), max_rows), whole),
+              rounding_bound(ragged.num_rows()))
         << max_rows;
   }
 }
 
 TEST_P(PackedGradientsTest, ThreadsThatTakeWholeMicroBatchesChangeNoBit) {
-  const Batch batch = make_batch({1, 16, 70, 130}, 4, 40);
+  const RaggedGroups ragged = make_groups({1, 16, 70, 130}, 4, 40);
   ASSERT_TRUE(float32_->is_small());
   for (const bool recompute : {false, true}) {
-    const std::vector<at::Tensor> alone = gradients(*float32_, batch.groups(), 90, recompute);
+    const std::vector<at::Tensor> alone = gradients(*float32_, ragged.groups(), 90, recompute);
     for (const int threads : {2, 3, 8}) {
       const ThreadCount count(threads);
-      expect_equal(alone, gradients(*float32_, batch.groups(), 90, recompute), threads);
+      expect_equal(alone, gradients(*float32_, ragged.groups(), 90, recompute), threads);
     }
   }
 }
 
 // Libraries choose an order of sums by threads and rows.
 TEST_P(PackedGradientsTest, ThreadsChangeNoBitOfALongMicroBatch) {
-  const Batch batch = make_batch({100, 90, 110}, 6, 100);
-  const std::vector<at::Tensor> alone = gradients(*float32_, batch.groups(), 4096);
+  const RaggedGroups ragged = make_groups({100, 90, 110}, 6, 100);
+  const std::vector<at::Tensor> alone = gradients(*float32_, ragged.groups(), 4096);
   for (const int threads : {2, 8}) {
     const ThreadCount count(threads);
-    expect_equal(alone, gradients(*float32_, batch.groups(), 4096), threads);
+    expect_equal(alone, gradients(*float32_, ragged.groups(), 4096), threads);
   }
 }
 
 TEST_P(PackedGradientsTest, BalancingExpertsDependsOnNeitherCuttingNorRecomputing) {
   if (float32_->config().num_experts == 0) return;
-  const Batch batch = make_batch({1, 16, 70, 130}, 4, 40);
+  const RaggedGroups ragged = make_groups({1, 16, 70, 130}, 4, 40);
   Pass whole{.router_aux_loss_coef = 3.0};
-  const std::vector<at::Tensor> expected = gradients(*float32_, batch.groups(), whole);
-  EXPECT_GT(relative_difference(expected, gradients(*float32_, batch.groups())), 1e-2);
+  const std::vector<at::Tensor> expected = gradients(*float32_, ragged.groups(), whole);
+  EXPECT_GT(relative_difference(expected, gradients(*float32_, ragged.groups())), 1e-2);
   // Even choices of two experts a row give 3.0 * 2; likelier experts are chosen more often.
   EXPECT_GT(whole.balance_loss, 6.0);
   for (const bool recompute : {false, true}) {
     for (const int64_t max_rows : {250, 90, 1}) {
       Pass cut{.max_rows = max_rows, .recompute = recompute, .router_aux_loss_coef = 3.0};
-      const double bound = rounding_bound(batch.num_rows());
-      EXPECT_LT(relative_difference(gradients(*float32_, batch.groups(), cut), expected), bound) << max_rows;
+      const double bound = rounding_bound(ragged.num_rows());
+      EXPECT_LT(relative_difference(gradients(*float32_, ragged.groups(), cut), expected), bound) << max_rows;
       EXPECT_NEAR(cut.balance_loss, whole.balance_loss, bound * whole.balance_loss) << max_rows;
     }
   }
 }
 
 TEST_P(PackedGradientsTest, RecomputingChangesNoBit) {
-  const Batch batch = make_batch({5, 70}, 3, 40);
+  const RaggedGroups ragged = make_groups({5, 70}, 3, 40);
   for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
     const auto decoder = copy_of(*float32_, dtype);
-    const std::vector<at::Tensor> kept = gradients(*decoder, batch.groups());
-    const std::vector<at::Tensor> recomputed = gradients(*decoder, batch.groups(), 1 << 20, true);
+    const std::vector<at::Tensor> kept = gradients(*decoder, ragged.groups());
+    const std::vector<at::Tensor> recomputed = gradients(*decoder, ragged.groups(), 1 << 20, true);
     for (size_t i = 0; i < kept.size(); ++i)
       EXPECT_TRUE(at::equal(kept[i], recomputed[i])) << "parameter " << i;
   }
@@ -255,8 +255,8 @@ std::vector<int64_t> entries_to_check(const at::Tensor& gradient, CounterRng& ra
 
 TEST_P(PackedGradientsTest, Float64AgreesWithFiniteDifferences) {
   constexpr double kStep = 1e-5;
-  const Batch batch = make_batch({3, 20}, 2, 8);
-  const std::vector<at::Tensor> expected = gradients(*float64_, batch.groups());
+  const RaggedGroups ragged = make_groups({3, 20}, 2, 8);
+  const std::vector<at::Tensor> expected = gradients(*float64_, ragged.groups());
   CounterRng random(3);
   for (size_t i = 0; i < expected.size(); ++i) {
     const at::Tensor values = float64_->parameters()[i].detach().view(-1), gradient = expected[i].view(-1);
@@ -266,7 +266,7 @@ TEST_P(PackedGradientsTest, Float64AgreesWithFiniteDifferences) {
       const auto loss_at = [&](double x) {
         values[entry].fill_(x);
         float64_->refresh();
-        return loss_of(*float64_, batch.groups());
+        return loss_of(*float64_, ragged.groups());
       };
       const double numeric = (loss_at(value + kStep) - loss_at(value - kStep)) / (2.0 * kStep);
       loss_at(value);

@@ -9,6 +9,7 @@
 
 #include "cohort/core/random.h"
 #include "cohort/sampler/sampler.h"
+#include "cohort/train/batch_passes.h"
 #include "tests/core/test_files.h"
 #include "tests/models/tiny_decoder.h"
 
@@ -28,7 +29,7 @@ std::vector<int64_t> values(const at::Tensor& tensor) {
 TEST(Packing, LaysOutThePromptOnce) {
   const std::vector<int32_t> first{10, 11, 12}, second{20};
   const Completion a = completion_of({1, 2, 3}), b = completion_of({4}), empty, c = completion_of({5, 6});
-  const auto batch = pack({{&first, {&a, &b, &empty}}, {&second, {&c}}}, at::kCPU, true);
+  const auto batch = pack({{&first, {{&a, 7}, {&b, 8}, {&empty, 9}}}, {&second, {{&c, 3}}}}, at::kCPU, true);
   const std::vector<int64_t> token_ids{10, 11, 12, 1, 2, 20, 5}, positions{0, 1, 2, 3, 4, 0, 1};
   EXPECT_EQ(values(batch->input.token_ids), token_ids);
   EXPECT_EQ(values(batch->input.positions), positions);
@@ -36,7 +37,9 @@ TEST(Packing, LaysOutThePromptOnce) {
   EXPECT_EQ(values(batch->logit_rows), (std::vector<int64_t>{0, 1, 2, 0, 3, 4}));
   EXPECT_EQ(batch->targets.token_ids, (std::vector<int32_t>{1, 2, 3, 4, 5, 6}));
   EXPECT_TRUE(batch->targets.kept_ids.empty());
-  EXPECT_EQ(batch->completions, (std::vector<const Completion*>{&a, &b, &c}));
+  std::vector<std::pair<const Completion*, int64_t>> packed;
+  for (const PackedCompletion& each : batch->completions) packed.emplace_back(each.completion, each.place);
+  EXPECT_EQ(packed, (std::vector<std::pair<const Completion*, int64_t>>{{&a, 7}, {&b, 8}, {&c, 3}}));
   EXPECT_EQ(batch->rows.repeated_prompt, 3);
   EXPECT_EQ(batch->rows.prompt, 1);
   EXPECT_EQ(batch->rows.completion, 3);
@@ -59,7 +62,7 @@ TEST(Packing, CutsBetweenCompletionsOnlyWhereItMust) {
   const auto sizes = [&](const std::vector<int>& completions, const MicrobatchRows& rows) {
     std::vector<PackGroup> groups;
     for (const int count : completions)
-      groups.push_back({&prompt, std::vector<const Completion*>(count, &five)});
+      groups.push_back({&prompt, std::vector<PackedCompletion>(count, &five)});
     std::vector<std::vector<size_t>> result;
     for (const auto& microbatch : cut_into_microbatches(groups, rows)) {
       result.emplace_back();
@@ -123,15 +126,10 @@ std::vector<Prompt> mixed_prompts() {
 }
 
 /// The trainer's log-probabilities of all tokens, group after group.
-std::vector<float> trainer_logprobs(const Decoder& decoder, const std::vector<RolloutGroup>& rollout,
+std::vector<float> trainer_logprobs(const Decoder& decoder, const std::vector<Group>& groups,
                                     int64_t max_rows, double temperature) {
-  std::vector<PackGroup> groups;
-  for (const RolloutGroup& group : rollout) {
-    groups.push_back({&group.prompt.token_ids, {}});
-    for (const Completion& completion : group.completions) groups.back().completions.push_back(&completion);
-  }
   std::vector<float> logprobs;
-  for (const auto& microbatch : cut_into_microbatches(groups, max_rows)) {
+  for (const auto& microbatch : cut_into_microbatches(forwarded_groups(groups, has_tokens), max_rows)) {
     const auto batch = pack(microbatch, decoder.options());
     const at::Tensor part = packed_logprobs(decoder, *batch, temperature).logprobs.detach().contiguous();
     logprobs.insert(logprobs.end(), part.const_data_ptr<float>(),
@@ -140,14 +138,13 @@ std::vector<float> trainer_logprobs(const Decoder& decoder, const std::vector<Ro
   return logprobs;
 }
 
-std::vector<float> sampler_logprobs(const std::vector<RolloutGroup>& rollout) {
+std::vector<float> sampler_logprobs(const std::vector<Group>& groups) {
   std::vector<float> logprobs;
-  for (const RolloutGroup& group : rollout) {
-    for (const Completion& completion : group.completions) {
-      EXPECT_EQ(completion.sampler_logprobs.size(), completion.token_ids.size());
-      logprobs.insert(logprobs.end(), completion.sampler_logprobs.begin(), completion.sampler_logprobs.end());
-    }
-  }
+  for_each_sample(groups, [&](const Sample& sample) {
+    const std::vector<float>& own = sample.completion.sampler_logprobs;
+    EXPECT_EQ(own.size(), sample.completion.token_ids.size());
+    logprobs.insert(logprobs.end(), own.begin(), own.end());
+  });
   return logprobs;
 }
 
@@ -158,16 +155,16 @@ std::vector<std::vector<int32_t>> kept_of(const Completion& completion) {
   return kept;
 }
 
-void expect_same_rollout(const std::vector<RolloutGroup>& a, const std::vector<RolloutGroup>& b) {
+void expect_same_rollout(const std::vector<Group>& a, const std::vector<Group>& b) {
   ASSERT_EQ(a.size(), b.size());
   for (size_t p = 0; p < a.size(); ++p) {
-    ASSERT_EQ(a[p].completions.size(), b[p].completions.size());
-    for (size_t g = 0; g < a[p].completions.size(); ++g) {
-      EXPECT_EQ(a[p].completions[g].token_ids, b[p].completions[g].token_ids)
-          << "prompt " << p << ", sample " << g;
-      EXPECT_EQ(a[p].completions[g].sampler_logprobs, b[p].completions[g].sampler_logprobs) << p << " " << g;
-      EXPECT_EQ(kept_of(a[p].completions[g]), kept_of(b[p].completions[g])) << p << " " << g;
-      EXPECT_EQ(a[p].completions[g].finish_reason, b[p].completions[g].finish_reason) << p << " " << g;
+    ASSERT_EQ(a[p].samples.size(), b[p].samples.size());
+    for (size_t g = 0; g < a[p].samples.size(); ++g) {
+      const Completion &one = a[p].samples[g].completion, &other = b[p].samples[g].completion;
+      EXPECT_EQ(one.token_ids, other.token_ids) << "prompt " << p << ", sample " << g;
+      EXPECT_EQ(one.sampler_logprobs, other.sampler_logprobs) << p << " " << g;
+      EXPECT_EQ(kept_of(one), kept_of(other)) << p << " " << g;
+      EXPECT_EQ(one.finish_reason, other.finish_reason) << p << " " << g;
     }
   }
 }
@@ -204,8 +201,8 @@ SamplingParams sampling_of(const std::string& name) {
 
 class ExactnessTest : public testing::TestWithParam<Setup> {
  protected:
-  std::vector<RolloutGroup> rollout(const std::vector<Prompt>& prompts, int64_t num_generations,
-                                    int64_t cache_tokens, uint64_t first_prompt = 0) {
+  std::vector<Group> rollout(const std::vector<Prompt>& prompts, int64_t num_generations,
+                             int64_t cache_tokens, uint64_t first_prompt = 0) {
     Sampler sampler(*decoder_, nullptr, cache_tokens);
     auto groups = sampler.rollout(prompts, num_generations, params_,
                                   {.seed = 7, .step = 2, .first_prompt = first_prompt});
@@ -224,7 +221,7 @@ class ExactnessTest : public testing::TestWithParam<Setup> {
 constexpr int64_t kLeastCacheTokens = (9 + 2) * kPageRows;
 
 TEST_P(ExactnessTest, TheSamplerIsTheTrainer) {
-  const std::vector<RolloutGroup> groups = rollout(prompts_, 4, 0);
+  const std::vector<Group> groups = rollout(prompts_, 4, 0);
   EXPECT_EQ(stats_.num_preemptions, 0);
   EXPECT_EQ(stats_.prompt_rows, 1 + 15 + 16 + 17 + 64 + 130);
   const std::vector<float> expected = sampler_logprobs(groups);
@@ -238,29 +235,29 @@ TEST_P(ExactnessTest, TheSamplerIsTheTrainer) {
 }
 
 TEST_P(ExactnessTest, TokensDoNotDependOnTheSchedule) {
-  const std::vector<RolloutGroup> groups = rollout(prompts_, 4, 0);
+  const std::vector<Group> groups = rollout(prompts_, 4, 0);
   expect_same_rollout(rollout(prompts_, 4, kLeastCacheTokens), groups);
   EXPECT_GT(stats_.num_preemptions, 0);
   // Each prompt alone, with fewer completions: the lone completion of the last prompt is a single live row.
   for (size_t p = 0; p < prompts_.size(); ++p) {
     const int64_t num_generations = p + 1 == prompts_.size() ? 1 : 3;
-    RolloutGroup first = groups[p];
-    first.completions.resize(num_generations);
+    Group first = groups[p];
+    first.samples.resize(num_generations);
     expect_same_rollout(rollout({prompts_[p]}, num_generations, 0, p), {first});
   }
   // Groups of different sizes.
-  std::vector<RolloutGroup> cut = groups;
+  std::vector<Group> cut = groups;
   std::vector<int64_t> sizes;
   for (size_t p = 0; p < cut.size(); ++p) {
     sizes.push_back(static_cast<int64_t>(p % 4) + 1);
-    cut[p].completions.resize(sizes.back());
+    cut[p].samples.resize(sizes.back());
   }
   expect_same_rollout(
       Sampler(*decoder_, nullptr, 0).rollout(prompts_, sizes, params_, {.seed = 7, .step = 2}), cut);
   // A second round of some prompts.
-  RolloutGroup third = groups[3], last = groups[5];
-  third.completions.erase(third.completions.begin(), third.completions.begin() + 2);
-  last.completions.erase(last.completions.begin(), last.completions.begin() + 2);
+  Group third = groups[3], last = groups[5];
+  third.samples.erase(third.samples.begin(), third.samples.begin() + 2);
+  last.samples.erase(last.samples.begin(), last.samples.begin() + 2);
   const RolloutAddress address{.seed = 7, .step = 2, .first_sample = 2, .prompts = {5, 3}};
   expect_same_rollout(Sampler(*decoder_, nullptr, 0).rollout({prompts_[5], prompts_[3]}, 2, params_, address),
                       {last, third});
@@ -268,7 +265,7 @@ TEST_P(ExactnessTest, TokensDoNotDependOnTheSchedule) {
 
 TEST_P(ExactnessTest, EvictingPromptsChangesNothing) {
   params_.ignore_eos = true;  // so that the schedule is the same on every machine
-  const std::vector<RolloutGroup> groups = rollout(prompts_, 4, 0);
+  const std::vector<Group> groups = rollout(prompts_, 4, 0);
   expect_same_rollout(rollout(prompts_, 4, kLeastCacheTokens), groups);
   EXPECT_GT(stats_.num_preemptions, 0);
   EXPECT_GT(stats_.prompt_rows, 1 + 15 + 16 + 17 + 64 + 130) << "no prompt was evicted";
@@ -276,10 +273,10 @@ TEST_P(ExactnessTest, EvictingPromptsChangesNothing) {
 
 TEST_P(ExactnessTest, ThreadsChangeNothing) {
   params_.max_completion_length = 10;
-  const std::vector<RolloutGroup> groups = rollout(prompts_, 3, 0);
+  const std::vector<Group> groups = rollout(prompts_, 3, 0);
   const std::vector<float> expected = sampler_logprobs(groups);
-  RolloutGroup alone = groups[4];
-  alone.completions.resize(1);
+  Group alone = groups[4];
+  alone.samples.resize(1);
   for (const int threads : {2, 3, 5, 8}) {
     SCOPED_TRACE(str(threads, " threads"));
     const ThreadCount count(threads);
@@ -317,7 +314,7 @@ TEST(Exactness, AnotherAddressGivesOtherTokens) {
   Sampler sampler(*decoder, nullptr, 0);
   const SamplingParams params = sampling_of("hot");
   const auto tokens = [&](RolloutAddress address) {
-    return sampler.rollout(prompts, 2, params, address)[0].completions[0].token_ids;
+    return sampler.rollout(prompts, 2, params, address)[0].samples[0].completion.token_ids;
   };
   const std::vector<int32_t> first = tokens({.seed = 1});
   EXPECT_EQ(tokens({.seed = 1}), first);
@@ -325,7 +322,7 @@ TEST(Exactness, AnotherAddressGivesOtherTokens) {
   EXPECT_NE(tokens({.seed = 1, .step = 1}), first);
   EXPECT_NE(tokens({.seed = 1, .first_prompt = 1}), first);
   const auto group = sampler.rollout(prompts, 2, params, {.seed = 1})[0];
-  EXPECT_NE(group.completions[0].token_ids, group.completions[1].token_ids);
+  EXPECT_NE(group.samples[0].completion.token_ids, group.samples[1].completion.token_ids);
 }
 
 }  // namespace

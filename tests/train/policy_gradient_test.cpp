@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "cohort/core/random.h"
+#include "cohort/train/batch_passes.h"
 #include "cohort/train/policy_loss.h"
 #include "tests/models/tiny_decoder.h"
 #include "tests/rounding.h"
@@ -16,46 +17,27 @@ namespace {
 const double kRounding = rounding_bound(300);
 constexpr LossOptions kOptions{.temperature = 1.3, .tokens_per_microbatch = 64};
 
-/// Two groups of three completions; those of the first have advantages, those of the second 0.
-struct TrainedBatch {
-  explicit TrainedBatch(const Decoder& policy) {
-    CounterRng random(29);
-    const auto ids = [&](int64_t count) {
-      std::vector<int32_t> list(count);
-      for (int32_t& id : list) id = static_cast<int32_t>(random.below(300));
-      return list;
-    };
-    for (size_t g = 0; g < groups.size(); ++g) {
-      groups[g].prompt.token_ids = ids(5);
-      trained.push_back({&groups[g], {}});
-      for (const double advantage : {1.2, -0.5, 0.3}) {
-        groups[g].completions.emplace_back().token_ids = ids(2 + random.below(9));
-        trained.back().completions.push_back({.advantage = g == 0 ? advantage : 0.0});
-      }
-    }
-    for (RolloutGroup& group : groups) {
-      for (Completion& completion : group.completions)
-        completion.sampler_logprobs.resize(completion.token_ids.size());
-    }
-    fill_ref_logprobs(policy, trained, kOptions);  // the policy's own
-    for (size_t g = 0; g < groups.size(); ++g) {
-      for (size_t i = 0; i < groups[g].completions.size(); ++i)
-        groups[g].completions[i].sampler_logprobs = trained[g].completions[i].ref_logprobs;
+/// Two groups of three samples; those of the first have advantages, those of the second 0.
+std::vector<Group> two_groups(const Decoder& policy) {
+  CounterRng random(29);
+  const auto ids = [&](int64_t count) {
+    std::vector<int32_t> list(count);
+    for (int32_t& id : list) id = static_cast<int32_t>(random.below(300));
+    return list;
+  };
+  std::vector<Group> groups(2);
+  for (size_t g = 0; g < groups.size(); ++g) {
+    groups[g].prompt.token_ids = ids(5);
+    for (const double advantage : {1.2, -0.5, 0.3}) {
+      Sample& sample = groups[g].samples.emplace_back();
+      sample.completion.token_ids = ids(2 + random.below(9));
+      sample.advantage = g == 0 ? advantage : 0.0;
     }
   }
-
-  std::unique_ptr<PackedBatch> packed() const {
-    std::vector<PackGroup> packs;
-    for (const RolloutGroup& group : groups) {
-      packs.push_back({&group.prompt.token_ids, {}});
-      for (const Completion& completion : group.completions) packs.back().completions.push_back(&completion);
-    }
-    return pack(packs, at::kCPU);
-  }
-
-  std::vector<RolloutGroup> groups = std::vector<RolloutGroup>(2);
-  std::vector<TrainedGroup> trained;
-};
+  fill_ref_logprobs(policy, groups, kOptions);  // the policy's own
+  for_each_sample(groups, [](Sample& sample) { sample.completion.sampler_logprobs = sample.ref_logprobs; });
+  return groups;
+}
 
 std::vector<at::Tensor> taken_gradients(const Decoder& decoder) {
   std::vector<at::Tensor> gradients;
@@ -71,7 +53,7 @@ class PolicyGradientTest : public testing::Test {
   /// The gradient of `loss(log-probabilities, entropies)` over the tokens of all completions in one pass.
   std::vector<at::Tensor> gradient_of(
       const std::function<at::Tensor(const at::Tensor&, const at::Tensor&)>& loss) const {
-    const auto packed = batch_.packed();
+    const auto packed = pack(forwarded_groups(groups_, has_tokens), at::kCPU);
     const TokenLogprobs values = packed_logprobs(*decoder_, *packed, kOptions.temperature);
     loss(values.logprobs, values.entropies).backward();
     return taken_gradients(*decoder_);
@@ -81,19 +63,17 @@ class PolicyGradientTest : public testing::Test {
   template <typename F>
   void for_each_reference(F f) {
     size_t place = 0;
-    for (TrainedGroup& group : batch_.trained) {
-      for (TrainedCompletion& completion : group.completions) {
-        for (float& logprob : completion.ref_logprobs) f(logprob, place++);
-      }
-    }
+    for_each_sample(groups_, [&](Sample& sample) {
+      for (float& logprob : sample.ref_logprobs) f(logprob, place++);
+    });
   }
 
-  /// Per token, what `of` says of its completion.
+  /// Per token, what `of` says of its sample.
   template <typename F>
   at::Tensor per_token(F of) const {
     std::vector<double> values;
-    for_each_completion(batch_.trained, [&](const Completion& completion, const TrainedCompletion& trained) {
-      values.insert(values.end(), completion.token_ids.size(), of(completion, trained));
+    for_each_sample(groups_, [&](const Sample& sample) {
+      values.insert(values.end(), sample.completion.token_ids.size(), of(sample));
     });
     return at::tensor(values, at::kDouble).to(at::kFloat);
   }
@@ -108,16 +88,16 @@ class PolicyGradientTest : public testing::Test {
 
   const ThreadCount one_thread_{1};
   const std::unique_ptr<Decoder> decoder_ = tiny_decoder(tiny_config("LlamaForCausalLM"), at::kFloat);
-  TrainedBatch batch_{*decoder_};
+  std::vector<Group> groups_ = two_groups(*decoder_);
 };
 
 TEST_F(PolicyGradientTest, TheEntropyBonusTakesTokensWithoutAdvantageToo) {
   LossConfig objective;
   objective.entropy_coef = 0.3;
-  const LossResult result = accumulate_policy_gradient(*decoder_, batch_.trained, objective, kOptions);
+  const LossResult result = accumulate_policy_gradient(*decoder_, groups_, objective, kOptions);
   const std::vector<at::Tensor> actual = taken_gradients(*decoder_);
-  const at::Tensor weights = per_token([](const Completion& completion, const TrainedCompletion& trained) {
-    return -trained.advantage / (6.0 * static_cast<double>(completion.token_ids.size()));
+  const at::Tensor weights = per_token([](const Sample& sample) {
+    return -sample.advantage / (6.0 * static_cast<double>(sample.completion.token_ids.size()));
   });
   double mean = 0.0;
   expect_gradients(actual, gradient_of([&](const at::Tensor& logprobs, const at::Tensor& entropies) {
@@ -129,13 +109,11 @@ TEST_F(PolicyGradientTest, TheEntropyBonusTakesTokensWithoutAdvantageToo) {
 }
 
 TEST_F(PolicyGradientTest, ACoefficientInTheSettingsPlaceIsMeasuredAtZero) {
-  const LossResult off =
-      accumulate_policy_gradient(*decoder_, batch_.trained, {}, kOptions, {.entropy_coef = 0.0});
+  const LossResult off = accumulate_policy_gradient(*decoder_, groups_, {}, kOptions, {.entropy_coef = 0.0});
   const std::vector<at::Tensor> without = taken_gradients(*decoder_);
-  accumulate_policy_gradient(*decoder_, batch_.trained, {}, kOptions);
+  accumulate_policy_gradient(*decoder_, groups_, {}, kOptions);
   expect_gradients(without, taken_gradients(*decoder_));
-  const LossResult on =
-      accumulate_policy_gradient(*decoder_, batch_.trained, {}, kOptions, {.entropy_coef = 0.3});
+  const LossResult on = accumulate_policy_gradient(*decoder_, groups_, {}, kOptions, {.entropy_coef = 0.3});
   EXPECT_EQ(off.objective.values().at("entropy_loss"), 0.0);
   EXPECT_GT(on.objective.values().at("bonus_entropy"), 1.0);
   const double entropy = on.objective.values().at("bonus_entropy");
@@ -144,19 +122,19 @@ TEST_F(PolicyGradientTest, ACoefficientInTheSettingsPlaceIsMeasuredAtZero) {
 }
 
 TEST_F(PolicyGradientTest, GroupsMayHaveBetasOfTheirOwn) {
-  batch_.trained[0].beta = 0.0;
-  batch_.trained[1].beta = 0.4;
+  groups_[0].beta = 0.0;
+  groups_[1].beta = 0.4;
   for_each_reference([](float& logprob, size_t i) { logprob += i % 2 == 0 ? 0.3f : -0.2f; });
   LossConfig objective;
   objective.beta = 7.0;  // the groups' own hold
   objective.kl_estimator = "k2";
-  accumulate_policy_gradient(*decoder_, batch_.trained, objective, kOptions);
+  accumulate_policy_gradient(*decoder_, groups_, objective, kOptions);
   const std::vector<at::Tensor> actual = taken_gradients(*decoder_);
   size_t index = 0;
-  const at::Tensor advantages = per_token([](auto&, const TrainedCompletion& c) { return c.advantage; });
-  const at::Tensor lengths =
-      per_token([](const Completion& c, auto&) { return 6.0 * static_cast<double>(c.token_ids.size()); });
-  const at::Tensor betas = per_token([&](auto&, auto&) { return index++ < 3 ? 0.0 : 0.4; });
+  const at::Tensor advantages = per_token([](const Sample& sample) { return sample.advantage; });
+  const at::Tensor lengths = per_token(
+      [](const Sample& sample) { return 6.0 * static_cast<double>(sample.completion.token_ids.size()); });
+  const at::Tensor betas = per_token([&](const Sample&) { return index++ < 3 ? 0.0 : 0.4; });
   std::vector<float> all_ref;
   for_each_reference([&](float& logprob, size_t) { all_ref.push_back(logprob); });
   const at::Tensor ref = at::tensor(all_ref);
@@ -167,19 +145,18 @@ TEST_F(PolicyGradientTest, GroupsMayHaveBetasOfTheirOwn) {
 }
 
 TEST_F(PolicyGradientTest, AnExpertsTokensHaveTheShapedLoss) {
-  batch_.trained[0].completions[1].is_expert = true;
-  std::vector<float>& unknown = batch_.groups[0].completions[1].sampler_logprobs;
+  groups_[0].samples[1].is_demonstration = true;
+  std::vector<float>& unknown = groups_[0].samples[1].completion.sampler_logprobs;
   std::fill(unknown.begin(), unknown.end(), 0.0f);
-  const LossResult result = accumulate_policy_gradient(*decoder_, batch_.trained, {}, kOptions);
+  const LossResult result = accumulate_policy_gradient(*decoder_, groups_, {}, kOptions);
   const std::vector<at::Tensor> actual = taken_gradients(*decoder_);
-  const at::Tensor weights = per_token([](const Completion& completion, const TrainedCompletion& trained) {
-    return -trained.advantage / (6.0 * static_cast<double>(completion.token_ids.size()));
+  const at::Tensor weights = per_token([](const Sample& sample) {
+    return -sample.advantage / (6.0 * static_cast<double>(sample.completion.token_ids.size()));
   });
-  const at::Tensor is_expert =
-      per_token([](const Completion&, const TrainedCompletion& trained) { return trained.is_expert; });
+  const at::Tensor is_demonstration = per_token([](const Sample& sample) { return sample.is_demonstration; });
   expect_gradients(actual, gradient_of([&](const at::Tensor& logprobs, const at::Tensor&) {
                      const at::Tensor p = logprobs.exp();
-                     return (weights * at::where(is_expert > 0, p / (p + 0.1), logprobs)).sum();
+                     return (weights * at::where(is_demonstration > 0, p / (p + 0.1), logprobs)).sum();
                    }));
   EXPECT_LT(result.logprob_difference_max, 1e-5);
   EXPECT_NEAR(result.objective.values().at("ratio/max"), 1.0, 1e-5);
@@ -192,7 +169,7 @@ TEST_F(PolicyGradientTest, TheLengthPreferenceHasTheLosssGradient) {
   objective.entropy_coef = 0.01;
   const auto loss_at = [&](double preference) {
     objective.length_preference = preference;
-    const LossResult result = accumulate_policy_gradient(*decoder_, batch_.trained, objective, kOptions);
+    const LossResult result = accumulate_policy_gradient(*decoder_, groups_, objective, kOptions);
     taken_gradients(*decoder_);
     return result.objective.values().at("loss");
   };
@@ -203,7 +180,7 @@ TEST_F(PolicyGradientTest, TheLengthPreferenceHasTheLosssGradient) {
     LossOptions options = kOptions;
     options.tokens_per_microbatch = rows;
     const LossResult result =
-        accumulate_policy_gradient(*decoder_, batch_.trained, objective, options, {.length_preference = 0.7});
+        accumulate_policy_gradient(*decoder_, groups_, objective, options, {.length_preference = 0.7});
     EXPECT_NEAR(result.length_preference_gradient, numeric, 1e-4 * std::abs(numeric)) << rows;
     // The loss contains a hundredth of an entropy of about 6.
     EXPECT_NEAR(result.objective.values().at("loss"), loss_at(0.7), kRounding);

@@ -4,29 +4,20 @@
 #include <gtest/gtest.h>
 
 #include "tests/core/test_files.h"
+#include "tests/train/batches.h"
 
 namespace cohort {
 namespace {
 
-constexpr RewardResult kUnset{};
-
-RewardResult ok(double score, std::string detail = "") {
-  return {score, RewardStatus::kOk, std::move(detail)};
-}
-
-RewardResult failed(RewardStatus status, std::string detail) { return {0.0, status, std::move(detail)}; }
-
 /// A group of one reward, whose completions ended by themselves.
 void add_group(const std::vector<RewardResult>& results, Trial& trial,
                FinishReason reason = FinishReason::kStop) {
-  RolloutGroup group{{"rows.jsonl:1", {1}, "p", {{"question", "q"}, {"level", 2}}}, {}};
-  RewardMatrix rewards(std::ssize(results), {"r"});
-  for (size_t i = 0; i < results.size(); ++i) {
-    group.completions.emplace_back().finish_reason = reason;
-    rewards.at(static_cast<int64_t>(i), 0) = results[i];
+  Group group{.prompt = {"rows.jsonl:1", {1}, "p", {{"question", "q"}, {"level", 2}}}};
+  for (const RewardResult& result : results) {
+    group.samples.push_back(sample_of({result}));
+    group.samples.back().completion.finish_reason = reason;
   }
   trial.groups.push_back(std::move(group));
-  trial.rewards.push_back(std::move(rewards));
 }
 
 Trial trial_of(const std::vector<RewardResult>& results, FinishReason reason = FinishReason::kStop) {
@@ -108,10 +99,8 @@ TEST(Preflight, TheRewardThatAnotherRequiresIsNamedAlone) {
   Trial trial;
   trial.alone.resize(2);
   trial.may_recover = {0, 0};
-  add_group({kUnset}, trial);
-  trial.rewards[0] = RewardMatrix(1, {"r", "second"});
-  trial.rewards[0].at(0, 0) = failed(RewardStatus::kError, "raised");
-  trial.rewards[0].at(0, 1) = failed(RewardStatus::kError, "r: raised");
+  add_group({failed(RewardStatus::kError, "raised")}, trial);
+  trial.groups[0].samples[0].rewards.push_back(failed(RewardStatus::kError, "r: raised"));
   EXPECT_EQ(texts(reward_findings(config, trial), Severity::kError).size(), 1u);
 }
 
@@ -151,7 +140,7 @@ TEST(Preflight, CompletionsThatWereAllCutAreAWarning) {
   config.rollout.ignore_eos = true;
   EXPECT_TRUE(completion_findings(config, trial).empty());
   config.rollout.ignore_eos = false;
-  trial.groups[0].completions[1].finish_reason = FinishReason::kStop;
+  trial.groups[0].samples[1].completion.finish_reason = FinishReason::kStop;
   EXPECT_TRUE(completion_findings(config, trial).empty());
 }
 
@@ -162,7 +151,7 @@ TEST(Preflight, NoAnswerInAnyCompletionIsAWarning) {
   ASSERT_EQ(found.size(), 2u);
   EXPECT_TRUE(found[0].starts_with("reward r found no answer in any of 2 trial completions (no answer)"))
       << found[0];
-  trial.rewards[0].at(0, 0).detail = "\"12\": another number";
+  trial.groups[0].samples[0].rewards[0].detail = "\"12\": another number";
   EXPECT_EQ(completion_findings(recipe(accuracy), trial).size(), 1u);
 }
 

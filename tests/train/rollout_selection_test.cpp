@@ -4,15 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <bit>
-#include <cmath>
-#include <limits>
 
-#include "cohort/train/scored_rollout.h"
+#include "tests/train/batches.h"
 
 namespace cohort {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 using Places = std::vector<int64_t>;
 
 double variance(const std::vector<double>& values) {
@@ -61,9 +58,9 @@ TEST(MostVaried, TakesTheFirstOfEqualOnes) {
 }
 
 TEST(MostVaried, TakesWhatHasNoRewardLast) {
-  EXPECT_EQ(most_varied(std::vector<double>{kNone, 1, kNone, 0, 1}, 2), (Places{1, 3}));
-  EXPECT_EQ(most_varied(std::vector<double>{kNone, 1, kNone, 0, kNone}, 4), (Places{0, 1, 2, 3}));
-  EXPECT_EQ(most_varied(std::vector<double>{kNone, 1}, 3), (Places{0, 1}));
+  EXPECT_EQ(most_varied(std::vector<double>{kNoReward, 1, kNoReward, 0, 1}, 2), (Places{1, 3}));
+  EXPECT_EQ(most_varied(std::vector<double>{kNoReward, 1, kNoReward, 0, kNoReward}, 4), (Places{0, 1, 2, 3}));
+  EXPECT_EQ(most_varied(std::vector<double>{kNoReward, 1}, 3), (Places{0, 1}));
 }
 
 TEST(AdaptiveSampling, EndsWhenAPromptHasEnough) {
@@ -91,60 +88,48 @@ TEST(DynamicSampling, DrawsAsManyPromptsAsItExpectsToNeed) {
   EXPECT_EQ(prompts_to_draw(8, 0, 8), 8);
 }
 
-/// A group for each list of rewards; nan fails.
-ScoredRollout rollout_of(const std::vector<std::vector<double>>& groups) {
-  ScoredRollout rollout;
-  rollout.weights = {2.0};
-  for (const std::vector<double>& rewards : groups) {
-    Prompt prompt;
-    prompt.id = std::to_string(rollout.groups.size());
-    rollout.groups.push_back({prompt, {}});
-    rollout.rewards.emplace_back(std::ssize(rewards), std::vector<std::string>{"mine"});
-    for (int64_t i = 0; i < std::ssize(rewards); ++i) {
-      rollout.groups.back().completions.emplace_back().sample = i;
-      rollout.rewards.back().at(i, 0) = {rewards[i], RewardStatus::kOk, ""};
-      if (std::isnan(rewards[i])) rollout.rewards.back().at(i, 0) = {0.0, RewardStatus::kError, "broken"};
-    }
-  }
-  return rollout;
+/// A step of groups with these rewards, of weight 2; nan: the reward function failed.
+Batch weighted_step(const std::vector<std::vector<double>>& scores) {
+  return batch_of(groups_of(scores), {"mine"}, {2.0});
 }
 
-Places samples_of(const RolloutGroup& group) {
+Places samples_of(const Group& group) {
   Places samples;
-  for (const Completion& completion : group.completions) samples.push_back(completion.sample);
+  for (const Sample& sample : group.samples) samples.push_back(sample.completion.sample);
   return samples;
 }
 
 TEST(LeaveOutGroups, KeepsTheOrderAndSaysWhy) {
-  ScoredRollout rollout = rollout_of({{0, 0}, {1, 0}, {1, 1}, {0, 1}, {0, 1}});
-  leave_out_groups({0, 1, 0, 1, 1}, 2, rollout);
-  ASSERT_EQ(rollout.groups.size(), 2U);
-  ASSERT_EQ(rollout.rewards.size(), 2U);
-  EXPECT_EQ(rollout.groups[0].prompt.id, "1");
-  EXPECT_EQ(rollout.groups[1].prompt.id, "3");
-  EXPECT_EQ(rollout.rewards[0].at(0, 0).score, 1.0);
+  Batch batch = weighted_step({{0, 0}, {1, 0}, {1, 1}, {0, 1}, {0, 1}});
+  leave_out_groups({0, 1, 0, 1, 1}, 2, batch);
+  ASSERT_EQ(batch.groups.size(), 2U);
+  EXPECT_EQ(batch.groups[0].prompt.id, "1");
+  EXPECT_EQ(batch.groups[1].prompt.id, "3");
+  EXPECT_EQ(batch.groups[0].samples[0].rewards[0].score, 1.0);
   std::string reasons;
-  for (const UntrainedGroup& other : rollout.untrained)
+  for (const UntrainedGroup& other : batch.untrained) {
     reasons += other.group.prompt.id + " " + to_string(other.reason) + ", ";
+    EXPECT_EQ(other.group.samples.size(), 2U);
+    EXPECT_EQ(other.of, -1);
+  }
   EXPECT_EQ(reasons, "0 no_difference, 2 no_difference, 4 surplus, ");
-  EXPECT_EQ(drawn_rewards(rollout).size(), 5U);
 }
 
 TEST(KeepMostVaried, TakesRewardsAlong) {
   for (const bool others_count : {false, true}) {
-    ScoredRollout rollout = rollout_of({{0.5, 1.0}, {0.5, 1.0, kNone, 0.0, 0.25}});
-    keep_most_varied(2, others_count, rollout);
-    EXPECT_EQ(samples_of(rollout.groups[0]), (Places{0, 1}));
-    EXPECT_EQ(samples_of(rollout.groups[1]), (Places{1, 3}));
-    EXPECT_EQ(rollout.rewards[1].at(0, 0).score, 1.0);
-    EXPECT_EQ(rollout.rewards[1].at(1, 0).score, 0.0);
-    ASSERT_EQ(rollout.untrained.size(), 1U);
-    const UntrainedGroup& others = rollout.untrained[0];
+    Batch batch = weighted_step({{0.5, 1.0}, {0.5, 1.0, kNoReward, 0.0, 0.25}});
+    keep_most_varied(2, others_count, batch);
+    EXPECT_EQ(samples_of(batch.groups[0]), (Places{0, 1}));
+    EXPECT_EQ(samples_of(batch.groups[1]), (Places{1, 3}));
+    EXPECT_EQ(batch.groups[1].samples[0].rewards[0].score, 1.0);
+    EXPECT_EQ(batch.groups[1].samples[1].rewards[0].score, 0.0);
+    ASSERT_EQ(batch.untrained.size(), 1U);
+    const UntrainedGroup& others = batch.untrained[0];
     EXPECT_EQ(samples_of(others.group), (Places{0, 2, 4}));
     EXPECT_EQ(others.group.prompt.id, "1");
     EXPECT_EQ(others.of, others_count ? 1 : -1);
-    EXPECT_EQ(others.rewards.at(1, 0).status, RewardStatus::kError);
-    EXPECT_EQ(totals_or_nan(others.rewards, rollout.weights)[2], 0.5);
+    EXPECT_EQ(others.group.samples[1].rewards[0].status, RewardStatus::kError);
+    EXPECT_EQ(others.group.samples[2].reward, 0.5);
   }
 }
 

@@ -65,7 +65,7 @@ LossConfig joint_objective() {
 double joint_loss(const HeadOnPolicy& model, const Batch& batch, int64_t max_rows) {
   const LossOptions options{.tokens_per_microbatch = max_rows, .value_head = &model.head};
   const LossResult result =
-      accumulate_policy_gradient(*model.policy, batch.trained, joint_objective(), options);
+      accumulate_policy_gradient(*model.policy, batch.groups, joint_objective(), options);
   EXPECT_TRUE(result.is_finite);
   return result.objective.values().at("loss");
 }
@@ -75,7 +75,7 @@ constexpr ValueLoss kValueLoss{.coefficient = 0.7, .clip = 0.2};
 double value_loss(const HeadOnPolicy& model, const Batch& batch, int64_t max_rows) {
   const LossOptions options{.tokens_per_microbatch = max_rows};
   const LossResult result =
-      accumulate_value_gradient(*model.policy, model.head, batch.trained, kValueLoss, options);
+      accumulate_value_gradient(*model.policy, model.head, batch.groups, kValueLoss, options);
   EXPECT_TRUE(result.is_finite);
   return result.objective.values().at("value_loss");
 }
@@ -86,7 +86,7 @@ void expect_finite_differences(LossOf loss_of) {
   constexpr double kStep = 1e-5;
   const ThreadCount one_thread{1};
   HeadOnPolicy model(at::kDouble);
-  const Batch batch;
+  const Batch batch = critic_batch();
   const std::vector<at::Tensor> leaves = model.leaves();
   loss_of(model, batch, 1000);
   const std::vector<at::Tensor> gradients = take_gradients(leaves);
@@ -120,7 +120,7 @@ TEST(ValuePass, TheCriticsOwnGradientIsThatOfFiniteDifferences) { expect_finite_
 TEST(ValuePass, AJointPassAddsTheCriticsOwnGradient) {
   const ThreadCount one_thread{1};
   const HeadOnPolicy model(at::kDouble);
-  const Batch batch;
+  const Batch batch = critic_batch();
   const std::vector<at::Tensor> leaves = model.leaves();
   joint_loss(model, batch, 1000);
   const std::vector<at::Tensor> joint = take_gradients(leaves);
@@ -128,7 +128,7 @@ TEST(ValuePass, AJointPassAddsTheCriticsOwnGradient) {
   value_loss(model, batch, 1000);
   LossConfig objective = joint_objective();
   objective.value_coef = 0.0;
-  accumulate_policy_gradient(*model.policy, batch.trained, objective, {.tokens_per_microbatch = 1000});
+  accumulate_policy_gradient(*model.policy, batch.groups, objective, {.tokens_per_microbatch = 1000});
   const std::vector<at::Tensor> apart = take_gradients(leaves);
   for (size_t i = 0; i < leaves.size(); ++i)
     EXPECT_LT((joint[i] - apart[i]).norm().item<double>(), 1e-10 * joint[i].norm().item<double>()) << i;
@@ -136,19 +136,19 @@ TEST(ValuePass, AJointPassAddsTheCriticsOwnGradient) {
 
 TEST(ValuePass, AHeadAloneLeavesTheTrunkWithoutGradient) {
   const HeadOnPolicy model(at::kFloat);
-  const Batch batch;
+  const Batch batch = critic_batch();
   value_loss(model, batch, 1000);
   const at::Tensor with_trunk = model.head.weight().grad().clone();
   clear_gradients(model.leaves());
   ValueLoss loss = kValueLoss;
   loss.trains_trunk = false;
-  accumulate_value_gradient(*model.policy, model.head, batch.trained, loss, {.tokens_per_microbatch = 1000});
+  accumulate_value_gradient(*model.policy, model.head, batch.groups, loss, {.tokens_per_microbatch = 1000});
   for (const at::Tensor& leaf : model.policy->parameters()) EXPECT_FALSE(leaf.grad().defined());
   EXPECT_TRUE(at::equal(model.head.weight().grad(), with_trunk));
 }
 
 void expect_cutting_changes_nothing(at::ScalarType dtype, double tolerance, LossOf loss_of) {
-  const Batch batch;
+  const Batch batch = critic_batch();
   const HeadOnPolicy model(dtype, "LlamaForCausalLM");
   const std::vector<at::Tensor> leaves = model.leaves();
   const double whole_loss = loss_of(model, batch, 1000);
@@ -175,12 +175,12 @@ TEST(ValuePass, CuttingChangesNothing) {
 TEST(ValuePass, ValuesAreTheScoresOfTheRowsThatPredict) {
   const ThreadCount one_thread{1};
   const HeadOnPolicy model(at::kFloat);
-  Batch batch;
-  fill_values(*model.policy, model.head, batch.trained, {.tokens_per_microbatch = 12});
-  for (const TrainedGroup& group : batch.trained) {
-    for (size_t i = 0; i < group.completions.size(); ++i) {
-      const std::vector<int32_t>& prompt = group.group->prompt.token_ids;
-      const std::vector<int32_t>& tokens = group.group->completions[i].token_ids;
+  Batch batch = critic_batch();
+  fill_values(*model.policy, model.head, batch.groups, {.tokens_per_microbatch = 12});
+  for (const Group& group : batch.groups) {
+    for (const Sample& sample : group.samples) {
+      const std::vector<int32_t>& prompt = group.prompt.token_ids;
+      const std::vector<int32_t>& tokens = sample.completion.token_ids;
       std::vector<int64_t> sequence(prompt.begin(), prompt.end());
       sequence.insert(sequence.end(), tokens.begin(), tokens.end());
       const auto count = std::ssize(sequence);
@@ -193,10 +193,10 @@ TEST(ValuePass, ValuesAreTheScoresOfTheRowsThatPredict) {
       const at::Tensor rows =
           model.policy->head_input(model.policy->forward(input), at::arange(count, at::kLong));
       const at::Tensor scores = at::linear(rows, model.head.weight(), model.head.bias());
-      ASSERT_EQ(group.completions[i].values.size(), tokens.size());
+      ASSERT_EQ(sample.values.size(), tokens.size());
       for (size_t t = 0; t < tokens.size(); ++t) {
         const auto row = static_cast<int64_t>(prompt.size() + t) - 1;
-        EXPECT_NEAR(group.completions[i].values[t], scores[row][0].item<float>(), 1e-4) << i << " " << t;
+        EXPECT_NEAR(sample.values[t], scores[row][0].item<float>(), 1e-4) << tokens.size() << " " << t;
       }
     }
   }

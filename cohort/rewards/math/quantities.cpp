@@ -174,7 +174,9 @@ NodeId Grammar::measured(NodeId value) {
     text += text.empty() ? "" : " ";
     text += peek().text;
     ++position_;
-    if (text == "hours and" || text == "hour and" || text == "feet and") text.resize(text.find(' '));
+    constexpr std::string_view kAnd = " and";
+    if (text == "hours and" || text == "hour and" || text == "feet and")
+      text.resize(text.size() - kAnd.size());
   }
   const auto first_word = [&text] { return std::string_view(text).substr(0, text.find(' ')); };
   while (const auto number = find_number_word(first_word())) {

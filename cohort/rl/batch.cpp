@@ -1,0 +1,85 @@
+#include "cohort/rl/batch.h"
+
+#include <cmath>
+
+namespace cohort {
+
+const char* to_string(LossMask mask) {
+  constexpr const char* kNames[] = {"none", "truncated", "monitor"};
+  return kNames[static_cast<int>(mask)];
+}
+
+const char* to_string(Untrained reason) {
+  constexpr const char* kNames[] = {"greedy", "not_kept", "no_difference", "surplus"};
+  return kNames[static_cast<int>(reason)];
+}
+
+int64_t num_samples(std::span<const Group> groups) {
+  int64_t count = 0;
+  for (const Group& group : groups) count += std::ssize(group.samples);
+  return count;
+}
+
+std::vector<int64_t> group_ends_of(std::span<const Group> groups) {
+  std::vector<int64_t> ends;
+  ends.reserve(groups.size());
+  for (const Group& group : groups)
+    ends.push_back((ends.empty() ? 0 : ends.back()) + std::ssize(group.samples));
+  return ends;
+}
+
+std::vector<double> betas_of(std::span<const Group> groups) {
+  std::vector<double> betas;
+  for (const Group& group : groups) {
+    if (group.beta) betas.insert(betas.end(), group.samples.size(), *group.beta);
+  }
+  return betas;
+}
+
+std::vector<double> rewards_of(const Group& group) {
+  std::vector<double> rewards;
+  rewards.reserve(group.samples.size());
+  for (const Sample& sample : group.samples) rewards.push_back(sample.reward);
+  return rewards;
+}
+
+int64_t total_tokens(std::span<const Group> groups) {
+  int64_t total = 0;
+  for (const Group& group : groups) {
+    for (const Sample& sample : group.samples)
+      total += std::ssize(group.prompt.token_ids) + std::ssize(sample.completion.token_ids);
+  }
+  return total;
+}
+
+int64_t total_tokens(const Batch& batch) {
+  int64_t total = total_tokens(batch.groups);
+  for (const UntrainedGroup& untrained : batch.untrained) total += total_tokens({&untrained.group, 1});
+  return total;
+}
+
+double total_reward(std::span<const RewardResult> rewards, std::span<const double> weights) {
+  COHORT_CHECK(weights.size() == rewards.size());
+  double total = 0.0;
+  bool any_ok = false;
+  for (size_t c = 0; c < rewards.size(); ++c) {
+    const RewardResult& cell = rewards[c];
+    if (weights[c] == 0.0 || cell.status == RewardStatus::kSkipped) continue;
+    if (cell.status != RewardStatus::kOk || !std::isfinite(cell.score)) return kNoReward;
+    any_ok = true;
+    total += weights[c] * cell.score;
+  }
+  return any_ok ? total : kNoReward;
+}
+
+void add_up_rewards(Batch& batch) {
+  const auto add_up = [&](Sample& sample) {
+    sample.reward = total_reward(sample.rewards, batch.reward_weights);
+  };
+  for_each_sample(batch.groups, add_up);
+  for (UntrainedGroup& untrained : batch.untrained) {
+    for (Sample& sample : untrained.group.samples) add_up(sample);
+  }
+}
+
+}  // namespace cohort
