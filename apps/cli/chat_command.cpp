@@ -98,7 +98,7 @@ class Chat {
 
   void answer() {
     const Prompt prompt = make_prompt();
-    if (num_answers_ == 0) warn_short_context(model_, {prompt}, config_);
+    if (num_answers_ == 0) check_room(model_, {prompt}, config_);
     plan_length(model_, {prompt}, config_);
     RolloutAddress address = rollout_address(config_);
     address.first_prompt = static_cast<uint64_t>(num_answers_++);

@@ -208,7 +208,8 @@ int eval_command(const Command& self, const Arguments& arguments) {
   const LoadedModel model = load_model(config.generation);
   const std::vector<Prompt> prompts = read_eval_prompts(config, model);
   log_ignored_sampling_defaults(config.generation.model);
-  warn_short_context(model, prompts, config.generation);
+  const SamplingParams params = sampling_params(config.generation, model);
+  check_room(model, prompts, config.generation);
   plan_length(model, prompts, config.generation);
   Sampler sampler(*model.decoder, model.tokenizer.get(), config.generation.cache_tokens);
   const std::optional<std::string> path = completions_path(config);
@@ -223,9 +224,8 @@ int eval_command(const Command& self, const Arguments& arguments) {
     if (!completions) completions.reset(new JsonlWriter(open_output(*path)));
     write_group(group, scorer.names(), *completions);
   };
-  const Evaluation evaluation =
-      evaluate(sampler, prompts, config.generation.num_generations, sampling_params(config.generation, model),
-               scorer, rollout_address(config.generation), on_group);
+  const Evaluation evaluation = evaluate(sampler, prompts, config.generation.num_generations, params, scorer,
+                                         rollout_address(config.generation), on_group);
   if (completions) completions->flush();
   const Json result = to_json(config, given_model, evaluation);
   write_result(config.output, result);

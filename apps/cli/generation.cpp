@@ -122,8 +122,10 @@ void plan_length(const LoadedModel& model, const std::vector<Prompt>& prompts,
   model.decoder->plan_length(longest);
 }
 
-void warn_short_context(const LoadedModel& model, const std::vector<Prompt>& prompts,
-                        const GenerationConfig& config) {
+void check_room(const LoadedModel& model, const std::vector<Prompt>& prompts,
+                const GenerationConfig& config) {
+  check_cache_tokens(config.cache_tokens, "cache_tokens", prompts, model.decoder->config(),
+                     config.max_completion_length);
   const auto length = [](const Prompt& prompt) { return std::ssize(prompt.token_ids); };
   const auto [shortest, longest] = std::ranges::minmax_element(prompts, {}, length);
   PromptExtent extent{length(*longest), longest->id};
@@ -157,6 +159,7 @@ SamplingParams sampling_params(const GenerationConfig& config, const LoadedModel
   const DecoderConfig& decoder = model.decoder->config();
   const std::vector<int32_t> stops = stop_token_ids(decoder, model.tokenizer.get());
   check_token_ids(config.stop_token_ids, "stop_token_ids", decoder);
+  check_stop_strings(config.stop_strings, model.tokenizer.get(), config.skip_special_tokens);
   return {.temperature = config.temperature,
           .top_k = config.top_k,
           .top_p = config.top_p,

@@ -70,16 +70,16 @@ void check_finite(const std::vector<float>& logprobs, const std::string& model);
 void plan_length(const LoadedModel& model, const std::vector<Prompt>& prompts,
                  const GenerationConfig& config);
 
-/// Warns in one line where completions of the longest length do not fit the context after every prompt, and
-/// names the length that does. `prompts` is not empty.
-void warn_short_context(const LoadedModel& model, const std::vector<Prompt>& prompts,
-                        const GenerationConfig& config);
+/// Throws ConfigError for a cache that does not hold a prompt with its completion. Warns in one line where
+/// completions of the longest length do not fit the context after every prompt, and names the length that
+/// does. `prompts` is not empty.
+void check_room(const LoadedModel& model, const std::vector<Prompt>& prompts, const GenerationConfig& config);
 
 /// Whether the flags or the model directory bring a chat template.
 bool has_chat_template(const GenerationConfig& config);
 
 /// How `config` draws from `model`, whose stop ids end completions. Throws ConfigError for ids outside the
-/// vocabulary.
+/// vocabulary and stop strings that cannot be honoured.
 SamplingParams sampling_params(const GenerationConfig& config, const LoadedModel& model);
 
 /// Sets what the model's generation_config.json says of sampling. Throws FormatError naming file and key.

@@ -167,7 +167,7 @@ int sample_command(const Command& self, const Arguments& arguments) {
 
   const SamplingParams params = sampling_params(config.generation, model);
   log_ignored_sampling_defaults(config.generation.model);
-  warn_short_context(model, prompts, config.generation);
+  check_room(model, prompts, config.generation);
   plan_length(model, prompts, config.generation);
   Sampler sampler(*model.decoder, model.tokenizer.get(), config.generation.cache_tokens);
   if (config.output.empty()) {

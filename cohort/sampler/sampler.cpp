@@ -51,16 +51,16 @@ void check_token_ids(const std::vector<int64_t>& ids, const char* key, const Dec
   }
 }
 
-void check_cache_tokens(int64_t cache_tokens, const std::vector<Prompt>& prompts, const DecoderConfig& config,
-                        int64_t max_completion_length) {
+void check_cache_tokens(int64_t cache_tokens, const char* key, const std::vector<Prompt>& prompts,
+                        const DecoderConfig& config, int64_t max_completion_length) {
   if (cache_tokens == 0) return;
   for (const Prompt& prompt : prompts) {
     const auto length = static_cast<int64_t>(prompt.token_ids.size());
     const int64_t longest = std::min(max_completion_length, config.context_length - length);
     const int64_t needed = kPageRows * pages_for_group(length, 1, longest);
     if (needed > cache_tokens / kPageRows * kPageRows) {
-      throw ConfigError(str("rollout.cache_tokens = ", cache_tokens, " does not hold ", prompt.id, " (",
-                            length, " tokens) with a completion of ", longest, "; give at least ", needed));
+      throw ConfigError(str(key, " = ", cache_tokens, " does not hold ", prompt.id, " (", length,
+                            " tokens) with a completion of ", longest, "; give at least ", needed));
     }
   }
 }

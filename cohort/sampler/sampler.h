@@ -49,10 +49,10 @@ void check_stop_strings(const std::vector<std::string>& stop_strings, const Toke
 /// Throws ConfigError naming the setting `key` for an id outside the vocabulary.
 void check_token_ids(const std::vector<int64_t>& ids, const char* key, const DecoderConfig& config);
 
-/// Throws ConfigError naming `rollout.cache_tokens` when that many do not hold the prompt that needs most
+/// Throws ConfigError naming the setting `key` when `cache_tokens` do not hold the prompt that needs most
 /// with one completion; 0 always does.
-void check_cache_tokens(int64_t cache_tokens, const std::vector<Prompt>& prompts, const DecoderConfig& config,
-                        int64_t max_completion_length);
+void check_cache_tokens(int64_t cache_tokens, const char* key, const std::vector<Prompt>& prompts,
+                        const DecoderConfig& config, int64_t max_completion_length);
 
 /// The page budget that a sampler chooses for prompts of these lengths: what the rollout needs, up to a
 /// quarter of the machine's memory, and at least what one completion needs. A group size for each prompt.

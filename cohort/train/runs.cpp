@@ -149,8 +149,8 @@ void check_cache(const TrainConfig& config, const Dataset& data, const TextForma
                  const DecoderConfig& model) {
   if (config.rollout.cache_tokens == 0) return;
   for (const auto& [length, row] : data.prompt_lengths()) {
-    check_cache_tokens(config.rollout.cache_tokens, {to_prompt(data.row(row), format)}, model,
-                       config.rollout.max_completion_length);
+    check_cache_tokens(config.rollout.cache_tokens, "rollout.cache_tokens",
+                       {to_prompt(data.row(row), format)}, model, config.rollout.max_completion_length);
   }
 }
 

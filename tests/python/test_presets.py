@@ -198,7 +198,6 @@ class PresetTest(TinyRunTest):
                 ["--use-expert-completion", "--kl-budget-coef=1"],
                 "use_expert_completion: kl_budget_coef",
             ),
-            ("grpo_process", ["--gamma=0.9"], "with other settings of advantages"),
             ("grpo", ["--epsilon=-1"], "epsilon"),
         ):
             with self.subTest(preset=preset, options=options):
