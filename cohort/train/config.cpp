@@ -193,6 +193,15 @@ void RunConfig::describe(FieldVisitor& f) {
   f("dir", dir, "Directory for everything the run writes; required.", OnResume::kTaken);
 }
 
+void GrpoRunConfig::describe(FieldVisitor& f) {
+  RunConfig::describe(f);
+  f("save_batches", save_batches,
+    "Keep the batch of every step in `batches/`, for `cohort replay`; otherwise the last one alone. A batch "
+    "takes "
+    "about 20 bytes a token.",
+    OnResume::kTaken);
+}
+
 void TrainConfig::describe(FieldVisitor& f) {
   f("seed", seed, kSeedMeaning, at_least(0));
   f("model", model, kModelMeaning);

@@ -100,6 +100,12 @@ struct RunConfig {
   void describe(FieldVisitor& f);
 };
 
+struct GrpoRunConfig : RunConfig {
+  bool save_batches = false;
+
+  void describe(FieldVisitor& f);
+};
+
 /// The recipe of `cohort train`.
 struct TrainConfig {
   int64_t seed = 42;
@@ -113,7 +119,7 @@ struct TrainConfig {
   CriticConfig critic;
   OptimizerConfig optimizer;
   GrpoLoopConfig train;
-  RunConfig run;
+  GrpoRunConfig run;
 
   void describe(FieldVisitor& f);
 

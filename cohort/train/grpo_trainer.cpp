@@ -75,6 +75,7 @@ StepReport GrpoTrainer::step(int64_t index) {
   timer.finish(total_tokens(batch));
   StepReport step_report = report(batch, result, std::move(scored));
   step_report.timings = std::move(timings);
+  step_report.batch = std::move(batch);
   return step_report;
 }
 

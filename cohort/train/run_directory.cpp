@@ -16,6 +16,7 @@
 #include "cohort/core/error.h"
 #include "cohort/core/jsonl_writer.h"
 #include "cohort/core/time_text.h"
+#include "cohort/rl/batch_file.h"
 
 namespace cohort {
 namespace {
@@ -23,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kCheckpointPrefix = "step-";
+constexpr const char* kBatchSuffix = ".batch";
 constexpr const char* kTemporaryPrefix = ".tmp-";
 constexpr const char* kTrashPrefix = ".trash-";  // as retire_directory names it
 
@@ -155,7 +157,40 @@ void RunDirectory::withdraw() const {
   fs::remove(config_file(), none);
 }
 
-fs::path RunDirectory::checkpoint(int64_t step) const { return root_ / "checkpoints" / step_name(step); }
+fs::path RunDirectory::checkpoint(int64_t step) const { return checkpoint_in(root_, step); }
+
+fs::path RunDirectory::checkpoint_in(const fs::path& root, int64_t step) {
+  return root / "checkpoints" / step_name(step);
+}
+
+fs::path RunDirectory::batch_in(const fs::path& root, int64_t step) {
+  return root / "batches" / (step_name(step) + kBatchSuffix);
+}
+
+std::vector<int64_t> RunDirectory::batch_steps(const fs::path& root) {
+  std::vector<int64_t> steps;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(root / "batches", none)) {
+    if (entry.path().extension() != kBatchSuffix) continue;
+    const std::string name = entry.path().stem();
+    const std::string number = name.substr(std::min(name.size(), std::string_view(kCheckpointPrefix).size()));
+    if (const int64_t step = std::atoll(number.c_str()); name == step_name(step)) steps.push_back(step);
+  }
+  std::ranges::sort(steps);
+  return steps;
+}
+
+void RunDirectory::write_batch(const Batch& batch) const {
+  fs::create_directory(root_ / "batches");
+  cohort::write_batch(batch_in(root_, batch.step), batch);
+}
+
+void RunDirectory::keep_one_batch(int64_t step) const {
+  std::error_code none;
+  for (const int64_t other : batch_steps(root_)) {
+    if (other != step) fs::remove(batch_in(root_, other), none);
+  }
+}
 
 fs::path RunDirectory::temporary_checkpoint(int64_t step) const {
   return root_ / "checkpoints" / (kTemporaryPrefix + step_name(step));

@@ -1,7 +1,7 @@
 // Where a run's files lie, who may write there, and which checkpoints it has.
 //
 //   config.toml  changes.jsonl  metrics.jsonl  timings.jsonl  completions.jsonl  events.out.tfevents.cohort
-//   checkpoints/step-00000100/ ...  best/  final/  critic/
+//   checkpoints/step-00000100/ ...  batches/step-00000100.batch ...  best/  final/  critic/
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 #include "cohort/core/config_io.h"
 #include "cohort/core/json.h"
+#include "cohort/rl/batch.h"
 
 namespace cohort {
 
@@ -69,6 +70,19 @@ class RunDirectory {
 
   /// checkpoints/step-<step in 8 digits>.
   std::filesystem::path checkpoint(int64_t step) const;
+
+  /// Writes batches/step-<step in 8 digits>.batch.
+  void write_batch(const Batch& batch) const;
+
+  /// The same paths of a run that this process does not write to.
+  static std::filesystem::path checkpoint_in(const std::filesystem::path& root, int64_t step);
+  static std::filesystem::path batch_in(const std::filesystem::path& root, int64_t step);
+
+  /// The steps of all batches of a run, ascending.
+  static std::vector<int64_t> batch_steps(const std::filesystem::path& root);
+
+  /// Deletes all batches but that of `step`.
+  void keep_one_batch(int64_t step) const;
 
   /// Where `checkpoint(step)` is written before publish_directory gives it its name.
   std::filesystem::path temporary_checkpoint(int64_t step) const;

@@ -170,6 +170,7 @@ std::string RunLoop::take_step(RunRecords& records, ProgressLine& progress) {
   StepReport record = trainer_.step(step_ + 1);
   ++step_;
   records.write_completions(record.completions);
+  write_batch_of(record);
   note_nonfinite(record);
   for (const std::string& warning : record.warnings) log_warn("step ", step_, ": ", warning);
   const bool is_last = step_ == config_.max_steps;
@@ -183,6 +184,12 @@ std::string RunLoop::take_step(RunRecords& records, ProgressLine& progress) {
                         "/nonfinite-*.jsonl (a lower learning_rate or max_grad_norm often helps)"));
   }
   return record.stop_reason;
+}
+
+void RunLoop::write_batch_of(const StepReport& record) const {
+  if (!record.batch) return;
+  run_.write_batch(*record.batch);
+  if (!config_.save_batches) run_.keep_one_batch(step_);
 }
 
 void RunLoop::note_nonfinite(const StepReport& record) {

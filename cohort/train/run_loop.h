@@ -9,6 +9,7 @@
 
 #include "cohort/core/json.h"
 #include "cohort/models/decoder.h"
+#include "cohort/rl/batch.h"
 #include "cohort/train/checkpoint.h"
 #include "cohort/train/optimizer.h"
 #include "cohort/train/run_directory.h"
@@ -21,6 +22,7 @@ struct StepReport {
   Metrics metrics;
   Metrics timings;
   std::vector<Json> completions;  ///< rows for completions.jsonl
+  std::optional<Batch> batch;     ///< for batches/; trainers without samples have none
   bool is_finite = true;
   std::vector<Json> nonfinite;        ///< the sample whose loss or gradient was not finite
   std::string summary;                ///< for the progress line
@@ -60,6 +62,7 @@ struct LoopConfig {
   int64_t early_stopping_patience =
       0;  ///< evaluations in a row without a better one that end the run; 0: never
   bool log_completions = true;
+  bool save_batches = false;            ///< keep every step's batch; otherwise the last one alone
   std::filesystem::path chat_template;  ///< of the models that are written, in place of the source's
 };
 
@@ -86,6 +89,7 @@ class RunLoop {
   bool is_stopped_early() const;
   void save(struct RunRecords& records);
   std::vector<TrainedPart> trained_parts() const;
+  void write_batch_of(const StepReport& record) const;
   void note_nonfinite(const StepReport& record);
   void show(const StepReport& record, class ProgressLine& progress) const;
 

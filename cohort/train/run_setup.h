@@ -91,6 +91,7 @@ LoopConfig loop_config(const Config& config, int64_t steps) {
     loop.early_stopping_patience = train.early_stopping_patience;
   }
   if constexpr (requires { train.log_completions; }) loop.log_completions = train.log_completions;
+  if constexpr (requires { config.run.save_batches; }) loop.save_batches = config.run.save_batches;
   return loop;
 }
 

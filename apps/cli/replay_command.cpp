@@ -1,0 +1,137 @@
+// cohort replay: what a step of a run did to its samples and tokens.
+#include <cstdio>
+#include <iostream>
+
+#include "apps/cli/command.h"
+#include "cohort/core/error.h"
+#include "cohort/core/json.h"
+#include "cohort/train/replay.h"
+
+namespace cohort::cli {
+namespace {
+
+struct ReplayConfig {
+  int64_t step = 0;
+  std::optional<int64_t> group, sample;
+  std::string weights = "before";
+  bool check = false, json = false;
+
+  void describe(FieldVisitor& f) {
+    f("step", step, "Step of the run, counted from 1; 0: the last one whose batch is kept.", at_least(0));
+    f("group", group, "Group of the batch, counted from 0; without it every sample has one line.",
+      at_least(0));
+    f("sample", sample, "Sample of the group, counted from 0; its tokens have a line each.", at_least(0));
+    f("weights", weights,
+      "Which weights play the policy: before, those that the step began with; after, those that it left, "
+      "which show "
+      "how far each token moved.",
+      one_of({"before", "after"}));
+    f("check", check,
+      "Recompute the step from the checkpoint before it and compare every bit; exit code 1 if anything "
+      "differs.");
+    f("json", json, "Print JSON lines instead of text.");
+  }
+};
+
+Json number(double value) { return value == value ? Json(value) : Json(nullptr); }
+
+void print_samples(const Batch& batch, bool as_json) {
+  if (!as_json) std::printf("step %lld\n", static_cast<long long>(batch.step));
+  for (size_t g = 0; g < batch.groups.size(); ++g) {
+    const Group& group = batch.groups[g];
+    for (size_t i = 0; i < group.samples.size(); ++i) {
+      const Sample& sample = group.samples[i];
+      if (as_json) {
+        std::cout << to_json_text({{"group", g},
+                                   {"sample", i},
+                                   {"prompt_id", group.prompt.id},
+                                   {"num_tokens", sample.completion.num_sampled()},
+                                   {"reward", number(sample.reward)},
+                                   {"advantage", number(sample.advantage)},
+                                   {"mask", to_string(sample.mask)},
+                                   {"completion", sample.completion.text}})
+                  << "\n";
+      } else {
+        std::printf("group %-4zu sample %-4zu reward %-10.4g advantage %-10.4g tokens %-6lld %s%s\n", g, i,
+                    sample.reward, sample.advantage, static_cast<long long>(sample.completion.num_sampled()),
+                    group.prompt.id.c_str(), sample.mask == LossMask::kNone ? "" : ", masked");
+      }
+    }
+  }
+}
+
+Json token_row(const ReplayedToken& token, const std::string& text) {
+  Json row{{"place", token.place},
+           {"id", token.id},
+           {"text", text},
+           {"sampler_logprob", number(token.sampler_logprob)},
+           {"policy_logprob", number(token.policy_logprob)},
+           {"ratio", number(token.ratio)},
+           {"advantage", number(token.advantage)},
+           {"clipped", token.is_clipped},
+           {"entropy", number(token.entropy)}};
+  if (token.ref_logprob) row["ref_logprob"] = number(*token.ref_logprob);
+  return row;
+}
+
+void print_tokens(Replay& replay, int64_t group, int64_t sample, bool as_json) {
+  const std::vector<ReplayedToken> tokens = replay.tokens(group, sample);
+  const GradientShare gradient = replay.gradient_share(group, sample);
+  if (as_json) {
+    for (const ReplayedToken& token : tokens)
+      std::cout << to_json_text(token_row(token, replay.tokenizer().decode({&token.id, 1}))) << "\n";
+    std::cout << to_json_text({{"gradient_norm", number(gradient.sample_norm)},
+                               {"batch_gradient_norm", number(gradient.batch_norm)},
+                               {"gradient_share", number(gradient.share)}})
+              << "\n";
+    return;
+  }
+  std::printf("%6s %8s %10s %10s %10s %8s %10s %8s %7s  %s\n", "place", "id", "sampler", "policy",
+              "reference", "ratio", "advantage", "entropy", "clipped", "text");
+  for (const ReplayedToken& token : tokens) {
+    const std::string text = to_json_text(replay.tokenizer().decode({&token.id, 1}));
+    char reference[32] = "-";
+    if (token.ref_logprob) std::snprintf(reference, sizeof(reference), "%.5f", *token.ref_logprob);
+    std::printf("%6lld %8d %10.5f %10.5f %10s %8.5f %10.4g %8.4f %7s  %s\n",
+                static_cast<long long>(token.place), token.id, token.sampler_logprob, token.policy_logprob,
+                reference, token.ratio, token.advantage, token.entropy, token.is_clipped ? "yes" : "no",
+                text.c_str());
+  }
+  std::printf("gradient: norm %.6g of the sample alone, %.6g of its mini-batch, share %.4f\n",
+              gradient.sample_norm, gradient.batch_norm, gradient.share);
+}
+
+/// The exit code of --check.
+int print_check(Replay& replay) {
+  const std::vector<std::string> differences = replay.check();
+  for (const std::string& difference : differences) std::cout << difference << "\n";
+  if (differences.empty())
+    std::cout << "step " << replay.batch().step << ": " << num_samples(replay.batch().groups)
+              << " samples recomputed, every bit the same\n";
+  return differences.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+int replay_command(const Command& self, const Arguments& arguments) {
+  ReplayConfig config;
+  const auto rest = read_arguments(self, arguments, config);
+  if (!rest) return 0;
+  if (rest->empty()) throw ConfigError("cohort replay: name the directory of a run");
+  if (rest->size() > 1) refuse_arguments(self, {rest->begin() + 1, rest->end()});
+  if (config.sample && !config.group) throw ConfigError("--sample is one of a --group: give both");
+  if (config.group && !config.sample) throw ConfigError("--group needs a --sample: give both");
+  if (config.check && config.group)
+    throw ConfigError("--check compares all samples: leave --group and --sample out");
+  const bool is_after = config.weights == "after";
+  Replay replay(rest->front(), config.step, is_after ? ReplayWeights::kAfter : ReplayWeights::kBefore);
+  if (config.check) return print_check(replay);
+  if (config.group) {
+    print_tokens(replay, *config.group, *config.sample, config.json);
+  } else {
+    print_samples(replay.batch(), config.json);
+  }
+  return 0;
+}
+
+}  // namespace cohort::cli
