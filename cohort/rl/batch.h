@@ -39,6 +39,11 @@ struct Sample {
 
   bool has_reward() const { return reward == reward; }
 
+  /// Of the policy before the update.
+  const std::vector<float>& policy_logprobs() const {
+    return old_logprobs.empty() ? completion.sampler_logprobs : old_logprobs;
+  }
+
   /// Tokens with loss.
   int64_t loss_length() const { return mask == LossMask::kNone ? completion.num_sampled() : 0; }
 };

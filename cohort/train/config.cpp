@@ -59,6 +59,14 @@ void check_trainable(const TrainConfig& config) {
   const LossConfig& c = settings.loss;
   refuse(a.baseline == "state_group" || a.credit == "turns" || c.importance_sampling_level == "turn",
          "objective.credit and importance_sampling_level by turns need completions of several turns");
+  if (c.token_mean_scope == "micro_batch") {
+    throw ConfigError(
+        "objective.token_mean_scope = \"micro_batch\" (loss_type \"bnpo\") would let the gradient depend on "
+        "how memory "
+        "cuts the batch, and in `cohort train` it never does: set loss_type = \"dapo\", the mean over all "
+        "tokens of "
+        "the batch");
+  }
   check_rollout(config.rollout, a, config.train.num_train_epochs.has_value());
   if (objective.gfpo_adaptive_difficulty && a.gfpo_k == 0)
     throw ConfigError(

@@ -171,8 +171,7 @@ AdvantageInput advantage_input(const Batch& batch, const AdvantageConfig& config
     input.is_truncated.push_back(each.sample->completion.finish_reason == FinishReason::kLength);
   }
   read_rewards(batch, config, judged, input);
-  input.old_logprobs =
-      joined(judged, [](const Sample& sample) -> auto& { return sample.completion.sampler_logprobs; });
+  input.old_logprobs = joined(judged, [](const Sample& sample) -> auto& { return sample.policy_logprobs(); });
   if (config.puts_kl_in_reward()) {
     input.betas = betas_of(batch.groups);
     input.ref_logprobs = joined(judged, [](const Sample& sample) -> auto& { return sample.ref_logprobs; });
@@ -235,8 +234,7 @@ double mean_reward_kl(std::span<const Group> groups) {
   for_each_sample(groups, [&](const Sample& sample) {
     const std::vector<float>& ref = sample.ref_logprobs;
     COHORT_CHECK(std::ssize(ref) == sample.completion.num_sampled());
-    for (size_t t = 0; t < ref.size(); ++t)
-      sum += static_cast<double>(sample.completion.sampler_logprobs[t]) - ref[t];
+    for (size_t t = 0; t < ref.size(); ++t) sum += static_cast<double>(sample.policy_logprobs()[t]) - ref[t];
     count += static_cast<double>(ref.size());
   });
   return count > 0.0 ? sum / count : kNoReward;

@@ -30,6 +30,19 @@ FailureLimits failure_limits(const TrainConfig& config) {
                        std::move(names), std::move(counts));
 }
 
+/// Whether other weights than those after `num_updates` updates sampled a token of the batch. Demonstrations
+/// have no policy.
+bool is_stale(const Batch& batch, int64_t num_updates) {
+  const auto is_old = [&](const TokenSpan& span) {
+    return span.origin == TokenOrigin::kSampled && span.policy_version != num_updates;
+  };
+  bool is_stale = false;
+  for_each_sample(batch.groups, [&](const Sample& sample) {
+    if (!sample.is_demonstration) is_stale |= std::ranges::any_of(sample.completion.spans, is_old);
+  });
+  return is_stale;
+}
+
 }  // namespace
 
 GrpoTrainer::GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder& policy, Decoder* reference,
@@ -94,6 +107,10 @@ void GrpoTrainer::score(Batch& batch, StepTimer& timer) {
       const bool is_truncated = sample.completion.finish_reason == FinishReason::kLength;
       if (config_.objective.mask_truncated_completions && is_truncated) sample.mask = LossMask::kTruncated;
     }
+  }
+  if (!is_exact_ || is_stale(batch, optimizer_.num_updates())) {
+    fill_old_logprobs(policy_, batch.groups, loss_options_);
+    timer.lap("timing_s/old_log_prob");
   }
   if (const Decoder* reference = reference_.decoder()) {
     std::optional<AdaptersOff> base;

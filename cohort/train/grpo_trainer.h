@@ -51,6 +51,10 @@ class GrpoTrainer : public Trainer {
   void load(const Json& state) override;
   std::vector<TrainedPart> more_parts() override;
 
+  /// Whether sampler and trainer agree in every bit on this platform, so that the sampler's log-probabilities
+  /// are the policy's. Otherwise each step computes them.
+  void assume_exact(bool is_exact) { is_exact_ = is_exact; }
+
   /// Updates that one step makes.
   static int64_t updates_per_step(const TrainConfig& config);
 
@@ -95,6 +99,7 @@ class GrpoTrainer : public Trainer {
   GroupDifficulty difficulty_;
   Monitors monitors_;
   LossOptions loss_options_;
+  bool is_exact_ = true;
   bool is_record_checked_ = false;
   int64_t num_tokens_ = 0;     // prompt and completion tokens since the run began
   int64_t skipped_steps_ = 0;  // updates left out because something was not finite

@@ -65,11 +65,12 @@ LossInput batch_input(std::span<const Group> groups, const at::TensorOptions& op
     input.betas = at::tensor(betas, at::kDouble).to(options);
   input.advantages = joined_advantages(groups, input.advantages_are_per_token, options);
   input.rewards = at::tensor(rewards, at::kFloat).to(options);
-  // The sampler is exact: its log-probabilities are the policy's before the update.
-  input.old_logprobs = joined(
+  input.sampler_logprobs = joined(
       groups, options, [](const Sample& sample) -> auto& { return sample.completion.sampler_logprobs; });
+  if (!input.sampler_logprobs.defined()) input.sampler_logprobs = at::empty({0}, options);
+  input.old_logprobs =
+      joined(groups, options, [](const Sample& sample) -> auto& { return sample.policy_logprobs(); });
   if (!input.old_logprobs.defined()) input.old_logprobs = at::empty({0}, options);
-  input.sampler_logprobs = input.old_logprobs;
   input.ref_logprobs =
       joined(groups, options, [](const Sample& sample) -> auto& { return sample.ref_logprobs; });
   input.entropies = joined(groups, options, [](const Sample& sample) -> auto& { return sample.entropies; });
@@ -145,7 +146,7 @@ void add_skipped_tokens(std::span<const Group> groups, LossMetrics& metrics) {
 /// What a finite micro-batch says beside its loss.
 void record(const PackedBatch& batch, const TokenLogprobs& values, const LossInput& input,
             LossResult& result) {
-  at::Tensor difference = (input.policy_logprobs.detach() - input.old_logprobs).abs().to(at::kDouble);
+  at::Tensor difference = (input.policy_logprobs.detach() - input.sampler_logprobs).abs().to(at::kDouble);
   if (!input.is_expert.empty()) difference = difference * own_tokens(input);
   result.logprob_difference_sum += difference.sum().item<double>();
   result.logprob_difference_max = difference.max().item<double>();
@@ -266,6 +267,15 @@ LossResult accumulate_policy_gradient(const Decoder& policy, std::span<const Gro
   if (coefficients.length_preference && total.is_finite)
     total.length_preference_gradient = length_preference_gradient(input, weights_gradients);
   return total;
+}
+
+void fill_old_logprobs(const Decoder& policy, std::span<Group> groups, const LossOptions& options) {
+  const std::vector<Sample*> samples = samples_by_place(groups);
+  const auto has_policy = [](const Sample& sample) { return has_tokens(sample) && !sample.is_demonstration; };
+  forward_completions(policy, forwarded_groups(groups, has_policy), options,
+                      [&](const PackedCompletion& packed, std::span<const float> logprobs, auto) {
+                        samples[packed.place]->old_logprobs.assign(logprobs.begin(), logprobs.end());
+                      });
 }
 
 void fill_ref_logprobs(const Decoder& reference, std::span<Group> groups, const LossOptions& options,

@@ -55,6 +55,10 @@ LossResult accumulate_policy_gradient(const Decoder& policy, std::span<const Gro
 /// What the objective says of a batch without completions: every metric that it has, at 0.
 LossMetrics empty_loss_metrics(const LossConfig& objective, const LossCoefficients& coefficients = {});
 
+/// Fills `old_logprobs` of all samples but demonstrations, before the policy is updated: for samples of
+/// earlier weights, and on a platform where sampler and trainer differ.
+void fill_old_logprobs(const Decoder& policy, std::span<Group> groups, const LossOptions& options);
+
 /// Fills `ref_logprobs` of all samples that are not masked, or of all.
 void fill_ref_logprobs(const Decoder& reference, std::span<Group> groups, const LossOptions& options,
                        bool masked_too = false);

@@ -47,7 +47,8 @@ bool reads_rewards_alone(const AdvantageConfig& a) {
 
 void RolloutConfig::describe(FieldVisitor& f) {
   f("prompts_per_step", prompts_per_step, "Prompts drawn for each step.", at_least(1));
-  f("num_generations", num_generations, "Completions of each prompt: the group's size.", at_least(2));
+  f("num_generations", num_generations,
+    "Completions of each prompt: the group's size. 1 needs a baseline that is not the group's.", at_least(1));
   f("max_completion_length", max_completion_length, "Longest completion, in tokens.", at_least(1));
   f("temperature", temperature, "Divides the logits, in sampling and in every log-probability.", above(0.0));
   f("top_k", top_k, "Sample from the k likeliest tokens only; 0 is off.", at_least(0));
@@ -106,6 +107,21 @@ void check_lengths(const RolloutConfig& rollout) {
                      rollout.max_completion_length, "): lower it"));
 }
 
+/// A group of one has nothing to be judged against.
+void check_group_of_one(const RolloutConfig& rollout, const AdvantageConfig& a) {
+  if (rollout.num_generations > 1 || rollout.is_adaptive()) return;
+  refuse_rollout(is_group_baseline(a.baseline) || a.credit == "gtpo" || a.credit == "grpo_s",
+                 str("rollout.num_generations = 1 leaves a completion no other to be judged against, which "
+                     "objective.baseline = \"",
+                     a.baseline,
+                     "\" needs: raise it, or set the baseline to none, batch_mean, greedy or critic (presets "
+                     "reinforce_pp and ppo)"));
+  refuse_rollout(
+      a.scale_rewards == "group" || a.scale_rewards == "mad" || a.scale_rewards == "beta_density",
+      str("rollout.num_generations = 1 has no spread within a group, by which objective.scale_rewards = \"",
+          a.scale_rewards, "\" divides: set it to batch or none"));
+}
+
 /// What is kept of a group, and what the advantages keep of that.
 void check_selection(const RolloutConfig& rollout, const AdvantageConfig& a) {
   const int64_t most =
@@ -154,6 +170,7 @@ void check_rollout(const RolloutConfig& rollout, const AdvantageConfig& advantag
                  "steps and tokens have no values: turn it off, or choose objective.credit = \"sequence\", "
                  "kl_place = \"loss\", no critic, no gfpo_k and no drop_pivot");
   check_lengths(rollout);
+  check_group_of_one(rollout, advantages);
   check_selection(rollout, advantages);
   check_idle_settings(rollout);
 }

@@ -50,8 +50,7 @@ void check_supervision(const TrainConfig& config, const RewardScorer& scorer) {
   }
 }
 
-void report_exactness(const Decoder& decoder) {
-  const double difference = sampler_trainer_difference(decoder);
+void report_exactness(double difference) {
   if (difference == 0.0) {
     log_info("sampler and trainer agree exactly");
   } else if (!std::isfinite(difference)) {
@@ -60,6 +59,16 @@ void report_exactness(const Decoder& decoder) {
     log_warn("this platform is not exact: log-probabilities of sampler and trainer differ by up to ",
              difference);
   }
+}
+
+/// Refuses a correction of a mismatch that does not exist.
+void check_mismatch_acts(const TrainConfig& config, double difference) {
+  const LossConfig loss = resolved(config.objective, config.rollout.max_completion_length).loss;
+  if (difference != 0.0 || loss.importance_sampling_mode == "none") return;
+  throw ConfigError(
+      str("objective.importance_sampling_mode = \"", loss.importance_sampling_mode,
+          "\" has no effect: sampler and trainer agree exactly on this machine, so that every weight "
+          "is 1; remove it"));
 }
 
 int64_t generations_eval(const TrainConfig& config) {
@@ -265,9 +274,12 @@ int run_grpo(const TrainConfig& config, const ResumeOptions& options) {
         evaluator(config, eval_sampler, scorer, *tokenizer, policy->config(), std::move(held_out));
   }
 
+  const double difference = sampler_trainer_difference(*policy);
+  check_mismatch_acts(config, difference);
+  trainer.assume_exact(difference == 0.0);
   const RunDirectory run = open_run(config, options, start);
   report_memory(plan_memory(*policy, shape));
-  report_exactness(*policy);
+  report_exactness(difference);
   for (const auto& [reward, environment] : trainer.reward_environments())
     log_info("reward ", reward, ": ", environment);
   log_ignored_sampling_defaults(config.model.path);

@@ -99,6 +99,21 @@ class PresetTest(TinyRunTest):
                     self.assertTrue(math.isfinite(line["loss"]) and math.isfinite(line["grad_norm"]), line)
                     self.assertEqual("kl" in line, any("beta" in option for option in options))
 
+    def test_groups_of_one(self):
+        one = ["--num-generations=1", "--prompts-per-step=8", "--steps-per-generation=1", "--max-steps=2"]
+        cases = [(preset, []) for preset in ("reinforce_pp", "ppo", "remax")]
+        cases += [("grpo", [f"--baseline={baseline}", "--scale-rewards=none"]) for baseline in ("none", "batch_mean")]
+        for i, (preset, options) in enumerate(cases):
+            with self.subTest(preset=preset, options=options):
+                code, errors = self.run_preset(f"one-{i}", preset, *self.small(*one, *options))
+                self.assertEqual(code, 0, errors)
+                for line in self.lines(f"one-{i}"):
+                    self.assertEqual(line["skipped_steps"], 0)
+                    self.assertTrue(math.isfinite(line["loss"]) and line["grad_norm"] > 0, line)
+        code, errors = self.run_preset("one", "grpo", *self.small(*one))
+        self.assertEqual(code, 2, errors)
+        self.assertIn("num_generations = 1 leaves a completion no other", errors)
+
     def test_coefficients_and_the_reference_move(self):
         options = ["--use-adaptive-entropy", "--entropy-target=99", "--beta=0.1", "--use-adaptive-beta"]
         options += ["--kl-horizon=64", "--sync-ref-model", "--ref-model-sync-steps=3"]
@@ -198,6 +213,8 @@ class PresetTest(TinyRunTest):
                 ["--use-expert-completion", "--kl-budget-coef=1"],
                 "use_expert_completion: kl_budget_coef",
             ),
+            ("grpo", ["--loss-type=bnpo"], 'set loss_type = "dapo"'),
+            ("grpo", ["--importance-sampling-mode=token_truncate"], "sampler and trainer agree exactly"),
             ("grpo", ["--epsilon=-1"], "epsilon"),
         ):
             with self.subTest(preset=preset, options=options):

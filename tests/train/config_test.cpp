@@ -185,6 +185,24 @@ TEST(Recipe, RefusesWhatContradictsItself) {
   EXPECT_THROW(validate(config), ConfigError);
 }
 
+TEST(Recipe, AGroupOfOneNeedsABaselineOfItsOwn) {
+  EXPECT_NE(error_with({"--num-generations=1"}).find("objective.baseline = \"group_mean\""),
+            std::string::npos);
+  EXPECT_NE(error_with({"--num-generations=1", "--baseline=group_loo"}).find("no other to be judged against"),
+            std::string::npos);
+  EXPECT_NE(error_with({"--num-generations=1", "--baseline=none"}).find("scale_rewards = \"group\""),
+            std::string::npos);
+  for (const char* baseline : {"none", "batch_mean", "greedy"}) {
+    EXPECT_NO_THROW(
+        validate(recipe_with({"--num-generations=1", str("--baseline=", baseline), "--scale-rewards=none"})))
+        << baseline;
+  }
+}
+
+TEST(Recipe, RefusesMeansOverMicroBatches) {
+  EXPECT_NE(error_with({"--loss-type=bnpo"}).find("loss_type = \"dapo\""), std::string::npos);
+}
+
 TEST(Recipe, WatchesItsRewards) {
   const TrainConfig config = recipe_with({"--reward.0.weight_at", "1=0", "--reward.0.weight_at", "50=1",
                                           "--monitor.0.metric=kl", "--monitor.0.above=0.5"});
@@ -208,7 +226,7 @@ TEST(Recipe, WatchesItsRewards) {
 
 TEST(Recipe, RefusesValuesOutOfRange) {
   const std::vector<std::string> wrong = {
-      "--num-generations=1", "--temperature=0",   "--top-p=0",         "--top-p=1.1",
+      "--num-generations=0", "--temperature=0",   "--top-p=0",         "--top-p=1.1",
       "--min-p=-0.1",        "--top-k=-1",        "--loss-type=ppo",   "--beta=-1",
       "--dtype=int8",        "--max-steps=0",     "--adam-beta1=1",    "--learning-rate=-1",
       "--device=tpu",        "--seed=-1",         "--epsilon=-0.1",    "--save-total-limit=0",
