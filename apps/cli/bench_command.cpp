@@ -134,6 +134,7 @@ class Bench {
     SamplingParams params;
     params.max_completion_length = length;
     params.ignore_eos = true;
+    sampler_.release_cache();
     return sampler_.rollout(prompts(num_prompts), num_generations, params, {});
   }
 

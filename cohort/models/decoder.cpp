@@ -150,6 +150,8 @@ void Decoder::make_head(const MakeParameter& make) {
 }
 
 void Decoder::plan_length(int64_t longest_sequence) {
+  if (planned_length_ != longest_sequence && std::ranges::any_of(config_.ropes, depends_on_length))
+    ++weights_version_;  // keys of other frequencies
   planned_length_ = longest_sequence;
   ropes_.assign(config_.ropes.size(), {});
   for (const RopeConfig& rope : config_.ropes) {

@@ -144,7 +144,8 @@ class Decoder {
   /// Updates the packed compute copies after the master weights changed.
   void refresh();
 
-  /// The number of calls of refresh().
+  /// Changes when the results of a pass do: with refresh(), and with the frequencies that plan_length()
+  /// decides.
   int64_t weights_version() const { return weights_version_; }
 
   /// True if a pass with gradient draws random numbers, so that its results differ from the sampler's.

@@ -29,6 +29,9 @@ class BlockManager {
   int64_t num_pages() const { return static_cast<int64_t>(references_.size()); }
   int64_t num_free() const { return static_cast<int64_t>(free_.size()); }
 
+  /// How often `page` is held.
+  int64_t num_holders(int64_t page) const { return references_.at(page); }
+
   /// A free page, held once. There must be one.
   int64_t allocate() {
     COHORT_CHECK(!free_.empty());

@@ -5,65 +5,29 @@
 #include "cohort/core/error.h"
 #include "cohort/core/memory.h"
 #include "cohort/sampler/prompt_batches.h"
-#include "cohort/sampler/rollout.h"
 
 namespace cohort {
-void check_prompts(const std::vector<Prompt>& prompts, const DecoderConfig& config) {
-  for (const Prompt& prompt : prompts) {
-    const auto length = static_cast<int64_t>(prompt.token_ids.size());
-    if (length == 0) throw FormatError(str(prompt.id, ": the prompt has no tokens"));
-    if (length >= config.context_length) {
-      throw FormatError(str(prompt.id, ": the prompt has ", length, " tokens; the model's context of ",
-                            config.context_length, " leaves no room for a completion"));
-    }
-    for (const int32_t id : prompt.token_ids) {
-      if (id < 0 || id >= config.vocab_size) {
-        throw FormatError(str(prompt.id, ": id ", id, " lies outside the vocabulary of ", config.vocab_size));
-      }
-    }
+namespace {
+
+/// Rows of the record, as the trainer packs them when all completions take their full length: it then reads
+/// them in one piece, but for what the last layer has of result rows alone.
+std::vector<std::vector<RecordedRows>> recorded_rows(ActivationRecord& record, const Decoder& decoder,
+                                                     const std::vector<Prompt>& prompts,
+                                                     const std::vector<int64_t>& group_sizes,
+                                                     int64_t max_completion_length) {
+  COHORT_CHECK(record.holds_for(decoder));
+  std::vector<std::vector<RecordedRows>> rows(prompts.size());
+  for (size_t p = 0; p < prompts.size(); ++p) {
+    const auto length = std::ssize(prompts[p].token_ids);
+    const int64_t longest = std::min(max_completion_length, decoder.config().context_length - length);
+    const int64_t prompt_row = record.take_rows(length);
+    for (int64_t g = 0; g < group_sizes[p]; ++g)
+      rows[p].push_back({prompt_row, record.take_rows(longest - 1)});
   }
+  return rows;
 }
 
-void check_stop_strings(const std::vector<std::string>& stop_strings, const Tokenizer* tokenizer,
-                        bool skip_special_tokens) {
-  if (stop_strings.empty()) return;
-  if (tokenizer == nullptr) throw ConfigError("stop_strings need a tokenizer.json in the model directory");
-  for (const std::string& stop : stop_strings) {
-    if (stop.empty()) throw ConfigError("stop_strings: an empty text would end every completion; remove it");
-    for (int32_t id = 0; skip_special_tokens && id < tokenizer->vocab_size(); ++id) {
-      if (!tokenizer->is_special(id)) continue;
-      const std::optional<std::string> token = tokenizer->token(id);
-      if (token && stop.find(*token) != std::string::npos) {
-        throw ConfigError(str("stop_strings: \"", stop, "\" holds the special token \"", *token,
-                              "\", which no text shows; make it an eos_token_id of the model's "
-                              "generation_config.json, or set skip_special_tokens = false"));
-      }
-    }
-  }
-}
-
-void check_token_ids(const std::vector<int64_t>& ids, const char* key, const DecoderConfig& config) {
-  for (const int64_t id : ids) {
-    if (id < 0 || id >= config.vocab_size) {
-      throw ConfigError(
-          str(key, ": ", id, " lies outside the model's vocabulary of ", config.vocab_size, " ids"));
-    }
-  }
-}
-
-void check_cache_tokens(int64_t cache_tokens, const char* key, const std::vector<Prompt>& prompts,
-                        const DecoderConfig& config, int64_t max_completion_length) {
-  if (cache_tokens == 0) return;
-  for (const Prompt& prompt : prompts) {
-    const auto length = static_cast<int64_t>(prompt.token_ids.size());
-    const int64_t longest = std::min(max_completion_length, config.context_length - length);
-    const int64_t needed = kPageRows * pages_for_group(length, 1, longest);
-    if (needed > cache_tokens / kPageRows * kPageRows) {
-      throw ConfigError(str(key, " = ", cache_tokens, " does not hold ", prompt.id, " (", length,
-                            " tokens) with a completion of ", longest, "; give at least ", needed));
-    }
-  }
-}
+}  // namespace
 
 int64_t default_cache_pages(const DecoderConfig& config, at::ScalarType compute,
                             const std::vector<int64_t>& prompt_lengths,
@@ -92,48 +56,98 @@ int64_t rows_of_rollout(const std::vector<Prompt>& prompts, const std::vector<in
 Sampler::Sampler(const Decoder& decoder, const Tokenizer* tokenizer, int64_t cache_tokens)
     : decoder_(decoder), tokenizer_(tokenizer), cache_tokens_(cache_tokens) {}
 
-int64_t Sampler::page_budget(const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
-                             int64_t max_length) const {
-  if (cache_tokens_ > 0) return cache_tokens_ / kPageRows;
-  return default_cache_pages(decoder_.config(), decoder_.compute_dtype(), lengths_of(prompts), group_sizes,
-                             max_length);
+Engine& Sampler::engine_for(const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
+                            int64_t max_length) {
+  int64_t pages = cache_tokens_ / kPageRows;
+  if (cache_tokens_ == 0) {
+    pages = default_cache_pages(decoder_.config(), decoder_.compute_dtype(), lengths_of(prompts), group_sizes,
+                                max_length);
+  }
+  if (engine_ == nullptr || engine_->num_pages() < pages) {
+    engine_.reset();
+    engine_ = std::make_unique<Engine>(decoder_, tokenizer_, pages);
+  }
+  return *engine_;
 }
 
 std::vector<Group> Sampler::rollout(const std::vector<Prompt>& prompts, int64_t num_generations,
-                                    const SamplingParams& params, RolloutAddress address,
+                                    const SamplingParams& params, const RolloutAddress& address,
                                     int64_t policy_version, const OnCompletion& on_completion) {
-  return rollout(prompts, std::vector<int64_t>(prompts.size(), num_generations), params, std::move(address),
+  return rollout(prompts, std::vector<int64_t>(prompts.size(), num_generations), params, address,
                  policy_version, on_completion);
 }
 
 std::vector<Group> Sampler::rollout(const std::vector<Prompt>& prompts,
                                     const std::vector<int64_t>& group_sizes, const SamplingParams& params,
-                                    RolloutAddress address, int64_t policy_version,
+                                    const RolloutAddress& address, int64_t policy_version,
                                     const OnCompletion& on_completion, ActivationRecord* record) {
-  return roll_out(prompts, group_sizes, params, std::move(address), policy_version, on_completion, record,
-                  {});
-}
-
-Completion Sampler::stream(const Prompt& prompt, const SamplingParams& params, RolloutAddress address,
-                           const OnToken& on_token) {
-  auto groups = roll_out({prompt}, {1}, params, std::move(address), 0, {}, nullptr, on_token);
-  return std::move(groups.front().samples.front().completion);
-}
-
-std::vector<Group> Sampler::roll_out(const std::vector<Prompt>& prompts,
-                                     const std::vector<int64_t>& group_sizes, const SamplingParams& params,
-                                     RolloutAddress address, int64_t policy_version,
-                                     const OnCompletion& on_completion, ActivationRecord* record,
-                                     const OnToken& on_token) {
+  COHORT_CHECK(address.prompts.empty() || address.prompts.size() == prompts.size());
   check_stop_strings(params.stop_strings, tokenizer_, params.skip_special_tokens);
   check_prompts(prompts, decoder_.config());
-  const int64_t pages = page_budget(prompts, group_sizes, params.max_completion_length);
-  // Only for this rollout: an update takes the same memory for its activations.
-  KvCache cache(decoder_.config(), pages, decoder_.compute_dtype(), decoder_.device());
-  stats_ = {};
-  Rollout rollout(decoder_, tokenizer_, cache, prompts, group_sizes, params, std::move(address),
-                  policy_version, pages, on_completion, record);
-  return rollout.run(stats_, on_token);
+  Engine& engine = engine_for(prompts, group_sizes, params.max_completion_length);
+  engine.set_policy_version(policy_version);
+  engine.set_record(record);
+  std::vector<std::vector<RecordedRows>> rows;
+  if (record != nullptr)
+    rows = recorded_rows(*record, decoder_, prompts, group_sizes, params.max_completion_length);
+  std::vector<Group> groups;
+  for (size_t p = 0; p < prompts.size(); ++p)
+    groups.push_back({.prompt = prompts[p], .samples = std::vector<Sample>(group_sizes[p])});
+  try {
+    for (size_t p = 0; p < prompts.size(); ++p) {
+      for (int64_t g = 0; g < group_sizes[p]; ++g) {
+        const auto on_end = [&, p, g](RequestId, const Completion& completion) {
+          groups[p].samples[g].completion = completion;
+          if (on_completion) on_completion(static_cast<int64_t>(p), g, completion);
+        };
+        engine.add({.token_ids = prompts[p].token_ids,
+                    .params = params,
+                    .address = draw_address(address, p, g),
+                    .on_end = on_end,
+                    .recorded = rows.empty() ? RecordedRows() : rows[p][g]});
+      }
+    }
+    run(engine);
+  } catch (...) {
+    engine_.reset();  // with the requests that are left
+    throw;
+  }
+  return groups;
+}
+
+Completion Sampler::stream(const Prompt& prompt, const SamplingParams& params, const RolloutAddress& address,
+                           const OnToken& on_token) {
+  check_prompts({prompt}, decoder_.config());
+  Engine& engine = engine_for({prompt}, {1}, params.max_completion_length);
+  engine.set_policy_version(0);
+  engine.set_record(nullptr);
+  Completion result;
+  try {
+    engine.add({.token_ids = prompt.token_ids,
+                .params = params,
+                .address = draw_address(address, 0, 0),
+                .on_token = on_token,
+                .on_end = [&](RequestId, const Completion& completion) { result = completion; },
+                .caches_completion = true});
+    run(engine);
+  } catch (...) {
+    engine_.reset();
+    throw;
+  }
+  return result;
+}
+
+void Sampler::run(Engine& engine) {
+  while (engine.step()) {
+  }
+  stats_ = engine.take_stats();
+}
+
+DrawAddress Sampler::draw_address(const RolloutAddress& address, size_t prompt, int64_t sample) {
+  return {.seed = address.seed,
+          .step = address.step,
+          .prompt = address.prompts.empty() ? address.first_prompt + prompt : address.prompts[prompt],
+          .sample = address.first_sample + static_cast<uint64_t>(sample)};
 }
 
 }  // namespace cohort

@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "cohort/models/decoder.h"
 #include "cohort/rl/batch.h"
+#include "cohort/sampler/engine.h"
+#include "cohort/sampler/request_checks.h"
 #include "cohort/sampler/sampling.h"
-#include "cohort/sampler/scheduler.h"
 #include "cohort/text/tokenizer.h"
 
 namespace cohort {
@@ -22,37 +24,8 @@ struct RolloutAddress {
   std::vector<uint64_t> prompts{};  ///< p of each prompt, where they do not count on from first_prompt
 };
 
-/// What the last rollout took.
-struct SamplerStats {
-  int64_t prompt_rows = 0;      ///< forwarded, prompts prefilled again included
-  int64_t completion_rows = 0;  ///< forwarded, tokens of preempted completions included
-  int64_t num_passes = 0;
-  int64_t num_preemptions = 0;
-  double decode_s = 0.0;  ///< seconds of the passes without prompt rows
-};
-
-/// Throws FormatError naming the id of a prompt that is empty, holds ids outside the vocabulary or leaves no
-/// room in the context. Sampler::rollout calls it; call it before to refuse a whole data set at once.
-void check_prompts(const std::vector<Prompt>& prompts, const DecoderConfig& config);
-
 /// Called as each completion ends, in the order in which they end; `prompt` counts from 0 in the rollout.
 using OnCompletion = std::function<void(int64_t prompt, int64_t sample, const Completion& completion)>;
-
-/// Called with each token of a completion as it is drawn; false ends the completion behind it.
-using OnToken = std::function<bool(int32_t id)>;
-
-/// Throws ConfigError for stop strings that a sampler cannot honour: empty ones, any without a tokenizer, and
-/// special tokens where texts are free of them.
-void check_stop_strings(const std::vector<std::string>& stop_strings, const Tokenizer* tokenizer,
-                        bool skip_special_tokens = true);
-
-/// Throws ConfigError naming the setting `key` for an id outside the vocabulary.
-void check_token_ids(const std::vector<int64_t>& ids, const char* key, const DecoderConfig& config);
-
-/// Throws ConfigError naming the setting `key` when `cache_tokens` do not hold the prompt that needs most
-/// with one completion; 0 always does.
-void check_cache_tokens(int64_t cache_tokens, const char* key, const std::vector<Prompt>& prompts,
-                        const DecoderConfig& config, int64_t max_completion_length);
 
 /// The page budget that a sampler chooses for prompts of these lengths: what the rollout needs, up to a
 /// quarter of the machine's memory, and at least what one completion needs. A group size for each prompt.
@@ -64,6 +37,7 @@ int64_t default_cache_pages(const DecoderConfig& config, at::ScalarType compute,
 int64_t rows_of_rollout(const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
                         int64_t max_completion_length, const DecoderConfig& config);
 
+/// Rollouts on an engine: whole groups of completions in one call. Its prefix cache outlives a call.
 class Sampler {
  public:
   /// `cache_tokens`: the page budget in tokens; 0 takes what a rollout needs, up to a quarter of the
@@ -75,36 +49,39 @@ class Sampler {
   /// the batch, the page budget or the number of threads. Throws UserError for a prompt that leaves no room
   /// in the context and ConfigError when the page budget cannot hold one completion.
   std::vector<Group> rollout(const std::vector<Prompt>& prompts, int64_t num_generations,
-                             const SamplingParams& params, RolloutAddress address, int64_t policy_version = 0,
-                             const OnCompletion& on_completion = {});
+                             const SamplingParams& params, const RolloutAddress& address,
+                             int64_t policy_version = 0, const OnCompletion& on_completion = {});
 
   /// The same with `group_sizes[p]` completions of prompt p. `record`, where there is one, was begun for the
   /// weights as they are and gets the activations of this rollout's rows, for which it must have room:
   /// rows_of_rollout().
   std::vector<Group> rollout(const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
-                             const SamplingParams& params, RolloutAddress address, int64_t policy_version = 0,
-                             const OnCompletion& on_completion = {}, ActivationRecord* record = nullptr);
+                             const SamplingParams& params, const RolloutAddress& address,
+                             int64_t policy_version = 0, const OnCompletion& on_completion = {},
+                             ActivationRecord* record = nullptr);
 
   /// One completion of `prompt`, whose tokens `on_token` gets one by one: the same completion as rollout()
-  /// gives, as far as it goes. A completion that `on_token` ends has FinishReason::kLength. Throws as
-  /// rollout() does.
-  Completion stream(const Prompt& prompt, const SamplingParams& params, RolloutAddress address,
+  /// gives, as far as it goes. A completion that `on_token` ends has FinishReason::kLength. The prefix cache
+  /// knows it afterwards, so that a conversation goes on from it. Throws as rollout() does.
+  Completion stream(const Prompt& prompt, const SamplingParams& params, const RolloutAddress& address,
                     const OnToken& on_token);
 
+  /// Gives the memory of keys and values back, and with it the prefix cache.
+  void release_cache() { engine_.reset(); }
+
+  /// What the last call took.
   const SamplerStats& stats() const { return stats_; }
 
  private:
-  /// `on_token` is for a rollout of one completion.
-  std::vector<Group> roll_out(const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
-                              const SamplingParams& params, RolloutAddress address, int64_t policy_version,
-                              const OnCompletion& on_completion, ActivationRecord* record,
-                              const OnToken& on_token);
-  int64_t page_budget(const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
-                      int64_t max_length) const;
+  Engine& engine_for(const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
+                     int64_t max_length);
+  void run(Engine& engine);
+  static DrawAddress draw_address(const RolloutAddress& address, size_t prompt, int64_t sample);
 
   const Decoder& decoder_;
   const Tokenizer* tokenizer_;
   int64_t cache_tokens_;
+  std::unique_ptr<Engine> engine_;
   SamplerStats stats_;
 };
 

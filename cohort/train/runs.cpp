@@ -201,6 +201,7 @@ std::function<EvalRecord()> evaluator(const TrainConfig& config, Sampler& sample
     const RolloutAddress address{static_cast<uint64_t>(config.seed), std::numeric_limits<uint64_t>::max(), 0};
     const Evaluation evaluation =
         evaluate(sampler, prompts, generations_eval(config), params, scorer, address);
+    sampler.release_cache();
     return EvalRecord{evaluation.mean_reward, evaluation_metrics(evaluation)};
   };
 }

@@ -68,6 +68,7 @@ Batch StepRollout::collect(int64_t index, int64_t policy_version, StepTimer& tim
   }
   if (config_.dynamic_sampling) choose_groups(differs, drawing);
   if (config_.keep_generations) keep_most_varied(*config_.keep_generations, config_.is_adaptive(), batch);
+  sampler_.release_cache();  // an update takes the same memory for its activations
   timer.add(reward_timings(scorer_.names(), drawing.reward_rounds));
   metrics_ = metrics_of(drawing.counts);
   return std::move(batch);

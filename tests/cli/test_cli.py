@@ -2035,7 +2035,10 @@ class WrongInputTest(CliTest):
             ([*ask[:2], *ask[4:]], ["model.path"]),
             (ask[:6], ["run.dir"]),
             ([*ask, "--data.path", ids], ["no-prompt.jsonl:2", "prompt"]),
-            ([*ask, "--rollout.num_generations", 1], ["num_generations", "at least 2"]),
+            (
+                [*ask, "--rollout.num_generations", 1],
+                ["rollout.num_generations = 1", "leaves a completion no other"],
+            ),
             ([*ask, "--cache-tokens", 16], ["rollout.cache_tokens", "countdown.jsonl", "give at least"]),
             ([*ask, "--stop-strings", ""], ["stop_strings"]),
             ([*ask, "--stop-strings", "a<|endoftext|>"], ["stop_strings", "<|endoftext|>"]),

@@ -102,7 +102,10 @@ class PresetTest(TinyRunTest):
     def test_groups_of_one(self):
         one = ["--num-generations=1", "--prompts-per-step=8", "--steps-per-generation=1", "--max-steps=2"]
         cases = [(preset, []) for preset in ("reinforce_pp", "ppo", "remax")]
-        cases += [("grpo", [f"--baseline={baseline}", "--scale-rewards=none"]) for baseline in ("none", "batch_mean")]
+        cases += [
+            ("grpo", [f"--baseline={baseline}", "--scale-rewards=none"])
+            for baseline in ("none", "batch_mean")
+        ]
         for i, (preset, options) in enumerate(cases):
             with self.subTest(preset=preset, options=options):
                 code, errors = self.run_preset(f"one-{i}", preset, *self.small(*one, *options))

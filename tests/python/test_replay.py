@@ -15,7 +15,10 @@ from tiny_run import PROGRAM, cohort
 
 def replay(*arguments):
     return subprocess.run(
-        [PROGRAM, "replay", *map(str, arguments)], capture_output=True, text=True, env={"OMP_NUM_THREADS": "1"}
+        [PROGRAM, "replay", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env={"OMP_NUM_THREADS": "1"},
     )
 
 

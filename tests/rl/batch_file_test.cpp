@@ -29,8 +29,9 @@ Sample rich_sample() {
   completion.finish_reason = FinishReason::kStop;
   completion.sample = 11;
   completion.text = std::string("a\0\xff\n", 4);
-  sample.rewards = {{.score = -0.0, .status = RewardStatus::kOk, .detail = "fine", .steps = {{2, 0.5}, {3, -1.0}}},
-                    {.score = 0.0, .status = RewardStatus::kTimeout, .detail = "late", .steps = {}}};
+  sample.rewards = {
+      {.score = -0.0, .status = RewardStatus::kOk, .detail = "fine", .steps = {{2, 0.5}, {3, -1.0}}},
+      {.score = 0.0, .status = RewardStatus::kTimeout, .detail = "late", .steps = {}}};
   sample.reward = std::numeric_limits<double>::quiet_NaN();
   sample.advantage = 1e-310;  // a subnormal
   sample.token_advantages = {1.0F, -0.0F};

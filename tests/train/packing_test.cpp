@@ -142,7 +142,7 @@ std::vector<float> sampler_logprobs(const std::vector<Group>& groups) {
   std::vector<float> logprobs;
   for_each_sample(groups, [&](const Sample& sample) {
     const std::vector<float>& own = sample.completion.sampler_logprobs;
-    EXPECT_EQ(own.size(), sample.completion.token_ids.size());
+    EXPECT_EQ(std::ssize(own), sample.completion.num_sampled());
     logprobs.insert(logprobs.end(), own.begin(), own.end());
   });
   return logprobs;
@@ -232,6 +232,48 @@ TEST_P(ExactnessTest, TheSamplerIsTheTrainer) {
     EXPECT_EQ(trainer_logprobs(*decoder_, groups, max_rows, temperature), expected) << max_rows << " rows";
   }
   EXPECT_EQ(trainer_logprobs(*decoder_, groups, 300, temperature), expected) << "with gradient";
+}
+
+// Turns: what an environment would answer is injected, and the sampler goes on.
+TEST_P(ExactnessTest, ASamplerThatGoesOnIsTheTrainer) {
+  Engine engine(*decoder_, nullptr, 200);
+  std::vector<Group> groups;
+  std::map<RequestId, Sample*> samples;
+  for (size_t p = 0; p < prompts_.size(); ++p) {
+    groups.push_back({.prompt = prompts_[p], .samples = std::vector<Sample>(3)});
+  }
+  const auto on_end = [&](RequestId id, const Completion& completion) {
+    samples.at(id)->completion = completion;
+    const int64_t num_turns = completion.spans.back().turn + 1;
+    if (num_turns < 1 + id % 3)
+      engine.extend(id, std::vector<int32_t>(1 + id % 5, static_cast<int32_t>(20 + id)));
+  };
+  params_.max_completion_length = 60;
+  for (size_t p = 0; p < prompts_.size(); ++p) {
+    for (uint64_t g = 0; g < 3; ++g) {
+      const RequestId id =
+          engine.add({.token_ids = prompts_[p].token_ids,
+                      .params = params_,
+                      .address = {.seed = 7, .prompt = p, .sample = g},
+                      .on_token = [n = int64_t{0}](int32_t) mutable { return ++n % 13 != 0; },
+                      .on_end = on_end,
+                      .is_held = true});
+      samples[id] = &groups[p].samples[g];
+    }
+  }
+  while (engine.step()) {
+  }
+  int64_t num_injected = 0;
+  for_each_sample(groups, [&](const Sample& sample) {
+    check_completion(sample.completion);
+    num_injected += std::ssize(sample.completion.token_ids) - sample.completion.num_sampled();
+  });
+  EXPECT_GT(num_injected, 20);
+  const std::vector<float> expected = sampler_logprobs(groups);
+  const at::NoGradGuard no_grad;
+  for (const int64_t max_rows : {1 << 20, 90})
+    EXPECT_EQ(trainer_logprobs(*decoder_, groups, max_rows, params_.logprob_temperature()), expected)
+        << max_rows;
 }
 
 TEST_P(ExactnessTest, TokensDoNotDependOnTheSchedule) {
