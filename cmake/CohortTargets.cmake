@@ -1,6 +1,9 @@
 # One static library per folder of cohort/ (with its subfolders), one test program per folder of tests/.
 add_library(cohort_options INTERFACE)
 target_compile_options(cohort_options INTERFACE -Wall -Wextra -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # g++ 13 takes any reference that a function of a temporary returns for one to it
+  target_compile_options(cohort_options INTERFACE -Wno-dangling-reference)
+endif()
 target_include_directories(cohort_options INTERFACE ${CMAKE_SOURCE_DIR})
 
 # cohort_pch(target kind libraries...): the target shares the precompiled header cmake/<kind>_pch.h, which needs the libraries.
