@@ -68,7 +68,7 @@ void copy_rows(const at::Tensor& source, const at::Tensor& target, const std::ve
 bool ActivationRecord::fits(const Decoder& decoder) {
   const std::vector<LayerConfig>& layers = decoder.config().layers;
   const bool has_kernels = !decoder.device().is_cuda() && decoder.compute_dtype() != at::kDouble;
-  return has_kernels && !decoder.draws_dropout() &&
+  return has_kernels &&
          std::ranges::none_of(layers, [](const LayerConfig& layer) { return layer.has_experts; });
 }
 
@@ -98,9 +98,9 @@ int64_t ActivationRecord::take_rows(int64_t count) {
   return std::exchange(num_taken_, num_taken_ + count);
 }
 
-bool ActivationRecord::holds_for(const Decoder& decoder) const {
-  const bool is_adapted_as_before = decoder.lora_state() == nullptr || decoder.lora_state()->enabled;
-  return decoder_ == &decoder && weights_version_ == decoder.weights_version() && is_adapted_as_before;
+bool ActivationRecord::holds_for(const Decoder& decoder, const AdapterUse& use) const {
+  const bool is_adapted_as_written = !decoder.is_adapted() || (use.enabled && use.dropout == nullptr);
+  return decoder_ == &decoder && weights_version_ == decoder.weights_version() && is_adapted_as_written;
 }
 
 const std::vector<RowRange>& ActivationRecord::behind_qkv(int64_t layer, const RecordRows& rows) const {

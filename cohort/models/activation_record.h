@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cohort/models/decoder_config.h"
+#include "cohort/ops/adapter_use.h"
 #include "cohort/ops/attention.h"
 
 namespace cohort {
@@ -45,7 +46,7 @@ class ActivationRecord {
   explicit ActivationRecord(RecordedParts parts = RecordedParts::kAll) : parts_(parts) {}
 
   /// True if the activations of `decoder` can be kept: it runs on the CPU kernels (or on the meta device, for
-  /// plans), without experts and without dropout.
+  /// plans), without experts.
   static bool fits(const Decoder& decoder);
 
   /// Bytes of one row in all layers.
@@ -63,8 +64,9 @@ class ActivationRecord {
   /// Reserves `count` more rows and returns the first of them. There must be room for them.
   int64_t take_rows(int64_t count);
 
-  /// True if the record was written by `decoder` with its present weights.
-  bool holds_for(const Decoder& decoder) const;
+  /// True if the record was written by `decoder` with its present weights, and a pass that uses its adapters
+  /// so has the same results: with the adapters on and without dropout.
+  bool holds_for(const Decoder& decoder, const AdapterUse& use = {}) const;
 
   /// Writes a layer's activations of a pass to `rows`: the parts that are kept and that `made` defines.
   /// Threads may write different rows at the same time.

@@ -271,7 +271,7 @@ std::unique_ptr<Decoder> load_adapted(const fs::path& model_dir, const fs::path&
 
 void write_trained_files(const Decoder& decoder, const fs::path& source_dir, const fs::path& chat_template,
                          const fs::path& directory) {
-  if (decoder.lora_state() == nullptr) {
+  if (!decoder.is_adapted()) {
     write_model_files(decoder, source_dir, chat_template, directory);
     return;
   }
@@ -281,7 +281,7 @@ void write_trained_files(const Decoder& decoder, const fs::path& source_dir, con
 }
 
 const char* trained_weight_file(const Decoder& decoder) {
-  return decoder.lora_state() != nullptr ? kWeightFile : "model.safetensors";
+  return decoder.is_adapted() ? kWeightFile : "model.safetensors";
 }
 
 void save_adapter(const Decoder& decoder, const fs::path& base_dir, const fs::path& adapter_dir,
@@ -297,7 +297,7 @@ void save_adapter(const Decoder& decoder, const fs::path& base_dir, const fs::pa
 
 void save_trained(const Decoder& decoder, const fs::path& source_dir, const fs::path& output_dir,
                   const fs::path& chat_template) {
-  if (decoder.lora_state() != nullptr) {
+  if (decoder.is_adapted()) {
     save_adapter(decoder, source_dir, output_dir, chat_template);
   } else {
     save_pretrained(decoder, source_dir, output_dir, chat_template);

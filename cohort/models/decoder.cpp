@@ -178,8 +178,8 @@ std::vector<RopeTable> Decoder::ropes(int64_t count) const {
   return ropes_;
 }
 
-at::Tensor Decoder::embed(const at::Tensor& token_ids) const {
-  const bool is_saved = saved_embedding_.defined() && lora_state_->enabled;
+at::Tensor Decoder::embed(const at::Tensor& token_ids, const AdapterUse& use) const {
+  const bool is_saved = saved_embedding_.defined() && use.enabled;
   const at::Tensor& weight = is_saved ? saved_embedding_ : embedding_;
   if (!at::GradMode::is_enabled()) return embedding_rows(weight, token_ids, compute_, embedding_scale_);
   return EmbeddingFunction::apply(weight, token_ids, compute_, embedding_scale_);
@@ -190,7 +190,7 @@ at::Tensor Decoder::forward(const DecoderInput& input) const {
   check_shape(input.positions, {input.token_ids.size(0)}, "decoder: positions");
   const bool has_rows = input.positions.numel() > 0;
   const std::vector<RopeTable> ropes = this->ropes(has_rows ? input.positions.max().item<int64_t>() + 1 : 0);
-  at::Tensor x = embed(input.token_ids);
+  at::Tensor x = embed(input.token_ids, input.adapters);
   for (size_t i = 0; i < layers_.size(); ++i) {
     const RopeTable& rope = ropes[config_.layers[i].rope];
     const bool is_made_again = input.recompute || input.has_layers();
@@ -224,7 +224,7 @@ int64_t Decoder::num_parameters() const {
 }
 
 bool Decoder::suits_rows_per_thread(int64_t most_parameters) const {
-  if (!device().is_cpu() || compute_ == at::kDouble || draws_dropout()) return false;
+  if (!device().is_cpu() || compute_ == at::kDouble) return false;
   return num_parameters() <= most_parameters;
 }
 

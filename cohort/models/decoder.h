@@ -57,6 +57,7 @@ struct DecoderInput {
   ActivationRecord* record = nullptr;  ///< the layers' activations; null: no record
   RecordRows record_rows;              ///< the places that the pass writes to; empty: it writes nothing
   RecordRows recorded;                 ///< the places that the pass reads from; empty: it computes everything
+  AdapterUse adapters;                 ///< whether the adapters are on, and their dropout
   bool recompute = false;  ///< keep only each layer's input, and forward the layer again in the backward pass
   RouterBalance* balance = nullptr;  ///< if set, adds the balance loss of mixtures of experts (moe.h)
 };
@@ -95,14 +96,23 @@ class Decoder {
   /// Throws ConfigError if a setting fits no module of the model.
   void adapt(const LoraConfig& config, uint64_t seed);
 
+  /// A decoder with the weights as they are now, which later changes don't reach. Its passes give the same
+  /// bits and carry no gradient; it has no parameters, and its named_weights() have only sizes. Shares the
+  /// packed weights with this decoder until the next refresh() and copies the rest: embeddings (in the
+  /// compute dtype), norms, biases.
+  std::shared_ptr<const Decoder> copy_frozen() const;
+
   /// True if the weights are in the compute dtype and have no gradients.
   bool is_frozen() const { return is_frozen_; }
 
-  /// The state that all adapters share: whether they are on, and their dropout. Null without adapters.
-  LoraState* lora_state() const { return lora_state_.get(); }
+  /// True after adapt(): the decoder trains adapters.
+  bool is_adapted() const { return is_adapted_; }
   const LoraConfig& lora_config() const { return lora_config_; }
 
-  const Linear& head() const { return saved_head_ && lora_state_->enabled ? *saved_head_ : head_; }
+  /// The head that a pass with this use of the adapters reads.
+  const Linear& head(const AdapterUse& use = {}) const {
+    return saved_head_ && use.enabled ? *saved_head_ : head_;
+  }
   const DecoderConfig& config() const { return config_; }
 
   /// The layers' matrix products in the order of a pass, including those of experts.
@@ -129,10 +139,10 @@ class Decoder {
   int64_t num_parameters() const;
 
   /// The weights that a run changes: the adapters if there are adapters, else all weights.
-  const NamedTensors& trained_weights() const { return lora_state_ ? adapter_weights_ : named_weights_; }
+  const NamedTensors& trained_weights() const { return is_adapted_ ? adapter_weights_ : named_weights_; }
 
   /// True if splitting one product across threads costs more than it saves, so that each thread forwards rows
-  /// of its own. Only on CPU kernels. Never with dropout, whose random addresses allow one pass at a time.
+  /// of its own. Only on CPU kernels.
   bool is_small() const;
 
   /// The same for the sampler, with a larger limit: its threads need no memory for gradients and activations.
@@ -148,13 +158,16 @@ class Decoder {
   /// decides.
   int64_t weights_version() const { return weights_version_; }
 
-  /// True if a pass with gradient draws random numbers, so that its results differ from the sampler's.
-  bool draws_dropout() const { return lora_state_ != nullptr && lora_config_.dropout > 0.0; }
-
  private:
+  /// See copy_frozen().
+  struct FrozenCopyOf {
+    const Decoder& decoder;
+  };
+  explicit Decoder(FrozenCopyOf from);
+
   bool suits_rows_per_thread(int64_t most_parameters) const;
 
-  at::Tensor embed(const at::Tensor& token_ids) const;
+  at::Tensor embed(const at::Tensor& token_ids, const AdapterUse& use) const;
   void make_head(const MakeParameter& make);
   std::vector<LinearModule> adaptable_modules();
   void add_leaf(const std::string& name, const at::Tensor& leaf);
@@ -174,28 +187,12 @@ class Decoder {
   bool is_frozen_;
   int64_t weights_version_ = 0;
   LoraConfig lora_config_;
-  std::shared_ptr<LoraState> lora_state_;
+  bool is_adapted_ = false;
   at::Tensor saved_embedding_;        // trained with the adapters, replaces the frozen one
   std::optional<Linear> saved_head_;  // trained with the adapters, replaces the frozen one
   NamedTensors adapter_weights_;
   std::vector<at::Tensor> parameters_;
   NamedTensors named_weights_;
-};
-
-/// Turns a decoder's adapters off until the end of the scope. Does nothing without adapters.
-class AdaptersOff {
- public:
-  explicit AdaptersOff(const Decoder& decoder) : state_(decoder.lora_state()) {
-    if (state_ != nullptr) state_->enabled = false;
-  }
-  ~AdaptersOff() {
-    if (state_ != nullptr) state_->enabled = true;
-  }
-  AdaptersOff(const AdaptersOff&) = delete;
-  AdaptersOff& operator=(const AdaptersOff&) = delete;
-
- private:
-  LoraState* state_;
 };
 
 }  // namespace cohort

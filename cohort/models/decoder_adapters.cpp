@@ -49,10 +49,10 @@ void Decoder::save_module(const std::string& name) {
 }
 
 void Decoder::adapt(const LoraConfig& config, uint64_t seed) {
-  COHORT_CHECK(is_frozen_ && lora_state_ == nullptr, "only a frozen decoder is adapted, and once");
+  COHORT_CHECK(is_frozen_ && !is_adapted_, "only a frozen decoder is adapted, and once");
   const at::NoGradGuard no_grad;
   lora_config_ = config;
-  lora_state_ = std::make_shared<LoraState>();
+  is_adapted_ = true;
   const at::ScalarType dtype = compute_ == at::kDouble ? at::kDouble : at::kFloat;
   at::Generator generator = at::detail::createCPUGenerator(seed);
   std::vector<std::pair<Linear*, std::vector<LoraPart>>> adapted;
@@ -83,7 +83,12 @@ void Decoder::adapt(const LoraConfig& config, uint64_t seed) {
         "lora.target_modules fits no module of the model; its projections are q_proj, k_proj, v_proj, "
         "o_proj, gate_proj, up_proj, down_proj and the head");
   }
-  for (auto& [linear, parts] : adapted) linear->adapt(std::make_shared<Lora>(std::move(parts), lora_state_));
+  if (config.dropout > 0.0 && adapted.back().first == &head_) {
+    throw ConfigError(
+        "lora.dropout does not go with adapters of the head: take it out of lora.target_modules, or set "
+        "lora.dropout = 0");
+  }
+  for (auto& [linear, parts] : adapted) linear->adapt(std::make_shared<Lora>(std::move(parts)));
   for (const std::string& name : config.modules_to_save) save_module(name);
 }
 

@@ -1,7 +1,6 @@
 #include "cohort/models/decoder_layer.h"
 
 #include <algorithm>
-#include <array>
 
 #include "cohort/ops/gated_activation.h"
 
@@ -47,7 +46,7 @@ at::Tensor sum(const at::Tensor& x, const at::Tensor& projected, const RmsNorm& 
 
 DecoderLayer::DecoderLayer(const DecoderConfig& config, int64_t index, at::ScalarType compute,
                            const MakeParameter& make, NamedTensors& names)
-    : config_(config), index_(index) {
+    : config_(&config), index_(index) {
   const std::string prefix = "model.layers." + std::to_string(index) + ".";
   const int64_t hidden = config.hidden_size, dim = config.head_dim;
   const int64_t q_rows = config.num_attention_heads * dim, kv_rows = config.num_key_value_heads * dim;
@@ -89,27 +88,41 @@ DecoderLayer::DecoderLayer(const DecoderConfig& config, int64_t index, at::Scala
   post_mlp_norm_ = norm(config.names.post_mlp_norm, hidden);
 }
 
+DecoderLayer DecoderLayer::frozen_copy(const DecoderConfig& config) const {
+  DecoderLayer copy = *this;
+  copy.config_ = &config;
+  for (RmsNorm* norm : {&copy.attention_norm_, &copy.post_attention_norm_, &copy.mlp_norm_,
+                        &copy.post_mlp_norm_, &copy.q_norm_, &copy.k_norm_})
+    *norm = norm->frozen_copy();
+  std::vector<Linear*> linears{&copy.qkv_, &copy.output_};
+  if (experts_.empty()) {
+    linears.insert(linears.end(), {&copy.gate_up_, &copy.down_});
+  } else {
+    linears.push_back(&copy.router_);
+    for (Expert& expert : copy.experts_) linears.insert(linears.end(), {&expert.gate_up, &expert.down});
+  }
+  for (Linear* linear : linears) *linear = linear->frozen_copy();
+  return copy;
+}
+
 const ResultRows* DecoderLayer::results_of(const DecoderInput& input) const {
   return is_last() && input.results ? &*input.results : nullptr;
 }
 
 const ResultRows* DecoderLayer::made_rows(const DecoderInput& input) const {
-  // Experts are balanced over rows that nobody reads, too, and dropout is addressed by all.
+  // Unread rows count in the balance of experts, too, and dropout has an address for each row of the pass.
   const bool is_balanced = !experts_.empty() && input.balance != nullptr;
-  const bool draws_dropout = std::ranges::any_of(
-      std::array{&output_, &gate_up_, &down_},
-      [](const Linear* linear) { return linear->lora() != nullptr && linear->lora()->draws_dropout(); });
-  return is_balanced || draws_dropout ? nullptr : results_of(input);
+  return is_balanced || input.adapters.dropout != nullptr ? nullptr : results_of(input);
 }
 
 at::Tensor DecoderLayer::attention(const at::Tensor& x, const DecoderInput& input, const RopeTable& rope,
                                    LayerActivations& known) const {
-  const QkvShape shape{config_.num_attention_heads, config_.num_key_value_heads, config_.head_dim};
-  known.qkv = qkv_.forward(x, normed_input(attention_norm_), {}, known.qkv);
+  const QkvShape shape{config_->num_attention_heads, config_->num_key_value_heads, config_->head_dim};
+  known.qkv = qkv_.forward(x, normed_input(attention_norm_), input.adapters, {}, known.qkv);
   const QkvHeads heads = qkv_heads(known.qkv, shape, q_norm_, k_norm_, rope, input.positions);
-  const AttentionOptions options{.scale = config_.attention_scale,
-                                 .window = config_.layers[index_].window,
-                                 .softcap = config_.attention_softcap};
+  const AttentionOptions options{.scale = config_->attention_scale,
+                                 .window = config_->layers[index_].window,
+                                 .softcap = config_->attention_softcap};
   const ResultRows* own = made_rows(input);
   const at::Tensor q = rows_of(heads.q, own), residual = rows_of(x, own);
   const AttentionPlan& plan = own != nullptr ? own->plan : input.plan;
@@ -119,22 +132,22 @@ at::Tensor DecoderLayer::attention(const at::Tensor& x, const DecoderInput& inpu
   } else {
     known.attended.rows = attend(q, heads.k, heads.v, plan, options, known.attended);
   }
-  known.output = output_.forward(known.attended.rows.flatten(1), InputOp(),
+  known.output = output_.forward(known.attended.rows.flatten(1), InputOp(), input.adapters,
                                  residual_of(residual, post_attention_norm_), known.output);
   return sum(residual, known.output, post_attention_norm_);
 }
 
-at::Tensor DecoderLayer::mlp(const at::Tensor& x, LayerActivations& known) const {
-  known.gate_up = gate_up_.forward(x, normed_input(mlp_norm_), {}, known.gate_up);
-  known.down = down_.forward(known.gate_up, gated_input(config_.activation), residual_of(x, post_mlp_norm_),
-                             known.down);
+at::Tensor DecoderLayer::mlp(const at::Tensor& x, const AdapterUse& use, LayerActivations& known) const {
+  known.gate_up = gate_up_.forward(x, normed_input(mlp_norm_), use, {}, known.gate_up);
+  known.down = down_.forward(known.gate_up, gated_input(config_->activation), use,
+                             residual_of(x, post_mlp_norm_), known.down);
   return sum(x, known.down, post_mlp_norm_);
 }
 
 at::Tensor DecoderLayer::experts(const at::Tensor& x, RouterBalance* balance) const {
-  const MoeOptions options{.num_experts_per_tok = config_.num_experts_per_tok,
-                           .norm_topk_prob = config_.norm_topk_prob,
-                           .activation = config_.activation};
+  const MoeOptions options{.num_experts_per_tok = config_->num_experts_per_tok,
+                           .norm_topk_prob = config_->norm_topk_prob,
+                           .activation = config_->activation};
   const at::Tensor rows = moe(rms_norm(x, mlp_norm_), router_, experts_, options, balance);
   return x + (post_mlp_norm_.defined() ? rms_norm(rows, post_mlp_norm_) : rows);
 }
@@ -152,16 +165,17 @@ at::Tensor DecoderLayer::forward(const at::Tensor& x, const DecoderInput& input,
   LayerActivations known;
   if (!input.recorded.empty()) known = input.record->read(index_, input.recorded);
   const at::Tensor attended = attention(x, input, rope, known);
-  const at::Tensor result = experts_.empty() ? mlp(attended, known) : experts(attended, input.balance);
+  const at::Tensor result =
+      experts_.empty() ? mlp(attended, input.adapters, known) : experts(attended, input.balance);
   if (!input.record_rows.empty()) input.record->write(index_, input.record_rows, known);
   return made_rows(input) != nullptr ? result : rows_of(result, results_of(input));
 }
 
 std::vector<LinearModule> DecoderLayer::modules() {
   const std::string prefix = "model.layers." + std::to_string(index_) + ".";
-  const int64_t hidden = config_.hidden_size, inner = config_.intermediate_size;
-  const int64_t q = config_.num_attention_heads * config_.head_dim,
-                kv = config_.num_key_value_heads * config_.head_dim;
+  const int64_t hidden = config_->hidden_size, inner = config_->intermediate_size;
+  const int64_t q = config_->num_attention_heads * config_->head_dim,
+                kv = config_->num_key_value_heads * config_->head_dim;
   std::vector<LinearModule> modules{{prefix + "self_attn.q_proj", &qkv_, 0, q},
                                     {prefix + "self_attn.k_proj", &qkv_, q, kv},
                                     {prefix + "self_attn.v_proj", &qkv_, q + kv, kv},
@@ -180,7 +194,7 @@ std::vector<LayerProduct> DecoderLayer::products() const {
   const auto count = static_cast<int64_t>(experts_.size());
   for (int64_t e = 0; e < count; ++e) {
     for (const Linear* linear : {&experts_[e].gate_up, &experts_[e].down}) {
-      products.push_back({linear, is_last(), e, count, config_.num_experts_per_tok});
+      products.push_back({linear, is_last(), e, count, config_->num_experts_per_tok});
     }
   }
   return products;

@@ -45,6 +45,10 @@ class DecoderLayer {
 
   void refresh();
 
+  /// The same layer for a decoder with this config, which later changes of the weights don't reach. Carries
+  /// no gradient.
+  DecoderLayer frozen_copy(const DecoderConfig& config) const;
+
   /// The projections that may be adapted: attention and MLP, but not router and experts.
   std::vector<LinearModule> modules();
 
@@ -52,7 +56,7 @@ class DecoderLayer {
   std::vector<LayerProduct> products() const;
 
  private:
-  bool is_last() const { return index_ + 1 == config_.num_hidden_layers; }
+  bool is_last() const { return index_ + 1 == config_->num_hidden_layers; }
 
   /// The rows that it gives; null: all.
   const ResultRows* results_of(const DecoderInput& input) const;
@@ -63,13 +67,13 @@ class DecoderLayer {
   /// Rows `x`, from before the norm, and what is made of them; what is not known yet is computed.
   at::Tensor attention(const at::Tensor& x, const DecoderInput& input, const RopeTable& rope,
                        LayerActivations& known) const;
-  at::Tensor mlp(const at::Tensor& x, LayerActivations& known) const;
+  at::Tensor mlp(const at::Tensor& x, const AdapterUse& use, LayerActivations& known) const;
   at::Tensor experts(const at::Tensor& x, RouterBalance* balance) const;
 
   /// What forward gives, of a record of all.
   at::Tensor recorded(const at::Tensor& x, const DecoderInput& input) const;
 
-  const DecoderConfig& config_;
+  const DecoderConfig* config_;  // the decoder's
   int64_t index_;
   RmsNorm attention_norm_, post_attention_norm_, mlp_norm_, post_mlp_norm_;  // the second ones may be none
   RmsNorm q_norm_, k_norm_;                                                  // may be none

@@ -95,17 +95,18 @@ void add_weight_gradient(const at::Tensor& grad, const at::Tensor& x, const at::
 
 /// What a product needs beside its rows.
 struct Product : torch::CustomClassHolder {
-  Product(const Linear* linear, InputOp op, at::Tensor known)
-      : linear(linear), op(std::move(op)), known(std::move(known)) {}
+  Product(const Linear* linear, InputOp op, AdapterUse use, at::Tensor known)
+      : linear(linear), op(std::move(op)), use(std::move(use)), known(std::move(known)) {}
 
   at::Tensor forward(const at::Tensor& source, const std::optional<at::Tensor>& residual) const {
     if (known.defined()) return known;
-    at::Tensor y = linear->product(op ? op.rows(source) : source);
+    at::Tensor y = linear->product(op ? op.rows(source) : source, use);
     return residual ? y.add_(*residual) : y;
   }
 
   const Linear* linear;
-  InputOp op;        // makes what the product reads; none: the rows as they are
+  InputOp op;  // makes what the product reads; none: the rows as they are
+  AdapterUse use;
   at::Tensor known;  // the result, where it is known
 };
 
@@ -130,8 +131,8 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
     const at::Tensor residual = context->saved_data["has_residual"].toBool() ? grads[0] : at::Tensor();
     const at::Tensor source = context->get_saved_variables()[0].detach();
     const Linear& linear = *product.linear;
-    if (!product.op) return {linear.backward(grads[0], source), residual, {}, {}};
-    return {linear.backward(grads[0], product.op, source), residual, {}, {}};
+    if (!product.op) return {linear.backward(grads[0], source, product.use), residual, {}, {}};
+    return {linear.backward(grads[0], product.op, source, product.use), residual, {}, {}};
   }
 };
 
@@ -174,23 +175,41 @@ at::Tensor Linear::values() const {
   return is_packed_alone() ? unpack_panels(packed_, weight_.sizes()) : weight_.detach();
 }
 
+Linear Linear::frozen_copy() const {
+  const at::NoGradGuard no_grad;
+  Linear copy = *this;
+  if (weight_.requires_grad()) {
+    // The product reads the packed weight, which repack() replaces and never changes; of the master only the
+    // sizes are needed.
+    copy.weight_ = packed_.defined() ? at::empty_like(weight_, weight_.options().device(at::kMeta))
+                                     : weight_.detach().clone();
+    copy.owns_weight_ = true;
+    if (bias_.defined()) {
+      copy.bias_ = bias_.detach().clone();
+      copy.rounded_bias_ = rounded_bias_.clone();
+    }
+  }
+  if (lora_ != nullptr) copy.lora_ = std::make_shared<Lora>(lora_->frozen_copy());
+  return copy;
+}
+
 void Linear::adapt(std::shared_ptr<Lora> lora) {
   lora_ = std::move(lora);
   repack();
 }
 
-const at::Tensor& Linear::trained_leaf() const { return is_adapted() ? lora_->parts().front().a : weight_; }
+const at::Tensor& Linear::trained_leaf(const AdapterUse& use) const {
+  return is_adapted(use) ? lora_->parts().front().a : weight_;
+}
 
-bool Linear::is_adapted() const { return lora_ != nullptr && lora_->is_enabled(); }
-
-at::Tensor Linear::product(const at::Tensor& x) const {
+at::Tensor Linear::product(const at::Tensor& x, const AdapterUse& use) const {
   COHORT_CHECK(packed_version_ >= 0, "linear: the weight has not been packed: repack() first");
   check_shape(x, {-1, weight_.size(1)}, "linear: x");
   check_dtype(x, compute_, "linear: x");
-  if (!is_adapted()) return base_product(x, rounded_bias_);
+  if (!is_adapted(use)) return base_product(x, rounded_bias_);
   const at::Tensor bias = lora_->has_magnitudes() ? at::Tensor() : rounded_bias_;
   at::Tensor y = base_product(x, bias);
-  lora_->add_to(y, x, rounded_bias_);
+  lora_->add_to(y, x, rounded_bias_, use.dropout.get());
   return y;
 }
 
@@ -199,21 +218,24 @@ at::Tensor Linear::base_product(const at::Tensor& x, const at::Tensor& bias) con
   return product_with_panels(x, packed_, bias, out_features());
 }
 
-at::Tensor Linear::forward(const at::Tensor& x) const { return forward(x, InputOp()); }
+at::Tensor Linear::forward(const at::Tensor& x, const AdapterUse& use) const {
+  return forward(x, InputOp(), use);
+}
 
-at::Tensor Linear::forward(const at::Tensor& source, const InputOp& op,
+at::Tensor Linear::forward(const at::Tensor& source, const InputOp& op, const AdapterUse& use,
                            const std::optional<at::Tensor>& residual, const at::Tensor& known) const {
-  auto product = c10::make_intrusive<Product>(this, op, known);
+  auto product = c10::make_intrusive<Product>(this, op, use, known);
   if (!at::GradMode::is_enabled()) return product->forward(source, residual);
-  return LinearFunction::apply(source, residual, trained_leaf(), std::move(product));
+  return LinearFunction::apply(source, residual, trained_leaf(use), std::move(product));
 }
 
-at::Tensor Linear::backward(const at::Tensor& grad, const at::Tensor& x) const {
-  return backward(grad, x, weight_for_backward());
+at::Tensor Linear::backward(const at::Tensor& grad, const at::Tensor& x, const AdapterUse& use) const {
+  return backward(grad, x, weight_for_backward(), use);
 }
 
-at::Tensor Linear::backward(const at::Tensor& grad, const InputOp& op, const at::Tensor& source) const {
-  if (op.backward && !is_adapted() && has_cpu_kernel(source)) {
+at::Tensor Linear::backward(const at::Tensor& grad, const InputOp& op, const at::Tensor& source,
+                            const AdapterUse& use) const {
+  if (op.backward && !is_adapted(use) && has_cpu_kernel(source)) {
     const InputGradient made = op.backward(source, base_input_gradient(grad, weight_for_backward()));
     add_base_gradients(grad, made.rows);
     return made.source;
@@ -221,15 +243,16 @@ at::Tensor Linear::backward(const at::Tensor& grad, const InputOp& op, const at:
   const at::AutoGradMode with_graph(true);
   const at::Tensor leaf = source.detach().requires_grad_(true);
   const at::Tensor x = op.rows(leaf);
-  torch::autograd::backward({x}, {backward(grad, x.detach())});
+  torch::autograd::backward({x}, {backward(grad, x.detach(), use)});
   return leaf.grad();
 }
 
-at::Tensor Linear::backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight) const {
-  if (!is_adapted()) return base_backward(grad, x, weight);
+at::Tensor Linear::backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight,
+                            const AdapterUse& use) const {
+  if (!is_adapted(use)) return base_backward(grad, x, weight);
   const at::NoGradGuard no_grad;
   const at::Tensor base = lora_->has_magnitudes() ? base_product(x, {}) : at::Tensor();
-  const Lora::Gradients through = lora_->backward(grad, x, base);
+  const Lora::Gradients through = lora_->backward(grad, x, base, use.dropout.get());
   return (base_backward(through.base, x, weight).to(through.x.scalar_type()) + through.x).to(compute_);
 }
 

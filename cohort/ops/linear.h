@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "cohort/ops/adapter_use.h"
 #include "cohort/ops/input_op.h"
 
 namespace cohort {
@@ -33,18 +34,22 @@ class Linear {
   static Linear without_values(at::Tensor weight, at::Tensor bias, at::ScalarType compute,
                                bool owns_weight = false);
 
-  /// `x` [N, in] in the compute dtype -> [N, out] in the compute dtype. Carries gradient to x, weight and
-  /// bias.
-  at::Tensor forward(const at::Tensor& x) const;
+  /// `x` [N, in] in the compute dtype -> [N, out] in the compute dtype. Carries gradient to x and to what is
+  /// trained: weight and bias, or the adapters if `use` has them on.
+  at::Tensor forward(const at::Tensor& x, const AdapterUse& use = {}) const;
 
   /// forward(op(source)) + `residual` [N, out], where there is one; carries gradient to it, too. Of
   /// op(source) only `source` [N, any] is kept for the backward: it calls `op`, where there is one, again.
   /// `known` [N, out], where it is defined, is the result, which is not computed again.
-  at::Tensor forward(const at::Tensor& source, const InputOp& op,
+  at::Tensor forward(const at::Tensor& source, const InputOp& op, const AdapterUse& use = {},
                      const std::optional<at::Tensor>& residual = {}, const at::Tensor& known = {}) const;
 
   /// Brings the packed copy up to date after the master or the adapters changed.
   void repack();
+
+  /// The same product, which later changes of this Linear's weight and adapters don't reach. Shares the
+  /// packed weight until the next repack(). Carries no gradient.
+  Linear frozen_copy() const;
 
   /// Adds adapters to the product.
   void adapt(std::shared_ptr<Lora> lora);
@@ -52,7 +57,7 @@ class Linear {
 
   /// A leaf that the result depends on and that wants a gradient, where there is one: the weight, or an
   /// adapter's.
-  const at::Tensor& trained_leaf() const;
+  const at::Tensor& trained_leaf(const AdapterUse& use = {}) const;
 
   const at::Tensor& weight() const { return weight_; }
 
@@ -63,21 +68,24 @@ class Linear {
   int64_t out_features() const { return weight_.size(0); }
 
   /// The product alone, outside autograd; see forward.
-  at::Tensor product(const at::Tensor& x) const;
+  at::Tensor product(const at::Tensor& x, const AdapterUse& use = {}) const;
 
   /// `grad` [N, out] -> the gradient of x [N, in]; adds to the gradients of weight and bias where they want
-  /// one. `weight` is weight_for_backward(), which callers with rows in several pieces make once.
-  at::Tensor backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight) const;
-  at::Tensor backward(const at::Tensor& grad, const at::Tensor& x) const;
+  /// one. `use` is that of the forward. `weight` is weight_for_backward(), which callers with rows in several
+  /// pieces make once.
+  at::Tensor backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight,
+                      const AdapterUse& use = {}) const;
+  at::Tensor backward(const at::Tensor& grad, const at::Tensor& x, const AdapterUse& use = {}) const;
 
   /// The same for rows that `op` makes of `source`, whose gradient it gives.
-  at::Tensor backward(const at::Tensor& grad, const InputOp& op, const at::Tensor& source) const;
+  at::Tensor backward(const at::Tensor& grad, const InputOp& op, const at::Tensor& source,
+                      const AdapterUse& use) const;
 
   /// The weight as it is now, laid out for backward.
   at::Tensor weight_for_backward() const;
 
  private:
-  bool is_adapted() const;
+  bool is_adapted(const AdapterUse& use) const { return lora_ != nullptr && use.enabled; }
   bool goes_back_by_panels() const;
   at::Tensor base_product(const at::Tensor& x, const at::Tensor& bias) const;
   at::Tensor base_input_gradient(const at::Tensor& grad, const at::Tensor& weight) const;

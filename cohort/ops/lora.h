@@ -13,15 +13,6 @@
 
 namespace cohort {
 
-/// What the adapters of a model share.
-struct LoraState {
-  bool enabled = true;   ///< off: the base model alone
-  double dropout = 0.0;  ///< probability that an element of an adapter's input is left out
-  uint64_t dropout_seed = 0;
-  uint64_t dropout_step = 0;
-  std::vector<uint64_t> dropout_rows;  ///< of the forward's rows: which sequence and position they are
-};
-
 /// The adapter of the outputs [row, row + rows) of a Linear: scale * B A, and in DoRA the length of each
 /// output's weight. Its leaves are float32 (float64 in tests).
 struct LoraPart {
@@ -37,21 +28,24 @@ struct LoraPart {
 
 class Lora {
  public:
-  Lora(std::vector<LoraPart> parts, std::shared_ptr<const LoraState> state);
+  explicit Lora(std::vector<LoraPart> parts);
 
-  bool is_enabled() const { return state_->enabled; }
   bool has_magnitudes() const;
-  bool draws_dropout() const { return state_->dropout > 0.0; }
   const std::vector<LoraPart>& parts() const { return parts_; }
+
+  /// The same adapters, which later changes of the leaves don't reach; see Linear::frozen_copy.
+  Lora frozen_copy() const;
 
   /// Brings what depends on the leaves and on `weight` [out, in], the frozen base, up to date. The base is
   /// read where has_magnitudes() alone.
   void repack(const at::Tensor& weight);
 
   /// Turns `base` [N, out] = x W^T, without bias where has_magnitudes(), into what the adapted projection
-  /// gives: base + scale * B A x, or in DoRA magnitude / |W + scale B A| * (that) + bias. A product and a sum
-  /// of single elements: exact in any company, as Linear is.
-  void add_to(at::Tensor& base, const at::Tensor& x, const at::Tensor& bias) const;
+  /// gives: base + scale * B A x, or in DoRA magnitude / |W + scale B A| * (that) + bias. A row's result
+  /// depends on no other row, as in Linear. `dropout` acts on x; null: none. Throws InternalError if it has
+  /// more rows than x.
+  void add_to(at::Tensor& base, const at::Tensor& x, const at::Tensor& bias,
+              const AdapterDropout* dropout) const;
 
   struct Gradients {
     at::Tensor base;  ///< [N, out]: of x W^T
@@ -59,8 +53,9 @@ class Lora {
   };
 
   /// Adds to the gradients of the leaves. `base` as in add_to, needed where has_magnitudes(). Where the
-  /// weight is measured in DoRA, the length counts as a constant (section 4.3).
-  Gradients backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& base) const;
+  /// weight is measured in DoRA, the length counts as a constant (section 4.3). `dropout` as in the forward.
+  Gradients backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& base,
+                     const AdapterDropout* dropout) const;
 
  private:
   struct Packed {
@@ -68,12 +63,8 @@ class Lora {
     at::Tensor gain;  // [rows]: magnitude / |W + scale B A|; undefined without DoRA
   };
 
-  at::Tensor dropped(const at::Tensor& x, const LoraPart& part) const;
-  at::Tensor dropout_factors(const LoraPart& part, int64_t num_rows, int64_t width) const;
-
   std::vector<LoraPart> parts_;
   std::vector<Packed> packed_;
-  std::shared_ptr<const LoraState> state_;
 };
 
 /// The length of each row of `weight` + scale b a: [rows], in float64 sums of a fixed order.

@@ -16,6 +16,9 @@ struct RmsNorm {
 
   bool defined() const { return weight.defined(); }
 
+  /// The same norm, which later changes of the weight don't reach. Carries no gradient.
+  RmsNorm frozen_copy() const { return {defined() ? weight.detach().clone() : weight, epsilon, offset}; }
+
   /// offset + weight as the forward multiplies with it: the weight rounded as x is, [D] float32 (float64
   /// stays).
   at::Tensor scale(at::ScalarType compute) const;

@@ -55,11 +55,12 @@ float* logits_of(T* products, int64_t vocabulary, const LogitOptions& options, s
 
 /// What the backward of a pass needs beside its rows.
 struct HeadPass : torch::CustomClassHolder {
-  HeadPass(const Linear* head, const TokenTargets* targets, LogitOptions options)
-      : head(head), targets(targets), options(options) {}
+  HeadPass(const Linear* head, const TokenTargets* targets, LogitOptions options, AdapterUse use)
+      : head(head), targets(targets), options(options), use(std::move(use)) {}
   const Linear* head;
   const TokenTargets* targets;
   LogitOptions options;
+  AdapterUse use;
   at::Tensor log_sum_exps;   // [M] float32
   at::Tensor last_products;  // of the last chunk, which the backward begins with
 };
@@ -84,7 +85,7 @@ TokenLogprobs forward_chunks(const at::Tensor& hidden, HeadPass& pass) {
   for (int64_t first = 0; first < num_rows; first += step) {
     const int64_t count = std::min(step, num_rows - first);
     pass.last_products = at::Tensor();  // before the next ones take their place
-    pass.last_products = head.product(hidden.narrow(0, first, count));
+    pass.last_products = head.product(hidden.narrow(0, first, count), pass.use);
     dispatch_float(hidden, [&]<typename T>() {
       T* products = pass.last_products.mutable_data_ptr<T>();
       at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
@@ -150,10 +151,10 @@ class TokenLogprobsFunction : public torch::autograd::Function<TokenLogprobsFunc
  public:
   static variable_list forward(AutogradContext* context, const at::Tensor& hidden,
                                const at::Tensor& trained_leaf, const Linear* head,
-                               const TokenTargets* targets, LogitOptions options) {
+                               const TokenTargets* targets, LogitOptions options, AdapterUse use) {
     (void)trained_leaf;
     context->set_materialize_grads(false);
-    const auto pass = c10::make_intrusive<HeadPass>(head, targets, options);
+    const auto pass = c10::make_intrusive<HeadPass>(head, targets, options, std::move(use));
     context->saved_data["pass"] = c10::IValue::make_capsule(pass);
     const TokenLogprobs result = forward_chunks(hidden, *pass);
     context->save_for_backward({hidden, result.entropies});
@@ -180,7 +181,7 @@ class TokenLogprobsFunction : public torch::autograd::Function<TokenLogprobsFunc
       const int64_t first = chunk * step, count = std::min(step, num_rows - first);
       const at::Tensor rows = hidden.narrow(0, first, count);
       at::Tensor grad = std::exchange(pass.last_products, at::Tensor());
-      if (!grad.defined()) grad = head.product(rows);
+      if (!grad.defined()) grad = head.product(rows, pass.use);
       dispatch_float(hidden, [&]<typename T>() {
         T* products = grad.mutable_data_ptr<T>();
         at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
@@ -194,17 +195,17 @@ class TokenLogprobsFunction : public torch::autograd::Function<TokenLogprobsFunc
           }
         });
       });
-      grad_hidden.narrow(0, first, count).copy_(head.backward(grad, rows, weight));
+      grad_hidden.narrow(0, first, count).copy_(head.backward(grad, rows, weight, pass.use));
     }
-    return {grad_hidden, {}, {}, {}, {}};
+    return {grad_hidden, {}, {}, {}, {}, {}};
   }
 };
 
 /// Plain formula for float64 and other devices; holds all logits.
 TokenLogprobs aten_token_logprobs(const at::Tensor& hidden, const Linear& head, const TokenTargets& targets,
-                                  const LogitOptions& options) {
+                                  const LogitOptions& options, const AdapterUse& use) {
   const int64_t num_rows = hidden.size(0);
-  at::Tensor logits = scaled_logits(head.forward(hidden), options);
+  at::Tensor logits = scaled_logits(head.forward(hidden, use), options);
   if (!targets.kept_ids.empty()) {
     at::Tensor removed = at::zeros(logits.sizes(), at::kBool);
     for (int64_t i = 0; i < num_rows; ++i) {
@@ -248,16 +249,17 @@ at::Tensor scaled_logits(const at::Tensor& products, const LogitOptions& options
 }
 
 TokenLogprobs token_logprobs(const at::Tensor& hidden, const Linear& head, const TokenTargets& targets,
-                             const LogitOptions& options) {
+                             const LogitOptions& options, const AdapterUse& use) {
   check_shape(hidden, {static_cast<int64_t>(targets.token_ids.size()), head.weight().size(1)},
               "token_logprobs: hidden");
   COHORT_CHECK(targets.kept_ids.empty() || targets.kept_ids.size() == targets.token_ids.size());
-  if (!has_cpu_kernel(hidden)) return aten_token_logprobs(hidden, head, targets, options);
+  if (!has_cpu_kernel(hidden)) return aten_token_logprobs(hidden, head, targets, options, use);
   if (!at::GradMode::is_enabled()) {
-    HeadPass pass(&head, &targets, options);
+    HeadPass pass(&head, &targets, options, use);
     return forward_chunks(hidden, pass);
   }
-  const auto results = TokenLogprobsFunction::apply(hidden, head.trained_leaf(), &head, &targets, options);
+  const auto results =
+      TokenLogprobsFunction::apply(hidden, head.trained_leaf(use), &head, &targets, options, use);
   return {results[0], results[1]};
 }
 

@@ -31,9 +31,10 @@ struct LogitOptions {
 /// log softmax(logits)[token] and the entropy of softmax(logits) for every row of `hidden` [M, H]. Works
 /// through chunks of rows, so that memory is O(chunk * vocabulary); the backward, one for both, computes the
 /// logits of each chunk but the last again. Gradient of both to hidden and the head; `head` and `targets`
-/// must stay alive until the backward is done.
+/// must stay alive until the backward is done. `use` says whether the head's adapters are on; it has no
+/// dropout.
 TokenLogprobs token_logprobs(const at::Tensor& hidden, const Linear& head, const TokenTargets& targets,
-                             const LogitOptions& options);
+                             const LogitOptions& options, const AdapterUse& use = {});
 
 /// How many rows of logits over `vocabulary` ids are held at once.
 int64_t logit_rows_at_once(int64_t vocabulary);

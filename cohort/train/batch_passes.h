@@ -45,12 +45,14 @@ auto samples_by_place(std::span<GroupType> groups) {
 /// Calls f(i, batch) for each packed piece, the first with i = 0; see microbatches.h.
 template <typename F>
 void for_each_batch(const std::vector<std::vector<PackGroup>>& pieces, double balance,
-                    const LossOptions& options, const Decoder& decoder, F f) {
-  ActivationRecord* record =
-      options.record != nullptr && options.record->holds_for(decoder) ? options.record : nullptr;
+                    const LossOptions& options, const WeightSnapshot& weights, F f) {
+  const Decoder& decoder = weights.decoder();
+  ActivationRecord* record = options.record;
+  if (record != nullptr && !record->holds_for(decoder, weights.adapters())) record = nullptr;
   for_each_microbatch(decoder, std::ssize(pieces), [&](int64_t i) {
     const bool repeats_prompt = i > 0 && pieces[i].front().prompt_ids == pieces[i - 1].back().prompt_ids;
     const auto batch = pack(pieces[i], decoder.options(), repeats_prompt, record);
+    batch->input.adapters = weights.adapters();
     batch->input.recompute = options.recompute;
     batch->balance_experts(balance);
     f(i, *batch);

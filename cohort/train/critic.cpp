@@ -95,7 +95,8 @@ Critic::Critic(const TrainConfig& config, const Decoder& policy, int64_t num_upd
     : config_(config.critic),
       source_(source_of(config)),
       optimizer_config_(optimizer_of(config)),
-      objective_(resolved(config.objective, config.rollout.max_completion_length)),
+      loss_(resolved(config.objective, config.rollout.max_completion_length).loss),
+      share_(resolved(config.objective, config.rollout.max_completion_length).advantages.critic_share),
       policy_(policy),
       num_updates_(num_updates),
       model_(load_critic(config, policy)),
@@ -106,13 +107,8 @@ Critic::Critic(const TrainConfig& config, const Decoder& policy, int64_t num_upd
       optimizer_(model_ != nullptr ? model_->parameters() : std::vector{head_.weight(), head_.bias()},
                  optimizer_config_) {}
 
-CriticPhase Critic::begin(int64_t index, ObjectiveSettings& objective) {
-  phase_ = critic_phase(config_, objective_.advantages.critic_share, index);
-  const double beta = objective.advantages.beta;
-  objective.advantages = objective_.advantages;
-  objective.advantages.beta = beta;
-  apply_phase(phase_, objective);
-  objective.loss.value_coef = joint_head() != nullptr ? objective_.loss.value_coef : 0.0;
+CriticPhase Critic::begin(int64_t index) {
+  phase_ = critic_phase(config_, share_, index);
   grad_norm_ = learning_rate_ = kNoValue;
   return phase_;
 }
@@ -126,9 +122,8 @@ void Critic::fill_values(std::span<Group> groups) const {
 }
 
 LossResult Critic::update(std::span<const Group> mini_batch) {
-  const ValueLoss loss{.coefficient = objective_.loss.value_coef,
-                       .clip = objective_.loss.value_clip,
-                       .trains_trunk = model_ != nullptr};
+  const ValueLoss loss{
+      .coefficient = loss_.value_coef, .clip = loss_.value_clip, .trains_trunk = model_ != nullptr};
   zero_grad();
   LossResult result = accumulate_value_gradient(trunk(), head_, mini_batch, loss, options_);
   if (result.is_finite && !step()) {

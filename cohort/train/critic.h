@@ -22,8 +22,8 @@ class Critic {
   /// judge the policy's tokens.
   Critic(const TrainConfig& config, const Decoder& policy, int64_t num_updates);
 
-  /// Begins step `index`, counted from 1, and sets what its phase changes in the objective.
-  CriticPhase begin(int64_t index, ObjectiveSettings& objective);
+  /// Begins step `index`, counted from 1.
+  CriticPhase begin(int64_t index);
 
   /// The head that learns in the policy's own pass in this step; null where `update` is due.
   const Linear* joint_head() const;
@@ -57,7 +57,8 @@ class Critic {
   CriticConfig config_;
   std::string source_;
   OptimizerConfig optimizer_config_;
-  ObjectiveSettings objective_;
+  LossConfig loss_;
+  double share_;  // objective.critic_share
   const Decoder& policy_;
   int64_t num_updates_;
   std::unique_ptr<Decoder> model_;

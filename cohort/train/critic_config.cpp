@@ -44,11 +44,12 @@ int64_t critic_steps(const CriticConfig& config, int64_t num_steps) {
   return std::min(num_steps, config.pretrain_steps + config.share_steps);
 }
 
-void apply_phase(const CriticPhase& phase, ObjectiveSettings& settings) {
+ObjectiveSettings objective_in(const CriticPhase& phase, ObjectiveSettings settings, bool trains_head) {
+  if (!trains_head) settings.loss.value_coef = 0.0;
   AdvantageConfig& a = settings.advantages;
   a.critic_share = phase.share;
   if (!phase.trains_policy) a.value_lambda = 1.0;
-  if (phase.share > 0.0) return;
+  if (phase.share > 0.0) return settings;
   const AdvantageConfig group;
   a.baseline = group.baseline;
   a.scale_rewards = group.scale_rewards;
@@ -57,6 +58,7 @@ void apply_phase(const CriticPhase& phase, ObjectiveSettings& settings) {
   a.critic_share = group.critic_share;
   a.value_lambda = group.value_lambda;
   a.length_adaptive_alpha = group.length_adaptive_alpha;
+  return settings;
 }
 
 bool needs_critic(const ObjectiveSettings& settings) { return settings.advantages.baseline == "critic"; }

@@ -38,9 +38,10 @@ CriticPhase critic_phase(const CriticConfig& config, double critic_share, int64_
 /// Of the first `num_steps` steps those that use the critic.
 int64_t critic_steps(const CriticConfig& config, int64_t num_steps);
 
-/// The objective as it holds in this phase: a critic that is pre-trained learns Monte-Carlo returns (lambda
-/// 1, arXiv:2503.01491), and without its share the advantages are those of group mean and std.
-void apply_phase(const CriticPhase& phase, ObjectiveSettings& settings);
+/// The objective of a step in this phase. A critic in pre-training learns Monte-Carlo returns (lambda 1,
+/// arXiv:2503.01491). At a share of 0, the advantages are those of group mean and std. Only a head that
+/// trains with the policy adds the value loss to the policy's.
+ObjectiveSettings objective_in(const CriticPhase& phase, ObjectiveSettings settings, bool trains_head);
 
 /// Whether the advantages read a critic.
 bool needs_critic(const ObjectiveSettings& settings);

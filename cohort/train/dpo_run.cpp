@@ -3,7 +3,6 @@
 #include <array>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string_view>
 #include <unordered_map>
 
@@ -21,12 +20,10 @@ namespace {
 /// The reference's log-probabilities of pairs that were seen before, found by a 64-bit hash of their tokens.
 class PrecomputedSums {
  public:
-  PrecomputedSums(const Decoder& reference, bool has_adapters, PreferenceOptions options)
-      : reference_(reference), has_adapters_(has_adapters), options_(std::move(options)) {}
+  PrecomputedSums(WeightSnapshot reference, PreferenceOptions options)
+      : reference_(std::move(reference)), options_(std::move(options)) {}
 
   void add(const std::vector<PreferenceExample>& batch) {
-    std::optional<AdaptersOff> base;
-    if (!has_adapters_) base.emplace(reference_);
     const std::vector<double> sums = sequence_sums(reference_, batch, options_);
     for (size_t i = 0; i < batch.size(); ++i) sums_[key(batch[i])] = {sums[2 * i], sums[2 * i + 1]};
   }
@@ -51,17 +48,21 @@ class PrecomputedSums {
     return fnv1a({reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(ids[0])});
   }
 
-  const Decoder& reference_;
-  bool has_adapters_;  // an adapter that the run began with is part of the reference
+  WeightSnapshot reference_;
   PreferenceOptions options_;
   std::unordered_map<uint64_t, std::array<double, 2>> sums_;
 };
 
+/// The weights of a reference that may be the policy itself: an adapter that the run began with is part of
+/// it.
+WeightSnapshot reference_of(const Decoder& decoder, const DpoConfig& config) {
+  return {decoder, {.enabled = !config.lora.path.empty()}};
+}
+
 /// `policy` as it was loaded, before its first update.
 ReferenceSums precomputed_reference(const Decoder& policy, const DpoConfig& config, const Dataset& data,
                                     const SftFormat& format, const std::vector<PreferenceExample>& held_out) {
-  auto table =
-      std::make_shared<PrecomputedSums>(policy, !config.lora.path.empty(), preference_options(config));
+  auto table = std::make_shared<PrecomputedSums>(reference_of(policy, config), preference_options(config));
   std::vector<PreferenceExample> batch;
   for_each_preference(data, format, [&](PreferenceExample example) {
     batch.push_back(std::move(example));
@@ -77,12 +78,8 @@ ReferenceSums precomputed_reference(const Decoder& policy, const DpoConfig& conf
 }
 
 ReferenceSums forwarded_reference(const Decoder& reference, const DpoConfig& config) {
-  return [&reference, has_adapters = !config.lora.path.empty(),
-          options = preference_options(config)](const std::vector<PreferenceExample>& pairs) {
-    std::optional<AdaptersOff> base;
-    if (!has_adapters) base.emplace(reference);  // where the reference is the policy itself
-    return sequence_sums(reference, pairs, options);
-  };
+  return [weights = reference_of(reference, config), options = preference_options(config)](
+             const std::vector<PreferenceExample>& pairs) { return sequence_sums(weights, pairs, options); };
 }
 
 bool has_own_reference(const DpoConfig& config) {

@@ -54,7 +54,7 @@ GrpoTrainer::GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder
       coefficients_(config.objective),
       num_updates_(num_updates),
       policy_(policy),
-      reference_(reference, config.objective.control),
+      reference_(reference, policy, config.objective.control),
       critic_(critic),
       demonstration_format_(demonstration_format),
       prompts_(prompts),
@@ -76,13 +76,13 @@ GrpoTrainer::GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder
 StepReport GrpoTrainer::step(int64_t index) {
   Metrics timings;
   StepTimer timer(timings);
-  begin_critic(index);
+  const ObjectiveSettings objective = begin_critic(index);
 
-  Batch batch = collect(index, timer);  // prompt -> rollout -> reward
-  score(batch, timer);                  // masks and the columns that the objective reads
-  Metrics scored = credit(batch);       // reward -> advantage
+  Batch batch = collect(index, timer);                   // prompt -> rollout -> reward
+  score(batch, objective, timer);                        // masks and the columns that the objective reads
+  Metrics scored = credit(batch, objective.advantages);  // reward -> advantage
   timer.lap("timing_s/adv");
-  const UpdateResult result = update(batch, timer);  // advantage -> loss -> optimizer step
+  const UpdateResult result = update(batch, objective.loss, timer);  // advantage -> loss -> optimizer step
 
   prompts_.feedback(batch);
   timer.finish(total_tokens(batch));
@@ -100,7 +100,7 @@ Batch GrpoTrainer::collect(int64_t index, StepTimer& timer) {
   return batch;
 }
 
-void GrpoTrainer::score(Batch& batch, StepTimer& timer) {
+void GrpoTrainer::score(Batch& batch, const ObjectiveSettings& objective, StepTimer& timer) {
   for (Group& group : batch.groups) {
     group.beta = coefficients_.beta(group.prompt);
     for (Sample& sample : group.samples) {
@@ -112,14 +112,12 @@ void GrpoTrainer::score(Batch& batch, StepTimer& timer) {
     fill_old_logprobs(policy_, batch.groups, loss_options_);
     timer.lap("timing_s/old_log_prob");
   }
-  if (const Decoder* reference = reference_.decoder()) {
-    std::optional<AdaptersOff> base;
-    if (reference == &policy_) base.emplace(*reference);
+  if (const auto reference = reference_.weights()) {
     fill_ref_logprobs(*reference, batch.groups, loss_options_,
-                      /*masked_too=*/objective_.advantages.puts_kl_in_reward());
+                      /*masked_too=*/objective.advantages.puts_kl_in_reward());
     timer.lap("timing_s/ref");
   }
-  if (needs_entropies(objective_)) {
+  if (needs_entropies(objective)) {
     fill_entropies(policy_, batch.groups, loss_options_);
     timer.lap("timing_s/old_log_prob");
   }
@@ -131,14 +129,14 @@ void GrpoTrainer::score(Batch& batch, StepTimer& timer) {
 
 // A sample that a monitor masks leaves its group's statistics, so that the others are not judged against it.
 // The metrics show the step as it was.
-Metrics GrpoTrainer::credit(Batch& batch) {
+Metrics GrpoTrainer::credit(Batch& batch, const AdvantageConfig& advantages) {
   if (config_.objective.gfpo_adaptive_difficulty) difficulty_.assign(batch.groups);
-  const RewardSummary summary = assign_credit(batch, objective_.advantages);
+  const RewardSummary summary = assign_credit(batch, advantages);
   Metrics metrics = scored_metrics(batch, summary);
   monitors_.observe(metrics);
   if (monitors_.mask(batch, checkers_)) {
     Batch others = batch;
-    assign_credit(others, objective_.advantages);
+    assign_credit(others, advantages);
     for (size_t g = 0; g < batch.groups.size(); ++g) {
       for (size_t i = 0; i < batch.groups[g].samples.size(); ++i) {
         Sample& sample = batch.groups[g].samples[i];
@@ -150,14 +148,15 @@ Metrics GrpoTrainer::credit(Batch& batch) {
   return metrics;
 }
 
-UpdateResult GrpoTrainer::update(const Batch& batch, StepTimer& timer) {
+UpdateResult GrpoTrainer::update(const Batch& batch, const LossConfig& objective, StepTimer& timer) {
   UpdateResult result;
   if (critic_phase_.share > 0.0 && loss_options_.value_head == nullptr) {
-    for_each_mini_batch(batch, &GrpoTrainer::update_critic, result);
+    for_each_mini_batch(batch, [&](std::span<const Group> groups) { update_critic(groups, result); });
     timer.lap("timing_s/update_critic");
   }
   if (critic_phase_.trains_policy) {
-    for_each_mini_batch(batch, &GrpoTrainer::update_policy, result);
+    for_each_mini_batch(batch,
+                        [&](std::span<const Group> groups) { update_policy(groups, objective, result); });
     timer.lap("timing_s/update_actor");
     coefficients_.after_step(mean_kl(batch, result.loss), num_samples(batch.groups));
   }
@@ -196,18 +195,19 @@ void GrpoTrainer::check_record(const Batch& batch) {
   rollout_.stop_recording();
 }
 
-void GrpoTrainer::begin_critic(int64_t index) {
-  if (critic_ == nullptr) return;
-  critic_phase_ = critic_->begin(index, objective_);
+ObjectiveSettings GrpoTrainer::begin_critic(int64_t index) {
+  if (critic_ == nullptr) return objective_;
+  critic_phase_ = critic_->begin(index);
   loss_options_.value_head = critic_->joint_head();
+  return objective_in(critic_phase_, objective_, loss_options_.value_head != nullptr);
 }
 
-void GrpoTrainer::for_each_mini_batch(const Batch& batch, MiniBatchUpdate update, UpdateResult& result) {
+void GrpoTrainer::for_each_mini_batch(const Batch& batch, const MiniBatchUpdate& update) const {
   const std::span<const Group> groups(batch.groups);
   const size_t mini_batch = groups.size() / config_.train.steps_per_generation;
   for (int64_t iteration = 0; iteration < config_.objective.num_iterations; ++iteration) {
     for (size_t first = 0; first < groups.size(); first += mini_batch)
-      (this->*update)(groups.subspan(first, mini_batch), result);
+      update(groups.subspan(first, mini_batch));
   }
 }
 
@@ -217,12 +217,13 @@ void GrpoTrainer::update_critic(std::span<const Group> mini_batch, UpdateResult&
   add_loss(loss, result.loss);
 }
 
-void GrpoTrainer::update_policy(std::span<const Group> mini_batch, UpdateResult& result) {
+void GrpoTrainer::update_policy(std::span<const Group> mini_batch, const LossConfig& objective,
+                                UpdateResult& result) {
   optimizer_.zero_grad();
   const bool has_head = loss_options_.value_head != nullptr;
   if (has_head) critic_->zero_grad();
-  LossResult loss = accumulate_policy_gradient(policy_, mini_batch, objective_.loss, loss_options_,
-                                               coefficients_.of_update());
+  LossResult loss =
+      accumulate_policy_gradient(policy_, mini_batch, objective, loss_options_, coefficients_.of_update());
   // If a loss is not finite, some micro-batches have added their gradients and some have not.
   result.grad_norm = loss.is_finite ? optimizer_.grad_norm() : std::numeric_limits<double>::quiet_NaN();
   result.learning_rate = learning_rate(config_.optimizer, optimizer_.num_updates(), num_updates_);

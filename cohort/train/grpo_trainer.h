@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "cohort/models/decoder.h"
@@ -62,19 +64,20 @@ class GrpoTrainer : public Trainer {
   const std::map<std::string, std::string>& reward_environments() const { return scorer_.environments(); }
 
  private:
-  /// Advances an update of the policy, or of the critic, by one mini-batch.
-  using MiniBatchUpdate = void (GrpoTrainer::*)(std::span<const Group>, UpdateResult&);
+  using MiniBatchUpdate = std::function<void(std::span<const Group>)>;
 
   Batch collect(int64_t index, StepTimer& timer);
-  void score(Batch& batch, StepTimer& timer);
-  Metrics credit(Batch& batch);
-  UpdateResult update(const Batch& batch, StepTimer& timer);
+  void score(Batch& batch, const ObjectiveSettings& objective, StepTimer& timer);
+  Metrics credit(Batch& batch, const AdvantageConfig& advantages);
+  UpdateResult update(const Batch& batch, const LossConfig& objective, StepTimer& timer);
   StepReport report(const Batch& batch, const UpdateResult& result, Metrics scored_metrics);
 
   void check_record(const Batch& batch);
-  void begin_critic(int64_t index);
-  void for_each_mini_batch(const Batch& batch, MiniBatchUpdate update, UpdateResult& result);
-  void update_policy(std::span<const Group> mini_batch, UpdateResult& result);
+
+  /// The objective of step `index`, whose critic may be in pre-training or out of use.
+  ObjectiveSettings begin_critic(int64_t index);
+  void for_each_mini_batch(const Batch& batch, const MiniBatchUpdate& update) const;
+  void update_policy(std::span<const Group> mini_batch, const LossConfig& objective, UpdateResult& result);
   void update_critic(std::span<const Group> mini_batch, UpdateResult& result);
   double mean_kl(const Batch& batch, const LossResult& loss) const;
   Metrics scored_metrics(const Batch& batch, const RewardSummary& summary) const;

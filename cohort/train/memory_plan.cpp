@@ -61,8 +61,8 @@ int64_t activation_bytes(const Decoder& decoder, const StepShape& step, int64_t 
   const RecordPlan& record = step.record;
   const bool has_layers = record.rows > 0 && record.parts == RecordedParts::kAll && record.covers_step;
   const auto gradient_element =
-      static_cast<int64_t>(c10::elementSize(decoder.lora_state() != nullptr ? at::kFloat  // adapters' dtype
-                                                                            : decoder.compute_dtype()));
+      static_cast<int64_t>(c10::elementSize(decoder.is_adapted() ? at::kFloat  // adapters' dtype
+                                                                 : decoder.compute_dtype()));
   return rows * (kept_bytes(decoder, step.recompute || has_layers) +
                  gradient_element * gradient_elements(decoder.config()));
 }
@@ -183,7 +183,7 @@ RecordPlan plan_record(const Decoder& decoder, int64_t rows, int64_t num_rollout
 
 MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step) {
   const int64_t trained = decoder.num_trained();
-  const bool is_adapted = decoder.lora_state() != nullptr;
+  const bool is_adapted = decoder.is_adapted();
   const int64_t weights = weight_bytes(decoder);
   const int64_t adapters = is_adapted ? trained * 2 * kFloatBytes : 0;
   const bool has_copy = step.has_reference && (!is_adapted || step.has_adapted_reference);

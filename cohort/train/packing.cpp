@@ -192,8 +192,10 @@ at::Tensor predicting_rows(const Decoder& decoder, const PackedBatch& batch) {
 
 TokenLogprobs packed_logprobs(const Decoder& decoder, const PackedBatch& batch, const at::Tensor& rows,
                               double temperature) {
-  return token_logprobs(rows, decoder.head(), batch.targets,
-                        {.temperature = temperature, .softcap = decoder.config().final_softcap});
+  // Dropout acts on the layers' adapters; Decoder::adapt refuses it for the head's.
+  const AdapterUse use{.enabled = batch.input.adapters.enabled};
+  return token_logprobs(rows, decoder.head(use), batch.targets,
+                        {.temperature = temperature, .softcap = decoder.config().final_softcap}, use);
 }
 
 TokenLogprobs packed_logprobs(const Decoder& decoder, const PackedBatch& batch, double temperature) {

@@ -91,12 +91,12 @@ void add_returns(std::span<const Group> groups, LossInput& input) {
 /// Forwards these completions without gradient and calls f(packed, log-probabilities, entropies) for each,
 /// with spans of one float per sampled token.
 template <typename F>
-void forward_completions(const Decoder& decoder, const std::vector<PackGroup>& forwarded,
+void forward_completions(const WeightSnapshot& weights, const std::vector<PackGroup>& forwarded,
                          const LossOptions& options, F f) {
   const at::NoGradGuard no_grad;
   const auto pieces = cut_into_microbatches(forwarded, options.tokens_per_microbatch.most);
-  for_each_batch(pieces, 0.0, options, decoder, [&](int64_t, const PackedBatch& batch) {
-    const TokenLogprobs values = packed_logprobs(decoder, batch, options.temperature);
+  for_each_batch(pieces, 0.0, options, weights, [&](int64_t, const PackedBatch& batch) {
+    const TokenLogprobs values = packed_logprobs(weights.decoder(), batch, options.temperature);
     const at::Tensor logprobs = values.logprobs.cpu().to(at::kFloat);
     const at::Tensor entropies = values.entropies.cpu().to(at::kFloat);
     size_t first = 0;
@@ -269,7 +269,7 @@ LossResult accumulate_policy_gradient(const Decoder& policy, std::span<const Gro
   return total;
 }
 
-void fill_old_logprobs(const Decoder& policy, std::span<Group> groups, const LossOptions& options) {
+void fill_old_logprobs(const WeightSnapshot& policy, std::span<Group> groups, const LossOptions& options) {
   const std::vector<Sample*> samples = samples_by_place(groups);
   const auto has_policy = [](const Sample& sample) { return has_tokens(sample) && !sample.is_demonstration; };
   forward_completions(policy, forwarded_groups(groups, has_policy), options,
@@ -278,7 +278,7 @@ void fill_old_logprobs(const Decoder& policy, std::span<Group> groups, const Los
                       });
 }
 
-void fill_ref_logprobs(const Decoder& reference, std::span<Group> groups, const LossOptions& options,
+void fill_ref_logprobs(const WeightSnapshot& reference, std::span<Group> groups, const LossOptions& options,
                        bool masked_too) {
   const std::vector<Sample*> samples = samples_by_place(groups);
   forward_completions(reference, forwarded_groups(groups, masked_too ? has_tokens : has_loss), options,
@@ -287,7 +287,7 @@ void fill_ref_logprobs(const Decoder& reference, std::span<Group> groups, const 
                       });
 }
 
-void fill_entropies(const Decoder& policy, std::span<Group> groups, const LossOptions& options) {
+void fill_entropies(const WeightSnapshot& policy, std::span<Group> groups, const LossOptions& options) {
   const std::vector<Sample*> samples = samples_by_place(groups);
   forward_completions(policy, forwarded_groups(groups, has_tokens), options,
                       [&](const PackedCompletion& packed, auto, std::span<const float> entropies) {

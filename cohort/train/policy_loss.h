@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "cohort/models/decoder.h"
+#include "cohort/models/weight_snapshot.h"
 #include "cohort/objectives/loss_metrics.h"
 #include "cohort/objectives/presets.h"
 #include "cohort/rl/batch.h"
@@ -57,13 +57,13 @@ LossMetrics empty_loss_metrics(const LossConfig& objective, const LossCoefficien
 
 /// Fills `old_logprobs` of all samples but demonstrations, before the policy is updated: for samples of
 /// earlier weights, and on a platform where sampler and trainer differ.
-void fill_old_logprobs(const Decoder& policy, std::span<Group> groups, const LossOptions& options);
+void fill_old_logprobs(const WeightSnapshot& policy, std::span<Group> groups, const LossOptions& options);
 
 /// Fills `ref_logprobs` of all samples that are not masked, or of all.
-void fill_ref_logprobs(const Decoder& reference, std::span<Group> groups, const LossOptions& options,
+void fill_ref_logprobs(const WeightSnapshot& reference, std::span<Group> groups, const LossOptions& options,
                        bool masked_too = false);
 
 /// Fills `entropies` of all samples, before the policy is updated.
-void fill_entropies(const Decoder& policy, std::span<Group> groups, const LossOptions& options);
+void fill_entropies(const WeightSnapshot& policy, std::span<Group> groups, const LossOptions& options);
 
 }  // namespace cohort

@@ -20,8 +20,9 @@ std::vector<PackGroup> groups_of(const std::vector<PreferenceExample>& batch) {
 
 /// Calls f(i, first pair, packed batch) for each micro-batch; see microbatches.h.
 template <typename F>
-void for_each_packed(const Decoder& decoder, const std::vector<PackGroup>& groups,
+void for_each_packed(const WeightSnapshot& weights, const std::vector<PackGroup>& groups,
                      const PreferenceOptions& options, F f) {
+  const Decoder& decoder = weights.decoder();
   int64_t rows = options.tokens_per_microbatch;  // or what the largest pair takes, so that none is cut
   for (const PackGroup& group : groups) rows = std::max(rows, num_rows(group));
   const auto pieces = cut_into_microbatches(groups, rows);
@@ -29,6 +30,7 @@ void for_each_packed(const Decoder& decoder, const std::vector<PackGroup>& group
   for (const auto& piece : pieces) first_pair.push_back(first_pair.back() + piece.size());
   for_each_microbatch(decoder, std::ssize(pieces), [&](int64_t i) {
     const auto packed = pack(pieces[i], decoder.options());
+    packed->input.adapters = weights.adapters();
     packed->input.recompute = options.recompute;
     f(i, first_pair[i], *packed);
   });
@@ -59,17 +61,17 @@ PreferenceResult train_on_pairs(const Decoder& policy, PackedBatch& packed, cons
 
 }  // namespace
 
-std::vector<double> sequence_sums(const Decoder& decoder, const std::vector<PreferenceExample>& batch,
+std::vector<double> sequence_sums(const WeightSnapshot& weights, const std::vector<PreferenceExample>& batch,
                                   const PreferenceOptions& options) {
   const at::NoGradGuard no_grad;
   std::vector<double> sums(2 * batch.size());
   const auto sum_up = [&](int64_t, size_t first_pair, const PackedBatch& packed) {
-    const at::Tensor logprobs = packed_logprobs(decoder, packed, 1.0).logprobs;
+    const at::Tensor logprobs = packed_logprobs(weights.decoder(), packed, 1.0).logprobs;
     const at::Tensor values =
         sequence_logprobs(logprobs, completion_lengths(packed), options.objective.ld_alpha).cpu();
     std::copy_n(values.const_data_ptr<double>(), values.size(0), sums.begin() + 2 * first_pair);
   };
-  for_each_packed(decoder, groups_of(batch), options, sum_up);
+  for_each_packed(weights, groups_of(batch), options, sum_up);
   return sums;
 }
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "cohort/models/decoder.h"
+#include "cohort/models/weight_snapshot.h"
 #include "cohort/objectives/loss_metrics.h"
 #include "cohort/objectives/preference.h"
 #include "cohort/train/preference_data.h"
@@ -22,7 +22,7 @@ struct PreferenceOptions {
 
 /// The log-probabilities that sequence_logprobs makes of every completion of `batch`, chosen and rejected in
 /// turn: what the reference gives to the loss. Without gradient; the same numbers in any batch.
-std::vector<double> sequence_sums(const Decoder& decoder, const std::vector<PreferenceExample>& batch,
+std::vector<double> sequence_sums(const WeightSnapshot& weights, const std::vector<PreferenceExample>& batch,
                                   const PreferenceOptions& options);
 
 /// Of a batch.

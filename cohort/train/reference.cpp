@@ -4,9 +4,14 @@
 
 namespace cohort {
 
+std::optional<WeightSnapshot> Reference::weights() const {
+  if (decoder_ == nullptr) return std::nullopt;
+  return WeightSnapshot(*decoder_, {.enabled = !is_policy_});
+}
+
 void Reference::after_update(const Decoder& policy, int64_t num_updates) {
   if (!moves() || num_updates % config_.ref_model_sync_steps != 0) return;
-  COHORT_CHECK(decoder_ != &policy);
+  COHORT_CHECK(!is_policy_);
   const at::NoGradGuard no_grad;
   const double alpha = config_.ref_model_mixup_alpha;
   for (size_t i = 0; i < policy.parameters().size(); ++i) {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "cohort/models/decoder.h"
+#include "cohort/models/weight_snapshot.h"
 #include "cohort/objectives/control_config.h"
 #include "cohort/train/checkpoint.h"
 
@@ -12,11 +12,13 @@ namespace cohort {
 
 class Reference {
  public:
-  /// `decoder` is null where nothing reads a reference; of a policy of adapters it is the policy itself,
-  /// which then cannot move.
-  Reference(Decoder* decoder, const ControlConfig& config) : decoder_(decoder), config_(config) {}
+  /// `decoder` is null if nothing reads a reference. It may be `policy` itself if that trains adapters: then
+  /// the reference is the model without them, and can't move.
+  Reference(Decoder* decoder, const Decoder& policy, const ControlConfig& config)
+      : decoder_(decoder), is_policy_(decoder == &policy), config_(config) {}
 
-  const Decoder* decoder() const { return decoder_; }
+  /// What the reference's passes read; null if nothing reads a reference.
+  std::optional<WeightSnapshot> weights() const;
 
   /// Every ref_model_sync_steps updates: reference = alpha * policy + (1 - alpha) * reference, master by
   /// master (arXiv:2404.09656).
@@ -30,6 +32,7 @@ class Reference {
   bool moves() const { return decoder_ != nullptr && config_.sync_ref_model; }
 
   Decoder* decoder_;
+  bool is_policy_;
   ControlConfig config_;
 };
 

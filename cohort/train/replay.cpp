@@ -177,8 +177,10 @@ Replay::Replay(const fs::path& root, int64_t step, ReplayWeights weights)
       policy_(
           policy_after(config_, root, weights == ReplayWeights::kBefore ? batch_.step - 1 : batch_.step)) {
   tokenizer_ = require_tokenizer(config_.model.path, policy_->config());
-  if (needs_critic(objective_))
-    apply_phase(critic_phase(config_.critic, objective_.advantages.critic_share, batch_.step), objective_);
+  if (needs_critic(objective_)) {
+    const CriticPhase phase = critic_phase(config_.critic, objective_.advantages.critic_share, batch_.step);
+    objective_ = objective_in(phase, std::move(objective_), config_.critic.kind == "head");
+  }
   int64_t longest = 0;
   for (const Group& group : batch_.groups) longest = std::max(longest, std::ssize(group.prompt.token_ids));
   longest += config_.rollout.max_completion_length;
@@ -272,9 +274,9 @@ std::vector<std::string> Replay::check() {
   }
   for_each_sample(computed.groups, [](Sample& sample) { sample.ref_logprobs.clear(); });
   if (needs_reference(objective_)) {
-    std::optional<AdaptersOff> base;
-    if (own_reference_ == nullptr) base.emplace(*policy_);
-    fill_ref_logprobs(own_reference_ != nullptr ? *own_reference_ : *policy_, computed.groups, options,
+    const WeightSnapshot reference = own_reference_ != nullptr ? WeightSnapshot(*own_reference_)
+                                                               : WeightSnapshot(*policy_, {.enabled = false});
+    fill_ref_logprobs(reference, computed.groups, options,
                       /*masked_too=*/objective_.advantages.puts_kl_in_reward());
   }
   if (needs_entropies(objective_)) fill_entropies(*policy_, computed.groups, options);

@@ -41,19 +41,18 @@ SftTrainer::SftTrainer(const SftConfig& config, int64_t num_updates, Decoder& mo
       rows_(rows),
       optimizer_(optimizer) {}
 
-/// Every row draws its dropout at (seed, update, place of its sequence in the batch, position).
-void SftTrainer::address_dropout(const std::vector<PackGroup>& microbatch, uint64_t sequence) {
-  LoraState* state = model_.lora_state();
-  if (state == nullptr || config_.lora.dropout == 0.0) return;
-  state->dropout = config_.lora.dropout;
-  state->dropout_seed = static_cast<uint64_t>(config_.seed);
-  state->dropout_step = static_cast<uint64_t>(optimizer_.num_updates());
-  state->dropout_rows.clear();
+/// Each row draws its dropout at (seed, update, place of its sequence in the batch, position).
+AdapterUse SftTrainer::adapters_for(const std::vector<PackGroup>& microbatch, uint64_t sequence) const {
+  if (!model_.is_adapted() || config_.lora.dropout == 0.0) return {};
+  AdapterDropout dropout{.probability = config_.lora.dropout,
+                         .seed = static_cast<uint64_t>(config_.seed),
+                         .step = static_cast<uint64_t>(optimizer_.num_updates())};
   for (const PackGroup& group : microbatch) {
     const auto rows = static_cast<uint64_t>(num_rows(group));
-    for (uint64_t i = 0; i < rows; ++i) state->dropout_rows.push_back(sequence << 32 | i);
+    for (uint64_t i = 0; i < rows; ++i) dropout.rows.push_back(sequence << 32 | i);
     ++sequence;
   }
+  return {.dropout = std::make_shared<const AdapterDropout>(std::move(dropout))};
 }
 
 std::vector<SftExample> SftTrainer::next_examples() {
@@ -80,7 +79,7 @@ SftTrainer::Sums SftTrainer::accumulate_gradient(const std::vector<SftExample>& 
   for_each_microbatch(model_, std::ssize(pieces), [&](int64_t i) {
     const auto packed = pack(pieces[i], model_.options());
     packed->balance_experts(balance);
-    address_dropout(pieces[i], first_sequence[i]);
+    packed->input.adapters = adapters_for(pieces[i], first_sequence[i]);
     packed->input.recompute = config_.train.recompute;
     const TokenLogprobs values = packed_logprobs(model_, *packed, 1.0);
     const at::Tensor loss = -values.logprobs.sum(at::kDouble) / static_cast<double>(sums.num_loss_tokens);

@@ -28,7 +28,7 @@ class SftTrainer : public Trainer {
  private:
   struct Sums;
   std::vector<SftExample> next_examples();
-  void address_dropout(const std::vector<PackGroup>& microbatch, uint64_t first_sequence);
+  AdapterUse adapters_for(const std::vector<PackGroup>& microbatch, uint64_t first_sequence) const;
   Sums accumulate_gradient(const std::vector<SftExample>& batch);
 
   SftConfig config_;

@@ -112,14 +112,17 @@ inline std::unique_ptr<Decoder> tiny_adapted_decoder(const Json& config, at::Sca
 }
 
 /// The logits of every token of one sequence, [N, V].
-inline at::Tensor all_logits(const Decoder& decoder, const std::vector<int64_t>& token_ids) {
+inline at::Tensor all_logits(const Decoder& decoder, const std::vector<int64_t>& token_ids,
+                             const AdapterUse& adapters = {}) {
   const at::NoGradGuard no_grad;
   const auto count = static_cast<int64_t>(token_ids.size());
   DecoderInput input;
   input.token_ids = at::tensor(token_ids, at::kLong);
   input.positions = at::arange(count, at::kLong);
   input.plan.add_sequence(0, count, 0, {{0, count}});
-  return decoder.head().product(decoder.head_input(decoder.forward(input), at::arange(count, at::kLong)));
+  input.adapters = adapters;
+  const at::Tensor rows = decoder.head_input(decoder.forward(input), at::arange(count, at::kLong));
+  return decoder.head(adapters).product(rows, adapters);
 }
 
 }  // namespace cohort

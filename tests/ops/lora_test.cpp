@@ -27,9 +27,8 @@ struct Adapted {
       parts.push_back(part);
       row += rows;
     }
-    state->dropout_seed = 9;
     linear = Linear(weight.to(compute), bias.to(compute), compute);
-    linear.adapt(std::make_shared<Lora>(parts, state));
+    linear.adapt(std::make_shared<Lora>(parts));
   }
 
   /// The papers' formulas, in float64, on leaves of their own.
@@ -64,7 +63,6 @@ struct Adapted {
 
   at::Tensor weight, bias;
   std::vector<LoraPart> parts;
-  std::shared_ptr<LoraState> state = std::make_shared<LoraState>();
   Linear linear;
 };
 
@@ -100,8 +98,7 @@ TEST_P(LoraTest, IsTheBaseWhileItIsOff) {
   const Linear base(adapted.weight.to(compute), adapted.bias.to(compute), compute);
   const at::Tensor x = at::randn({5, kIn}).to(compute);
   EXPECT_FALSE(at::equal(adapted.linear.forward(x), base.forward(x)));
-  adapted.state->enabled = false;
-  EXPECT_TRUE(at::equal(adapted.linear.forward(x), base.forward(x)));
+  EXPECT_TRUE(at::equal(adapted.linear.forward(x, {.enabled = false}), base.forward(x)));
 }
 
 TEST_P(LoraTest, GivesARowTheSameBitsInAnyCompanyAndOnAnyThreads) {
@@ -132,39 +129,39 @@ INSTANTIATE_TEST_SUITE_P(Kinds, LoraTest,
                          testing::Combine(testing::Values(at::kFloat, at::kBFloat16, at::kDouble),
                                           testing::Bool()));
 
+/// A use whose rows have these addresses.
+AdapterUse dropout_at(std::vector<uint64_t> rows, double probability, uint64_t step = 0) {
+  return {.dropout = std::make_shared<const AdapterDropout>(
+              AdapterDropout{.probability = probability, .seed = 9, .step = step, .rows = std::move(rows)})};
+}
+
 TEST(LoraDropout, DependsOnTheRowsAddressAlone) {
-  Adapted adapted(at::kFloat, false);
+  const Adapted adapted(at::kFloat, false);
+  const at::NoGradGuard no_grad;
   const at::Tensor x = at::ones({8, kIn});
-  const at::Tensor plain = adapted.linear.forward(x).detach();
-  adapted.state->dropout = 0.25;
-  adapted.state->dropout_rows = {10, 11, 12, 13, 14, 15, 16, 17};
-  const at::Tensor dropped = adapted.linear.forward(x).detach();
-  EXPECT_FALSE(at::equal(dropped, plain));
-  adapted.state->dropout_rows = {13, 12};
-  const at::Tensor swapped = adapted.linear.forward(x.narrow(0, 0, 2)).detach();
+  const at::Tensor dropped = adapted.linear.forward(x, dropout_at({10, 11, 12, 13, 14, 15, 16, 17}, 0.25));
+  EXPECT_FALSE(at::equal(dropped, adapted.linear.forward(x)));
+  const at::Tensor two = x.narrow(0, 0, 2);
+  const at::Tensor swapped = adapted.linear.forward(two, dropout_at({13, 12}, 0.25));
   EXPECT_TRUE(at::equal(swapped[0], dropped[3]) && at::equal(swapped[1], dropped[2]));
-  adapted.state->dropout_step = 1;
-  EXPECT_FALSE(at::equal(adapted.linear.forward(x.narrow(0, 0, 2)).detach(), swapped));
+  EXPECT_FALSE(at::equal(adapted.linear.forward(two, dropout_at({13, 12}, 0.25, 1)), swapped));
 }
 
 TEST(LoraDropout, KeepsTheExpectedValueAndItsGradient) {
-  Adapted adapted(at::kFloat, false);
+  const Adapted adapted(at::kFloat, false);
   const at::Tensor x = leaf(at::randn({1, kIn}));
   const at::Tensor plain = adapted.linear.forward(x).detach();
-  adapted.state->dropout = 0.5;
   at::Tensor total = at::zeros_like(plain);
   constexpr int kDraws = 4000;
-  for (int i = 0; i < kDraws; ++i) {
-    adapted.state->dropout_rows = {static_cast<uint64_t>(i)};
-    total += adapted.linear.forward(x).detach();
-  }
+  for (int i = 0; i < kDraws; ++i)
+    total += adapted.linear.forward(x, dropout_at({static_cast<uint64_t>(i)}, 0.5)).detach();
   EXPECT_LT(largest_difference(total / kDraws, plain), 0.1);
-  // The product is linear in x: its gradient is that of the dropped adapter.
-  adapted.state->dropout_rows = {3};
-  const at::Tensor y = adapted.linear.forward(x), weights = at::randn(y.sizes());
+  // The product is linear in x: its gradient is that of the adapter after dropout.
+  const AdapterUse use = dropout_at({3}, 0.5);
+  const at::Tensor y = adapted.linear.forward(x, use), weights = at::randn(y.sizes());
   (y * weights).sum().backward();
   const at::Tensor step = at::randn(x.sizes());
-  const at::Tensor moved = adapted.linear.forward(x.detach() + step).detach() - y.detach();
+  const at::Tensor moved = adapted.linear.forward(x.detach() + step, use).detach() - y.detach();
   EXPECT_NEAR((moved * weights).sum().item<double>(), (x.grad() * step).sum().item<double>(), 1e-3);
 }
 

@@ -387,7 +387,7 @@ TEST_P(OpsTest, AProductAddsToItsResidual) {
   };
   const at::Tensor x = source.detach().requires_grad_(), added = residual.clone().requires_grad_();
   const std::vector<at::Tensor> leaves{x, added, linear.weight(), linear.bias(), norm};
-  const at::Tensor apart = linear.forward(x, op) + added, together = linear.forward(x, op, added);
+  const at::Tensor apart = linear.forward(x, op) + added, together = linear.forward(x, op, {}, added);
   EXPECT_TRUE(at::equal(together, apart));
   EXPECT_TRUE(at::equal(added, residual)) << "the residual itself was written to";
   const std::vector<at::Tensor> expected = gradients_of(apart, leaves),
@@ -395,7 +395,7 @@ TEST_P(OpsTest, AProductAddsToItsResidual) {
   for (size_t i = 0; i < leaves.size(); ++i) EXPECT_TRUE(at::equal(actual[i], expected[i])) << "leaf " << i;
   // A result that is known has been summed up.
   const at::Tensor known = randn({7, 24}, dtype());
-  const at::Tensor taken = linear.forward(x, op, added, known);
+  const at::Tensor taken = linear.forward(x, op, {}, added, known);
   EXPECT_TRUE(at::equal(taken, known));
   const std::vector<at::Tensor> through = gradients_of(taken, leaves);
   for (size_t i = 0; i < leaves.size(); ++i) EXPECT_TRUE(at::equal(through[i], expected[i])) << "leaf " << i;

@@ -189,8 +189,10 @@ TEST(ActivationRecord, TakesTheAdaptersPartOfAProduct) {
   expect_same(update_from(*decoder, drawn.groups, &drawn.record, 100), expected);
   expect_same(update_from(*decoder, part.groups, &part.record, 100), expected);
   expect_same(update_from(*decoder, drawn.groups, nullptr, 100, /*recompute=*/true), expected);
-  const AdaptersOff base(*decoder);
-  EXPECT_FALSE(drawn.record.holds_for(*decoder)) << "without its adapters it is another model";
+  EXPECT_FALSE(drawn.record.holds_for(*decoder, {.enabled = false}))
+      << "it is another model without its adapters";
+  const auto dropout = std::make_shared<const AdapterDropout>(AdapterDropout{.probability = 0.1});
+  EXPECT_FALSE(drawn.record.holds_for(*decoder, {.dropout = dropout}));
 }
 
 TEST(ActivationRecord, HoldsAPromptOfSeveralPasses) {

@@ -39,14 +39,14 @@ TEST(CriticPhase, PretrainsThenLosesItsShare) {
 }
 
 TEST(CriticPhase, ChangesTheObjective) {
-  ObjectiveSettings settings = ppo();
-  apply_phase({.trains_policy = false, .share = 1.0}, settings);
+  ObjectiveSettings settings = objective_in({.trains_policy = false, .share = 1.0}, ppo(), false);
   EXPECT_EQ(settings.advantages.value_lambda, 1.0);  // Monte-Carlo returns
-  settings = settings_of_preset("vapo");
-  apply_phase({.share = 0.25}, settings);
+  settings = objective_in({.share = 0.25}, settings_of_preset("vapo"), true);
   EXPECT_EQ(settings.advantages.critic_share, 0.25);
   EXPECT_EQ(settings.advantages.baseline, "critic");
-  apply_phase({.share = 0.0}, settings);
+  EXPECT_EQ(settings.loss.value_coef, settings_of_preset("vapo").loss.value_coef);
+  settings = objective_in({.share = 0.0}, settings_of_preset("vapo"), false);
+  EXPECT_EQ(settings.loss.value_coef, 0.0);
   EXPECT_FALSE(needs_critic(settings));
   EXPECT_NO_THROW(check_advantage_config(settings.advantages));
 }
@@ -145,10 +145,8 @@ TEST_F(CriticModelTest, LearnsItsReturnsAndLeavesThePolicyAlone) {
     config_.critic.pretrain_steps = 1;
     config_.objective.loss.value_clip = 100.0;
     Critic critic(config_, *policy_, 100);
-    ObjectiveSettings objective = config_.objective;
-    EXPECT_FALSE(critic.begin(1, objective).trains_policy);
+    EXPECT_FALSE(critic.begin(1).trains_policy);
     EXPECT_EQ(critic.joint_head(), nullptr);
-    EXPECT_EQ(objective.loss.value_coef, 0.0);
     std::vector<at::Tensor> before;
     for (const at::Tensor& leaf : policy_->parameters()) before.push_back(leaf.detach().clone());
     Batch batch = critic_batch();
@@ -159,16 +157,14 @@ TEST_F(CriticModelTest, LearnsItsReturnsAndLeavesThePolicyAlone) {
     EXPECT_LT(last, 0.5 * first) << kind;
     for (size_t i = 0; i < before.size(); ++i)
       EXPECT_TRUE(at::equal(before[i], policy_->parameters()[i])) << kind << " " << i;
-    EXPECT_TRUE(critic.begin(2, objective).trains_policy);
+    EXPECT_TRUE(critic.begin(2).trains_policy);
     EXPECT_EQ(critic.joint_head() != nullptr, std::string(kind) == "head");
-    EXPECT_EQ(objective.loss.value_coef, critic.joint_head() != nullptr ? 0.5 : 0.0);
   }
 }
 
 TEST_F(CriticModelTest, SkipsAnUpdateThatIsNotFinite) {
   Critic critic(config_, *policy_, 100);
-  ObjectiveSettings objective = config_.objective;
-  critic.begin(1, objective);
+  critic.begin(1);
   Batch batch = critic_batch();
   batch.groups[1].samples[1].returns[2] = std::numeric_limits<float>::quiet_NaN();
   const at::Tensor before = critic.part().weights[0].second.clone();
@@ -180,8 +176,7 @@ TEST_F(CriticModelTest, SkipsAnUpdateThatIsNotFinite) {
 
 TEST_F(CriticModelTest, SaysHowMuchItExplains) {
   Critic critic(config_, *policy_, 100);
-  ObjectiveSettings objective = config_.objective;
-  critic.begin(1, objective);
+  critic.begin(1);
   std::vector<Group> groups(1);
   std::vector<Sample>& samples = groups[0].samples;
   samples.resize(2);
