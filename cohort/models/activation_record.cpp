@@ -91,11 +91,29 @@ void ActivationRecord::begin(const Decoder& decoder, int64_t num_rows) {
   weights_version_ = decoder.weights_version();
   num_rows_ = num_rows;
   num_taken_ = 0;
+  prompt_rows_.clear();
+  added_.clear();
 }
 
-int64_t ActivationRecord::take_rows(int64_t count) {
-  COHORT_CHECK(has_room(count));
-  return std::exchange(num_taken_, num_taken_ + count);
+RecordedRows ActivationRecord::reserve(const std::vector<int32_t>& prompt_ids, int64_t longest) {
+  const auto [prompt, is_new] = prompt_rows_.try_emplace(prompt_ids, num_taken_);
+  if (is_new) num_taken_ += std::ssize(prompt_ids);
+  const int64_t completion = std::exchange(num_taken_, num_taken_ + longest - 1);
+  COHORT_CHECK(num_taken_ <= num_rows_, num_taken_, " rows in a record of ", num_rows_);
+  return {prompt->second, completion};
+}
+
+void ActivationRecord::add(const std::vector<int32_t>& prompt_ids, const std::vector<int32_t>& completion_ids,
+                           RecordedRows rows) {
+  added_[prompt_ids].try_emplace(completion_ids, rows);
+}
+
+std::optional<RecordedRows> ActivationRecord::find(const std::vector<int32_t>& prompt_ids,
+                                                   const std::vector<int32_t>& completion_ids) const {
+  const auto of_prompt = added_.find(prompt_ids);
+  if (of_prompt == added_.end()) return std::nullopt;
+  const auto found = of_prompt->second.find(completion_ids);
+  return found == of_prompt->second.end() ? std::nullopt : std::optional(found->second);
 }
 
 bool ActivationRecord::holds_for(const Decoder& decoder, const AdapterUse& use) const {
@@ -142,12 +160,13 @@ bool ActivationRecord::has_same(const RecordRows& rows, const ActivationRecord& 
   return is_same;
 }
 
-at::Tensor ActivationRecord::read_output(int64_t layer, const RecordRows& rows) const {
-  return rows_in(layers_.at(layer).output, behind_qkv(layer, rows));
-}
-
-at::Tensor ActivationRecord::read_down(int64_t layer, const RecordRows& rows) const {
-  return rows_in(layers_.at(layer).down, behind_qkv(layer, rows));
+LayerActivations ActivationRecord::read_output(int64_t layer, const RecordRows& rows) const {
+  const LayerActivations& kept = layers_.at(layer);
+  const std::vector<RowRange>& ranges = behind_qkv(layer, rows);
+  LayerActivations known;
+  known.output = rows_in(kept.output, ranges);
+  known.down = rows_in(kept.down, ranges);
+  return known;
 }
 
 }  // namespace cohort

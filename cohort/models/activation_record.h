@@ -5,34 +5,32 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "cohort/models/decoder_config.h"
+#include "cohort/models/layer_store.h"
 #include "cohort/ops/adapter_use.h"
-#include "cohort/ops/attention.h"
+#include "cohort/ops/row_range.h"
 
 namespace cohort {
 
 class Decoder;
-
-/// The results of a layer's matrix products and attention for N rows. The layer computes everything else from
-/// them again. In the last layer, the parts after `qkv` have only the result rows.
-struct LayerActivations {
-  at::Tensor qkv;      ///< [N, (num_heads + 2 num_kv_heads) head_dim] before norms and RoPE
-  Attended attended;   ///< [N, num_heads, head_dim]
-  at::Tensor output;   ///< [N, hidden_size] of the attention's output projection; the layer's input is added
-                       ///< if no norm stands between
-  at::Tensor gate_up;  ///< [N, 2 intermediate_size]
-  at::Tensor down;     ///< [N, hidden_size] of the MLP's last projection; its input is added in the same case
-};
 
 /// The places of a pass's rows in a record.
 struct RecordRows {
   std::vector<RowRange> all;
   std::vector<RowRange> results;  ///< the rows whose results are read (DecoderInput); the last layer
                                   ///< computes only `qkv` for the other rows
+};
 
-  bool empty() const { return all.empty(); }
+/// The places of a prompt and of one completion of it in a record: those of their first tokens.
+struct RecordedRows {
+  int64_t prompt = 0;
+  int64_t completion = 0;
 };
 
 /// The activations that are kept of every layer.
@@ -61,8 +59,19 @@ class ActivationRecord {
   /// True if there is room for `count` more rows.
   bool has_room(int64_t count) const { return num_taken_ + count <= num_rows_; }
 
-  /// Reserves `count` more rows and returns the first of them. There must be room for them.
-  int64_t take_rows(int64_t count);
+  /// Reserves places for a completion of up to `longest` tokens, and for its prompt if it is the first one of
+  /// it. The completions of a prompt lie after it in the order of the calls, which is how an update reads
+  /// them. There must be room.
+  RecordedRows reserve(const std::vector<int32_t>& prompt_ids, int64_t longest);
+
+  /// Notes that the rows of a completion, without its last token, have been written to these places.
+  void add(const std::vector<int32_t>& prompt_ids, const std::vector<int32_t>& completion_ids,
+           RecordedRows rows);
+
+  /// The places of a completion that was added. Completions of the same tokens have the same activations, so
+  /// that the tokens alone say which they are.
+  std::optional<RecordedRows> find(const std::vector<int32_t>& prompt_ids,
+                                   const std::vector<int32_t>& completion_ids) const;
 
   /// True if the record was written by `decoder` with its present weights, and a pass that uses its adapters
   /// so has the same results: with the adapters on and without dropout.
@@ -76,9 +85,8 @@ class ActivationRecord {
   /// are not kept are undefined tensors.
   LayerActivations read(int64_t layer, const RecordRows& rows) const;
 
-  /// The same for one part, which the record must keep.
-  at::Tensor read_output(int64_t layer, const RecordRows& rows) const;
-  at::Tensor read_down(int64_t layer, const RecordRows& rows) const;
+  /// `output` and `down` alone, which the record must keep.
+  LayerActivations read_output(int64_t layer, const RecordRows& rows) const;
 
   /// Compares all layers' activations of two row sets bit by bit, except log_sum_exp; true if they are equal.
   /// `other` keeps the same parts.
@@ -93,6 +101,37 @@ class ActivationRecord {
   int64_t weights_version_ = 0;
   int64_t num_rows_ = 0, num_taken_ = 0;
   std::vector<LayerActivations> layers_;
+  std::map<std::vector<int32_t>, int64_t> prompt_rows_;  // by the prompt's tokens
+  std::map<std::vector<int32_t>, std::map<std::vector<int32_t>, RecordedRows>>
+      added_;  // by prompt and completion
+};
+
+/// The store of a pass that writes its activations to these places of a record, which must outlive this.
+class WrittenLayers : public LayerStore {
+ public:
+  WrittenLayers(ActivationRecord& record, RecordRows rows) : record_(record), rows_(std::move(rows)) {}
+
+  void keep(int64_t layer, const LayerActivations& made) override { record_.write(layer, rows_, made); }
+  const RecordRows& rows() const { return rows_; }
+
+ private:
+  ActivationRecord& record_;
+  RecordRows rows_;
+};
+
+/// The store of a pass that reads its activations from these places of a record, which must outlive this.
+class RecordedLayers : public LayerStore {
+ public:
+  RecordedLayers(const ActivationRecord& record, RecordRows rows) : record_(record), rows_(std::move(rows)) {}
+
+  bool has_outputs() const override { return record_.parts() == RecordedParts::kAll; }
+  LayerActivations known(int64_t layer) const override { return record_.read(layer, rows_); }
+  LayerActivations output(int64_t layer) const override { return record_.read_output(layer, rows_); }
+  const RecordRows& rows() const { return rows_; }
+
+ private:
+  const ActivationRecord& record_;
+  RecordRows rows_;
 };
 
 }  // namespace cohort

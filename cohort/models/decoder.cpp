@@ -193,7 +193,7 @@ at::Tensor Decoder::forward(const DecoderInput& input) const {
   at::Tensor x = embed(input.token_ids, input.adapters);
   for (size_t i = 0; i < layers_.size(); ++i) {
     const RopeTable& rope = ropes[config_.layers[i].rope];
-    const bool is_made_again = input.recompute || input.has_layers();
+    const bool is_made_again = input.recompute || input.store->has_outputs();
     if (is_made_again && at::GradMode::is_enabled()) {
       if (!x.requires_grad()) x.requires_grad_(true);  // of frozen embeddings: the layers have adapters
       x = RecomputedLayer::apply(x, layers_[i].get(), &input, rope);

@@ -45,19 +45,13 @@ struct DecoderInput {
   /// result rows must be set.
   RecordRows in_record(std::vector<RowRange> all) const;
 
-  /// True if the record holds all parts of the layers' activations for these rows.
-  bool has_layers() const { return !recorded.empty() && record->parts() == RecordedParts::kAll; }
-
-  at::Tensor token_ids;  ///< [N] int64
-  at::Tensor positions;  ///< [N] int64
-  AttentionPlan plan;    ///< key rows are rows of this batch, or of `cache` if it is set
-  KvCache* cache = nullptr;
-  at::Tensor cache_rows;  ///< int64, the places of the first rows in `cache`; undefined without a cache
-  std::optional<ResultRows> results;   ///< none: the results of all rows are read
-  ActivationRecord* record = nullptr;  ///< the layers' activations; null: no record
-  RecordRows record_rows;              ///< the places that the pass writes to; empty: it writes nothing
-  RecordRows recorded;                 ///< the places that the pass reads from; empty: it computes everything
-  AdapterUse adapters;                 ///< whether the adapters are on, and their dropout
+  at::Tensor token_ids;               ///< [N] int64
+  at::Tensor positions;               ///< [N] int64
+  AttentionPlan plan;                 ///< key rows are rows of this batch, or of the cache that `store` has
+  std::optional<ResultRows> results;  ///< none: the results of all rows are read
+  /// What the layers find stored and leave behind; by default nothing.
+  std::shared_ptr<LayerStore> store = std::make_shared<LayerStore>();
+  AdapterUse adapters;     ///< whether the adapters are on, and their dropout
   bool recompute = false;  ///< keep only each layer's input, and forward the layer again in the backward pass
   RouterBalance* balance = nullptr;  ///< if set, adds the balance loss of mixtures of experts (moe.h)
 };

@@ -126,12 +126,7 @@ at::Tensor DecoderLayer::attention(const at::Tensor& x, const DecoderInput& inpu
   const ResultRows* own = made_rows(input);
   const at::Tensor q = rows_of(heads.q, own), residual = rows_of(x, own);
   const AttentionPlan& plan = own != nullptr ? own->plan : input.plan;
-  if (input.cache != nullptr) {
-    input.cache->write(index_, input.cache_rows, heads.k, heads.v);
-    known.attended = input.cache->attend(index_, q, plan, options);
-  } else {
-    known.attended.rows = attend(q, heads.k, heads.v, plan, options, known.attended);
-  }
+  known.attended = input.store->attend(index_, q, {heads.k, heads.v}, plan, options, known.attended);
   known.output = output_.forward(known.attended.rows.flatten(1), InputOp(), input.adapters,
                                  residual_of(residual, post_attention_norm_), known.output);
   return sum(residual, known.output, post_attention_norm_);
@@ -152,22 +147,21 @@ at::Tensor DecoderLayer::experts(const at::Tensor& x, RouterBalance* balance) co
   return x + (post_mlp_norm_.defined() ? rms_norm(rows, post_mlp_norm_) : rows);
 }
 
-at::Tensor DecoderLayer::recorded(const at::Tensor& x, const DecoderInput& input) const {
-  at::Tensor down = input.record->read_down(index_, input.recorded);
-  if (!post_mlp_norm_.defined()) return down;
-  const at::Tensor output = input.record->read_output(index_, input.recorded);
-  return sum(sum(rows_of(x, results_of(input)), output, post_attention_norm_), down, post_mlp_norm_);
+at::Tensor DecoderLayer::stored(const at::Tensor& x, const DecoderInput& input) const {
+  const LayerActivations known = input.store->output(index_);
+  if (!post_mlp_norm_.defined()) return known.down;
+  const at::Tensor attended = sum(rows_of(x, results_of(input)), known.output, post_attention_norm_);
+  return sum(attended, known.down, post_mlp_norm_);
 }
 
 at::Tensor DecoderLayer::forward(const at::Tensor& x, const DecoderInput& input,
                                  const RopeTable& rope) const {
-  if (input.has_layers() && !at::GradMode::is_enabled()) return recorded(x, input);
-  LayerActivations known;
-  if (!input.recorded.empty()) known = input.record->read(index_, input.recorded);
+  if (input.store->has_outputs() && !at::GradMode::is_enabled()) return stored(x, input);
+  LayerActivations known = input.store->known(index_);
   const at::Tensor attended = attention(x, input, rope, known);
   const at::Tensor result =
       experts_.empty() ? mlp(attended, input.adapters, known) : experts(attended, input.balance);
-  if (!input.record_rows.empty()) input.record->write(index_, input.record_rows, known);
+  input.store->keep(index_, known);
   return made_rows(input) != nullptr ? result : rows_of(result, results_of(input));
 }
 

@@ -70,8 +70,8 @@ class DecoderLayer {
   at::Tensor mlp(const at::Tensor& x, const AdapterUse& use, LayerActivations& known) const;
   at::Tensor experts(const at::Tensor& x, RouterBalance* balance) const;
 
-  /// What forward gives, of a record of all.
-  at::Tensor recorded(const at::Tensor& x, const DecoderInput& input) const;
+  /// The result of forward, from what is stored of the layer.
+  at::Tensor stored(const at::Tensor& x, const DecoderInput& input) const;
 
   const DecoderConfig* config_;  // the decoder's
   int64_t index_;

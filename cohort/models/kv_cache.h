@@ -5,9 +5,12 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "cohort/models/decoder_config.h"
+#include "cohort/models/layer_store.h"
 #include "cohort/ops/attention.h"
 
 namespace cohort {
@@ -35,6 +38,30 @@ class KvCache {
   bool is_paged_;
   std::vector<at::Tensor> keys_,
       values_;  // per layer: pages, or [num_pages, kKeyBlock, num_kv_heads, head_dim]
+};
+
+/// The store of a pass whose keys and values go into a cache, from which its queries attend.
+class CachedLayers : public LayerStore {
+ public:
+  /// `rows` [R] int64: the places of the pass's first R rows in `cache`, which must outlive this. `record`
+  /// takes the activations; null: nobody does.
+  CachedLayers(KvCache& cache, at::Tensor rows, std::unique_ptr<LayerStore> record)
+      : cache_(cache), rows_(std::move(rows)), record_(std::move(record)) {}
+
+  Attended attend(int64_t layer, const at::Tensor& q, const KeysAndValues& rows, const AttentionPlan& plan,
+                  const AttentionOptions& options, const Attended&) override {
+    cache_.write(layer, rows_, rows.k, rows.v);
+    return cache_.attend(layer, q, plan, options);
+  }
+
+  void keep(int64_t layer, const LayerActivations& made) override {
+    if (record_ != nullptr) record_->keep(layer, made);
+  }
+
+ private:
+  KvCache& cache_;
+  at::Tensor rows_;
+  std::unique_ptr<LayerStore> record_;
 };
 
 }  // namespace cohort

@@ -45,12 +45,6 @@ inline const char* to_string(FinishReason reason) {
   return reason == FinishReason::kStop ? "stop" : "length";
 }
 
-/// Where the sampler recorded what it computed of a completion, until the next step; -1: it did not.
-struct RecordedRows {
-  int64_t prompt = -1;      ///< the row of the prompt's first token, the others follow
-  int64_t completion = -1;  ///< the row of the completion's first token
-};
-
 /// The ids that a token was drawn from, ascending; null where that is the whole vocabulary.
 using KeptIds = std::shared_ptr<const std::vector<int32_t>>;
 
@@ -67,7 +61,6 @@ struct Completion {
   FinishReason finish_reason = FinishReason::kLength;
   int64_t sample = 0;  ///< its place among all that were drawn of its prompt: where its draws lie
   std::string text{};  ///< of `token_ids`, as the sampling parameters show it
-  RecordedRows recorded{};
 
   /// Appends a token without its log-probability. It continues the last span if origin, turn and policy
   /// version are the same.

@@ -42,7 +42,6 @@ DecodeOptions decode_options(const SamplingParams& params) {
 /// The first `num_tokens` tokens of a completion with their columns.
 Completion first_tokens(const Completion& completion, int64_t num_tokens) {
   Completion first = completion;
-  first.recorded = {};
   const int64_t num_sampled = completion.num_sampled_before(num_tokens);
   first.token_ids.resize(num_tokens);
   first.sampler_logprobs.resize(num_sampled);
@@ -115,11 +114,17 @@ void Engine::take_calls() {
 }
 
 void Engine::take(Addition& addition) {
-  const int64_t owner = record_ != nullptr ? addition.request.recorded.prompt : -1;
-  const int64_t sequence = scheduler_.add(addition.request.token_ids, owner);
+  const Request& request = addition.request;
+  std::optional<RecordedRows> recorded;
+  if (record_ != nullptr) {
+    const int64_t room = decoder_.config().context_length - std::ssize(request.token_ids);
+    recorded = record_->reserve(request.token_ids, std::min(request.params.max_completion_length, room));
+  }
+  const int64_t owner = recorded ? recorded->prompt : -1;  // the prompt is forwarded whole for the record
+  const int64_t sequence = scheduler_.add(request.token_ids, owner);
   Growing& growing = start(sequence, addition.id, std::move(addition.request));
   growing.completion.sample = static_cast<int64_t>(growing.request.address.sample);
-  growing.completion.recorded = growing.request.recorded;
+  growing.recorded = recorded;
 }
 
 Engine::Growing& Engine::start(int64_t sequence, RequestId id, Request request) {
@@ -171,7 +176,6 @@ void Engine::take(Fork& fork) {
   }
   Request request = growing_[source].request;
   request.address = fork.address;
-  request.recorded = {};
   const int64_t sequence = scheduler_.fork(source, fork.num_tokens);
   Growing& growing = start(sequence, fork.id, std::move(request));
   growing.completion = first_tokens(growing_[source].completion, fork.num_tokens);
@@ -289,7 +293,6 @@ DecoderInput Engine::lay_out(Lane& lane) {
     const std::vector<int32_t>&prompt = growing.request.token_ids, &completion = growing.completion.token_ids;
     const auto prompt_length = std::ssize(prompt);
     const auto begin = std::ssize(token_ids), end = begin + rows.count;
-    const RecordedRows recorded = growing.completion.recorded;
     for (int64_t i = 0; i < rows.count; ++i) {
       const int64_t position = rows.first_position + i, place = position - prompt_length;
       token_ids.push_back(place < 0 ? prompt[position] : completion[place]);
@@ -298,23 +301,25 @@ DecoderInput Engine::lay_out(Lane& lane) {
     }
     input.plan.add_sequence(begin, rows.count, rows.first_position, row_ranges(pages));
     // The last row's result is drawn from; an update reads those of all rows of a completion, too.
-    const bool reads_all = record_ != nullptr && !rows.is_prompt;
+    const bool reads_all = growing.recorded && !rows.is_prompt;
     const RowRange read{reads_all ? begin : end - (rows.reaches_end ? 1 : 0), end};
     num_results += read.size();
     add_range(read, results);
-    if (record_ != nullptr) {
-      const int64_t first = rows.is_prompt ? recorded.prompt + rows.first_position
-                                           : recorded.completion + rows.first_position - prompt_length;
+    if (growing.recorded) {
+      const int64_t first = rows.is_prompt
+                                ? growing.recorded->prompt + rows.first_position
+                                : growing.recorded->completion + rows.first_position - prompt_length;
       add_range({first, first + rows.count}, recorded_rows);
     }
     add_draws(sequences_to_draw(rows), num_results - 1, lane.draws);
   }
   input.set_rows(token_ids, positions, decoder_.device());
   if (num_results < std::ssize(token_ids)) input.set_result_rows(std::move(results));
-  if (record_ != nullptr) input.record_rows = input.in_record(std::move(recorded_rows));
-  input.cache_rows = at::tensor(cache_rows, at::kLong).to(decoder_.device());
-  input.cache = &cache_;
-  input.record = record_;
+  std::unique_ptr<LayerStore> record;
+  if (!recorded_rows.empty())
+    record = std::make_unique<WrittenLayers>(*record_, input.in_record(std::move(recorded_rows)));
+  input.store = std::make_shared<CachedLayers>(
+      cache_, at::tensor(cache_rows, at::kLong).to(decoder_.device()), std::move(record));
   return input;
 }
 
@@ -426,6 +431,7 @@ void Engine::end(int64_t sequence) {
         params.include_stop_str_in_output || completion.finish_reason == FinishReason::kLength;
     completion.text = tokenizer_->decode(shows_end ? ids : ids.first(ids.size() - 1), decode_options(params));
   }
+  if (growing.recorded) record_->add(growing.request.token_ids, completion.token_ids, *growing.recorded);
   scheduler_.hold(sequence);
   if (growing.request.on_end) growing.request.on_end(growing.id, completion);
   if (!growing.request.is_held) remove(sequence);

@@ -56,7 +56,6 @@ struct Request {
   OnEnd on_end{};
   bool is_held = false;  ///< at its end it stays, with its pages, for extend() and fork(), until cancel()
   bool caches_completion = false;  ///< the prefix cache then knows the completion, too, as for a conversation
-  RecordedRows recorded{};         ///< where the engine's record, if it has one, gets the activations
 };
 
 /// What an engine has done.
@@ -105,7 +104,8 @@ class Engine {
   /// The number of updates behind the decoder's weights, for the spans of tokens from now on.
   void set_policy_version(int64_t version) { policy_version_ = version; }
 
-  /// What gets the activations of all rows from now on; null: nothing does. Requests then have recorded rows.
+  /// The record that takes the activations of the requests added from now on; null: none does. It must have
+  /// room for each request's prompt and longest completion, and outlive the requests.
   void set_record(ActivationRecord* record) { record_ = record; }
 
   /// What was done since the last call.
@@ -121,6 +121,7 @@ class Engine {
     Request request{};
     Completion completion{};
     int64_t max_length = 0;
+    std::optional<RecordedRows> recorded{};  // the places of its activations in the record
     int32_t turn = 0;
     std::optional<IncrementalDetokenizer> detokenizer{};  // where there are stop strings
     std::string text{};

@@ -7,28 +7,6 @@
 #include "cohort/sampler/prompt_batches.h"
 
 namespace cohort {
-namespace {
-
-/// Rows of the record, as the trainer packs them when all completions take their full length: it then reads
-/// them in one piece, but for what the last layer has of result rows alone.
-std::vector<std::vector<RecordedRows>> recorded_rows(ActivationRecord& record, const Decoder& decoder,
-                                                     const std::vector<Prompt>& prompts,
-                                                     const std::vector<int64_t>& group_sizes,
-                                                     int64_t max_completion_length) {
-  COHORT_CHECK(record.holds_for(decoder));
-  std::vector<std::vector<RecordedRows>> rows(prompts.size());
-  for (size_t p = 0; p < prompts.size(); ++p) {
-    const auto length = std::ssize(prompts[p].token_ids);
-    const int64_t longest = std::min(max_completion_length, decoder.config().context_length - length);
-    const int64_t prompt_row = record.take_rows(length);
-    for (int64_t g = 0; g < group_sizes[p]; ++g)
-      rows[p].push_back({prompt_row, record.take_rows(longest - 1)});
-  }
-  return rows;
-}
-
-}  // namespace
-
 int64_t default_cache_pages(const DecoderConfig& config, at::ScalarType compute,
                             const std::vector<int64_t>& prompt_lengths,
                             const std::vector<int64_t>& group_sizes, int64_t max_completion_length) {
@@ -87,9 +65,7 @@ std::vector<Group> Sampler::rollout(const std::vector<Prompt>& prompts,
   Engine& engine = engine_for(prompts, group_sizes, params.max_completion_length);
   engine.set_policy_version(policy_version);
   engine.set_record(record);
-  std::vector<std::vector<RecordedRows>> rows;
-  if (record != nullptr)
-    rows = recorded_rows(*record, decoder_, prompts, group_sizes, params.max_completion_length);
+  COHORT_CHECK(record == nullptr || record->holds_for(decoder_));
   std::vector<Group> groups;
   for (size_t p = 0; p < prompts.size(); ++p)
     groups.push_back({.prompt = prompts[p], .samples = std::vector<Sample>(group_sizes[p])});
@@ -103,8 +79,7 @@ std::vector<Group> Sampler::rollout(const std::vector<Prompt>& prompts,
         engine.add({.token_ids = prompts[p].token_ids,
                     .params = params,
                     .address = draw_address(address, p, g),
-                    .on_end = on_end,
-                    .recorded = rows.empty() ? RecordedRows() : rows[p][g]});
+                    .on_end = on_end});
       }
     }
     run(engine);

@@ -47,7 +47,7 @@ template <typename F>
 void for_each_batch(const std::vector<std::vector<PackGroup>>& pieces, double balance,
                     const LossOptions& options, const WeightSnapshot& weights, F f) {
   const Decoder& decoder = weights.decoder();
-  ActivationRecord* record = options.record;
+  const ActivationRecord* record = options.record;
   if (record != nullptr && !record->holds_for(decoder, weights.adapters())) record = nullptr;
   for_each_microbatch(decoder, std::ssize(pieces), [&](int64_t i) {
     const bool repeats_prompt = i > 0 && pieces[i].front().prompt_ids == pieces[i - 1].back().prompt_ids;

@@ -166,13 +166,13 @@ UpdateResult GrpoTrainer::update(const Batch& batch, const LossConfig& objective
 // An update takes what the sampler recorded instead of a forward. From time to time the trainer checks that
 // it would compute the same, for one completion and at a hundredth of what the record saves.
 void GrpoTrainer::check_record(const Batch& batch) {
-  ActivationRecord& record = rollout_.record();
+  const ActivationRecord& record = rollout_.record();
   if (!record.holds_for(policy_)) return;
   std::vector<std::pair<const Prompt*, const Completion*>> recorded;
   int64_t rows = 0;
   for (const Group& group : batch.groups) {
     for (const Sample& sample : group.samples) {
-      if (sample.completion.recorded.completion < 0) continue;
+      if (!record.find(group.prompt.token_ids, sample.completion.token_ids)) continue;
       recorded.emplace_back(&group.prompt, &sample.completion);
       rows += std::ssize(sample.completion.token_ids);
     }

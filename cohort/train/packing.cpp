@@ -41,7 +41,8 @@ std::vector<PackGroup> cut_group(const PackGroup& group, int64_t max_rows) {
 /// Collects the rows of a batch as they are laid out.
 class RowBuilder {
  public:
-  explicit RowBuilder(PackedBatch& batch) : batch_(batch) {}
+  RowBuilder(PackedBatch& batch, const ActivationRecord* record)
+      : batch_(batch), record_(record), is_recorded_(record != nullptr) {}
 
   void add_group(const PackGroup& group, bool is_repeat) {
     batch_.input.plan.begin_group();
@@ -52,11 +53,9 @@ class RowBuilder {
     (is_repeat ? batch_.rows.repeated_prompt : batch_.rows.prompt) += prompt_length;
     bool adds_prompt = true;
     for (const PackedCompletion& packed : group.completions) {
-      const RecordedRows& recorded = packed.completion->recorded;
       if (last_sampled(*packed.completion) < 0) continue;
-      if (adds_prompt) add_recorded(recorded.prompt, prompt_length);
+      if (is_recorded_) add_recorded(group, *packed.completion, adds_prompt);
       adds_prompt = false;
-      add_recorded(recorded.completion, completion_rows(*packed.completion));
       add_completion(packed, prompt_range);
     }
     if (adds_prompt) is_recorded_ = false;
@@ -66,8 +65,10 @@ class RowBuilder {
   void finish(const at::TensorOptions& decoder) {
     batch_.input.set_rows(token_ids_, positions_, decoder.device());
     batch_.input.set_result_rows(std::move(results_));
-    if (batch_.input.record != nullptr && is_recorded_)
-      batch_.input.recorded = batch_.input.in_record(std::move(recorded_));
+    if (is_recorded_) {
+      batch_.input.store =
+          std::make_shared<RecordedLayers>(*record_, batch_.input.in_record(std::move(recorded_)));
+    }
     batch_.logit_rows = at::tensor(logit_rows_, at::kLong).to(decoder.device());
     if (!has_kept_ids_) batch_.targets.kept_ids.clear();
   }
@@ -80,9 +81,12 @@ class RowBuilder {
     return {begin, begin + count};
   }
 
-  void add_recorded(int64_t row, int64_t count) {
-    is_recorded_ &= row >= 0;
-    add_range({row, row + count}, recorded_);
+  void add_recorded(const PackGroup& group, const Completion& completion, bool adds_prompt) {
+    const auto found = record_->find(*group.prompt_ids, completion.token_ids);
+    is_recorded_ = found.has_value();
+    if (!found) return;
+    if (adds_prompt) add_range({found->prompt, found->prompt + std::ssize(*group.prompt_ids)}, recorded_);
+    add_range({found->completion, found->completion + completion_rows(completion)}, recorded_);
   }
 
   void add_completion(const PackedCompletion& packed, RowRange prompt) {
@@ -106,11 +110,12 @@ class RowBuilder {
   }
 
   PackedBatch& batch_;
+  const ActivationRecord* record_;  // null: the pass computes everything
   std::vector<int64_t> token_ids_, positions_, logit_rows_;
   std::vector<RowRange> results_, recorded_;
   int64_t num_unread_ = 0;  // rows so far whose results nobody reads
   bool has_kept_ids_ = false;
-  bool is_recorded_ = true;
+  bool is_recorded_;  // so far all rows are in the record
 };
 
 }  // namespace
@@ -177,10 +182,9 @@ std::vector<std::vector<PackGroup>> cut_into_microbatches(const std::vector<Pack
 }
 
 std::unique_ptr<PackedBatch> pack(const std::vector<PackGroup>& groups, const at::TensorOptions& decoder,
-                                  bool repeats_prompt, ActivationRecord* record) {
+                                  bool repeats_prompt, const ActivationRecord* record) {
   auto batch = std::make_unique<PackedBatch>();
-  batch->input.record = record;
-  RowBuilder builder(*batch);
+  RowBuilder builder(*batch, record);
   for (const PackGroup& group : groups) builder.add_group(group, repeats_prompt && &group == &groups.front());
   builder.finish(decoder);
   return batch;

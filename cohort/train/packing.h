@@ -100,7 +100,7 @@ std::vector<std::vector<PackGroup>> cut_into_microbatches(const std::vector<Pack
 /// forwarded the first group's prompt already. `record`: null, or a record that is valid for the decoder. If
 /// it holds all completions of the micro-batch, the pass reads their activations from it.
 std::unique_ptr<PackedBatch> pack(const std::vector<PackGroup>& groups, const at::TensorOptions& decoder,
-                                  bool repeats_prompt = false, ActivationRecord* record = nullptr);
+                                  bool repeats_prompt = false, const ActivationRecord* record = nullptr);
 
 /// The head's input rows that predict the tokens of `batch`: [M, H], with gradient to the decoder's weights
 /// if gradients are on.

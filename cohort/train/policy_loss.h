@@ -20,9 +20,9 @@ struct LossOptions {
   MicrobatchRows tokens_per_microbatch;
   bool recompute = false;
   double router_aux_loss_coef = 0.0;
-  ActivationRecord* record = nullptr;  ///< of the sampler's activations, where it holds for the decoder
-  int64_t only_sample = -1;            ///< forward this sample alone, of a whole batch; -1: all
-  const Linear* value_head = nullptr;  ///< a critic on the policy's rows, which learns in the same pass
+  const ActivationRecord* record = nullptr;  ///< of the sampler's activations, where it holds for the decoder
+  int64_t only_sample = -1;                  ///< forward this sample alone, of a whole batch; -1: all
+  const Linear* value_head = nullptr;        ///< a critic on the policy's rows, which learns in the same pass
 };
 
 /// Of one micro-batch, or sums over those of an update or a step.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "cohort/core/error.h"
 #include "cohort/sampler/sampler.h"
 #include "cohort/train/packing.h"
 
@@ -27,20 +28,20 @@ std::vector<Prompt> probe_prompts(const DecoderConfig& config) {
 
 }  // namespace
 
-bool agrees_with_record(const Decoder& decoder, ActivationRecord& record, const Prompt& prompt,
+bool agrees_with_record(const Decoder& decoder, const ActivationRecord& record, const Prompt& prompt,
                         const Completion& completion) {
   const at::NoGradGuard no_grad;
   const auto batch =
       pack({{&prompt.token_ids, {&completion}}}, decoder.options(), /*repeats_prompt=*/false, &record);
-  const RecordRows sampled = std::move(batch->input.recorded);
+  const auto sampled = std::dynamic_pointer_cast<RecordedLayers>(batch->input.store);
+  COHORT_CHECK(sampled != nullptr, "the completion is not recorded");
   const int64_t num_rows = batch->input.token_ids.size(0);
   ActivationRecord anew(record.parts());
   anew.begin(decoder, num_rows);
-  batch->input.recorded = {};
-  batch->input.record = &anew;
-  batch->input.record_rows = batch->input.in_record({{0, num_rows}});
+  const auto written = std::make_shared<WrittenLayers>(anew, batch->input.in_record({{0, num_rows}}));
+  batch->input.store = written;
   decoder.forward(batch->input);
-  return record.has_same(sampled, anew, batch->input.record_rows);
+  return record.has_same(sampled->rows(), anew, written->rows());
 }
 
 double sampler_trainer_difference(const Decoder& decoder) {

@@ -12,7 +12,7 @@ double sampler_trainer_difference(const Decoder& decoder);
 
 /// Whether the trainer's forward of a recorded completion is what `record`, which holds for `decoder`, has of
 /// it, in every bit.
-bool agrees_with_record(const Decoder& decoder, ActivationRecord& record, const Prompt& prompt,
+bool agrees_with_record(const Decoder& decoder, const ActivationRecord& record, const Prompt& prompt,
                         const Completion& completion);
 
 }  // namespace cohort

@@ -93,6 +93,13 @@ class StepRolloutTest : public testing::Test {
     is_recorded_ = rollout.record().holds_for(*decoder_);
     recorded_parts_ = rollout.record().parts();
     has_all_room_ = rollout.record().has_room(recorded_rows_);
+    recorded_at_.clear();
+    for (const Group& group : drawn.groups) {
+      for (const Sample& sample : group.samples) {
+        const auto found = rollout.record().find(group.prompt.token_ids, sample.completion.token_ids);
+        recorded_at_.push_back(found ? found->completion : -1);
+      }
+    }
     return drawn;
   }
 
@@ -141,24 +148,20 @@ class StepRolloutTest : public testing::Test {
   Metrics timings_, metrics_;
   int64_t prompts_drawn_ = 0;
   int64_t recorded_rows_ = 0;
+  std::vector<int64_t> recorded_at_;  // the places of the newest batch's completions in the record; -1: none
   bool is_recorded_ = false, has_all_room_ = false;
   RecordedParts recorded_parts_ = RecordedParts::kAll;
 };
 
 TEST_F(StepRolloutTest, RecordsItsRolloutsWhileThereIsRoom) {
   constexpr int64_t kRows = 3 * (2 + 4 * 4);  // 3 prompts of 2 tokens, 4 completions of up to 5
-  const auto places = [](const Batch& drawn) {
-    std::vector<int64_t> rows;
-    for_each_sample(drawn.groups,
-                    [&](const Sample& sample) { rows.push_back(sample.completion.recorded.completion); });
-    return rows;
-  };
   recorded_rows_ = kRows - 1;
-  EXPECT_EQ(places(draw([](int64_t, int64_t) { return 0.0; })), std::vector<int64_t>(12, -1));
+  draw([](int64_t, int64_t) { return 0.0; });
+  EXPECT_EQ(recorded_at_, std::vector<int64_t>(12, -1));
   EXPECT_TRUE(has_all_room_) << "something was recorded";
   recorded_rows_ = kRows;
-  EXPECT_EQ(places(draw([](int64_t, int64_t) { return 0.0; })),
-            (std::vector<int64_t>{2, 6, 10, 14, 20, 24, 28, 32, 38, 42, 46, 50}));
+  draw([](int64_t, int64_t) { return 0.0; });
+  EXPECT_EQ(recorded_at_, (std::vector<int64_t>{2, 6, 10, 14, 20, 24, 28, 32, 38, 42, 46, 50}));
   EXPECT_TRUE(is_recorded_);
   EXPECT_FALSE(has_all_room_);
   EXPECT_EQ(recorded_parts_, RecordedParts::kDown);
@@ -172,7 +175,7 @@ TEST_F(StepRolloutTest, RecordsItsRolloutsWhileThereIsRoom) {
     ASSERT_EQ(ids_of(drawn.groups), (PromptIds{"0", "2", "3"}));
     std::vector<int64_t> expected{2, 6, 10, 14, 38, 42, 46, 50, 56, 60, 64, 68};
     if (more == 35) std::fill(expected.begin() + 8, expected.end(), -1);
-    EXPECT_EQ(places(drawn), expected);
+    EXPECT_EQ(recorded_at_, expected);
   }
 }
 
