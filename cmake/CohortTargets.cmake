@@ -1,4 +1,4 @@
-# One static library per folder of cohort/ (with its subfolders), one test program per folder of tests/.
+# One static library per folder of libs/ and cohort/ (with its subfolders), one test program per folder of tests/.
 add_library(cohort_options INTERFACE)
 target_compile_options(cohort_options INTERFACE -Wall -Wextra -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # g++ 13 takes any reference that a function of a temporary returns for one to it
@@ -53,6 +53,15 @@ function(cohort_plain_pch target)
   cohort_unity(${target})
 endfunction()
 
+# cohort_lib(folder LINK targets): libs/<folder>/*.cpp as the library lib_<folder>.
+function(cohort_lib name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/libs/${name}/*.cpp)
+  add_library(lib_${name} STATIC ${sources})
+  target_link_libraries(lib_${name} PUBLIC cohort_options ${ARG_LINK})
+  cohort_plain_pch(lib_${name})
+endfunction()
+
 # cohort_library(folder [TORCH] LINK targets): cohort/<folder>/*.cpp as the library cohort_<folder>.
 function(cohort_library name)
   cmake_parse_arguments(ARG "TORCH" "" "LINK" ${ARGN})
@@ -73,10 +82,11 @@ function(cohort_library name)
   endif()
 endfunction()
 
-# cohort_test(folder LINK targets [TORCH]): tests/<folder>/*_test.cpp as the program test_<folder>.
-function(cohort_test name)
+# cohort_test(folder LINK targets [TORCH]): tests/<folder>/*_test.cpp as the program test_<last part of folder>.
+function(cohort_test folder)
   cmake_parse_arguments(ARG "TORCH" "" "LINK" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${name}/*_test.cpp)
+  cmake_path(GET folder FILENAME name)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/*_test.cpp)
   if(NOT sources)
     return()
   endif()

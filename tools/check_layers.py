@@ -1,4 +1,7 @@
-"""Checks that every #include "cohort/..." follows the arrows of tools/layers.txt."""
+"""Checks that every #include "cohort/..." and "libs/..." follows the arrows of tools/layers.txt.
+
+The headers in libs/<name>/internal/ are for that library and its tests (tests/libs/<name>) alone.
+"""
 
 import pathlib
 import re
@@ -6,7 +9,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TORCH = re.compile(r'#include [<"](ATen|c10|torch)/')
-COHORT = re.compile(r'#include "cohort/([a-z_]+)/')
+PROJECT = re.compile(r'#include "(?:cohort/([a-z_]+)|(libs/[a-z_]+))/(internal/)?')
 
 
 def read_layers():
@@ -32,21 +35,32 @@ def closure(direct, name):
     return seen
 
 
+def layer_of(parts):
+    if parts[0] == "tests":
+        return "/".join(parts[1:3])
+    if parts[0] == "libs":
+        return "/".join(parts[:2])
+    return parts[1] if parts[0] == "cohort" else "apps"
+
+
 def violations():
     direct, no_torch = read_layers()
-    for path in sorted([*ROOT.glob("cohort/**/*.*"), *ROOT.glob("apps/**/*.*")]):
-        if path.suffix not in {".h", ".cpp", ".def", ".cu"}:
+    folders = ["libs", "cohort", "apps", "tests/libs"]
+    for path in sorted(path for folder in folders for path in ROOT.glob(f"{folder}/**/*.*")):
+        if path.suffix not in {".h", ".cpp", ".def", ".inc", ".cu"}:
             continue
-        parts = path.relative_to(ROOT).parts
-        layer = parts[1] if parts[0] == "cohort" else "apps"
+        layer = layer_of(path.relative_to(ROOT).parts)
         if layer not in direct:
             yield f"{path}: folder '{layer}' is not in tools/layers.txt"
             continue
         allowed = closure(direct, layer)
         for number, line in enumerate(path.read_text().splitlines(), 1):
-            used = COHORT.match(line)
-            if used and used[1] not in allowed:
-                yield f"{path}:{number}: {layer} may not include {used[1]}"
+            used = PROJECT.match(line)
+            name = used and (used[1] or used[2])
+            if name and name not in allowed:
+                yield f"{path}:{number}: {layer} may not include {name}"
+            if name and used[3] and name != layer:
+                yield f"{path}:{number}: internal headers of {name} are not for {layer}"
             if TORCH.match(line) and layer in no_torch:
                 yield f"{path}:{number}: {layer} may not include torch headers"
 

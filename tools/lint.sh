@@ -8,7 +8,7 @@ tools=$PWD/.venv-tools/bin
 # clang cannot read g++'s precompiled header and needs g++'s omp.h, after its own headers.
 # g++ itself warns of deprecated calls; clang also finds those that g++'s own std::stable_sort makes.
 gcc_headers=$(dirname "$(g++ -print-file-name=include/omp.h)")
-[ $# -gt 0 ] || set -- $(git ls-files 'cohort/*.cpp' 'apps/*.cpp' 'examples/*.cpp')
+[ $# -gt 0 ] || set -- $(git ls-files 'libs/*.cpp' 'cohort/*.cpp' 'apps/*.cpp' 'examples/*.cpp')
 printf '%s\n' "$@" | xargs -n 1 -P "$(nproc)" "$tools/clang-tidy" -p build-debug --quiet \
   --extra-arg=-Wno-ignored-gch --extra-arg=-Wno-deprecated-declarations --extra-arg="-idirafter$gcc_headers"
 "$tools/ruff" check --quiet .

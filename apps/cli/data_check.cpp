@@ -7,9 +7,7 @@
 #include <memory>
 
 #include "apps/cli/reward_tables.h"
-#include "cohort/core/hash.h"
 #include "cohort/core/line_list.h"
-#include "cohort/core/random.h"
 #include "cohort/core/time_text.h"
 #include "cohort/models/decoder_config.h"
 #include "cohort/reward_models/all_rewards.h"
@@ -19,6 +17,8 @@
 #include "cohort/tasks/hash_set.h"
 #include "cohort/text/hidden_characters.h"
 #include "cohort/train/run_data.h"
+#include "libs/common/hash.h"
+#include "libs/common/random.h"
 
 namespace cohort::cli {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "apps/cli/command.h"
 #include "cohort/core/error.h"
-#include "cohort/core/nearest.h"
 #include "cohort/ops/cpu_arch.h"
+#include "libs/common/nearest.h"
 
 namespace cohort::cli {
 

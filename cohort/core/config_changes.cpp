@@ -3,7 +3,7 @@
 
 #include "cohort/core/config_io.h"
 #include "cohort/core/config_values.h"
-#include "cohort/core/str.h"
+#include "libs/common/str.h"
 
 namespace cohort {
 namespace {

@@ -1,7 +1,7 @@
 // The documentation of settings: a Markdown page's tables and the text of --help.
 #include "cohort/core/config_io.h"
 #include "cohort/core/config_values.h"
-#include "cohort/core/str.h"
+#include "libs/common/str.h"
 
 namespace cohort {
 namespace {

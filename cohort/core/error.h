@@ -1,11 +1,13 @@
-// The three kinds of failure that are thrown; expected outcomes (a reward that cannot parse, a completion
-// that ran out of length) are values instead. Only an app's outermost function catches.
+// The errors of a user; expected outcomes (a reward that cannot parse, a completion that ran out of length)
+// are values instead, and a bug is an InternalError (libs/common/check.h). Only an app's outermost function
+// catches.
 #pragma once
 
 #include <stdexcept>
 #include <string>
 
-#include "cohort/core/str.h"
+#include "libs/common/check.h"
+#include "libs/common/str.h"
 
 namespace cohort {
 
@@ -27,24 +29,4 @@ class FormatError : public UserError {
   using UserError::UserError;
 };
 
-/// A bug of this program.
-class InternalError : public std::logic_error {
- public:
-  using std::logic_error::logic_error;
-};
-
-namespace detail {
-template <typename... Args>
-[[noreturn]] void throw_internal(const char* file, int line, const char* condition, const Args&... args) {
-  throw InternalError(str(file, ":", line, ": ", condition, " does not hold. ", args...));
-}
-}  // namespace detail
-
 }  // namespace cohort
-
-/// Throws InternalError, in every build, when `condition` is false; further arguments explain.
-#define COHORT_CHECK(condition, ...)                                                               \
-  do {                                                                                             \
-    if (!(condition))                                                                              \
-      ::cohort::detail::throw_internal(__FILE__, __LINE__, #condition __VA_OPT__(, ) __VA_ARGS__); \
-  } while (false)

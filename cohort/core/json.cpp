@@ -9,7 +9,7 @@
 #include "cohort/core/input_file.h"
 #include "cohort/core/json_builder.h"
 #include "cohort/core/json_depth.h"
-#include "cohort/core/long_integers.h"
+#include "libs/common/long_integers.h"
 
 namespace cohort {
 namespace {

@@ -2,12 +2,11 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string>
 
-namespace cohort {
+#include "libs/common/json_value.h"
 
-using Json = nlohmann::ordered_json;
+namespace cohort {
 
 /// Parses a whole regular file. Throws FormatError naming the file and, for malformed or too deeply nested
 /// text and for bytes that are not UTF-8, line and byte.

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "cohort/core/exact_json.h"
-#include "cohort/core/long_integers.h"
+#include "libs/common/long_integers.h"
 
 namespace cohort {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cohort/core/str.h"
+#include "libs/common/str.h"
 
 namespace cohort {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "cohort/core/random.h"
+#include "libs/common/random.h"
 
 namespace cohort {
 

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "cohort/core/str.h"
+#include "libs/common/str.h"
 
 namespace cohort {
 namespace {

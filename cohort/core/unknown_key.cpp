@@ -4,8 +4,8 @@
 
 #include "cohort/core/config_values.h"
 #include "cohort/core/error.h"
-#include "cohort/core/nearest.h"
 #include "cohort/core/peer_keys.h"
+#include "libs/common/nearest.h"
 
 namespace cohort {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "cohort/core/random.h"
+#include "libs/common/random.h"
 
 namespace cohort {
 namespace {

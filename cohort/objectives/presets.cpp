@@ -6,7 +6,7 @@
 
 #include "cohort/core/config_io.h"
 #include "cohort/core/error.h"
-#include "cohort/core/nearest.h"
+#include "libs/common/nearest.h"
 
 namespace cohort {
 namespace {

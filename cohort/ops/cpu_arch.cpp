@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cohort/core/error.h"
-#include "cohort/core/str.h"
+#include "libs/common/str.h"
 
 #if defined(__x86_64__)
 #include <sys/syscall.h>

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "cohort/core/error.h"
-#include "cohort/core/random.h"
 #include "cohort/ops/gradient.h"
+#include "libs/common/random.h"
 
 namespace cohort {
 namespace {

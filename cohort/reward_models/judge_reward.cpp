@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "cohort/core/hash.h"
 #include "cohort/models/kv_cache.h"
 #include "cohort/reward_models/frozen_model.h"
 #include "cohort/reward_models/make_model_reward.h"
@@ -13,6 +12,7 @@
 #include "cohort/sampler/stop_ids.h"
 #include "cohort/tasks/text_format.h"
 #include "cohort/tensor/one_thread.h"
+#include "libs/common/hash.h"
 
 namespace cohort {
 namespace {

@@ -1,12 +1,12 @@
 // Accuracy: the answer of the completion must equal the row's, as mathematics or in words.
-#include "cohort/core/exact_json.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/make_reward.h"
 #include "cohort/rewards/math/choices.h"
 #include "cohort/rewards/math/extraction.h"
 #include "cohort/rewards/math/numeral.h"
 #include "cohort/rewards/math/quantity.h"
 #include "cohort/rewards/section_tags.h"
+#include "libs/common/excerpt.h"
+#include "libs/common/long_integers.h"
 
 namespace cohort {
 namespace {

@@ -5,10 +5,11 @@
 #include <optional>
 #include <string>
 
-#include "cohort/core/str.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/python_literal.h"
 #include "cohort/rewards/python_text.h"
+#include "libs/common/ascii.h"
+#include "libs/common/excerpt.h"
+#include "libs/common/str.h"
 
 namespace cohort {
 namespace {

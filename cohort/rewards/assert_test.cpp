@@ -6,11 +6,11 @@
 #include <optional>
 #include <vector>
 
-#include "cohort/core/str.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/assert_subject.h"
 #include "cohort/rewards/python_literal.h"
 #include "cohort/rewards/python_text.h"
+#include "libs/common/ascii.h"
+#include "libs/common/str.h"
 
 namespace cohort {
 namespace {

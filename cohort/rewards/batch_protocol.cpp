@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "cohort/core/exact_json.h"
-#include "cohort/rewards/answer_text.h"
+#include "libs/common/excerpt.h"
 
 namespace cohort {
 namespace {

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "cohort/core/str.h"
+#include "libs/common/str.h"
 
 namespace cohort {
 namespace {

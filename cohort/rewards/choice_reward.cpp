@@ -6,6 +6,8 @@
 #include "cohort/rewards/choice/stated_choice.h"
 #include "cohort/rewards/make_reward.h"
 #include "cohort/rewards/section_tags.h"
+#include "libs/common/answer_marks.h"
+#include "libs/common/excerpt.h"
 
 namespace cohort {
 namespace {

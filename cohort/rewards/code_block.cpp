@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "cohort/rewards/answer_text.h"
+#include "libs/common/ascii.h"
 
 namespace cohort {
 namespace {

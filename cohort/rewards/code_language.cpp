@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <sstream>
 
-#include "cohort/core/nearest.h"
 #include "cohort/rewards/child_process.h"
 #include "cohort/rewards/sandbox_protocol.h"
+#include "libs/common/nearest.h"
 
 namespace cohort {
 namespace {

@@ -3,10 +3,10 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "cohort/core/ascii.h"
-#include "cohort/core/str.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/code_test.h"
+#include "libs/common/ascii.h"
+#include "libs/common/excerpt.h"
+#include "libs/common/str.h"
 
 namespace cohort {
 namespace {

@@ -7,8 +7,6 @@
 #include <cstring>
 
 #include "cohort/core/error.h"
-#include "cohort/core/nearest.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/code_block.h"
 #include "cohort/rewards/code_language.h"
 #include "cohort/rewards/code_test.h"
@@ -16,6 +14,9 @@
 #include "cohort/rewards/python_driver.h"
 #include "cohort/rewards/python_imports.h"
 #include "cohort/rewards/sandbox.h"
+#include "libs/common/ascii.h"
+#include "libs/common/excerpt.h"
+#include "libs/common/nearest.h"
 
 namespace cohort {
 namespace {

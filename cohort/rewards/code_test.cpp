@@ -7,11 +7,13 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/exact_json.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/code_test_forms.h"
 #include "cohort/rewards/python_json.h"
 #include "cohort/rewards/python_literal.h"
 #include "cohort/rewards/python_tests.h"
+#include "libs/common/ascii.h"
+#include "libs/common/excerpt.h"
+#include "libs/common/long_integers.h"
 
 namespace cohort {
 namespace {

@@ -4,9 +4,11 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/exact_json.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/python_json.h"
 #include "cohort/rewards/python_text.h"
+#include "libs/common/ascii.h"
+#include "libs/common/excerpt.h"
+#include "libs/common/long_integers.h"
 
 namespace cohort {
 namespace {

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/expression.h"
 #include "cohort/rewards/make_reward.h"
+#include "libs/common/answer_marks.h"
+#include "libs/common/excerpt.h"
 
 namespace cohort {
 namespace {

@@ -1,6 +1,6 @@
 #include "cohort/rewards/expression.h"
 
-#include "cohort/core/str.h"
+#include "libs/common/str.h"
 
 namespace cohort {
 namespace {

@@ -3,9 +3,9 @@
 // the prompt opens at its end count as the completion's.
 #include <string_view>
 
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/make_reward.h"
 #include "cohort/rewards/section_tags.h"
+#include "libs/common/ascii.h"
 
 namespace cohort {
 namespace {

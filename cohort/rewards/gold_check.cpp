@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "cohort/core/exact_json.h"
 #include "cohort/rewards/prompt_column.h"
+#include "libs/common/long_integers.h"
 
 namespace cohort {
 namespace {

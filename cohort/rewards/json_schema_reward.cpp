@@ -2,10 +2,12 @@
 #include <map>
 
 #include "cohort/core/input_file.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/code_block.h"
 #include "cohort/rewards/json_schema/schema.h"
 #include "cohort/rewards/make_reward.h"
+#include "libs/common/answer_marks.h"
+#include "libs/common/ascii.h"
+#include "libs/common/excerpt.h"
 
 namespace cohort {
 namespace {

@@ -6,8 +6,8 @@
 #include <map>
 #include <unordered_map>
 
-#include "cohort/text/unicode.h"
-#include "cohort/text/utf8.h"
+#include "libs/common/unicode.h"
+#include "libs/common/utf8.h"
 
 namespace cohort {
 namespace {

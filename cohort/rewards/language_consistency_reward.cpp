@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/language.h"
 #include "cohort/rewards/make_reward.h"
+#include "libs/common/excerpt.h"
 
 namespace cohort {
 namespace {

@@ -7,6 +7,7 @@
 #include "cohort/rewards/math/numeral.h"
 #include "cohort/rewards/math/quantity.h"
 #include "cohort/rewards/section_tags.h"
+#include "libs/common/excerpt.h"
 
 namespace cohort {
 namespace {

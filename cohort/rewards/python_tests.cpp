@@ -2,11 +2,12 @@
 
 #include <optional>
 
-#include "cohort/core/str.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/assert_test.h"
 #include "cohort/rewards/python_literal.h"
 #include "cohort/rewards/python_text.h"
+#include "libs/common/ascii.h"
+#include "libs/common/excerpt.h"
+#include "libs/common/str.h"
 
 namespace cohort {
 namespace {

@@ -1,7 +1,7 @@
 // Regex: a pattern that must match somewhere in the completion.
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/make_reward.h"
-#include "cohort/text/regex.h"
+#include "libs/common/excerpt.h"
+#include "libs/regex/regex.h"
 
 namespace cohort {
 namespace {
@@ -14,7 +14,7 @@ class RegexReward : public Reward {
     try {
       const bool is_match = regex_.is_match(completion.text);
       return {is_match ? 1.0 : 0.0, RewardStatus::kOk, is_match ? "" : "no match"};
-    } catch (const UserError& error) {
+    } catch (const RegexError& error) {
       // The completion made the search too long: it must not escape its 0 by that.
       return {0.0, RewardStatus::kOk, error.what()};
     }
@@ -29,7 +29,7 @@ class RegexReward : public Reward {
     std::vector<TextSpan> spans;
     try {
       regex_.find_all(text, spans);
-    } catch (const UserError&) {
+    } catch (const RegexError&) {
       return "the search gave up";
     }
     for (const TextSpan& span : spans) {
@@ -50,7 +50,7 @@ std::unique_ptr<Reward> make_regex_reward(const RewardConfig& config) {
     throw ConfigError(str("reward ", config.name, ": type \"regex\" needs `pattern`"));
   try {
     return std::make_unique<RegexReward>(config.pattern);
-  } catch (const FormatError& error) {
+  } catch (const RegexError& error) {
     throw ConfigError(str("reward ", config.name, ": `pattern`: ", error.what()));
   }
 }

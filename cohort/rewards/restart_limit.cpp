@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cohort/core/str.h"
+#include "libs/common/str.h"
 
 namespace cohort {
 namespace {

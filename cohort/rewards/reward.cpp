@@ -4,9 +4,9 @@
 #include <sstream>
 
 #include "cohort/core/config_values.h"
-#include "cohort/core/nearest.h"
 #include "cohort/rewards/make_reward.h"
 #include "cohort/rewards/reward_weight.h"
+#include "libs/common/nearest.h"
 
 namespace cohort {
 void check_keys(const RewardConfig& config, const std::string& type, const std::string& keys) {

@@ -4,7 +4,7 @@
 #include <cctype>
 
 #include "cohort/core/error.h"
-#include "cohort/rewards/answer_text.h"
+#include "libs/common/ascii.h"
 
 namespace cohort {
 namespace {

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "cohort/core/str.h"
+#include "libs/common/str.h"
 
 extern char** environ;
 

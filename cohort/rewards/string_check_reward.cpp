@@ -2,9 +2,10 @@
 // grader).
 #include <algorithm>
 
-#include "cohort/core/ascii.h"
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/make_reward.h"
+#include "libs/common/ascii.h"
+#include "libs/common/excerpt.h"
 
 namespace cohort {
 namespace {

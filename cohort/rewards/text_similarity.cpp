@@ -7,8 +7,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "cohort/core/ascii.h"
-#include "cohort/text/utf8.h"
+#include "libs/common/ascii.h"
+#include "libs/common/utf8.h"
 
 namespace cohort {
 namespace {

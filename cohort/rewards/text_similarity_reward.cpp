@@ -2,6 +2,8 @@
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/make_reward.h"
 #include "cohort/rewards/text_similarity.h"
+#include "libs/common/ascii.h"
+#include "libs/common/excerpt.h"
 
 namespace cohort {
 namespace {

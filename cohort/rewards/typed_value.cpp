@@ -7,10 +7,10 @@
 #include <iterator>
 
 #include "cohort/core/error.h"
-#include "cohort/core/exact_json.h"
 #include "cohort/core/json_depth.h"
-#include "cohort/core/str.h"
-#include "cohort/rewards/answer_text.h"
+#include "libs/common/excerpt.h"
+#include "libs/common/long_integers.h"
+#include "libs/common/str.h"
 
 namespace cohort {
 namespace {

@@ -3,8 +3,8 @@
 #include <system_error>
 #include <thread>
 
-#include "cohort/core/str.h"
 #include "cohort/rewards/batch_protocol.h"
+#include "libs/common/str.h"
 
 namespace cohort {
 

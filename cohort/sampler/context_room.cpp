@@ -1,6 +1,6 @@
 #include "cohort/sampler/context_room.h"
 
-#include "cohort/core/str.h"
+#include "libs/common/str.h"
 
 namespace cohort {
 

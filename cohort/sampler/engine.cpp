@@ -6,10 +6,10 @@
 #include <chrono>
 
 #include "cohort/core/error.h"
-#include "cohort/core/random.h"
 #include "cohort/ops/token_logprobs.h"
 #include "cohort/sampler/request_checks.h"
 #include "cohort/tensor/one_thread.h"
+#include "libs/common/random.h"
 
 namespace cohort {
 namespace {

@@ -5,9 +5,9 @@
 #include <numeric>
 
 #include "cohort/core/error.h"
-#include "cohort/core/hash.h"
-#include "cohort/core/random.h"
 #include "cohort/tasks/dataset_scan.h"
+#include "libs/common/hash.h"
+#include "libs/common/random.h"
 
 namespace cohort {
 namespace {

@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "cohort/core/error.h"
-#include "cohort/core/hash.h"
-#include "cohort/core/random.h"
+#include "libs/common/hash.h"
+#include "libs/common/random.h"
 
 namespace cohort {
 namespace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "cohort/core/json.h"
-#include "cohort/core/random.h"
-#include "cohort/core/str.h"
 #include "cohort/tasks/task.h"
+#include "libs/common/random.h"
+#include "libs/common/str.h"
 
 namespace cohort {
 

@@ -4,10 +4,10 @@
 #include <unordered_set>
 
 #include "cohort/core/error.h"
-#include "cohort/core/hash.h"
-#include "cohort/core/nearest.h"
-#include "cohort/core/random.h"
 #include "cohort/tasks/generators.h"
+#include "libs/common/hash.h"
+#include "libs/common/nearest.h"
+#include "libs/common/random.h"
 
 namespace cohort {
 namespace {

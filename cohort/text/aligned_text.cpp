@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cohort/core/error.h"
-#include "cohort/text/utf8.h"
+#include "libs/common/utf8.h"
 
 namespace cohort {
 namespace {

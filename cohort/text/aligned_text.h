@@ -8,19 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include "libs/common/text_span.h"
+
 namespace cohort {
 
 /// Bytes of the source, the end exclusive.
 struct SourceSpan {
   uint32_t begin;
   uint32_t end;
-};
-
-/// A piece of a text, in bytes; `is_match` tells a match from what lies between matches.
-struct TextSpan {
-  size_t begin;
-  size_t end;
-  bool is_match;
 };
 
 /// One character of a new text: 0 takes the place of the next old one, -n that of n + 1 old ones, 1 is put in

@@ -1,9 +1,9 @@
 #include "cohort/text/bpe.h"
 
 #include "cohort/core/error.h"
-#include "cohort/core/str.h"
 #include "cohort/text/byte_level.h"
-#include "cohort/text/utf8.h"
+#include "libs/common/str.h"
+#include "libs/common/utf8.h"
 
 namespace cohort {
 namespace {

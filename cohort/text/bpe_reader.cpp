@@ -4,10 +4,10 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
-#include "cohort/core/str.h"
 #include "cohort/text/bpe.h"
 #include "cohort/text/byte_level.h"
-#include "cohort/text/utf8.h"
+#include "libs/common/str.h"
+#include "libs/common/utf8.h"
 
 namespace cohort {
 namespace {

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "cohort/core/error.h"
-#include "cohort/core/str.h"
-#include "cohort/text/utf8.h"
+#include "libs/common/str.h"
+#include "libs/common/utf8.h"
 
 namespace cohort {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cohort/text/aligned_text.h"
-#include "cohort/text/unicode.h"
+#include "libs/common/unicode.h"
 
 namespace cohort {
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "cohort/text/class_matcher.h"
-#include "cohort/text/utf8.h"
+#include "libs/common/utf8.h"
 
 namespace cohort {
 namespace {

@@ -2,8 +2,8 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/json_depth.h"
-#include "cohort/core/str.h"
-#include "cohort/text/utf8.h"
+#include "libs/common/str.h"
+#include "libs/common/utf8.h"
 
 namespace cohort {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cohort/text/utf8.h"
+#include "libs/common/utf8.h"
 
 namespace cohort {
 

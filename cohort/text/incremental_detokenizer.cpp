@@ -1,7 +1,7 @@
 #include "cohort/text/incremental_detokenizer.h"
 
 #include "cohort/text/byte_level.h"
-#include "cohort/text/utf8.h"
+#include "libs/common/utf8.h"
 
 namespace cohort {
 

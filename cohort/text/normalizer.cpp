@@ -6,9 +6,9 @@
 #include "cohort/core/error.h"
 #include "cohort/text/byte_level.h"
 #include "cohort/text/split.h"
-#include "cohort/text/unicode.h"
 #include "cohort/text/unicode_forms.h"
-#include "cohort/text/utf8.h"
+#include "libs/common/unicode.h"
+#include "libs/common/utf8.h"
 
 namespace cohort {
 namespace {

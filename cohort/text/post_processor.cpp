@@ -1,9 +1,9 @@
 #include "cohort/text/post_processor.h"
 
 #include "cohort/core/error.h"
-#include "cohort/core/str.h"
-#include "cohort/text/unicode.h"
-#include "cohort/text/utf8.h"
+#include "libs/common/str.h"
+#include "libs/common/unicode.h"
+#include "libs/common/utf8.h"
 
 namespace cohort {
 namespace {

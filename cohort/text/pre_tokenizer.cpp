@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "cohort/core/error.h"
-#include "cohort/core/str.h"
 #include "cohort/text/byte_level.h"
 #include "cohort/text/regex_translate.h"
 #include "cohort/text/split.h"
-#include "cohort/text/unicode.h"
-#include "cohort/text/utf8.h"
+#include "libs/common/str.h"
+#include "libs/common/unicode.h"
+#include "libs/common/utf8.h"
 
 namespace cohort {
 namespace {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "cohort/core/error.h"
-#include "cohort/core/str.h"
 #include "cohort/text/component.h"
-#include "cohort/text/utf8.h"
+#include "libs/common/str.h"
+#include "libs/common/utf8.h"
 
 namespace cohort {
 namespace {

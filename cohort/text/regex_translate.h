@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cohort/text/unicode.h"
+#include "libs/common/unicode.h"
 
 namespace cohort {
 

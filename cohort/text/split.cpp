@@ -4,11 +4,11 @@
 #include <cctype>
 
 #include "cohort/core/error.h"
-#include "cohort/core/str.h"
 #include "cohort/text/class_matcher.h"
-#include "cohort/text/regex.h"
 #include "cohort/text/regex_translate.h"
-#include "cohort/text/utf8.h"
+#include "libs/common/str.h"
+#include "libs/common/utf8.h"
+#include "libs/regex/regex.h"
 
 namespace cohort {
 namespace {
@@ -17,7 +17,11 @@ class RegexPattern : public Pattern {
  public:
   explicit RegexPattern(Regex regex) : regex_(std::move(regex)) {}
   void find_all(std::string_view text, std::vector<TextSpan>& spans) const override {
-    regex_.find_all(text, spans);
+    try {
+      regex_.find_all(text, spans);
+    } catch (const RegexError& error) {
+      throw UserError(error.what());
+    }
   }
 
  private:
@@ -70,6 +74,14 @@ class CodePointPattern : public Pattern {
  private:
   const CodePointSet* set_;
 };
+
+Regex compile_regex(const std::string& pattern) {
+  try {
+    return Regex(pattern);
+  } catch (const RegexError& error) {
+    throw FormatError(error.what());
+  }
+}
 
 /// A match whose predecessor is a gap joins it; writes to the front of [first, end) and returns the new end.
 template <typename Iterator>
@@ -124,7 +136,7 @@ PatternPtr regex_pattern(const std::string& regex) { return translated_pattern(t
 PatternPtr translated_pattern(const std::string& regex) {
   if (auto matcher = ClassMatcher::compile(regex))
     return std::make_shared<MatcherPattern>(std::move(matcher));
-  return std::make_shared<RegexPattern>(Regex(regex));
+  return std::make_shared<RegexPattern>(compile_regex(regex));
 }
 
 PatternPtr literal_pattern(std::string literal) {

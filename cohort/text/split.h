@@ -9,7 +9,7 @@
 
 #include "cohort/text/aligned_text.h"
 #include "cohort/text/component.h"
-#include "cohort/text/unicode.h"
+#include "libs/common/unicode.h"
 
 namespace cohort {
 

@@ -5,10 +5,10 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/input_file.h"
-#include "cohort/core/str.h"
 #include "cohort/text/encoder.h"
 #include "cohort/text/tokenizer_config.h"
-#include "cohort/text/utf8.h"
+#include "libs/common/str.h"
+#include "libs/common/utf8.h"
 
 namespace cohort {
 namespace {

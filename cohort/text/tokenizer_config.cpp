@@ -6,7 +6,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
-#include "cohort/core/str.h"
+#include "libs/common/str.h"
 
 namespace cohort {
 namespace {

@@ -9,8 +9,8 @@
 #include <unordered_map>
 
 #include "cohort/core/error.h"
-#include "cohort/text/unicode.h"
-#include "cohort/text/utf8.h"
+#include "libs/common/unicode.h"
+#include "libs/common/utf8.h"
 
 namespace cohort {
 namespace {

@@ -7,12 +7,12 @@
 #include <unordered_map>
 
 #include "cohort/core/error.h"
-#include "cohort/core/hash.h"
 #include "cohort/core/log.h"
 #include "cohort/train/dpo_trainer.h"
 #include "cohort/train/memory_plan.h"
 #include "cohort/train/run_setup.h"
 #include "cohort/train/runs.h"
+#include "libs/common/hash.h"
 
 namespace cohort {
 namespace {

@@ -1,9 +1,9 @@
 // The settings of evaluations that a run of `cohort train` can heed.
 #include <algorithm>
 
-#include "cohort/core/nearest.h"
 #include "cohort/train/config_parts.h"
 #include "cohort/train/evaluation.h"
+#include "libs/common/nearest.h"
 
 namespace cohort {
 

@@ -6,13 +6,13 @@
 #include <optional>
 
 #include "cohort/core/log.h"
-#include "cohort/core/random.h"
 #include "cohort/rewards/reward_weight.h"
 #include "cohort/train/demonstrations.h"
 #include "cohort/train/memory_plan.h"
 #include "cohort/train/schedule.h"
 #include "cohort/train/self_test.h"
 #include "cohort/train/step_metrics.h"
+#include "libs/common/random.h"
 
 namespace cohort {
 namespace {

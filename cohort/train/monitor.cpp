@@ -7,7 +7,7 @@
 #include <set>
 
 #include "cohort/core/error.h"
-#include "cohort/core/nearest.h"
+#include "libs/common/nearest.h"
 
 namespace cohort {
 namespace {

@@ -1,9 +1,9 @@
 // Findings about rewards that fail in a trial.
 #include <algorithm>
 
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/reward_weight.h"
 #include "cohort/train/preflight.h"
+#include "libs/common/excerpt.h"
 
 namespace cohort {
 namespace {

@@ -3,13 +3,14 @@
 
 #include "cohort/core/error.h"
 #include "cohort/objectives/objective_config.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/reward_weight.h"
 #include "cohort/rewards/section_tags.h"
 #include "cohort/sampler/context_room.h"
 #include "cohort/sampler/stop_ids.h"
 #include "cohort/train/preflight.h"
 #include "cohort/train/step_rollout.h"
+#include "libs/common/ascii.h"
+#include "libs/common/excerpt.h"
 
 namespace cohort {
 namespace {

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "cohort/core/error.h"
-#include "cohort/core/hash.h"
-#include "cohort/core/nearest.h"
+#include "libs/common/hash.h"
+#include "libs/common/nearest.h"
 
 namespace cohort {
 namespace {

@@ -5,12 +5,12 @@
 #include <filesystem>
 
 #include "cohort/core/json.h"
-#include "cohort/core/str.h"
 #include "cohort/models/pretrained.h"
 #include "cohort/tensor/weight_files.h"
 #include "cohort/train/credit.h"
 #include "cohort/train/optimizer.h"
 #include "cohort/train/policy_loss.h"
+#include "libs/common/str.h"
 #include "tests/core/test_files.h"
 #include "tests/rounding.h"
 

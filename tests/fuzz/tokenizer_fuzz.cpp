@@ -8,7 +8,7 @@
 #include "cohort/core/error.h"
 #include "cohort/text/incremental_detokenizer.h"
 #include "cohort/text/tokenizer.h"
-#include "cohort/text/utf8.h"
+#include "libs/common/utf8.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cohort/core/random.h"
+#include "libs/common/random.h"
 
 namespace cohort {
 namespace {

@@ -10,8 +10,8 @@
 #include <optional>
 #include <thread>
 
-#include "cohort/core/random.h"
 #include "cohort/sampler/sampler.h"
+#include "libs/common/random.h"
 #include "tests/core/test_files.h"
 #include "tests/models/tiny_decoder.h"
 

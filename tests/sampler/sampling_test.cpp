@@ -9,7 +9,7 @@
 #include <memory>
 #include <numeric>
 
-#include "cohort/core/random.h"
+#include "libs/common/random.h"
 
 namespace cohort {
 namespace {

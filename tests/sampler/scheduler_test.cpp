@@ -7,8 +7,8 @@
 #include <numeric>
 #include <set>
 
-#include "cohort/core/hash.h"
-#include "cohort/core/random.h"
+#include "libs/common/hash.h"
+#include "libs/common/random.h"
 
 namespace cohort {
 namespace {

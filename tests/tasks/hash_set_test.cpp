@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "cohort/core/random.h"
+#include "libs/common/random.h"
 
 namespace cohort {
 namespace {

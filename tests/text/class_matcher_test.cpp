@@ -5,9 +5,9 @@
 
 #include <random>
 
-#include "cohort/text/regex.h"
 #include "cohort/text/regex_translate.h"
-#include "cohort/text/utf8.h"
+#include "libs/common/utf8.h"
+#include "libs/regex/regex.h"
 #include "tests/text/golden.h"
 
 namespace cohort {

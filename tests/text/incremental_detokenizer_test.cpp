@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cohort/text/utf8.h"
+#include "libs/common/utf8.h"
 #include "tests/text/golden.h"
 
 namespace cohort {

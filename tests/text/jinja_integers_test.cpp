@@ -1,9 +1,9 @@
 // Ints of any size in templates. What they give was computed by Jinja2, with n = 10 ** 20 + 3.
 #include <gtest/gtest.h>
 
-#include "cohort/core/exact_json.h"
 #include "cohort/text/jinja/error.h"
 #include "cohort/text/jinja/template.h"
+#include "libs/common/long_integers.h"
 
 namespace cohort::jinja {
 namespace {

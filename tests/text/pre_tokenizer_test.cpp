@@ -2,13 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "cohort/text/regex.h"
 #include "tests/text/golden.h"
 
 namespace cohort {
 namespace {
 
-std::vector<std::string> split(const PreTokenizer& pre_tokenizer, const std::string& text) {
+std::vector<std::string> pieces_of(const PreTokenizer& pre_tokenizer, const std::string& text) {
   AlignedText aligned(text, 0, text.size(), false);
   std::vector<TextSpan> words;
   pre_tokenizer.split(aligned, words);
@@ -22,7 +21,7 @@ TEST(PreTokenizer, CutsAsHuggingFace) {
   for (const TokenizerJson& record : golden_records("pre_tokenizers.jsonl")) {
     const PreTokenizer pre_tokenizer(record["pre_tokenizer"]);
     for (size_t i = 0; i < record["texts"].size(); ++i) {
-      EXPECT_EQ(split(pre_tokenizer, record["texts"][i].get<std::string>()),
+      EXPECT_EQ(pieces_of(pre_tokenizer, record["texts"][i].get<std::string>()),
                 record["pieces"][i].get<std::vector<std::string>>())
           << record["pre_tokenizer"] << record["texts"][i];
     }
@@ -35,23 +34,11 @@ TEST(PreTokenizer, AnUnknownBehaviorIsNamed) {
   EXPECT_NE(error_of([&] { PreTokenizer{split}; }).find("Scattered"), std::string::npos);
 }
 
-std::vector<TextSpan> find_all(const Regex& regex, const std::string& text) {
-  std::vector<TextSpan> spans;
-  regex.find_all(text, spans);
-  return spans;
-}
-
-// Such a pattern takes more stack than PCRE2's compiled code has by default.
-TEST(Regex, LongMatchesOfGroupsGetTheirStack) {
-  std::string text;
-  for (int i = 0; i < 200'000; ++i) text += "ab";
-  EXPECT_EQ(find_all(Regex("(?:(?:ab)|(?:ba))*?$"), text).front().end, text.size());
-  EXPECT_EQ(find_all(Regex("(?:a|b)*"), text).front().end, text.size());
-}
-
-TEST(Regex, GivesUpWithAnError) {
-  const Regex exponential("(?:a+)+b");
-  EXPECT_NE(error_of([&] { find_all(exponential, std::string(40, 'a') + "cb"); }).find("gave up"),
+TEST(PreTokenizer, ASearchThatGivesUpIsAnErrorOfTheUser) {
+  const TokenizerJson split = {
+      {"type", "Split"}, {"pattern", {{"Regex", "(?:a+)+b"}}}, {"behavior", "Isolated"}, {"invert", false}};
+  const PreTokenizer pre_tokenizer(split);
+  EXPECT_NE(error_of([&] { pieces_of(pre_tokenizer, std::string(40, 'a') + "cb"); }).find("gave up"),
             std::string::npos);
 }
 

@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "cohort/core/error.h"
-#include "cohort/core/random.h"
 #include "cohort/sampler/sampler.h"
 #include "cohort/sampler/scheduler.h"
 #include "cohort/train/policy_loss.h"
 #include "cohort/train/self_test.h"
+#include "libs/common/random.h"
 #include "tests/models/tiny_decoder.h"
 
 namespace cohort {

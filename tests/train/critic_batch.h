@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "cohort/core/random.h"
 #include "cohort/rl/batch.h"
+#include "libs/common/random.h"
 
 namespace cohort {
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "cohort/core/random.h"
 #include "cohort/train/microbatches.h"
 #include "cohort/train/packing.h"
+#include "libs/common/random.h"
 #include "tests/models/tiny_decoder.h"
 #include "tests/rounding.h"
 

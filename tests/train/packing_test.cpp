@@ -7,9 +7,9 @@
 #include <numeric>
 #include <utility>
 
-#include "cohort/core/random.h"
 #include "cohort/sampler/sampler.h"
 #include "cohort/train/batch_passes.h"
+#include "libs/common/random.h"
 #include "tests/core/test_files.h"
 #include "tests/models/tiny_decoder.h"
 

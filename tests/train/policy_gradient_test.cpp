@@ -4,9 +4,9 @@
 #include <cmath>
 #include <functional>
 
-#include "cohort/core/random.h"
 #include "cohort/train/batch_passes.h"
 #include "cohort/train/policy_loss.h"
+#include "libs/common/random.h"
 #include "tests/models/tiny_decoder.h"
 #include "tests/rounding.h"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes cohort/text/unicode_tables.inc from the behaviour of Hugging Face's tokenizers.
+"""Writes libs/common/unicode_tables.inc from the behaviour of Hugging Face's tokenizers.
 
     pip install tokenizers==0.23.3 unicodedata2==18.0.0
     python tools/make_golden/unicode_tables.py
@@ -15,7 +15,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_to
 
 CATEGORIES = ["Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "No", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm", "Sc", "Sk", "So", "Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co", "Cn"]  # fmt: skip
 CODE_POINTS = [c for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF]
-OUTPUT = pathlib.Path(__file__).parents[2] / "cohort/text/unicode_tables.inc"
+OUTPUT = pathlib.Path(__file__).parents[2] / "libs/common/unicode_tables.inc"
 
 
 def categories():

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "cohort/text/utf8.h"
+#include "libs/common/utf8.h"
 
 namespace cohort::choice {
 namespace {

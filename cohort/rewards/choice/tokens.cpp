@@ -6,8 +6,8 @@
 #include "cohort/rewards/choice/plain_text.h"
 #include "cohort/rewards/choice/unspaced.h"
 #include "cohort/rewards/choice/words.h"
-#include "cohort/text/unicode.h"
-#include "cohort/text/utf8.h"
+#include "libs/common/unicode.h"
+#include "libs/common/utf8.h"
 
 namespace cohort::choice {
 namespace {

@@ -5,9 +5,9 @@
 #include <iomanip>
 #include <random>
 
-#include "cohort/core/hash.h"
-#include "cohort/core/random.h"
-#include "cohort/rewards/answer_text.h"
+#include "libs/common/excerpt.h"
+#include "libs/common/hash.h"
+#include "libs/common/random.h"
 
 namespace cohort {
 namespace {

@@ -1,8 +1,8 @@
 #include "cohort/rewards/json_schema/compiler.h"
 
 #include "cohort/core/error.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/json_schema/keyword_values.h"
+#include "libs/common/excerpt.h"
 
 namespace cohort::json_schema {
 namespace {

@@ -1,8 +1,8 @@
 #include "cohort/rewards/json_schema/keyword_values.h"
 
 #include "cohort/core/error.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/json_schema/pattern.h"
+#include "libs/common/excerpt.h"
 
 namespace cohort::json_schema {
 namespace {
@@ -75,7 +75,7 @@ Range read_range(const Value& schema, const char* least, const char* most, const
 Pattern read_pattern(const std::string& text, const std::string& keyword, const std::string& place) {
   try {
     return {text, Regex(to_pcre2(text))};
-  } catch (const FormatError& error) {
+  } catch (const RegexError& error) {
     refuse(place, keyword, str("holds ", excerpt(text), ", ", error.what()));
   }
 }

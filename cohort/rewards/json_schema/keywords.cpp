@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "cohort/core/error.h"
-#include "cohort/core/nearest.h"
-#include "cohort/rewards/answer_text.h"
+#include "libs/common/excerpt.h"
+#include "libs/common/nearest.h"
 
 namespace cohort::json_schema {
 namespace {

@@ -1,7 +1,7 @@
 // Schemas that refer to themselves without going into the instance, such as {"$ref": "#"}.
 #include "cohort/core/error.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/json_schema/compiler.h"
+#include "libs/common/excerpt.h"
 
 namespace cohort::json_schema {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "cohort/core/str.h"
+#include "libs/common/str.h"
 
 namespace cohort::json_schema {
 namespace {

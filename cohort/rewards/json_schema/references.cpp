@@ -4,8 +4,8 @@
 #include <charconv>
 
 #include "cohort/core/error.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/json_schema/keywords.h"
+#include "libs/common/excerpt.h"
 
 namespace cohort::json_schema {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cohort/rewards/json_schema/value.h"
-#include "cohort/text/regex.h"
+#include "libs/regex/regex.h"
 
 namespace cohort::json_schema {
 

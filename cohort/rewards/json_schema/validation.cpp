@@ -3,9 +3,9 @@
 #include <unordered_map>
 
 #include "cohort/core/error.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/json_schema/keywords.h"
 #include "cohort/rewards/json_schema/schema.h"
+#include "libs/common/excerpt.h"
 
 namespace cohort::json_schema {
 namespace {
@@ -169,7 +169,7 @@ class Validation {
     spend(kPatternSteps + text.size());
     try {
       return pattern.regex.is_match(text);
-    } catch (const UserError&) {
+    } catch (const RegexError&) {
       throw LimitPassed{str("the search for ", excerpt(pattern.text), " takes too many steps")};
     }
   }

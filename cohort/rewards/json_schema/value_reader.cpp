@@ -1,11 +1,11 @@
 // Reads JSON text by recursive descent, into values that keep their numbers' digits.
 #include <algorithm>
 
-#include "cohort/core/ascii.h"
-#include "cohort/core/str.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/json_schema/value.h"
-#include "cohort/text/utf8.h"
+#include "libs/common/ascii.h"
+#include "libs/common/excerpt.h"
+#include "libs/common/str.h"
+#include "libs/common/utf8.h"
 
 namespace cohort::json_schema {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "cohort/core/error.h"
-#include "cohort/rewards/answer_text.h"
+#include "libs/common/excerpt.h"
 
 namespace cohort {
 

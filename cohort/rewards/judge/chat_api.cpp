@@ -1,7 +1,7 @@
 #include "cohort/rewards/judge/chat_api.h"
 
 #include "cohort/core/json_depth.h"
-#include "cohort/rewards/answer_text.h"
+#include "libs/common/excerpt.h"
 
 namespace cohort {
 namespace {

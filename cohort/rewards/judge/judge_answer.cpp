@@ -3,7 +3,8 @@
 #include <optional>
 
 #include "cohort/core/jsonl_reader.h"
-#include "cohort/rewards/answer_text.h"
+#include "libs/common/ascii.h"
+#include "libs/common/excerpt.h"
 
 namespace cohort {
 namespace {

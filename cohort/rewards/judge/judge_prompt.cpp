@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <iomanip>
 
-#include "cohort/core/hash.h"
 #include "cohort/core/input_file.h"
-#include "cohort/core/random.h"
+#include "libs/common/hash.h"
+#include "libs/common/random.h"
 
 namespace cohort {
 namespace {

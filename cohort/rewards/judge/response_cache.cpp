@@ -6,11 +6,11 @@
 
 #include "cohort/core/atomic_file.h"
 #include "cohort/core/error.h"
-#include "cohort/core/hash.h"
 #include "cohort/core/input_file.h"
 #include "cohort/core/json_depth.h"
 #include "cohort/core/log.h"
-#include "cohort/core/random.h"
+#include "libs/common/hash.h"
+#include "libs/common/random.h"
 
 namespace cohort {
 namespace {

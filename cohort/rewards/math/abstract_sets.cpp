@@ -1,7 +1,7 @@
 #include "cohort/rewards/math/abstract_sets.h"
 
-#include "cohort/core/hash.h"
-#include "cohort/core/random.h"
+#include "libs/common/hash.h"
+#include "libs/common/random.h"
 
 namespace cohort::math {
 namespace {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "cohort/core/ascii.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/doubts.h"
 #include "cohort/rewards/math/equation_lines.h"
 #include "cohort/rewards/math/equivalence.h"
@@ -14,6 +12,7 @@
 #include "cohort/rewards/math/tidy.h"
 #include "cohort/rewards/math/word_roles.h"
 #include "cohort/rewards/math/words.h"
+#include "libs/common/ascii.h"
 
 namespace cohort::math {
 namespace {

@@ -2,11 +2,11 @@
 
 #include <cmath>
 
-#include "cohort/core/hash.h"
-#include "cohort/core/random.h"
 #include "cohort/rewards/math/ball_functions.h"
 #include "cohort/rewards/math/exact.h"
 #include "cohort/rewards/math/units.h"
+#include "libs/common/hash.h"
+#include "libs/common/random.h"
 
 namespace cohort::math {
 namespace {

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "cohort/core/ascii.h"
 #include "cohort/rewards/math/foreign_text.h"
 #include "cohort/rewards/math/numeral.h"
 #include "cohort/rewards/math/stands_alone.h"
 #include "cohort/rewards/math/symbols.h"
 #include "cohort/rewards/math/units.h"
 #include "cohort/rewards/math/words.h"
+#include "libs/common/ascii.h"
 
 namespace cohort::math {
 namespace {

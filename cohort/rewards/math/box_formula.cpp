@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
-#include "cohort/core/ascii.h"
-#include "cohort/core/str.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/formulas.h"
 #include "cohort/rewards/math/parser.h"
 #include "cohort/rewards/math/tidy.h"
 #include "cohort/rewards/math/units.h"
+#include "libs/common/ascii.h"
+#include "libs/common/str.h"
 
 namespace cohort::math {
 namespace {

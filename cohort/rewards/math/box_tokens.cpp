@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "cohort/core/ascii.h"
 #include "cohort/rewards/math/symbols.h"
 #include "cohort/rewards/math/units.h"
 #include "cohort/rewards/math/words.h"
+#include "libs/common/ascii.h"
 
 namespace cohort::math {
 namespace {

@@ -1,7 +1,7 @@
 #include "cohort/rewards/math/choices.h"
 
-#include "cohort/core/str.h"
 #include "cohort/rewards/math/words.h"
+#include "libs/common/str.h"
 
 namespace cohort::math {
 namespace {

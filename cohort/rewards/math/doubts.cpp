@@ -1,7 +1,7 @@
 #include "cohort/rewards/math/doubts.h"
 
-#include "cohort/core/str.h"
 #include "cohort/rewards/math/word_roles.h"
+#include "libs/common/str.h"
 
 namespace cohort::math {
 namespace {

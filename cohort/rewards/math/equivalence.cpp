@@ -4,14 +4,15 @@
 #include <cctype>
 #include <unordered_map>
 
-#include "cohort/core/hash.h"
-#include "cohort/core/str.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/parser.h"
 #include "cohort/rewards/math/rewrite.h"
 #include "cohort/rewards/math/spelling.h"
 #include "cohort/rewards/math/structures.h"
 #include "cohort/rewards/math/words.h"
+#include "libs/common/ascii.h"
+#include "libs/common/excerpt.h"
+#include "libs/common/hash.h"
+#include "libs/common/str.h"
 
 namespace cohort::math {
 namespace {

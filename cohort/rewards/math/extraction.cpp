@@ -3,14 +3,16 @@
 #include <algorithm>
 
 #include "cohort/core/error.h"
-#include "cohort/core/nearest.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/announced_answer.h"
 #include "cohort/rewards/math/marked_answer.h"
 #include "cohort/rewards/math/numeral.h"
 #include "cohort/rewards/math/plain_text.h"
 #include "cohort/rewards/math/tidy.h"
 #include "cohort/rewards/math/words.h"
+#include "libs/common/answer_marks.h"
+#include "libs/common/ascii.h"
+#include "libs/common/excerpt.h"
+#include "libs/common/nearest.h"
 
 namespace cohort::math {
 namespace {

@@ -1,9 +1,9 @@
 #include "cohort/rewards/math/foreign_text.h"
 
-#include "cohort/core/ascii.h"
 #include "cohort/rewards/math/plain_text.h"
 #include "cohort/rewards/math/symbols.h"
 #include "cohort/rewards/math/units.h"
+#include "libs/common/ascii.h"
 
 namespace cohort::math {
 namespace {

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
-#include "cohort/core/ascii.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/words.h"
+#include "libs/common/ascii.h"
 
 namespace cohort::math {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "cohort/core/str.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/exact.h"
+#include "libs/common/excerpt.h"
+#include "libs/common/str.h"
 
 namespace cohort::math {
 namespace {

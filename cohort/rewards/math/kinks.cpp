@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "cohort/core/hash.h"
 #include "cohort/rewards/math/linear.h"
+#include "libs/common/hash.h"
 
 namespace cohort::math {
 namespace {

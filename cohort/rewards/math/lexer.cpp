@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <cctype>
 
-#include "cohort/core/ascii.h"
-#include "cohort/core/str.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/foreign_text.h"
 #include "cohort/rewards/math/letters.h"
 #include "cohort/rewards/math/numeral.h"
@@ -14,6 +11,9 @@
 #include "cohort/rewards/math/spelling.h"
 #include "cohort/rewards/math/symbols.h"
 #include "cohort/rewards/math/units.h"
+#include "libs/common/ascii.h"
+#include "libs/common/excerpt.h"
+#include "libs/common/str.h"
 
 namespace cohort::math {
 namespace {

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <set>
 
-#include "cohort/core/str.h"
 #include "cohort/rewards/math/exact.h"
 #include "cohort/rewards/math/grammar.h"
+#include "libs/common/str.h"
 
 namespace cohort::math {
 namespace {

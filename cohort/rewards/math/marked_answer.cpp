@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include "cohort/core/ascii.h"
-#include "cohort/core/str.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/announced_answer.h"
 #include "cohort/rewards/math/box_formula.h"
 #include "cohort/rewards/math/doubts.h"
@@ -15,6 +12,9 @@
 #include "cohort/rewards/math/tidy.h"
 #include "cohort/rewards/math/word_roles.h"
 #include "cohort/rewards/math/words.h"
+#include "libs/common/answer_marks.h"
+#include "libs/common/ascii.h"
+#include "libs/common/str.h"
 
 namespace cohort::math {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "cohort/core/hash.h"
-#include "cohort/core/random.h"
 #include "cohort/rewards/math/exact.h"
 #include "cohort/rewards/math/letters.h"
+#include "libs/common/hash.h"
+#include "libs/common/random.h"
 
 namespace cohort::math {
 namespace {

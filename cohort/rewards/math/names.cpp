@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cctype>
 
-#include "cohort/core/ascii.h"
-#include "cohort/core/str.h"
 #include "cohort/rewards/math/grammar.h"
 #include "cohort/rewards/math/units.h"
+#include "libs/common/ascii.h"
+#include "libs/common/str.h"
 
 namespace cohort::math {
 namespace {

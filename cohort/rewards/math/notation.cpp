@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "cohort/core/str.h"
 #include "cohort/rewards/math/fraction.h"
 #include "cohort/rewards/math/grammar.h"
 #include "cohort/rewards/math/symbols.h"
+#include "libs/common/str.h"
 
 namespace cohort::math {
 namespace {

@@ -5,12 +5,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cohort/core/ascii.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/number_names.h"
 #include "cohort/rewards/math/prose.h"
 #include "cohort/rewards/math/units.h"
 #include "cohort/rewards/math/word_roles.h"
+#include "libs/common/ascii.h"
 
 namespace cohort::math {
 namespace {

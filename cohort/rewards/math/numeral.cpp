@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "cohort/core/ascii.h"
+#include "libs/common/ascii.h"
 
 namespace cohort::math {
 namespace {

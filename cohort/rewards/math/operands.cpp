@@ -1,5 +1,5 @@
-#include "cohort/core/str.h"
 #include "cohort/rewards/math/grammar.h"
+#include "libs/common/str.h"
 
 namespace cohort::math {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <iterator>
 
-#include "cohort/core/ascii.h"
-#include "cohort/text/unicode.h"
-#include "cohort/text/utf8.h"
+#include "libs/common/ascii.h"
+#include "libs/common/unicode.h"
+#include "libs/common/utf8.h"
 
 namespace cohort::math {
 namespace {

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 
-#include "cohort/core/ascii.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/letters.h"
 #include "cohort/rewards/math/symbols.h"
 #include "cohort/rewards/math/units.h"
+#include "libs/common/ascii.h"
 
 namespace cohort::math {
 namespace {

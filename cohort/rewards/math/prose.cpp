@@ -4,7 +4,6 @@
 #include <cctype>
 #include <utility>
 
-#include "cohort/core/ascii.h"
 #include "cohort/rewards/math/bare_expression.h"
 #include "cohort/rewards/math/foreign_text.h"
 #include "cohort/rewards/math/formulas.h"
@@ -12,6 +11,7 @@
 #include "cohort/rewards/math/stands_alone.h"
 #include "cohort/rewards/math/symbols.h"
 #include "cohort/rewards/math/word_roles.h"
+#include "libs/common/ascii.h"
 
 namespace cohort::math {
 namespace {

@@ -1,14 +1,13 @@
 // Numbers with units, times, dates, ratios.
 #include <algorithm>
 
-#include "cohort/core/ascii.h"
-#include "cohort/core/str.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/exact.h"
 #include "cohort/rewards/math/grammar.h"
 #include "cohort/rewards/math/nouns.h"
 #include "cohort/rewards/math/number_names.h"
 #include "cohort/rewards/math/units.h"
+#include "libs/common/ascii.h"
+#include "libs/common/str.h"
 
 namespace cohort::math {
 namespace {

@@ -4,12 +4,12 @@
 #include <cmath>
 #include <numbers>
 
-#include "cohort/core/ascii.h"
-#include "cohort/core/str.h"
 #include "cohort/rewards/math/ball.h"
 #include "cohort/rewards/math/exact.h"
 #include "cohort/rewards/math/measures.h"
 #include "cohort/rewards/math/parser.h"
+#include "libs/common/ascii.h"
+#include "libs/common/str.h"
 
 namespace cohort::math {
 namespace {

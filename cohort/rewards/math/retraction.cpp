@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "cohort/core/ascii.h"
 #include "cohort/rewards/math/word_roles.h"
+#include "libs/common/ascii.h"
 
 namespace cohort::math {
 namespace {

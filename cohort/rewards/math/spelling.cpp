@@ -4,9 +4,9 @@
 #include <array>
 #include <optional>
 
-#include "cohort/core/ascii.h"
 #include "cohort/rewards/math/numeral.h"
 #include "cohort/rewards/math/plain_text.h"
+#include "libs/common/ascii.h"
 
 namespace cohort::math {
 namespace {

@@ -4,9 +4,9 @@
 #include <initializer_list>
 #include <optional>
 
-#include "cohort/core/ascii.h"
 #include "cohort/rewards/math/plain_text.h"
 #include "cohort/rewards/math/symbols.h"
+#include "libs/common/ascii.h"
 
 namespace cohort::math {
 namespace {

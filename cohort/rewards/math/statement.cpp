@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "cohort/core/str.h"
 #include "cohort/rewards/math/doubts.h"
 #include "cohort/rewards/math/equivalence.h"
 #include "cohort/rewards/math/number_names.h"
@@ -10,6 +9,7 @@
 #include "cohort/rewards/math/units.h"
 #include "cohort/rewards/math/value_group.h"
 #include "cohort/rewards/math/word_roles.h"
+#include "libs/common/str.h"
 
 namespace cohort::math {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "cohort/core/ascii.h"
+#include "libs/common/ascii.h"
 
 namespace cohort::math {
 namespace {

@@ -1,7 +1,7 @@
 #include "cohort/rewards/math/tidy.h"
 
-#include "cohort/core/str.h"
-#include "cohort/rewards/answer_text.h"
+#include "libs/common/ascii.h"
+#include "libs/common/str.h"
 
 namespace cohort::math {
 namespace {

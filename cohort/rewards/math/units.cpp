@@ -4,9 +4,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "cohort/core/ascii.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/nouns.h"
+#include "libs/common/ascii.h"
 
 namespace cohort::math {
 namespace {

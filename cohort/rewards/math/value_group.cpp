@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
-#include "cohort/core/ascii.h"
-#include "cohort/core/str.h"
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/equivalence.h"
 #include "cohort/rewards/math/numeral.h"
 #include "cohort/rewards/math/parser.h"
 #include "cohort/rewards/math/units.h"
 #include "cohort/rewards/math/word_roles.h"
+#include "libs/common/ascii.h"
+#include "libs/common/str.h"
 
 namespace cohort::math {
 namespace {

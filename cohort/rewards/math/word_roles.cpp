@@ -4,9 +4,9 @@
 #include <string>
 #include <unordered_map>
 
-#include "cohort/core/ascii.h"
 #include "cohort/rewards/math/plain_text.h"
 #include "cohort/rewards/math/units.h"
+#include "libs/common/ascii.h"
 
 namespace cohort::math {
 namespace {

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cctype>
 
-#include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/math/doubts.h"
 #include "cohort/rewards/math/foreign_text.h"
 #include "cohort/rewards/math/parser.h"
 #include "cohort/rewards/math/prose.h"
 #include "cohort/rewards/math/symbols.h"
 #include "cohort/rewards/math/word_roles.h"
+#include "libs/common/ascii.h"
 
 namespace cohort::math {
 namespace {

@@ -5,8 +5,8 @@
 #include <iterator>
 
 #include "cohort/text/jinja/python_text.h"
-#include "cohort/text/unicode.h"
-#include "cohort/text/utf8.h"
+#include "libs/common/unicode.h"
+#include "libs/common/utf8.h"
 
 namespace cohort::jinja {
 namespace {

@@ -2,7 +2,7 @@
 #include "cohort/text/jinja/callable.h"
 #include "cohort/text/jinja/operations.h"
 #include "cohort/text/jinja/python_text.h"
-#include "cohort/text/utf8.h"
+#include "libs/common/utf8.h"
 
 namespace cohort::jinja {
 namespace {

@@ -6,8 +6,8 @@
 #include "cohort/text/jinja/error.h"
 #include "cohort/text/jinja/python_text.h"
 #include "cohort/text/jinja/token.h"
-#include "cohort/text/unicode.h"
-#include "cohort/text/utf8.h"
+#include "libs/common/unicode.h"
+#include "libs/common/utf8.h"
 
 namespace cohort::jinja {
 namespace {

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <iterator>
 
-#include "cohort/text/unicode.h"
-#include "cohort/text/utf8.h"
+#include "libs/common/unicode.h"
+#include "libs/common/utf8.h"
 
 namespace cohort::jinja {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <limits>
 
-#include "cohort/core/exact_json.h"
 #include "cohort/text/jinja/error.h"
 #include "cohort/text/jinja/parser.h"
-#include "cohort/text/utf8.h"
+#include "libs/common/long_integers.h"
+#include "libs/common/utf8.h"
 
 namespace cohort::jinja {
 namespace {

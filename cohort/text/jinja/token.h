@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cohort/core/big_integer.h"
+#include "libs/common/big_integer.h"
 
 namespace cohort::jinja {
 

@@ -4,7 +4,7 @@
 
 #include "cohort/text/jinja/error.h"
 #include "cohort/text/jinja/token.h"
-#include "cohort/text/utf8.h"
+#include "libs/common/utf8.h"
 
 namespace cohort::jinja {
 namespace {

@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include "cohort/core/big_integer.h"
+#include "libs/common/big_integer.h"
 
 namespace cohort::jinja {
 

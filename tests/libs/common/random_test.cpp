@@ -1,11 +1,11 @@
-#include "cohort/core/random.h"
+#include "libs/common/random.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 #include <vector>
 
-#include "cohort/core/error.h"
+#include "libs/common/check.h"
 
 namespace cohort {
 namespace {

@@ -3,24 +3,31 @@
 #pragma once
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "cohort/text/aligned_text.h"
+#include "libs/common/text_span.h"
 
 struct pcre2_real_code_8;
 
 namespace cohort {
 
+/// A pattern that does not compile, or a search that passes the engine's limits on time or memory.
+class RegexError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// Immutable; any number of threads may use one object.
 class Regex {
  public:
-  /// `pattern` is in PCRE2's syntax. Throws FormatError when it does not compile.
+  /// `pattern` is in PCRE2's syntax. Throws RegexError when it does not compile.
   explicit Regex(const std::string& pattern);
 
   /// Appends well-formed UTF-8 cut into matches and gaps, in order, empty matches included as Hugging Face's
-  /// do. Throws UserError when the engine's limits on time or memory end the search.
+  /// do. Throws RegexError when the engine's limits end the search.
   void find_all(std::string_view text, std::vector<TextSpan>& spans) const;
 
   /// Whether there is a match; throws as `find_all` does.

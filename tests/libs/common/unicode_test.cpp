@@ -1,4 +1,4 @@
-#include "cohort/text/unicode.h"
+#include "libs/common/unicode.h"
 
 #include <gtest/gtest.h>
 

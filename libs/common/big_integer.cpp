@@ -1,11 +1,11 @@
-#include "cohort/core/big_integer.h"
+#include "libs/common/big_integer.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
-#include "cohort/core/ascii.h"
-#include "cohort/core/error.h"
+#include "libs/common/ascii.h"
+#include "libs/common/check.h"
 
 namespace cohort {
 namespace {

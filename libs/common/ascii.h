@@ -19,4 +19,12 @@ inline std::string lower_case(std::string_view text) {
   return lower;
 }
 
+/// `text` without the white space around it.
+inline std::string_view trim(std::string_view text) {
+  constexpr const char* kSpace = " \t\r\n\f\v";
+  const size_t begin = text.find_first_not_of(kSpace);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
+}
+
 }  // namespace cohort

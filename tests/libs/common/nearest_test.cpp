@@ -1,4 +1,4 @@
-#include "cohort/core/nearest.h"
+#include "libs/common/nearest.h"
 
 #include <gtest/gtest.h>
 

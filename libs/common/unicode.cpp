@@ -1,4 +1,4 @@
-#include "cohort/text/unicode.h"
+#include "libs/common/unicode.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -15,7 +15,7 @@ struct LowercaseRun {
   int32_t delta;
 };
 
-#include "cohort/text/unicode_tables.inc"
+#include "libs/common/unicode_tables.inc"
 
 // A run is length * 32 + index into kCategories; the runs cover all code points in order.
 CodePointSet categories_where(const auto& wanted) {

@@ -1,13 +1,13 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
-#include "cohort/text/regex.h"
+#include "libs/regex/regex.h"
 
 #include <pcre2.h>
 
 #include <mutex>
 #include <optional>
 
-#include "cohort/core/error.h"
-#include "cohort/core/str.h"
+#include "libs/common/check.h"
+#include "libs/common/str.h"
 
 namespace cohort {
 namespace {
@@ -37,8 +37,8 @@ class Search {
     }
     if (result == PCRE2_ERROR_NOMATCH) return std::nullopt;
     if (result < 0) {
-      throw UserError(str("the regular expression gave up on a text of ", text_.size(), " bytes, at byte ",
-                          from, ": ", error_text(result)));
+      throw RegexError(str("the regular expression gave up on a text of ", text_.size(), " bytes, at byte ",
+                           from, ": ", error_text(result)));
     }
     const size_t* bounds = pcre2_get_ovector_pointer(match_);
     return TextSpan{bounds[0], bounds[1], true};
@@ -114,7 +114,7 @@ Regex::Regex(const std::string& pattern) : pool_(std::make_shared<MatchDataPool>
   size_t offset = 0;
   pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
                                    PCRE2_UTF | PCRE2_MULTILINE, &error, &offset, context.get());
-  if (code == nullptr) throw FormatError(str("regular expression: ", error_text(error)));
+  if (code == nullptr) throw RegexError(str("regular expression: ", error_text(error)));
   code_ = std::shared_ptr<const pcre2_code>(code, [code](const pcre2_code*) { pcre2_code_free(code); });
   // Where there is no just-in-time compiler, the same matches come from the interpreter.
   compiled_ = pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0;

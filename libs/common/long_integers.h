@@ -1,11 +1,23 @@
-// Integers beyond 64 bits in JSON text, which nlohmann's parser rounds or refuses. Private to core.
+// Integers beyond 64 bits in JSON, which nlohmann's parser rounds or refuses.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "libs/common/json_value.h"
+
 namespace cohort {
+
+/// A value for an integer of any size, given by its decimal digits with a sign or none: a number where 64
+/// bits hold it, else a long integer, which nlohmann's own number types can't be.
+Json make_integer(std::string_view digits);
+
+/// Does `value` hold an integer beyond 64 bits?
+bool is_long_integer(const Json& value);
+
+/// Its digits, with a minus where it is negative.
+std::string_view long_integer_digits(const Json& value);
 
 /// A JSON text whose long integers are replaced by numbers of the same length that a parser takes, and these
 /// integers.

@@ -1,6 +1,6 @@
-#include "cohort/core/random.h"
+#include "libs/common/random.h"
 
-#include "cohort/core/error.h"
+#include "libs/common/check.h"
 
 namespace cohort {
 namespace {

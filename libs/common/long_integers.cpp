@@ -1,11 +1,10 @@
-#include "cohort/core/long_integers.h"
+#include "libs/common/long_integers.h"
 
 #include <charconv>
 #include <cstdint>
 
-#include "cohort/core/ascii.h"
-#include "cohort/core/exact_json.h"
-#include "cohort/core/str.h"
+#include "libs/common/ascii.h"
+#include "libs/common/str.h"
 
 namespace cohort {
 namespace {

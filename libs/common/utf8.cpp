@@ -1,4 +1,4 @@
-#include "cohort/text/utf8.h"
+#include "libs/common/utf8.h"
 
 #include <cstdint>
 #include <cstring>
