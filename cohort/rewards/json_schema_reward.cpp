@@ -3,11 +3,11 @@
 
 #include "cohort/core/input_file.h"
 #include "cohort/rewards/code_block.h"
-#include "cohort/rewards/json_schema/schema.h"
 #include "cohort/rewards/make_reward.h"
 #include "libs/common/answer_marks.h"
 #include "libs/common/ascii.h"
 #include "libs/common/excerpt.h"
+#include "libs/json_schema/schema.h"
 
 namespace cohort {
 namespace {
@@ -33,7 +33,11 @@ std::shared_ptr<const Schema> read_schema(const std::string& text) {
   std::string fault;
   std::optional<json_schema::Value> document = json_schema::read_value(text, fault);
   if (!document) throw FormatError("it is no JSON: " + fault);
-  return std::make_shared<const Schema>(*std::move(document));
+  try {
+    return std::make_shared<const Schema>(*std::move(document));
+  } catch (const json_schema::SchemaError& error) {
+    throw FormatError(error.what());
+  }
 }
 
 class JsonSchemaReward : public Reward {

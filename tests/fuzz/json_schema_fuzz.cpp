@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "cohort/core/error.h"
-#include "cohort/rewards/json_schema/schema.h"
+#include "libs/common/check.h"
+#include "libs/json_schema/schema.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace cohort::json_schema;
@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const Schema schema(*std::move(document));
     const auto wrong = find_fault(schema, *instance);
     COHORT_CHECK(!wrong || !wrong->empty(), "A fault is described by nothing.");
-  } catch (const cohort::FormatError&) {
+  } catch (const SchemaError&) {
   }
   return 0;
 }

@@ -1,4 +1,4 @@
-"""Pairs of a schema and an instance, and what jsonschema says about them: tests/rewards/golden/json_schema.jsonl.
+"""Pairs of a schema and an instance, and what jsonschema says about them: tests/libs/json_schema/golden/json_schema.jsonl.
 
 Needs jsonschema of tests/python/requirements.txt. The hand-written cases are checked against it as well; where it differs
 from the specification on purpose of its own, json_schema_cases.py says so.
@@ -13,7 +13,7 @@ import random
 from json_schema_cases import CASES, D7, D2020, DIFFERENCES
 from jsonschema import Draft7Validator, Draft202012Validator
 
-PATH = pathlib.Path(__file__).resolve().parents[2] / "tests/rewards/golden/json_schema.jsonl"
+PATH = pathlib.Path(__file__).resolve().parents[2] / "tests/libs/json_schema/golden/json_schema.jsonl"
 
 KEYS = ["a", "b", "c", "ab", "x1"]
 SCALARS = [

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "cohort/core/error.h"
-#include "cohort/rewards/json_schema/keywords.h"
-#include "cohort/rewards/json_schema/schema.h"
 #include "libs/common/excerpt.h"
+#include "libs/common/str.h"
+#include "libs/json_schema/internal/keywords.h"
+#include "libs/json_schema/internal/node.h"
 
 namespace cohort::json_schema {
 namespace {
@@ -61,11 +61,11 @@ std::string type_names(uint8_t types) {
 
 class Validation {
  public:
-  explicit Validation(const Schema& schema) : schema_(schema) {}
+  explicit Validation(const Schema::Compiled& schema) : schema_(schema) {}
 
   std::optional<std::string> run(const Value& instance) {
     try {
-      check(schema_.root(), instance, Place(), nullptr);
+      check(schema_.root, instance, Place(), nullptr);
     } catch (const LimitPassed& limit) {
       fault_ = limit.reason;
     }
@@ -94,7 +94,7 @@ class Validation {
   }
 
   bool check(NodeId id, const Value& value, const Place& place, Evaluated* evaluated) {
-    const Node& node = schema_.node(id);
+    const Node& node = schema_.nodes[id];
     spend(1);
     if (node.is_never) return fail(place, [&] { return str(describe(value), " is not allowed here"); });
     if (++nesting_ > kMaxNesting)
@@ -328,7 +328,7 @@ class Validation {
     return true;
   }
 
-  const Schema& schema_;
+  const Schema::Compiled& schema_;
   std::optional<std::string> fault_;
   int64_t steps_ = 0;
   int num_tries_ = 0, nesting_ = 0;
@@ -337,7 +337,7 @@ class Validation {
 }  // namespace
 
 std::optional<std::string> find_fault(const Schema& schema, const Value& instance) {
-  return Validation(schema).run(instance);
+  return Validation(schema.compiled()).run(instance);
 }
 
 }  // namespace cohort::json_schema

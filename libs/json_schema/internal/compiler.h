@@ -5,17 +5,17 @@
 #include <string>
 #include <vector>
 
-#include "cohort/rewards/json_schema/keywords.h"
-#include "cohort/rewards/json_schema/references.h"
-#include "cohort/rewards/json_schema/schema.h"
+#include "libs/json_schema/internal/keywords.h"
+#include "libs/json_schema/internal/node.h"
+#include "libs/json_schema/internal/references.h"
 
 namespace cohort::json_schema {
 
 class Compiler {
  public:
-  explicit Compiler(Schema& schema);
+  explicit Compiler(Schema::Compiled& schema);
 
-  /// Fills the schema with a node for every schema of the document. Throws FormatError.
+  /// Fills the schema with a node for every schema of the document. Throws SchemaError.
   void run();
 
  private:
@@ -39,14 +39,14 @@ class Compiler {
   void read_dependencies(Node& node, const Source& source);
   void read_in_place(Node& node, const Source& source);
 
-  Schema& schema_;
+  Schema::Compiled& schema_;
   Dialect dialect_;
   References references_;
   std::map<const Value*, NodeId> ids_;
   std::vector<Source> pending_;  // one for each node, in their order
 };
 
-/// Refuses schemas that apply themselves to the same instance again, without end. Throws FormatError.
+/// Refuses schemas that apply themselves to the same instance again, without end. Throws SchemaError.
 void check_loops(const std::deque<Node>& nodes, const std::vector<std::string>& places);
 
 }  // namespace cohort::json_schema

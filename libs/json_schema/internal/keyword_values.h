@@ -1,4 +1,4 @@
-// Readers of keywords' values. Private to json_schema. All throw FormatError naming `place` and the keyword
+// Readers of keywords' values. Private to json_schema. All throw SchemaError naming `place` and the keyword
 // for a value that the keyword does not take; nothing, or what is neutral, where the keyword is missing.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cohort/rewards/json_schema/schema.h"
+#include "libs/json_schema/internal/node.h"
 
 namespace cohort::json_schema {
 

@@ -7,8 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cohort/core/json.h"
-#include "cohort/rewards/json_schema/decimal.h"
+#include "libs/json_schema/internal/decimal.h"
 
 namespace cohort::json_schema {
 
@@ -39,10 +38,6 @@ constexpr size_t kMaxBytes = size_t{1} << 20;
 /// Reads a whole text of RFC 8259. Where it is something else, has a key twice in an object or passes a
 /// limit, nothing, and `fault` says what and at which byte.
 std::optional<Value> read_value(std::string_view text, std::string& fault);
-
-/// The same of a value that was read before, whose numbers may have been rounded to float64. Throws
-/// FormatError where it passes a limit.
-Value to_value(const Json& json);
 
 /// Equal as JSON Schema has it: 1 is 1.0 and not true, and the order of keys does not count.
 bool is_same(const Value& left, const Value& right);

@@ -1,7 +1,4 @@
-// A JSON Schema, read once and ready to validate with: draft 2020-12 and draft-07.
-//
-// What the schema says and this code does not know is an error that names it, so that no condition is dropped
-// in silence. Only annotations (title, description, default, format, names that begin with x-, ...) pass.
+// A schema as it is compiled: a list of nodes, one for each schema of the document.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cohort/rewards/json_schema/value.h"
+#include "libs/json_schema/schema.h"
 #include "libs/regex/regex.h"
 
 namespace cohort::json_schema {
@@ -76,27 +73,10 @@ struct Node {
   bool has_unevaluated() const { return unevaluated_items != kNoNode || unevaluated_properties != kNoNode; }
 };
 
-/// Immutable; any number of threads may validate with one.
-class Schema {
- public:
-  /// Throws FormatError naming the place and the keyword for what is no schema of the dialects above.
-  explicit Schema(Value document);
-
-  Schema(const Schema&) = delete;
-  Schema& operator=(const Schema&) = delete;
-
-  const Node& node(NodeId id) const { return nodes_[id]; }
-  NodeId root() const { return root_; }
-
- private:
-  friend class Compiler;
-
-  Value document_;
-  std::deque<Node> nodes_;  // which point into the document
-  NodeId root_ = kNoNode;
+struct Schema::Compiled {
+  Value document;
+  std::deque<Node> nodes{};  ///< which point into the document
+  NodeId root = kNoNode;
 };
-
-/// Why `instance` is not valid, beginning with the JSON pointer of what is wrong; nothing where it is valid.
-std::optional<std::string> find_fault(const Schema& schema, const Value& instance);
 
 }  // namespace cohort::json_schema

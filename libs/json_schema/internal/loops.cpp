@@ -1,7 +1,7 @@
 // Schemas that refer to themselves without going into the instance, such as {"$ref": "#"}.
-#include "cohort/core/error.h"
-#include "cohort/rewards/json_schema/compiler.h"
 #include "libs/common/excerpt.h"
+#include "libs/common/str.h"
+#include "libs/json_schema/internal/compiler.h"
 
 namespace cohort::json_schema {
 namespace {
@@ -42,7 +42,7 @@ void check_loops(const std::deque<Node>& nodes, const std::vector<std::string>& 
       const NodeId next = path.back().rest.back();
       path.back().rest.pop_back();
       if (states[next] == State::kOpen)
-        throw FormatError(str("schema at ", excerpt(places[next]), ": refers to itself without end"));
+        throw SchemaError(str("schema at ", excerpt(places[next]), ": refers to itself without end"));
       if (states[next] == State::kDone) continue;
       states[next] = State::kOpen;
       path.push_back({next, nodes_in_place(nodes[next])});

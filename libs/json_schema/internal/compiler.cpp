@@ -1,8 +1,8 @@
-#include "cohort/rewards/json_schema/compiler.h"
+#include "libs/json_schema/internal/compiler.h"
 
-#include "cohort/core/error.h"
-#include "cohort/rewards/json_schema/keyword_values.h"
 #include "libs/common/excerpt.h"
+#include "libs/common/str.h"
+#include "libs/json_schema/internal/keyword_values.h"
 
 namespace cohort::json_schema {
 namespace {
@@ -27,27 +27,27 @@ void check_company(const Value& schema, const char* keyword, const char* other, 
 
 }  // namespace
 
-Compiler::Compiler(Schema& schema)
-    : schema_(schema), dialect_(read_dialect(schema.document_)), references_(schema.document_) {}
+Compiler::Compiler(Schema::Compiled& schema)
+    : schema_(schema), dialect_(read_dialect(schema.document)), references_(schema.document) {}
 
 void Compiler::run() {
-  schema_.root_ = node_of(schema_.document_, "", "");
+  schema_.root = node_of(schema_.document, "", "");
   // Not by recursion: references may form chains of any length.
   for (size_t i = 0; i < pending_.size(); ++i) {
     const Source source = pending_[i];
-    compile(schema_.nodes_[i], source);
+    compile(schema_.nodes[i], source);
   }
   std::vector<std::string> places;
   for (const Source& source : pending_) places.push_back(source.place);
-  check_loops(schema_.nodes_, places);
+  check_loops(schema_.nodes, places);
 }
 
 NodeId Compiler::node_of(const Value& schema, const std::string& base, const std::string& place) {
-  const auto [entry, is_new] = ids_.emplace(&schema, static_cast<NodeId>(schema_.nodes_.size()));
+  const auto [entry, is_new] = ids_.emplace(&schema, static_cast<NodeId>(schema_.nodes.size()));
   if (!is_new) return entry->second;
-  if (schema_.nodes_.size() == kMaxNodes)
-    throw FormatError(str("the schema holds more than ", kMaxNodes, " schemas"));
-  schema_.nodes_.emplace_back();
+  if (schema_.nodes.size() == kMaxNodes)
+    throw SchemaError(str("the schema holds more than ", kMaxNodes, " schemas"));
+  schema_.nodes.emplace_back();
   pending_.push_back({schema, References::base_within(schema, base), place});
   return entry->second;
 }
@@ -76,8 +76,8 @@ void Compiler::compile(Node& node, const Source& source) {
     return;
   }
   if (schema.kind != Value::Kind::kObject)
-    throw FormatError(str("schema at ", excerpt(source.place), ": must be an object or a boolean"));
-  if (&schema != &schema_.document_ && source.find("$schema") != nullptr)
+    throw SchemaError(str("schema at ", excerpt(source.place), ": must be an object or a boolean"));
+  if (&schema != &schema_.document && source.find("$schema") != nullptr)
     refuse(source.place, "$schema", "must stand at the top of the document alone");
   check_keywords(schema, dialect_, source.place);
   read_scalars(node, source);
@@ -194,6 +194,12 @@ void Compiler::read_in_place(Node& node, const Source& source) {
   node.unevaluated_properties = node_at(source, "unevaluatedProperties");
 }
 
-Schema::Schema(Value document) : document_(std::move(document)) { Compiler(*this).run(); }
+Schema::Schema(Value document) {
+  auto compiled = std::make_unique<Compiled>(Compiled{.document = std::move(document)});
+  Compiler(*compiled).run();
+  compiled_ = std::move(compiled);
+}
+
+Schema::~Schema() = default;
 
 }  // namespace cohort::json_schema

@@ -1,8 +1,8 @@
-#include "cohort/rewards/json_schema/keyword_values.h"
+#include "libs/json_schema/internal/keyword_values.h"
 
-#include "cohort/core/error.h"
-#include "cohort/rewards/json_schema/pattern.h"
 #include "libs/common/excerpt.h"
+#include "libs/common/str.h"
+#include "libs/json_schema/internal/pattern.h"
 
 namespace cohort::json_schema {
 namespace {
@@ -45,7 +45,7 @@ uint64_t read_count(const Value& count, const char* keyword, const std::string& 
 }  // namespace
 
 void refuse(const std::string& place, const std::string& keyword, const std::string& what) {
-  throw FormatError(str("schema at ", excerpt(place), ": \"", keyword, "\" ", what));
+  throw SchemaError(str("schema at ", excerpt(place), ": \"", keyword, "\" ", what));
 }
 
 uint8_t read_types(const Value& schema, const std::string& place) {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "cohort/rewards/json_schema/value.h"
+#include "libs/json_schema/value.h"
 
 namespace cohort::json_schema {
 
@@ -32,7 +32,7 @@ struct Keyword {
 /// Nothing for a name that is in neither dialect.
 const Keyword* find_keyword(std::string_view name);
 
-/// Refuses, by FormatError, keywords that are unknown or of the other dialect. `place` is the schema's
+/// Refuses, by SchemaError, keywords that are unknown or of the other dialect. `place` is the schema's
 /// pointer.
 void check_keywords(const Value& schema, Dialect dialect, const std::string& place);
 

@@ -1,4 +1,4 @@
-#include "cohort/rewards/json_schema/pattern.h"
+#include "libs/json_schema/internal/pattern.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -4,14 +4,14 @@
 #include <map>
 #include <string>
 
-#include "cohort/rewards/json_schema/value.h"
+#include "libs/json_schema/value.h"
 
 namespace cohort::json_schema {
 
 /// Knows the $id and $anchor of every schema of a document, which must outlive it.
 class References {
  public:
-  /// Throws FormatError for an $id or $anchor that is no text or is used twice.
+  /// Throws SchemaError for an $id or $anchor that is no text or is used twice.
   explicit References(const Value& document);
 
   struct Target {
@@ -26,7 +26,7 @@ class References {
   /// The base within `schema`, given the one around it.
   static std::string base_within(const Value& schema, const std::string& base);
 
-  /// Throws FormatError naming `place` where the target lies outside the document, or is missing.
+  /// Throws SchemaError naming `place` where the target lies outside the document, or is missing.
   Target resolve(const std::string& reference, const std::string& base, const std::string& place) const;
 
  private:

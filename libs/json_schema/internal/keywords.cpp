@@ -1,10 +1,11 @@
-#include "cohort/rewards/json_schema/keywords.h"
+#include "libs/json_schema/internal/keywords.h"
 
 #include <algorithm>
 
-#include "cohort/core/error.h"
 #include "libs/common/excerpt.h"
 #include "libs/common/nearest.h"
+#include "libs/common/str.h"
+#include "libs/json_schema/schema.h"
 
 namespace cohort::json_schema {
 namespace {
@@ -77,7 +78,7 @@ std::vector<std::string> keyword_names() {
 }
 
 [[noreturn]] void refuse_unknown(const std::string& name, const std::string& place) {
-  throw FormatError(str("schema at ", excerpt(place), ": unknown keyword ", excerpt(name),
+  throw SchemaError(str("schema at ", excerpt(place), ": unknown keyword ", excerpt(name),
                         "; did you mean \"", nearest_name(name.substr(0, 40), keyword_names()),
                         "\"? Names of notes begin with x-"));
 }
@@ -90,7 +91,7 @@ void check_reference(const Value& schema, const std::string& place) {
     const bool is_ignored = keyword != nullptr && keyword->form != Form::kAnnotation &&
                             member.key != "$ref" && member.key != "$defs" && member.key != "definitions";
     if (!is_ignored) continue;
-    throw FormatError(str("schema at ", excerpt(place), ": draft-07 ignores \"", member.key,
+    throw SchemaError(str("schema at ", excerpt(place), ": draft-07 ignores \"", member.key,
                           "\" next to $ref; put both into an allOf"));
   }
 }
@@ -111,7 +112,7 @@ void check_keywords(const Value& schema, Dialect dialect, const std::string& pla
     const bool is_list = keyword->form == Form::kItems && member.value.kind == Value::Kind::kArray;
     const Dialect needed = is_list ? Dialect::k07 : keyword->dialect;
     if (dialect == Dialect::kAny || needed == Dialect::kAny || needed == dialect) continue;
-    throw FormatError(str("schema at ", excerpt(place), ": \"", member.key, is_list ? "\" as a list" : "\"",
+    throw SchemaError(str("schema at ", excerpt(place), ": \"", member.key, is_list ? "\" as a list" : "\"",
                           " is of ", needed == Dialect::k07 ? "draft-07" : "draft 2020-12",
                           " and has no effect in the dialect that $schema names"));
   }

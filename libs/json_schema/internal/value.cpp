@@ -1,10 +1,10 @@
-#include "cohort/rewards/json_schema/value.h"
+#include "libs/json_schema/value.h"
 
 #include <algorithm>
 
-#include "cohort/core/error.h"
 #include "libs/common/excerpt.h"
 #include "libs/common/hash.h"
+#include "libs/common/str.h"
 
 namespace cohort::json_schema {
 
@@ -13,13 +13,6 @@ const Value* Value::find(std::string_view key) const {
       std::lower_bound(members.begin(), members.end(), key,
                        [](const Member& member, std::string_view k) { return member.key < k; });
   return place != members.end() && place->key == key ? &place->value : nullptr;
-}
-
-Value to_value(const Json& json) {
-  std::string fault;
-  std::optional<Value> value = read_value(to_json_text(json), fault);
-  if (!value) throw FormatError(fault);
-  return *std::move(value);
 }
 
 bool is_same(const Value& left, const Value& right) {

@@ -1,4 +1,4 @@
-#include "cohort/rewards/json_schema/decimal.h"
+#include "libs/json_schema/internal/decimal.h"
 
 #include <flint/fmpz.h>
 

@@ -1,11 +1,11 @@
 // Reads JSON text by recursive descent, into values that keep their numbers' digits.
 #include <algorithm>
 
-#include "cohort/rewards/json_schema/value.h"
 #include "libs/common/ascii.h"
 #include "libs/common/excerpt.h"
 #include "libs/common/str.h"
 #include "libs/common/utf8.h"
+#include "libs/json_schema/value.h"
 
 namespace cohort::json_schema {
 namespace {

@@ -1,11 +1,12 @@
-#include "cohort/rewards/json_schema/references.h"
+#include "libs/json_schema/internal/references.h"
 
 #include <algorithm>
 #include <charconv>
 
-#include "cohort/core/error.h"
-#include "cohort/rewards/json_schema/keywords.h"
 #include "libs/common/excerpt.h"
+#include "libs/common/str.h"
+#include "libs/json_schema/internal/keywords.h"
+#include "libs/json_schema/schema.h"
 
 namespace cohort::json_schema {
 namespace {
@@ -68,7 +69,7 @@ const std::string* text_member(const Value& schema, const char* key, const std::
   const Value* member = schema.find(key);
   if (member == nullptr) return nullptr;
   if (member->kind != Value::Kind::kString)
-    throw FormatError(str("schema at ", excerpt(place), ": \"", key, "\" must be a text"));
+    throw SchemaError(str("schema at ", excerpt(place), ": \"", key, "\" must be a text"));
   return &member->text;
 }
 
@@ -92,7 +93,7 @@ void References::add(const std::string& uri, const Value& schema, const std::str
                      const std::string& place) {
   const auto [entry, is_new] = targets_.emplace(uri, Target{&schema, base, place});
   if (!is_new && entry->second.schema != &schema)
-    throw FormatError(str("schema at ", excerpt(place), ": ", excerpt(uri), " names another schema already"));
+    throw SchemaError(str("schema at ", excerpt(place), ": ", excerpt(uri), " names another schema already"));
 }
 
 void References::index(const Value& schema, const std::string& base, const std::string& place) {
@@ -113,7 +114,7 @@ References::Target References::resolve(const std::string& reference, const std::
                                        const std::string& place) const {
   const std::string uri = join_uri(base, reference);
   const auto fail = [&](const char* what) {
-    throw FormatError(str("schema at ", excerpt(place), ": $ref ", excerpt(reference), " ", what));
+    throw SchemaError(str("schema at ", excerpt(place), ": $ref ", excerpt(reference), " ", what));
   };
   const size_t mark = std::min(uri.find('#'), uri.size());
   const std::string fragment = percent_decoded(std::string_view(uri).substr(std::min(mark + 1, uri.size())));

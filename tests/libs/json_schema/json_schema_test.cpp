@@ -1,12 +1,12 @@
-// JSON Schema: the frozen pairs (tools/make_golden/json_schema.py), exact numbers, refusals by name, limits,
-// and the reward around it.
+// JSON Schema: the frozen pairs (tools/make_golden/json_schema.py), exact numbers, refusals by name, limits.
 #include <gtest/gtest.h>
 
-#include "cohort/core/jsonl_reader.h"
-#include "cohort/rewards/json_schema/pattern.h"
-#include "cohort/rewards/json_schema/schema.h"
+#include <fstream>
+
+#include "libs/common/str.h"
+#include "libs/json_schema/internal/pattern.h"
+#include "libs/json_schema/schema.h"
 #include "tests/core/test_files.h"
-#include "tests/rewards/test_rows.h"
 
 namespace cohort {
 namespace {
@@ -33,22 +33,22 @@ std::string check(const std::string& schema, const std::string& instance) {
 }
 
 std::string refusal(const std::string& schema) {
-  return message_of<FormatError>([&] { json_schema::Schema compiled(value_of(schema)); });
+  return message_of<json_schema::SchemaError>([&] { json_schema::Schema compiled(value_of(schema)); });
 }
 
 #define EXPECT_PART(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 
 TEST(JsonSchema, AgreesWithTheGoldenPairs) {
   int64_t num_pairs = 0, num_valid = 0;
-  for (JsonlReader rows(COHORT_SOURCE_DIR "/tests/rewards/golden/json_schema.jsonl"); rows.next();) {
-    const Json row = rows.row();
-    const json_schema::Schema schema(json_schema::to_value(row["schema"]));
-    for (const Json& pair : row["cases"]) {
-      const auto fault = find_fault(schema, value_of(pair[0]));
-      EXPECT_EQ(!fault, pair[1].get<bool>())
-          << row["schema"] << " " << pair << " " << fault.value_or("valid");
+  std::ifstream file(COHORT_SOURCE_DIR "/tests/libs/json_schema/golden/json_schema.jsonl");
+  for (std::string line; std::getline(file, line);) {
+    const json_schema::Value row = value_of(line);
+    const json_schema::Schema schema(*row.find("schema"));
+    for (const json_schema::Value& pair : row.find("cases")->items) {
+      const auto fault = find_fault(schema, value_of(pair.items[0].text));
+      EXPECT_EQ(!fault, pair.items[1].boolean) << line << " " << fault.value_or("valid");
       ++num_pairs;
-      num_valid += pair[1].get<bool>();
+      num_valid += pair.items[1].boolean;
     }
   }
   EXPECT_GE(num_pairs, 1500);
@@ -194,51 +194,6 @@ TEST(JsonSchema, PatternsAreEcmas) {
   EXPECT_EQ(body("[]|[^]"), "(?!)|(?s:.)");
   EXPECT_EQ(body("[\\]a]"), "[\\]a]");
   EXPECT_EQ(body("a\\"), "a\\");
-}
-
-RewardResult judge(const RewardConfig& config, const std::string& completion, Json fields = Json::object()) {
-  return make_reward(config)->score(make_prompt(std::move(fields)), make_completion(completion));
-}
-
-TEST(JsonSchemaReward, FindsTheJson) {
-  const Json row{{"schema", {{"type", "integer"}}}};
-  const RewardConfig config{.name = "json_schema"};
-  const char* right[] = {"3",
-                         " 3\n",
-                         "Here:\n```json\n3\n```\nDone.",
-                         "```json\n\"x\"\n```\n```json\n3\n```",
-                         "<answer>3</answer>",
-                         "so\n```\n3\n```",
-                         "<think>```json\n\"x\"\n```</think>3",
-                         "```json\n3"};
-  for (const char* text : right) EXPECT_EQ(brief(judge(config, text, row)), "1 ok") << text;
-  const char* wrong[] = {"",
-                         "The answer is 3.",
-                         "```json\n\"x\"\n```",
-                         "<answer>\"x\"</answer>",
-                         "<think>3</think>",
-                         "```json\n3\n```\n```json\n\"x\"\n```",
-                         "\\boxed{3}",
-                         "3 4"};
-  for (const char* text : wrong) EXPECT_EQ(brief(judge(config, text, row)), "0 ok") << text;
-  EXPECT_PART(judge(config, "{\"a\": 1, \"a\": 2}", row).detail, "comes twice");
-}
-
-TEST(JsonSchemaReward, TheSchemaIsTheRowsOrTheRecipes) {
-  EXPECT_EQ(brief(judge({.name = "json_schema"}, "3", {{"schema", "{\"type\": \"integer\"}"}})), "1 ok");
-  EXPECT_EQ(brief(judge({.name = "json_schema", .column = "s"}, "3", {{"s", {{"type", "null"}}}})), "0 ok");
-  EXPECT_EQ(brief(judge({.name = "json_schema", .schema = "{\"type\": \"integer\"}"}, "3")), "1 ok");
-  const TemporaryDirectory directory;
-  const auto path = directory.path() / "schema.json";
-  write_json(path, Json{{"minimum", 5}});
-  EXPECT_EQ(brief(judge({.name = "json_schema", .schema = path.string()}, "3")), "0 ok");
-  for (const Json& fields :
-       {Json::object(), Json{{"schema", {{"minLenght", 3}}}}, Json{{"schema", "{"}}, Json{{"schema", 3}}})
-    EXPECT_EQ(brief(judge({.name = "json_schema"}, "3", fields)), "0 unparsed") << fields;
-  EXPECT_PART(judge({.name = "json_schema"}, "3", {{"schema", {{"minLenght", 3}}}}).detail, "minLenght");
-  EXPECT_THROW(make_reward({.name = "json_schema", .schema = "{\"minLenght\": 3}"}), ConfigError);
-  EXPECT_THROW(make_reward({.name = "json_schema", .schema = "/no/such/file"}), ConfigError);
-  EXPECT_THROW(make_reward({.name = "json_schema", .column = "a", .schema = "{}"}), ConfigError);
 }
 
 }  // namespace
