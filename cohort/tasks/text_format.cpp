@@ -9,7 +9,7 @@
 #include "cohort/tasks/content_parts.h"
 #include "cohort/text/assistant_mask.h"
 #include "cohort/text/chat_template.h"
-#include "cohort/text/jinja/python_text.h"
+#include "libs/common/utf8.h"
 
 namespace cohort {
 namespace {
@@ -53,7 +53,7 @@ class LazyChatTemplate {
 
  private:
   static int64_t code_points(const std::string& text, size_t num_bytes) {
-    return jinja::count_code_points(std::string_view(text).substr(0, num_bytes));
+    return count_code_points(std::string_view(text).substr(0, num_bytes));
   }
 
   /// The bytes of the first `count` messages' text, which must begin the text of all.

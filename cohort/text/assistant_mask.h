@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "cohort/text/jinja/interpreter.h"
 #include "cohort/text/tokenizer.h"
+#include "libs/jinja/template.h"
 
 namespace cohort {
 

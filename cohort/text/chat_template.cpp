@@ -3,13 +3,11 @@
 #include <algorithm>
 
 #include "cohort/core/error.h"
-#include "cohort/text/jinja/error.h"
-#include "cohort/text/jinja/python_text.h"
+#include "libs/jinja/python_text.h"
+#include "libs/jinja/template.h"
 
 namespace cohort {
 namespace {
-
-using jinja::TemplateError;
 
 /// What transformers puts behind the message that is to be continued, to find its end in the text.
 constexpr const char* kContinueTag = "CONTINUE_FINAL_MESSAGE_TAG ";
@@ -126,6 +124,15 @@ std::string cut_at_tag(const std::string& text, const std::string& final_message
   return std::string(jinja::strip(std::string_view(text).substr(0, place), jinja::Sides::kRight));
 }
 
+jinja::Rendered render_template(const jinja::Template& chat, const Json& variables,
+                                const jinja::RenderOptions& options) {
+  try {
+    return chat.render(variables, options);
+  } catch (const jinja::TemplateError& error) {
+    throw TemplateError(error.what());
+  }
+}
+
 void check_request(const ChatRequest& request) {
   check_tools(request.tools);
   if (!request.continue_final_message.empty() && request.add_generation_prompt)
@@ -145,7 +152,7 @@ ChatTemplate::ChatTemplate(const std::map<std::string, std::string>& templates, 
   for (const auto& [name, text] : templates) {
     try {
       templates_.emplace(name, Source{text, jinja::Template(text)});
-    } catch (const TemplateError& error) {
+    } catch (const jinja::TemplateError& error) {
       throw TemplateError(str("chat template \"", name, "\": ", error.what()));
     }
   }
@@ -184,7 +191,7 @@ RenderedChat ChatTemplate::render(const ChatRequest& request, const std::tm& now
   variables["tools"] = request.tools;
   variables["add_generation_prompt"] = request.add_generation_prompt;
   const int64_t size = size_of(variables) + static_cast<int64_t>(source.text.size());
-  jinja::Rendered rendered = source.parsed.render(variables, options_for(size, now));
+  jinja::Rendered rendered = render_template(source.parsed, variables, options_for(size, now));
   if (field.empty()) return {std::move(rendered.text), std::move(rendered.generated)};
   return {cut_at_tag(rendered.text, final_message), {}};
 }

@@ -11,10 +11,18 @@
 #include <string>
 #include <vector>
 
+#include "cohort/core/error.h"
 #include "cohort/core/json.h"
-#include "cohort/text/jinja/template.h"
+#include "libs/jinja/template.h"
 
 namespace cohort {
+
+/// A conversation that a template refuses or can't render within its budget: one line that says what the
+/// template did. Programs report it beside the conversation.
+class TemplateError : public UserError {
+ public:
+  using UserError::UserError;
+};
 
 /// One conversation and what the template is told beside it.
 struct ChatRequest {
@@ -52,7 +60,7 @@ class ChatTemplate {
   /// an object of variables. Throws TemplateError naming the template that can't be parsed.
   ChatTemplate(const std::map<std::string, std::string>& templates, Json special_tokens);
 
-  /// Throws UserError when the template refuses the conversation, does not end within its budget or is
+  /// Throws TemplateError when the template refuses the conversation, does not end within its budget or is
   /// missing.
   RenderedChat render(const ChatRequest& request, const std::tm& now) const;
 

@@ -5,7 +5,7 @@
 #include "cohort/core/input_file.h"
 #include "cohort/text/chat_template.h"
 #include "cohort/text/component.h"
-#include "cohort/text/jinja/error.h"
+#include "libs/jinja/template.h"
 
 namespace cohort {
 namespace {

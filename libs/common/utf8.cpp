@@ -1,5 +1,6 @@
 #include "libs/common/utf8.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -84,6 +85,11 @@ std::optional<size_t> find_invalid_utf8(std::string_view text) {
     pos += sequence.length;
   }
   return std::nullopt;
+}
+
+int64_t count_code_points(std::string_view text) {
+  return std::count_if(text.begin(), text.end(),
+                       [](char byte) { return (static_cast<uint8_t>(byte) & 0xC0) != 0x80; });
 }
 
 char32_t next_code_point(std::string_view text, size_t& pos) {

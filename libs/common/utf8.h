@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,9 @@ std::optional<size_t> find_invalid_utf8(std::string_view text);
 
 /// Where the first byte beyond ASCII stands, from `pos` on; the size of `text` where there is none.
 size_t skip_ascii(std::string_view text, size_t pos);
+
+/// The number of code points of well-formed `text`.
+int64_t count_code_points(std::string_view text);
 
 /// The code point at byte `pos` of well-formed `text`; moves `pos` past it.
 char32_t next_code_point(std::string_view text, size_t& pos);

@@ -2,8 +2,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "cohort/text/jinja/error.h"
-#include "cohort/text/jinja/template.h"
+#include "libs/jinja/template.h"
 
 namespace {
 

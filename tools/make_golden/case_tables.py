@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes cohort/text/jinja/case_tables.inc: how Python maps the case of every code point.
+"""Writes libs/jinja/internal/case_tables.inc: how Python maps the case of every code point.
 
     python tools/make_golden/case_tables.py
 
@@ -11,7 +11,7 @@ import pathlib
 import sys
 import unicodedata
 
-OUTPUT = pathlib.Path(__file__).parents[2] / "cohort/text/jinja/case_tables.inc"
+OUTPUT = pathlib.Path(__file__).parents[2] / "libs/jinja/internal/case_tables.inc"
 ALL = [c for c in range(sys.maxunicode + 1) if not 0xD800 <= c <= 0xDFFF]
 
 

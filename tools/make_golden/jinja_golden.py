@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/text/golden/jinja.jsonl: small templates and what Jinja2 makes of them as transformers sets it up.
+"""Writes tests/libs/jinja/golden/jinja.jsonl: small templates and what Jinja2 makes of them as transformers sets it up.
 
     .venv-test/bin/python tools/make_golden/jinja_golden.py
 
@@ -116,7 +116,7 @@ def main():
         if " at 0x" in result.get("text", ""):
             raise SystemExit(f"prints an address: {template}")
         lines.append({"template": template, **(result if "text" in result else {"refused": True})})
-    path = ROOT / "tests/text/golden/jinja.jsonl"
+    path = ROOT / "tests/libs/jinja/golden/jinja.jsonl"
     path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
     print(f"{path}: {len(lines) - 1} templates, {sum('refused' in line for line in lines)} of them refused")
 

@@ -4,6 +4,7 @@
 
 #include "libs/common/excerpt.h"
 #include "libs/common/str.h"
+#include "libs/common/utf8.h"
 #include "libs/json_schema/internal/keywords.h"
 #include "libs/json_schema/internal/node.h"
 
@@ -44,11 +45,6 @@ struct Evaluated {
     for (size_t i = 0; i < items.size(); ++i) items[i] = items[i] || other.items[i];
   }
 };
-
-int64_t num_code_points(std::string_view text) {
-  return std::count_if(text.begin(), text.end(),
-                       [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
-}
 
 std::string type_names(uint8_t types) {
   constexpr const char* kNames[] = {"null", "boolean", "number", "string", "array", "object", "integer"};
@@ -158,7 +154,7 @@ class Validation {
   }
 
   bool check_string(const Node& node, const Value& value, const Place& place) {
-    const auto length = static_cast<uint64_t>(num_code_points(value.text));
+    const auto length = static_cast<uint64_t>(count_code_points(value.text));
     if (!node.length.holds(length))
       return fail_size(place, "characters", length, node.length, "minLength", "maxLength");
     if (!node.pattern || matches(*node.pattern, value.text)) return true;
