@@ -18,7 +18,7 @@ import sys
 
 from math_verify import parse, verify
 
-PAIRS = pathlib.Path(__file__).parents[1] / "tests/rewards/golden/math_pairs.jsonl"
+PAIRS = pathlib.Path(__file__).parents[1] / "tests/libs/answers/golden/math_pairs.jsonl"
 
 # What math-verify 0.9.0 does, by its verdict, the category and a sign in the texts; the first that fits.
 REASONS = [

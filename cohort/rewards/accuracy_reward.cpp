@@ -1,10 +1,8 @@
 // Accuracy: the answer of the completion must equal the row's, as mathematics or in words.
 #include "cohort/rewards/make_reward.h"
-#include "cohort/rewards/math/choices.h"
-#include "cohort/rewards/math/extraction.h"
-#include "cohort/rewards/math/numeral.h"
-#include "cohort/rewards/math/quantity.h"
 #include "cohort/rewards/section_tags.h"
+#include "libs/answers/comparison.h"
+#include "libs/answers/extraction.h"
 #include "libs/common/excerpt.h"
 #include "libs/common/long_integers.h"
 
@@ -15,7 +13,7 @@ namespace {
 std::string gold_text(const Json& column) {
   if (column.is_number() || is_long_integer(column)) return to_json_text(column);
   if (!column.is_string()) return {};
-  return math::find_gold_answer(column.get_ref<const std::string&>());
+  return answers::find_gold_answer(column.get_ref<const std::string&>());
 }
 
 // The gold answer of a row; empty where no column holds one.
@@ -30,21 +28,21 @@ std::string read_gold(const Json& fields) {
 
 RewardResult unparsed(std::string detail) { return {0.0, RewardStatus::kUnparsed, std::move(detail)}; }
 
-std::string why_none(const math::Finding& found) {
+std::string why_none(const answers::Finding& found) {
   return found.refusal.empty() ? "no answer found" : str("no answer: ", found.refusal);
 }
 
 // Can the verifier compare this gold answer with a number at all? Otherwise its row is at fault.
 bool is_sound(const std::string& gold) {
-  const math::Judgement judgement = math::judge_choice(gold, "7");
-  return !judgement.gold_failure && judgement.verdict.outcome != math::Outcome::kUndecided;
+  const answers::Judgement judgement = answers::judge_choice(gold, "7");
+  return !judgement.gold_failure && judgement.verdict.outcome != answers::Outcome::kUndecided;
 }
 
 // An answer that cannot be read or compared is wrong, so that no policy prefers it to a wrong one. A gold
 // answer that cannot be read masks its row.
-RewardResult to_result(const math::Judgement& judgement, const Prompt& prompt, const std::string& gold,
+RewardResult to_result(const answers::Judgement& judgement, const Prompt& prompt, const std::string& gold,
                        std::string_view answer) {
-  const math::Verdict& verdict = judgement.verdict;
+  const answers::Verdict& verdict = judgement.verdict;
   if (verdict.is_equal() || verdict.is_unequal())
     return {verdict.is_equal() ? 1.0 : 0.0, RewardStatus::kOk, str(excerpt(answer), ": ", verdict.reason)};
   const std::string failure = judgement.gold_failure     ? judgement.gold_failure->reason
@@ -55,24 +53,33 @@ RewardResult to_result(const math::Judgement& judgement, const Prompt& prompt, c
   return {0.0, RewardStatus::kOk, str(is_unread ? "cannot read " : "", excerpt(answer), ": ", failure)};
 }
 
+std::vector<answers::AnswerPlace> read_places(const std::vector<std::string>& names) {
+  try {
+    return answers::read_places(names);
+  } catch (const std::invalid_argument& error) {
+    throw ConfigError(str("reward.answer_places: ", error.what()));
+  }
+}
+
 class AccuracyReward : public Reward {
  public:
   explicit AccuracyReward(const RewardConfig& config)
-      : places_(math::read_places(config.answer_places)), rounds_(config.rounded_gold) {}
+      : places_(read_places(config.answer_places)), rounds_(config.rounded_gold) {}
 
   RewardResult score(const Prompt& prompt, const Completion& completion) override {
     const std::string gold = read_gold(prompt.fields);
     if (gold.empty())
       return unparsed(str(prompt.id, ": column \"answer\" (or \"solution\") holds no answer"));
-    const math::Finding found = math::find_answer(thinking_text(prompt, completion), places_);
-    const std::string number = math::with_plain_numerals(gold);  // 1,25,000 is a list and, in India, a number
+    const answers::Finding found = answers::find_answer(thinking_text(prompt, completion), places_);
+    const std::string number =
+        answers::with_plain_numerals(gold);  // 1,25,000 is a list and, in India, a number
     RewardResult result;
     for (const std::string& reading : found.readings()) {
-      RewardResult next = to_result(math::judge_choice(gold, reading), prompt, gold, reading);
+      RewardResult next = to_result(answers::judge_choice(gold, reading), prompt, gold, reading);
       if (next.score == 1.0) return next;
-      if (number != gold && math::judge_choice(number, reading).verdict.is_equal())
+      if (number != gold && answers::judge_choice(number, reading).verdict.is_equal())
         return {1.0, RewardStatus::kOk, str(excerpt(reading), ": the gold answer, read as ", number)};
-      if (rounds_ && math::rounds_to(reading, gold))
+      if (rounds_ && answers::rounds_to(reading, gold))
         return {1.0, RewardStatus::kOk, str(excerpt(reading), ": rounds to the gold answer")};
       if (reading == found.text) result = next;
     }
@@ -81,24 +88,24 @@ class AccuracyReward : public Reward {
 
   std::vector<Remark> explain(const Prompt& prompt, const Completion& completion) const override {
     const std::string gold = read_gold(prompt.fields);
-    const math::Finding found = math::find_answer(thinking_text(prompt, completion), places_);
-    std::vector<Remark> remarks = {{"answer", math::describe_finding(found)}};
-    if (found.text) remarks.push_back({"answer read as", math::describe_choice(*found.text)});
+    const answers::Finding found = answers::find_answer(thinking_text(prompt, completion), places_);
+    std::vector<Remark> remarks = {{"answer", answers::describe_finding(found)}};
+    if (found.text) remarks.push_back({"answer read as", answers::describe_choice(*found.text)});
     remarks.push_back({"reference", gold.empty() ? "none" : shown(gold)});
-    if (!gold.empty()) remarks.push_back({"reference read as", math::describe_choice(gold)});
+    if (!gold.empty()) remarks.push_back({"reference read as", answers::describe_choice(gold)});
     return remarks;
   }
 
   std::string answer(const Prompt& prompt, const Completion& completion) const override {
-    return math::find_answer(thinking_text(prompt, completion), places_).text.value_or("");
+    return answers::find_answer(thinking_text(prompt, completion), places_).text.value_or("");
   }
 
   bool is_same_answer(const std::string& one, const std::string& other) const override {
-    return one == other || math::judge_choice(one, other).verdict.is_equal();
+    return one == other || answers::judge_choice(one, other).verdict.is_equal();
   }
 
  private:
-  std::vector<math::AnswerPlace> places_;
+  std::vector<answers::AnswerPlace> places_;
   bool rounds_;
 };
 

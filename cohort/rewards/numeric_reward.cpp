@@ -3,17 +3,16 @@
 
 #include "cohort/rewards/answer_text.h"
 #include "cohort/rewards/make_reward.h"
-#include "cohort/rewards/math/extraction.h"
-#include "cohort/rewards/math/numeral.h"
-#include "cohort/rewards/math/quantity.h"
 #include "cohort/rewards/section_tags.h"
+#include "libs/answers/comparison.h"
+#include "libs/answers/extraction.h"
 #include "libs/common/excerpt.h"
 
 namespace cohort {
 namespace {
 
-using math::Finding;
-using math::Quantity;
+using answers::Finding;
+using answers::Quantity;
 
 class NumericReward : public Reward {
  public:
@@ -32,52 +31,52 @@ class NumericReward : public Reward {
     const std::vector<Quantity> numbers = stated_numbers(thinking_text(prompt, completion));
     if (numbers.empty()) return {0.0, RewardStatus::kOk, "states no number, or several"};
     const auto close = std::find_if(numbers.begin(), numbers.end(), [&](const Quantity& number) {
-      return math::is_close(number, *right, tolerance_);
+      return answers::is_close(number, *right, tolerance_);
     });
     const bool is_right = close != numbers.end();
     return {is_right ? 1.0 : 0.0, RewardStatus::kOk,
-            str("states ", math::describe(is_right ? *close : numbers.front()))};
+            str("states ", answers::describe(is_right ? *close : numbers.front()))};
   }
 
   std::vector<Remark> explain(const Prompt& prompt, const Completion& completion) const override {
     const std::string completed = thinking_text(prompt, completion);
-    const Finding found = math::find_answer(completed, math::default_places());
+    const Finding found = answers::find_answer(completed, answers::default_places());
     const std::vector<Quantity> numbers = stated_numbers(completed);
     const auto text = column_text(prompt.fields, column_);
-    return {
-        {"answer", math::describe_finding(found)},
-        {"answer read as", math::describe(numbers.empty() ? std::nullopt : std::optional(numbers.front()))},
-        {"reference", text ? shown(*text) : "none"},
-        {"reference read as", math::describe(reference(prompt))},
-        {"tolerance", str("absolute ", tolerance_.absolute, ", relative ", tolerance_.relative)}};
+    return {{"answer", answers::describe_finding(found)},
+            {"answer read as",
+             answers::describe(numbers.empty() ? std::nullopt : std::optional(numbers.front()))},
+            {"reference", text ? shown(*text) : "none"},
+            {"reference read as", answers::describe(reference(prompt))},
+            {"tolerance", str("absolute ", tolerance_.absolute, ", relative ", tolerance_.relative)}};
   }
 
   std::string answer(const Prompt& prompt, const Completion& completion) const override {
     const std::vector<Quantity> numbers = stated_numbers(thinking_text(prompt, completion));
     if (numbers.empty()) return "";
-    return str(Json(numbers.front().base_value).dump(), " ", math::describe(numbers.front()));
+    return str(Json(numbers.front().base_value).dump(), " ", answers::describe(numbers.front()));
   }
 
  private:
   std::optional<Quantity> reference(const Prompt& prompt) const {
     const auto text = column_text(prompt.fields, column_);
     if (!text) return std::nullopt;
-    const std::string gold = math::find_gold_answer(*text);
-    const std::optional<Quantity> right = math::read_quantity(gold);
-    return right ? right : math::read_quantity(math::with_plain_numerals(gold));  // 1,25,000
+    const std::string gold = answers::find_gold_answer(*text);
+    const std::optional<Quantity> right = answers::read_quantity(gold);
+    return right ? right : answers::read_quantity(answers::with_plain_numerals(gold));  // 1,25,000
   }
 
   // What the completion states, in each way that its text can be read.
   static std::vector<Quantity> stated_numbers(std::string_view completion) {
-    const Finding found = math::find_answer(completion, math::default_places());
+    const Finding found = answers::find_answer(completion, answers::default_places());
     std::vector<Quantity> numbers;
     for (const std::string& reading : found.readings()) {
-      if (const std::optional<Quantity> number = math::read_quantity(reading)) numbers.push_back(*number);
+      if (const std::optional<Quantity> number = answers::read_quantity(reading)) numbers.push_back(*number);
     }
     return numbers;
   }
 
-  math::Tolerance tolerance_;
+  answers::Tolerance tolerance_;
   std::string column_;
 };
 

@@ -3,12 +3,12 @@
 #include <cstdint>
 #include <string_view>
 
-#include "cohort/core/error.h"
-#include "cohort/rewards/math/choices.h"
-#include "cohort/rewards/math/extraction.h"
+#include "libs/answers/comparison.h"
+#include "libs/answers/extraction.h"
+#include "libs/common/check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace cohort::math;
+  using namespace cohort::answers;
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const size_t end = input.find('\n');
   const std::string_view gold = input.substr(0, end);

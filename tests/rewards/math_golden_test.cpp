@@ -1,33 +1,16 @@
-// The frozen pairs of tests/rewards/golden/math_pairs.jsonl, and math_completions.jsonl for where an answer
-// stands. Their truth does not come from this verifier: none that differ may be called equal, and at most one
-// in a hundred of those that are equal may be missed.
+// The frozen pairs of tests/libs/answers/golden/math_pairs.jsonl, and math_completions.jsonl for where an
+// answer stands. Their truth does not come from this verifier: none that differ may be called equal, and at
+// most one in a hundred of those that are equal may be missed.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
 #include <iostream>
 #include <map>
 
-#include "cohort/rewards/math/equivalence.h"
-#include "cohort/rewards/math/extraction.h"
+#include "tests/libs/answers/golden_pairs.h"
 #include "tests/rewards/test_rows.h"
 
 namespace cohort {
 namespace {
-
-std::vector<Json> golden_pairs() {
-  const std::string folder = COHORT_SOURCE_DIR "/tests/rewards/golden/";
-  std::vector<std::string> paths = {folder + "math_pairs.jsonl", folder + "math_completions.jsonl"};
-  if (const char* other = std::getenv("COHORT_MATH_PAIRS")) paths = {other};  // pairs made with another seed
-  std::vector<Json> pairs;
-  for (const std::string& path : paths) {
-    std::ifstream file(path);
-    const size_t num_before = pairs.size();
-    for (std::string line; std::getline(file, line);) pairs.push_back(Json::parse(line));
-    EXPECT_GT(pairs.size(), num_before) << path;
-  }
-  return pairs;
-}
 
 // The completion of a pair: as it is, or the answer in a box.
 std::string completion_of(const Json& pair) {
@@ -65,22 +48,6 @@ TEST(MathGolden, NoPairIsWronglyEqualAndFewAreMissed) {
   EXPECT_GE(total.num_equal + total.num_unequal, 2000);
   EXPECT_EQ(total.num_wrong, 0);
   EXPECT_LE(total.num_missed * 100, total.num_equal);
-}
-
-TEST(MathGolden, VerdictsAreSymmetric) {
-  for (const Json& pair : golden_pairs()) {
-    if (pair.contains("completion")) continue;
-    const std::string gold = pair["gold"], answer = pair["answer"];
-    EXPECT_EQ(math::judge(gold, answer).verdict.outcome, math::judge(answer, gold).verdict.outcome) << pair;
-  }
-}
-
-TEST(MathGolden, EveryGoldAnswerEqualsItself) {
-  for (const Json& pair : golden_pairs()) {
-    const std::string gold(math::find_gold_answer(pair["gold"].get_ref<const std::string&>()));
-    // With a space in front the texts differ, so the trees are compared.
-    EXPECT_TRUE(math::judge(gold, "\\," + gold).verdict.is_equal()) << pair;
-  }
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/rewards/golden/math_pairs.jsonl: answers of mathematics with the verdict that a verifier must reach.
+"""Writes tests/libs/answers/golden/math_pairs.jsonl: answers of mathematics with the verdict that a verifier must reach.
 
     python tools/make_golden/math_pairs.py
     python tools/make_golden/math_pairs.py --seed 7 --count 1000 --output more.jsonl    # pairs that are not frozen
@@ -62,7 +62,7 @@ MODULES = [
     math_pair_completions,
 ]
 FOLDER = pathlib.Path(__file__).parent
-OUTPUT = FOLDER.parents[1] / "tests/rewards/golden/math_pairs.jsonl"
+OUTPUT = FOLDER.parents[1] / "tests/libs/answers/golden/math_pairs.jsonl"
 
 
 def made(category, maker, seed, count):
