@@ -47,7 +47,7 @@ class LazyChatTemplate {
       }
     }
     const int64_t first = code_points(chat.text, start);
-    std::erase_if(chat.generated, [&](const jinja::GeneratedSpan& span) { return span.start < first; });
+    std::erase_if(chat.generated, [&](const CodePointSpan& span) { return span.begin < first; });
     return chat;
   }
 

@@ -18,10 +18,10 @@ std::optional<size_t> token_of(Offsets offsets, int64_t code_point) {
 
 }  // namespace
 
-std::vector<int8_t> assistant_mask(Offsets offsets, std::span<const jinja::GeneratedSpan> spans) {
+std::vector<int8_t> assistant_mask(Offsets offsets, std::span<const CodePointSpan> spans) {
   std::vector<int8_t> mask(offsets.size(), 0);
-  for (const jinja::GeneratedSpan& span : spans) {
-    const std::optional<size_t> first = token_of(offsets, span.start);
+  for (const CodePointSpan& span : spans) {
+    const std::optional<size_t> first = token_of(offsets, span.begin);
     if (!first) break;
     const size_t last = token_of(offsets, span.end - 1).value_or(0);
     const size_t end = last == 0 ? offsets.size() : last + 1;

@@ -5,8 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "cohort/text/tokenizer.h"
-#include "libs/jinja/template.h"
+#include "cohort/text/code_point_span.h"
 
 namespace cohort {
 
@@ -15,6 +14,6 @@ namespace cohort {
 /// last, to the end where no token (or the very first) holds the last, and one whose first has no token ends
 /// the search.
 std::vector<int8_t> assistant_mask(std::span<const CodePointSpan> offsets,
-                                   std::span<const jinja::GeneratedSpan> spans);
+                                   std::span<const CodePointSpan> spans);
 
 }  // namespace cohort

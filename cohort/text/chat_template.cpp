@@ -147,14 +147,27 @@ void check_request(const ChatRequest& request) {
 
 }  // namespace
 
+struct ChatTemplate::Source {
+  std::string text;
+  jinja::Template parsed;
+};
+
 ChatTemplate::ChatTemplate(const std::map<std::string, std::string>& templates, Json special_tokens)
     : special_tokens_(std::move(special_tokens)) {
   for (const auto& [name, text] : templates) {
     try {
-      templates_.emplace(name, Source{text, jinja::Template(text)});
-    } catch (const jinja::TemplateError& error) {
+      add(name, text);
+    } catch (const TemplateError& error) {
       throw TemplateError(str("chat template \"", name, "\": ", error.what()));
     }
+  }
+}
+
+void ChatTemplate::add(const std::string& name, const std::string& text) {
+  try {
+    templates_.emplace(name, std::make_shared<const Source>(Source{text, jinja::Template(text)}));
+  } catch (const jinja::TemplateError& error) {
+    throw TemplateError(error.what());
   }
 }
 
@@ -166,7 +179,7 @@ const ChatTemplate::Source& ChatTemplate::choose(bool with_tools) const {
     for (const auto& [name, source] : templates_) names += (names.empty() ? "" : ", ") + name;
     throw TemplateError(str("there is no chat template \"default\", only ", names));
   }
-  return it->second;
+  return *it->second;
 }
 
 bool ChatTemplate::marks_generations(bool with_tools) const {
@@ -192,8 +205,11 @@ RenderedChat ChatTemplate::render(const ChatRequest& request, const std::tm& now
   variables["add_generation_prompt"] = request.add_generation_prompt;
   const int64_t size = size_of(variables) + static_cast<int64_t>(source.text.size());
   jinja::Rendered rendered = render_template(source.parsed, variables, options_for(size, now));
-  if (field.empty()) return {std::move(rendered.text), std::move(rendered.generated)};
-  return {cut_at_tag(rendered.text, final_message), {}};
+  if (!field.empty()) return {cut_at_tag(rendered.text, final_message), {}};
+  RenderedChat chat{std::move(rendered.text), {}};
+  for (const jinja::GeneratedSpan& span : rendered.generated)
+    chat.generated.push_back({span.start, span.end});
+  return chat;
 }
 
 std::optional<PrefixBreak> ChatTemplate::find_prefix_break(const ChatRequest& request,

@@ -7,13 +7,14 @@
 #include <ctime>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cohort/core/error.h"
 #include "cohort/core/json.h"
-#include "libs/jinja/template.h"
+#include "cohort/text/code_point_span.h"
 
 namespace cohort {
 
@@ -35,7 +36,7 @@ struct ChatRequest {
 
 struct RenderedChat {
   std::string text;
-  std::vector<jinja::GeneratedSpan> generated;  ///< what the assistant wrote, where the template marks it
+  std::vector<CodePointSpan> generated;  ///< what the assistant wrote, where the template marks it
 };
 
 /// Where a longer conversation does not begin with the text of a shorter one.
@@ -77,14 +78,13 @@ class ChatTemplate {
   std::optional<PrefixBreak> find_prefix_break(const ChatRequest& request, const std::tm& now) const;
 
  private:
-  struct Source {
-    std::string text;
-    jinja::Template parsed;
-  };
+  struct Source;
 
+  /// Throws TemplateError when `text` can't be parsed.
+  void add(const std::string& name, const std::string& text);
   const Source& choose(bool with_tools) const;
 
-  std::map<std::string, Source> templates_;
+  std::map<std::string, std::shared_ptr<const Source>> templates_;
   Json special_tokens_;
 };
 

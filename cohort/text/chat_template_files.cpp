@@ -5,7 +5,6 @@
 #include "cohort/core/input_file.h"
 #include "cohort/text/chat_template.h"
 #include "cohort/text/component.h"
-#include "libs/jinja/template.h"
 
 namespace cohort {
 namespace {
@@ -123,8 +122,8 @@ ChatTemplate ChatTemplate::from_directory(const fs::path& model_dir, const fs::p
   ChatTemplate result({}, special_tokens);
   for (const auto& [name, source] : templates) {
     try {
-      result.templates_.emplace(name, Source{source.text, jinja::Template(source.text)});
-    } catch (const jinja::TemplateError& error) {
+      result.add(name, source.text);
+    } catch (const TemplateError& error) {
       throw FormatError(str(source.where, ": ", error.what()));
     }
   }

@@ -18,6 +18,7 @@
 
 #include "cohort/text/added_tokens.h"
 #include "cohort/text/bpe.h"
+#include "cohort/text/code_point_span.h"
 #include "cohort/text/decoder.h"
 #include "cohort/text/normalizer.h"
 #include "cohort/text/post_processor.h"
@@ -33,13 +34,6 @@ struct EncodeOptions {
 
 struct DecodeOptions {
   bool skip_special_tokens = true;  ///< leave out the added tokens that are marked special
-};
-
-/// Code points of a text, the end exclusive.
-struct CodePointSpan {
-  int64_t begin;
-  int64_t end;
-  bool operator==(const CodePointSpan&) const = default;
 };
 
 /// Ids and, for each, where in the text it comes from: (0, 0) for the tokens around the text.

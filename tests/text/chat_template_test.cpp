@@ -199,7 +199,7 @@ TEST(ChatTemplate, FindsWhereARenderingIsNoPrefixOfALaterOne) {
 }
 
 using Offsets = std::vector<CodePointSpan>;
-using Spans = std::vector<jinja::GeneratedSpan>;
+using Spans = std::vector<CodePointSpan>;
 
 std::vector<int> mask_of(const Offsets& offsets, const Spans& spans) {
   const std::vector<int8_t> mask = assistant_mask(offsets, spans);
