@@ -1,37 +1,24 @@
 """Writes tests/examples/golden/<family>.json: one GRPO step on tiny models, computed by transformers and TRL.
 
 Log-probabilities come from transformers in float32, one sequence at a time without padding; the loss is
-`GRPOTrainer._compute_loss` of TRL 1.16. Weights are a hash of parameter and element index, so that a test can make
-the same model from names and shapes. Needs torch, transformers and trl==1.16.0:
+`GRPOTrainer._compute_loss` of TRL 1.16. Weights: see hashed_model.py. Needs torch, transformers and trl==1.16.0:
     python tools/make_golden/minimal_grpo.py
 """
 
 import json
-import math
 from pathlib import Path
 
-import numpy as np
 import objectives
 import torch
 import transformers
 import trl
+from hashed_model import COMMON, THETA, fill, gradients_of, hashed, whole_norm
 from trl.trainer.grpo_trainer import GRPOTrainer
 
 PROMPTS = [[3, 1, 4, 1, 5], [9, 2]]
 COMPLETIONS = [[6, 5, 3], [5, 8, 9, 7, 9, 3, 2], [3, 8, 4, 6, 2], [6]]
 REWARDS = [1.0, 0.25, -0.5, 2.0]
-THETA = 500.0
 
-COMMON = {
-    "vocab_size": 29,
-    "hidden_size": 24,
-    "intermediate_size": 40,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "rms_norm_eps": 1e-5,
-    "max_position_embeddings": 64,
-}
 FAMILIES = {
     "llama": {"tie_word_embeddings": False},
     "qwen2": {"tie_word_embeddings": True},
@@ -60,28 +47,6 @@ OBJECTIVES = {
         "epsilon_high": 0.3,
     },
 }
-
-
-def hashed(key, count):
-    """`count` multiples of 2^-23 in [-1, 1): the upper 24 bits of splitmix64 at key * 2^32 + index."""
-    z = np.arange(count, dtype=np.uint64) + (np.uint64(key) << np.uint64(32)) + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> np.uint64(31))
-    return torch.from_numpy((z >> np.uint64(40)).astype(np.float64) / 2.0**23 - 1.0)
-
-
-def fill(model):
-    parameters = []
-    for key, (name, weight) in enumerate(sorted(model.named_parameters())):
-        values = hashed(key, weight.numel()).view(weight.shape)
-        is_norm = "norm" in name
-        scale = 0.5 if weight.dim() == 1 else math.sqrt(6.0 / weight.shape[1])
-        weight.data = ((1.0 if is_norm else 0.0) + scale * values).float()
-        parameters.append(
-            {"name": name, "shape": list(weight.shape), "scale": scale, "offset": float(is_norm)}
-        )
-    return parameters
 
 
 def logprobs_of(model, temperature):
@@ -144,11 +109,7 @@ def golden(family):
     }
     loss = GRPOTrainer._compute_loss(trainer, None, inputs)
     loss.backward()
-    gradients = {}
-    for key, (name, weight) in enumerate(sorted(model.named_parameters())):
-        gradient = weight.grad.double().flatten()
-        projection = (gradient * hashed(1000 + key, len(gradient))).sum().item()
-        gradients[name] = {"norm": gradient.norm().item(), "projection": projection}
+    gradients = gradients_of(model)
     as_lists = lambda rows: [row.tolist() for row in rows]
     return {
         "versions": {
@@ -170,7 +131,7 @@ def golden(family):
         "advantages": advantages,
         "policy_logprobs": as_lists(policy_rows),
         "loss": loss.item(),
-        "grad_norm": math.sqrt(sum(g["norm"] ** 2 for g in gradients.values())),
+        "grad_norm": whole_norm(gradients),
         "gradients": gradients,
     }
 
