@@ -227,7 +227,7 @@ at::Tensor advantages(const at::Tensor& rewards, int64_t group_size, const Maybe
   input.rewards = real;
   input.group_ends = group_ends_of(num_rows, group_size);
   const std::string& baseline = settings.advantages.baseline;
-  if (group_size == 1 && !step_ends && is_group_baseline(baseline)) {
+  if (group_size == 1 && !step_ends && find_baseline(baseline).is_of_group) {
     throw UserError(
         str("baseline \"", baseline,
             "\" compares the completions of a group, and group_size is 1; pass more completions of a "

@@ -294,7 +294,7 @@ void finish_credit(Credit& credit, AdvantageBatch& batch, const std::vector<uint
                              config.scale_epsilon);
   }
   const bool tokens_pay = config.puts_kl_in_reward() && config.credit == "token_returns";
-  if (is_group_baseline(config.baseline) && !tokens_pay) {
+  if (find_baseline(config.baseline).is_of_group && !tokens_pay) {
     clear_groups(credit.values, batch, same, credit.is_per_token);
   }
   if (config.critic_share < 1.0) mix_in_group_advantages(credit.values, batch, config);

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "cohort/core/error.h"
+#include "cohort/objectives/baseline.h"
 #include "cohort/tensor/check.h"
 
 namespace cohort {
@@ -14,8 +15,8 @@ constexpr double kNoReward = std::numeric_limits<double>::quiet_NaN();
 
 bool reads_lengths(const AdvantageConfig& config) {
   return config.credit != "sequence" || config.token_whiten || config.gfpo_k > 0 ||
-         config.length_corrected_rewards || config.puts_kl_in_reward() || config.baseline == "pairwise" ||
-         config.baseline == "group_len_weighted";
+         config.length_corrected_rewards || config.puts_kl_in_reward() ||
+         find_baseline(config.baseline).reads_lengths;
 }
 
 /// The numbers of a tensor that a setting reads, which must be there.
@@ -56,11 +57,12 @@ void read_lengths(const AdvantageInput& input, const AdvantageConfig& config, Ad
 
 void read_token_numbers(const AdvantageInput& input, const AdvantageConfig& config, AdvantageBatch& batch) {
   const int64_t num_tokens = batch.num_tokens();
+  const Baseline& baseline = find_baseline(config.baseline);
+  const std::string reader_name = "baseline " + config.baseline;
   if (reads_entropies(config)) {
     batch.entropies = wanted_numbers(input.entropies, num_tokens, "entropies", "credit " + config.credit);
   }
-  if (config.baseline == "critic")
-    batch.values = wanted_numbers(input.values, num_tokens, "values", "baseline critic");
+  if (baseline.is_critic) batch.values = wanted_numbers(input.values, num_tokens, "values", reader_name);
   if (config.puts_kl_in_reward()) {
     const std::string reader = "kl_place reward with beta";
     batch.kl_penalties = wanted_numbers(input.old_logprobs, num_tokens, "old_logprobs", reader);
@@ -71,9 +73,8 @@ void read_token_numbers(const AdvantageInput& input, const AdvantageConfig& conf
         batch.kl_penalties[t] = beta * (batch.kl_penalties[t] - ref[t]);
     }
   }
-  if (config.baseline == "pairwise") {
-    std::vector<double> old =
-        wanted_numbers(input.old_logprobs, num_tokens, "old_logprobs", "baseline pairwise");
+  if (baseline.reads_old_logprobs) {
+    std::vector<double> old = wanted_numbers(input.old_logprobs, num_tokens, "old_logprobs", reader_name);
     for (int64_t i = 0; i < batch.num_completions; ++i) {
       const auto own = batch.own(old, i);
       const double sum = std::accumulate(own.begin(), own.end(), 0.0);
@@ -131,10 +132,10 @@ AdvantageBatch read_batch(const AdvantageInput& input, const AdvantageConfig& co
   batch.is_kept.assign(batch.num_completions, 1);
   read_lengths(input, config, batch);
   read_token_numbers(input, config, batch);
-  if (config.baseline == "greedy") {
+  if (find_baseline(config.baseline).reads_greedy) {
     const auto num_groups = static_cast<int64_t>(batch.ends.size());
     batch.greedy_scores =
-        wanted_numbers(input.greedy_rewards, num_groups, "greedy_rewards", "baseline greedy");
+        wanted_numbers(input.greedy_rewards, num_groups, "greedy_rewards", "baseline " + config.baseline);
   }
   if (config.gfpo_k > 0) {
     batch.group_k = input.group_k;

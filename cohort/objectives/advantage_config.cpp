@@ -1,6 +1,9 @@
 #include "cohort/objectives/advantage_config.h"
 
 #include "cohort/core/error.h"
+#include "cohort/objectives/baseline.h"
+#include "cohort/objectives/choices.h"
+#include "cohort/objectives/scale.h"
 
 namespace cohort {
 namespace {
@@ -10,26 +13,10 @@ void advantages_need(bool holds, const char* reason) {
 }
 
 void describe_statistics(FieldVisitor& f, AdvantageConfig& c) {
-  f("baseline", c.baseline,
-    "What is subtracted from a reward: none; group_mean (arXiv:2402.03300); group_loo, the mean of the "
-    "others "
-    "(RLOO, arXiv:2402.14740); group_median (MC-GRPO, arXiv:2601.22582); group_len_weighted, the mean "
-    "weighted "
-    "by length (OPO, arXiv:2505.23585); batch_mean; greedy, the reward of the greedy completion (ReMax, "
-    "arXiv:2310.10505); second_best, for the best of a group alone (pass@k, arXiv:2503.19595); pairwise, "
-    "every "
-    "other reward weighted by sequence likelihoods (LamPO, reconstructed); critic, token values (PPO); "
-    "state_group, mean of what followed the same state in the group (GAGPO, arXiv:2605.13217, "
-    "reconstructed).",
-    one_of({"none", "group_mean", "group_loo", "group_median", "group_len_weighted", "batch_mean", "greedy",
-            "second_best", "pairwise", "critic", "state_group"}));
-  f("scale_rewards", c.scale_rewards,
-    "What centred rewards are divided by: group, the standard deviation of the group (arXiv:2402.03300); "
-    "batch, that of all raw rewards (arXiv:2508.08221); batch_centred, that of all centred rewards "
-    "(REINFORCE++-baseline, arXiv:2501.03262); none (arXiv:2503.20783); mad, the group's median absolute "
-    "deviation (arXiv:2601.22582); beta_density, the density of the group's mean under a Beta distribution "
-    "(BNPO, arXiv:2506.02864).",
-    one_of({"group", "batch", "batch_centred", "none", "mad", "beta_density"}));
+  f("baseline", c.baseline, list_choices("What is subtracted from a reward.", baselines()).c_str(),
+    one_of_names(baselines()));
+  f("scale_rewards", c.scale_rewards, list_choices("What centred rewards are divided by.", scales()).c_str(),
+    one_of_names(scales()));
   f("scale_ddof", c.scale_ddof,
     "What is subtracted from the count in a variance: 1, Bessel's correction, or 0, that of a population.",
     between(0, 1));
@@ -118,7 +105,8 @@ void describe_filters(FieldVisitor& f, AdvantageConfig& c) {
 
 void check_critic_and_turns(const AdvantageConfig& config) {
   const bool is_gae = config.credit == "gae";
-  advantages_need((config.baseline == "critic") == is_gae,
+  const Baseline& baseline = find_baseline(config.baseline);
+  advantages_need(baseline.is_critic == is_gae,
                   "credit gae and baseline critic go together: set both, or neither");
   advantages_need(
       is_gae || (config.length_adaptive_alpha == 0.0 && !config.value_lambda && config.critic_share == 1.0),
@@ -127,7 +115,7 @@ void check_critic_and_turns(const AdvantageConfig& config) {
       !is_gae || (config.scale_rewards == "none" && !config.batch_whiten),
       "a critic learns the rewards as they are: set scale_rewards to none and batch_whiten to false");
   const bool has_turns = config.credit == "turns";
-  advantages_need((config.baseline == "state_group") == has_turns,
+  advantages_need(baseline.is_of_states == has_turns,
                   "credit turns and baseline state_group go together: set both, or neither");
   advantages_need(!has_turns || config.scale_rewards == "group" || config.scale_rewards == "none",
                   "credit turns normalises over the steps of a group: set scale_rewards to group or none");
@@ -137,9 +125,7 @@ void check_critic_and_turns(const AdvantageConfig& config) {
 
 void check_step_rewards(const AdvantageConfig& config) {
   if (!config.is_stepwise()) return;
-  const bool reads_completions = config.baseline == "greedy" || config.baseline == "group_len_weighted" ||
-                                 config.baseline == "pairwise" || config.baseline == "second_best";
-  advantages_need(!reads_completions,
+  advantages_need(!find_baseline(config.baseline).is_of_completions,
                   "rewards of steps have baseline none, group_mean, group_loo, group_median or batch_mean");
   advantages_need(
       !(config.puts_kl_in_reward() || config.gfpo_k > 0 || config.drop_pivot ||
@@ -161,7 +147,7 @@ void check_several_rewards(const AdvantageConfig& config) {
   if (config.multi_objective_aggregation != "normalize_then_sum") return;
   const bool has_own_statistics = config.is_stepwise() || config.credit == "gtpo" ||
                                   config.credit == "grpo_s" || config.credit == "gae" ||
-                                  config.baseline == "greedy";
+                                  find_baseline(config.baseline).reads_greedy;
   advantages_need(!has_own_statistics,
                   "normalize_then_sum is for rewards of completions with a baseline of their own: set "
                   "multi_objective_aggregation to sum_then_normalize");
@@ -189,9 +175,9 @@ void check_advantage_config(const AdvantageConfig& config) {
   check_step_rewards(config);
   check_shaping(config);
   check_several_rewards(config);
-  advantages_need(!config.drop_pivot || config.baseline == "group_median",
+  advantages_need(!config.drop_pivot || find_baseline(config.baseline).has_pivot,
                   "drop_pivot is for baseline group_median: no other has a completion as its pivot");
-  advantages_need(config.scale_rewards != "mad" || config.scale_epsilon > 0.0,
+  advantages_need(!find_scale(config.scale_rewards).is_often_zero || config.scale_epsilon > 0.0,
                   "scale_rewards mad needs a scale_epsilon above 0: where most rewards of a group are equal, "
                   "their median absolute deviation is 0");
   advantages_need(!(config.batch_whiten && config.token_whiten),

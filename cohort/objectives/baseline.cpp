@@ -1,44 +1,66 @@
 #include "cohort/objectives/baseline.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
-#include "cohort/core/error.h"
+#include "cohort/objectives/choices.h"
 #include "cohort/objectives/sample_statistics.h"
 
 namespace cohort {
 namespace {
 
-using ScoreGroup = std::span<const double>;
-
-std::vector<double> minus_baseline(ScoreGroup group, double baseline) {
+std::vector<double> minus_baseline(std::span<const double> group, double baseline) {
   std::vector<double> centred(group.begin(), group.end());
   for (double& score : centred) score -= baseline;
   return centred;
 }
 
+std::vector<double> unchanged(const GroupScores& group) { return {group.scores.begin(), group.scores.end()}; }
+
+std::vector<double> over_the_mean(const GroupScores& group) {
+  return minus_baseline(group.scores, spread_of(group.scores, 0).mean);
+}
+
 /// r_i - mean of the others = count / (count - 1) * (r_i - mean).
-std::vector<double> minus_the_others(ScoreGroup group) {
-  const Spread spread = spread_of(group, 0);
+std::vector<double> over_the_others(const GroupScores& group) {
+  const Spread spread = spread_of(group.scores, 0);
   const double count = static_cast<double>(spread.count);
-  std::vector<double> centred = minus_baseline(group, spread.mean);
+  std::vector<double> centred = minus_baseline(group.scores, spread.mean);
   for (double& score : centred) score *= count / (count - 1.0);
   return centred;
 }
 
-double length_weighted_mean(ScoreGroup group, std::span<const int64_t> lengths) {
+std::vector<double> over_the_median(const GroupScores& group) {
+  return minus_baseline(group.scores, median_of(group.scores));
+}
+
+std::vector<double> over_the_weighted_mean(const GroupScores& of) {
+  COHORT_CHECK(of.all.lengths.size() == of.all.scores.size());
+  const std::span<const double> group = of.scores;
+  const std::span<const int64_t> lengths = of.all.lengths.subspan(of.begin, group.size());
   double sum = 0.0, weights = 0.0;
   for (size_t i = 0; i < group.size(); ++i) {
     if (std::isnan(group[i])) continue;
     sum += static_cast<double>(lengths[i]) * group[i];
     weights += static_cast<double>(lengths[i]);
   }
-  return weights > 0.0 ? sum / weights : spread_of(group, 0).mean;
+  return minus_baseline(group, weights > 0.0 ? sum / weights : spread_of(group, 0).mean);
+}
+
+std::vector<double> over_the_batch(const GroupScores& group) {
+  return minus_baseline(group.scores, group.batch.differs() ? group.batch.mean : group.batch.min);
+}
+
+std::vector<double> over_the_greedy(const GroupScores& group) {
+  COHORT_CHECK(group.all.greedy_scores.size() == group.all.ends.size());
+  return minus_baseline(group.scores, group.all.greedy_scores[group.group]);
 }
 
 /// Two that are best alike have nothing over the second: all are 0 then.
-std::vector<double> over_the_second(ScoreGroup group) {
+std::vector<double> over_the_second(const GroupScores& of) {
+  const std::span<const double> group = of.scores;
   std::vector<double> centred(group.begin(), group.end());
   size_t best = group.size();
   double second = -std::numeric_limits<double>::infinity();
@@ -63,8 +85,11 @@ double pair_weight(double reward_gap, double likelihood_gap, double temperature)
   return 1.0 / (1.0 + std::exp(sign * likelihood_gap / temperature));
 }
 
-std::vector<double> over_all_pairs(ScoreGroup group, std::span<const double> mean_logprobs,
-                                   double temperature) {
+std::vector<double> over_all_pairs(const GroupScores& of) {
+  COHORT_CHECK(of.all.mean_logprobs.size() == of.all.scores.size());
+  const std::span<const double> group = of.scores;
+  const std::span<const double> mean_logprobs = of.all.mean_logprobs.subspan(of.begin, group.size());
+  const double temperature = of.all.pairwise_temperature;
   const double num_others = static_cast<double>(spread_of(group, 0).count - 1);
   std::vector<double> centred(group.begin(), group.end());
   for (size_t i = 0; i < group.size(); ++i) {
@@ -80,45 +105,32 @@ std::vector<double> over_all_pairs(ScoreGroup group, std::span<const double> mea
   return centred;
 }
 
-/// For a group in which at least two scores differ.
-std::vector<double> centred_group(const ScoredGroups& all, size_t begin, ScoreGroup group,
-                                  const std::string& baseline) {
-  if (baseline == "group_mean") return minus_baseline(group, spread_of(group, 0).mean);
-  if (baseline == "group_loo") return minus_the_others(group);
-  if (baseline == "group_median") return minus_baseline(group, median_of(group));
-  if (baseline == "second_best") return over_the_second(group);
-  if (baseline == "group_len_weighted") {
-    COHORT_CHECK(all.lengths.size() == all.scores.size());
-    return minus_baseline(group, length_weighted_mean(group, all.lengths.subspan(begin, group.size())));
-  }
-  COHORT_CHECK(baseline == "pairwise" && all.mean_logprobs.size() == all.scores.size(), baseline);
-  return over_all_pairs(group, all.mean_logprobs.subspan(begin, group.size()), all.pairwise_temperature);
-}
+constexpr auto kBaselines = std::to_array<Baseline>({
+#define BASELINE(id, words, function, ...) \
+  {.name = #id, .text = words, .centred = function __VA_OPT__(, ) __VA_ARGS__},
+#include "cohort/objectives/baselines.def"
+#undef BASELINE
+});
 
 }  // namespace
 
-bool is_group_baseline(const std::string& baseline) {
-  return baseline.starts_with("group_") || baseline == "second_best" || baseline == "pairwise";
-}
+std::span<const Baseline> baselines() { return kBaselines; }
 
-std::vector<double> centred_scores(const ScoredGroups& groups, const std::string& baseline) {
+const Baseline& find_baseline(const std::string& name) { return find_choice(kBaselines, name, "baseline"); }
+
+std::vector<double> centred_scores(const ScoredGroups& groups, const std::string& name) {
+  const Baseline& baseline = find_baseline(name);
+  COHORT_CHECK(baseline.centred != nullptr, "baseline ", name, " is not one of scores");
   COHORT_CHECK(groups.ends.empty() ? groups.scores.empty()
                                    : groups.ends.back() == static_cast<int64_t>(groups.scores.size()));
   std::vector<double> centred(groups.scores.begin(), groups.scores.end());
-  if (baseline == "none" || baseline == "critic") return centred;
   const Spread batch = spread_of(groups.scores, 0);
-  for_each_group(groups.scores, groups.ends, [&](size_t g, int64_t begin, ScoreGroup group) {
-    std::vector<double> own;
-    if (baseline == "batch_mean") {
-      own = minus_baseline(group, batch.differs() ? batch.mean : batch.min);
-    } else if (baseline == "greedy") {
-      COHORT_CHECK(groups.greedy_scores.size() == groups.ends.size());
-      own = minus_baseline(group, groups.greedy_scores[g]);
-    } else if (spread_of(group, 0).differs()) {
-      own = centred_group(groups, begin, group, baseline);
-    } else {
-      own = minus_baseline(group, spread_of(group, 0).min);
-    }
+  for_each_group(groups.scores, groups.ends, [&](size_t g, int64_t begin, std::span<const double> group) {
+    const Spread spread = spread_of(group, 0);
+    const bool is_constant = baseline.is_of_group && !spread.differs();
+    const std::vector<double> own =
+        is_constant ? minus_baseline(group, spread.min)
+                    : baseline.centred({groups, batch, group, g, static_cast<size_t>(begin)});
     std::copy(own.begin(), own.end(), centred.begin() + begin);
   });
   return centred;

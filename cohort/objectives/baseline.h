@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "cohort/objectives/sample_statistics.h"
+
 namespace cohort {
 
 /// Scores in groups, and what single baselines read beside them.
@@ -19,9 +21,35 @@ struct ScoredGroups {
   double pairwise_temperature = 1.0;        ///< for pairwise
 };
 
-/// Whether the baseline is one of centred_scores that is made from the group's scores, so that equal ones
-/// give exactly 0.
-bool is_group_baseline(const std::string& baseline);
+/// What a baseline's function is given: one group of a batch.
+struct GroupScores {
+  const ScoredGroups& all;
+  const Spread& batch;             ///< of all scores
+  std::span<const double> scores;  ///< of the group
+  size_t group;                    ///< its index
+  size_t begin;                    ///< of its first score among all
+};
+
+/// A line of baselines.def.
+struct Baseline {
+  const char* name;
+  const char* text;
+  std::vector<double> (*centred)(const GroupScores& group);  ///< scores minus baseline; null: none of scores
+  bool is_of_group = false;         ///< made from the group's scores alone, so that equal ones give exactly 0
+  bool is_of_completions = false;   ///< means nothing for rewards of steps
+  bool has_pivot = false;           ///< is one completion's score (or between two), which may be dropped
+  bool reads_lengths = false;       ///< ScoredGroups::lengths
+  bool reads_greedy = false;        ///< ScoredGroups::greedy_scores
+  bool reads_old_logprobs = false;  ///< ScoredGroups::mean_logprobs
+  bool is_critic = false;           ///< the values of a critic, with credit gae
+  bool is_of_states = false;        ///< of states that completions share, with credit turns
+};
+
+/// In the order of baselines.def.
+std::span<const Baseline> baselines();
+
+/// Throws InternalError for an unknown name.
+const Baseline& find_baseline(const std::string& name);
 
 /// [N] scores minus their baseline. none: the score. group_mean
 /// (arXiv:2402.03300 section 4.1.2). group_loo: the mean of the others (arXiv:2402.14740). group_median: the
@@ -30,7 +58,7 @@ bool is_group_baseline(const std::string& baseline);
 /// second_best: best minus second for the best, 0 for the others (pass@k, arXiv:2503.19595). pairwise:
 /// sum_j 2 w_ij (r_i - r_j) / (G - 1) with w_ij = sigmoid(-sign(r_i - r_j) (s_i - s_j) / temperature) and s
 /// the mean log-probabilities (LamPO, reconstructed from the abstract of arXiv:2605.21235). critic: the
-/// score. Groups whose scores are the same number give exactly 0 where is_group_baseline.
+/// score. Groups whose scores are the same number give exactly 0 where Baseline::is_of_group.
 std::vector<double> centred_scores(const ScoredGroups& groups, const std::string& baseline);
 
 }  // namespace cohort

@@ -1,8 +1,10 @@
 #include "cohort/objectives/completion_weights.h"
 
 #include <algorithm>
+#include <array>
 
 #include "cohort/core/error.h"
+#include "cohort/objectives/choices.h"
 #include "cohort/objectives/groups.h"
 #include "cohort/objectives/segments.h"
 
@@ -28,19 +30,45 @@ std::vector<double> group_token_means(const std::vector<int64_t>& lengths,
   return weights;
 }
 
-double token_mean_weight(const std::vector<int64_t>& lengths, const LossConfig& config,
-                         const LossCounts& counts) {
-  if (config.token_mean_scope == "batch") return 1.0 / at_least_one(counts.num_loss_tokens);
-  return 1.0 / (at_least_one(total_length(lengths)) * at_least_one(counts.num_micro_batches));
+at::Tensor alike(const TokenCounts& counts, double weight) {
+  return at::full({std::ssize(counts.lengths)}, weight, at::kDouble);
 }
 
-double sum_divisor(const LossConfig& config) {
-  if (config.aggregation == "seq_mean_token_sum") return 1.0;
-  COHORT_CHECK(config.aggregation == "seq_mean_token_sum_norm", "aggregation is ", config.aggregation);
-  if (config.max_completion_length <= 0)
-    throw ConfigError("max_completion_length is not set: aggregation seq_mean_token_sum_norm divides by it");
-  return static_cast<double>(config.max_completion_length);
+at::Tensor token_means(const TokenCounts& counts, const LossConfig& config) {
+  if (config.token_mean_scope == "batch")
+    return alike(counts, 1.0 / at_least_one(counts.whole.num_loss_tokens));
+  if (config.token_mean_scope == "micro_batch") {
+    const double tokens = at_least_one(total_length(counts.lengths));
+    return alike(counts, 1.0 / (tokens * at_least_one(counts.whole.num_micro_batches)));
+  }
+  check_group_ends(counts.group_ends, std::ssize(counts.lengths));
+  return at::tensor(group_token_means(counts.lengths, counts.group_ends, counts.whole.num_groups),
+                    at::kDouble);
 }
+
+double sequence_weight(const TokenCounts& counts) { return 1.0 / at_least_one(counts.whole.num_completions); }
+
+at::Tensor sequence_means(const TokenCounts& counts, const LossConfig&) {
+  return sequence_weight(counts) / at::tensor(counts.lengths, at::kLong).to(at::kDouble).clamp_min(1.0);
+}
+
+at::Tensor sequence_sums(const TokenCounts& counts, const LossConfig&) {
+  return alike(counts, sequence_weight(counts));
+}
+
+at::Tensor normalised_sums(const TokenCounts& counts, const LossConfig& config) {
+  if (config.max_completion_length <= 0)
+    throw ConfigError(
+        str("max_completion_length is not set: aggregation ", config.aggregation, " divides by it"));
+  return alike(counts, sequence_weight(counts) / static_cast<double>(config.max_completion_length));
+}
+
+constexpr auto kAggregations = std::to_array<Aggregation>({
+#define AGGREGATION(id, words, function, ...) \
+  {.name = #id, .text = words, .weights = function __VA_OPT__(, ) __VA_ARGS__},
+#include "cohort/objectives/aggregations.def"
+#undef AGGREGATION
+});
 
 /// (length - mean) / (std + epsilon) of a group, 0 where all lengths are equal.
 at::Tensor standardised(const at::Tensor& lengths) {
@@ -50,19 +78,15 @@ at::Tensor standardised(const at::Tensor& lengths) {
 
 }  // namespace
 
+std::span<const Aggregation> aggregations() { return kAggregations; }
+
+const Aggregation& find_aggregation(const std::string& name) {
+  return find_choice(kAggregations, name, "aggregation");
+}
+
 at::Tensor completion_weights(const std::vector<int64_t>& lengths, const std::vector<int64_t>& group_ends,
                               const LossConfig& config, const LossCounts& counts) {
-  const int64_t size = std::ssize(lengths);
-  if (config.aggregation == "token_mean") {
-    if (config.token_mean_scope != "group")
-      return at::full({size}, token_mean_weight(lengths, config, counts), at::kDouble);
-    check_group_ends(group_ends, size);
-    return at::tensor(group_token_means(lengths, group_ends, counts.num_groups), at::kDouble);
-  }
-  const double per_completion = 1.0 / at_least_one(counts.num_completions);
-  if (config.aggregation != "seq_mean_token_mean")
-    return at::full({size}, per_completion / sum_divisor(config), at::kDouble);
-  return per_completion / at::tensor(lengths, at::kLong).to(at::kDouble).clamp_min(1.0);
+  return find_aggregation(config.aggregation).weights({lengths, group_ends, counts}, config);
 }
 
 at::Tensor length_preference_weights(const std::vector<int64_t>& lengths,

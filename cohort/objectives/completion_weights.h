@@ -5,6 +5,8 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "cohort/objectives/loss_config.h"
@@ -22,6 +24,28 @@ struct LossCounts {
   int64_t num_pairs = 0;           ///< pairs of DPO's term
   int64_t num_contrasts = 0;       ///< groups with right and wrong completions, for drpo_decoupled
 };
+
+/// What an aggregation's function is given.
+struct TokenCounts {
+  const std::vector<int64_t>& lengths;     ///< [N] loss tokens
+  const std::vector<int64_t>& group_ends;  ///< [P]
+  const LossCounts& whole;                 ///< of the whole batch
+};
+
+/// A line of aggregations.def.
+struct Aggregation {
+  const char* name;
+  const char* text;
+  at::Tensor (*weights)(const TokenCounts& counts, const LossConfig& config);  ///< see completion_weights
+  bool is_token_mean = false;                                                  ///< reads token_mean_scope
+  bool reads_max_completion_length = false;                                    ///< which must then be set
+};
+
+/// In the order of aggregations.def.
+std::span<const Aggregation> aggregations();
+
+/// Throws InternalError for an unknown name.
+const Aggregation& find_aggregation(const std::string& name);
 
 /// The weight of each token of a completion with `lengths` loss tokens, [N] float64, by `config.aggregation`
 /// and `token_mean_scope`; constant. A completion without tokens counts as a completion. `group_ends` is read

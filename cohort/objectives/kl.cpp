@@ -1,9 +1,43 @@
 #include "cohort/objectives/kl.h"
 
-#include "cohort/core/error.h"
+#include <array>
+
+#include "cohort/objectives/choices.h"
 #include "cohort/objectives/ratio.h"
 
 namespace cohort {
+namespace {
+
+at::Tensor k1(const at::Tensor& policy_logprobs, const at::Tensor& ref_logprobs) {
+  return policy_logprobs - ref_logprobs.detach();
+}
+
+at::Tensor k2(const at::Tensor& policy_logprobs, const at::Tensor& ref_logprobs) {
+  return 0.5 * k1(policy_logprobs, ref_logprobs).square();
+}
+
+at::Tensor k3(const at::Tensor& policy_logprobs, const at::Tensor& ref_logprobs) {
+  return kl_k3(policy_logprobs, ref_logprobs);
+}
+
+at::Tensor k3_plus(const at::Tensor& policy_logprobs, const at::Tensor& ref_logprobs) {
+  const at::Tensor slope = k2(policy_logprobs, ref_logprobs);
+  return k3(policy_logprobs, ref_logprobs).detach() + (slope - slope.detach());
+}
+
+constexpr auto kEstimators = std::to_array<KlEstimator>({
+#define KL_ESTIMATOR(id, words, ...) {.name = #id, .text = words, .estimate = id __VA_OPT__(, ) __VA_ARGS__},
+#include "cohort/objectives/kl_estimators.def"
+#undef KL_ESTIMATOR
+});
+
+}  // namespace
+
+std::span<const KlEstimator> kl_estimators() { return kEstimators; }
+
+const KlEstimator& find_kl_estimator(const std::string& name) {
+  return find_choice(kEstimators, name, "estimator");
+}
 
 at::Tensor kl_k3(const at::Tensor& policy_logprobs, const at::Tensor& ref_logprobs) {
   const at::Tensor log_ratio = (ref_logprobs.detach() - policy_logprobs).clamp(-kMaxLogRatio, kMaxLogRatio);
@@ -12,14 +46,7 @@ at::Tensor kl_k3(const at::Tensor& policy_logprobs, const at::Tensor& ref_logpro
 
 at::Tensor kl_estimate(const std::string& estimator, const at::Tensor& policy_logprobs,
                        const at::Tensor& ref_logprobs) {
-  const at::Tensor k1 = policy_logprobs - ref_logprobs.detach();
-  if (estimator == "k1") return k1;
-  const at::Tensor k2 = 0.5 * k1.square();
-  if (estimator == "k2") return k2;
-  const at::Tensor k3 = kl_k3(policy_logprobs, ref_logprobs);
-  if (estimator == "k3") return k3;
-  COHORT_CHECK(estimator == "k3_plus", "estimator is ", estimator);
-  return k3.detach() + (k2 - k2.detach());
+  return find_kl_estimator(estimator).estimate(policy_logprobs, ref_logprobs);
 }
 
 at::Tensor bias_corrected_k3(const at::Tensor& policy_logprobs, const at::Tensor& ref_logprobs,

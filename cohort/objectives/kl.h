@@ -4,9 +4,25 @@
 
 #include <ATen/ATen.h>
 
+#include <span>
 #include <string>
 
 namespace cohort {
+
+/// A line of kl_estimators.def.
+struct KlEstimator {
+  const char* name;
+  const char* text;
+  at::Tensor (*estimate)(const at::Tensor& policy_logprobs, const at::Tensor& ref_logprobs);
+  bool has_zero_mean_gradient = false;  ///< as a loss on samples of the policy
+  bool has_bias_correction = false;     ///< use_bias_correction_kl multiplies it by the ratio
+};
+
+/// In the order of kl_estimators.def.
+std::span<const KlEstimator> kl_estimators();
+
+/// Throws InternalError for an unknown name.
+const KlEstimator& find_kl_estimator(const std::string& name);
 
 /// k3 = exp(x) - x - 1 with x = ref_logprobs - policy_logprobs, by expm1 and with x clamped to +-20 nats; [M]
 /// in the inputs' dtype. Gradient 1 - exp(x) flows through `policy_logprobs` (arXiv:2402.03300 eq. 4;

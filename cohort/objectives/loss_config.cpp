@@ -5,6 +5,9 @@
 #include <string_view>
 
 #include "cohort/core/error.h"
+#include "cohort/objectives/choices.h"
+#include "cohort/objectives/completion_weights.h"
+#include "cohort/objectives/kl.h"
 
 namespace cohort {
 namespace {
@@ -99,10 +102,8 @@ void describe_mismatch(LossConfig& c, FieldVisitor& f) {
 void describe_kl(LossConfig& c, FieldVisitor& f) {
   f("beta", c.beta, "Weight of the KL divergence to the reference; at 0 no reference is needed.",
     at_least(0.0));
-  f("kl_estimator", c.kl_estimator,
-    "With x = log policy / reference: k1 = x, k2 = x^2 / 2, k3 = exp(-x) - 1 + x (arXiv:2402.03300 eq. 4), "
-    "k3_plus: the value of k3 with the gradient of k2.",
-    one_of({"k1", "k2", "k3", "k3_plus"}));
+  f("kl_estimator", c.kl_estimator, list_choices("With x = log policy / reference.", kl_estimators()).c_str(),
+    one_of_names(kl_estimators()));
   f("kl_place", c.kl_place,
     "loss: beta * KL is added to the policy term of each token; reward: the advantages have it, the loss "
     "adds nothing.",
@@ -136,12 +137,8 @@ void describe_loss_filters(LossConfig& c, FieldVisitor& f) {
 }
 
 void describe_aggregation(LossConfig& c, FieldVisitor& f) {
-  f("aggregation", c.aggregation,
-    "seq_mean_token_mean, mean over completions of the mean over their tokens (arXiv:2402.03300 eq. 3); "
-    "token_mean, mean over tokens (arXiv:2503.14476 eq. 8); seq_mean_token_sum, mean over completions of "
-    "the sum (arXiv:2602.05261); seq_mean_token_sum_norm, that divided by max_completion_length "
-    "(arXiv:2503.20783).",
-    one_of({"seq_mean_token_mean", "token_mean", "seq_mean_token_sum", "seq_mean_token_sum_norm"}));
+  f("aggregation", c.aggregation, list_choices("How token losses become one.", aggregations()).c_str(),
+    one_of_names(aggregations()));
   f("token_mean_scope", c.token_mean_scope,
     "What token_mean counts tokens over: batch; group, and the mean over groups; micro_batch, and the mean "
     "over micro-batches, which depends on how the batch is cut.",
@@ -229,7 +226,7 @@ void check_kl(const LossConfig& c) {
                           c.importance_sampling_level,
                           "\": only the token's own ratio makes the KL gradient unbiased, so set one of them "
                           "otherwise, or beta = 0"));
-  if (c.kl_estimator != "k3")
+  if (!find_kl_estimator(c.kl_estimator).has_bias_correction)
     throw ConfigError("use_bias_correction_kl corrects k3: set kl_estimator = \"k3\"");
 }
 
@@ -278,8 +275,8 @@ void check_loss_config(const LossConfig& given) {
   check_level(config);
   check_kl(config);
   check_mismatch(config);
-  const bool needs_length =
-      config.aggregation == "seq_mean_token_sum_norm" || config.surrogate == "drpo_decoupled";
+  const bool needs_length = find_aggregation(config.aggregation).reads_max_completion_length ||
+                            config.surrogate == "drpo_decoupled";
   if (needs_length && config.max_completion_length == 0)
     throw ConfigError(str("max_completion_length is not set: ",
                           config.surrogate == "drpo_decoupled" ? config.surrogate : config.aggregation,

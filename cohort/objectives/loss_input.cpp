@@ -106,7 +106,8 @@ void check_batch_input(const LossInput& input, const LossConfig& config) {
   need(config.nll_coef != 0.0 && config.nll_on == "positive", input.rewards.defined(),
        "nll_on = \"positive\"", "rewards");
   const bool has_lengths = config.length_preference != 0.0 || input.length_preference.defined();
-  const bool has_group_scope = config.aggregation == "token_mean" && config.token_mean_scope == "group";
+  const bool has_group_scope =
+      find_aggregation(config.aggregation).is_token_mean && config.token_mean_scope == "group";
   const bool is_grouped = has_lengths || needs_whole_groups(config) || has_group_scope;
   need(is_grouped, !input.group_ends.empty() || input.lengths.empty(),
        "a term over groups (length_preference, dpo_coef, drpo_decoupled or token_mean_scope)",

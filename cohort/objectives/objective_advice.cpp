@@ -5,6 +5,10 @@
 #include <string_view>
 
 #include "cohort/core/error.h"
+#include "cohort/objectives/baseline.h"
+#include "cohort/objectives/completion_weights.h"
+#include "cohort/objectives/kl.h"
+#include "cohort/objectives/scale.h"
 
 namespace cohort {
 namespace {
@@ -33,10 +37,11 @@ void refuse_wrong(const LossConfig& loss, const AdvantageConfig& advantages) {
                           " gives each token its own: set credit = \"sequence\""));
   }
   if (advantages.credit == "gae" && loss.kl_place == "loss" && loss.beta != 0.0 &&
-      loss.kl_estimator == "k1") {
+      find_kl_estimator(loss.kl_estimator).has_zero_mean_gradient) {
     throw ConfigError(
-        "kl_estimator k1 in the loss has a gradient of mean 0: set kl_place = \"reward\", where the critic "
-        "sees it");
+        str("kl_estimator ", loss.kl_estimator,
+            " in the loss has a gradient of mean 0: set kl_place = \"reward\", where the critic "
+            "sees it"));
   }
   if (loss.surrogate == "drpo_decoupled" && loss.importance_sampling_mode != "none") {
     throw ConfigError(
@@ -92,7 +97,7 @@ void advise_on_surrogate(const LossConfig& c, Advice& advice) {
         "importance_sampling_mode multiplies the weights of a whole sequence: the longer, the more are "
         "cut or dropped");
   }
-  if (c.length_preference != 0.0 && c.aggregation != "token_mean") {
+  if (c.length_preference != 0.0 && !find_aggregation(c.aggregation).is_token_mean) {
     advice.push_back(
         "length_preference is defined on the mean over tokens (arXiv:2510.06870): set aggregation = "
         "\"token_mean\"");
@@ -106,10 +111,11 @@ void advise_on_surrogate(const LossConfig& c, Advice& advice) {
 
 void advise_on_kl(const LossConfig& c, Advice& advice) {
   if (c.beta == 0.0) return;
-  if (c.kl_place == "loss" && c.kl_estimator == "k1") {
-    advice.push_back(
-        "kl_estimator k1 in the loss has a gradient of mean 0: it restrains nothing; set kl_place = "
-        "\"reward\", or k2 or k3");
+  if (c.kl_place == "loss" && find_kl_estimator(c.kl_estimator).has_zero_mean_gradient) {
+    advice.push_back(str(
+        "kl_estimator ", c.kl_estimator,
+        " in the loss has a gradient of mean 0: it restrains nothing; set kl_place = \"reward\", or k2 or "
+        "k3"));
   }
   if (c.kl_place == "reward" && c.use_bias_correction_kl) {
     advice.push_back(
@@ -118,11 +124,12 @@ void advise_on_kl(const LossConfig& c, Advice& advice) {
 }
 
 void advise_on_advantages(const LossConfig& c, const AdvantageConfig& a, Advice& advice) {
-  if (a.scale_rewards == "mad") {
-    advice.push_back(
-        str("scale_rewards mad: where more than half of a group has one reward, as with rewards of 0 "
-            "and 1, the deviation is 0 and the others' advantages are their distance / ",
-            a.scale_epsilon));
+  const Baseline& baseline = find_baseline(a.baseline);
+  if (find_scale(a.scale_rewards).is_often_zero) {
+    advice.push_back(str("scale_rewards ", a.scale_rewards,
+                         ": where more than half of a group has one reward, as with rewards of 0 "
+                         "and 1, the deviation is 0 and the others' advantages are their distance / ",
+                         a.scale_epsilon));
   }
   if (is_any(a.credit, {"gtpo", "grpo_s"}) && a.entropy_statistics == "signs") {
     advice.push_back(
@@ -133,7 +140,7 @@ void advise_on_advantages(const LossConfig& c, const AdvantageConfig& a, Advice&
     advice.push_back(
         str("gamma is ", a.gamma, ", and credit ", a.credit, " discounts nothing: it does nothing"));
   }
-  if (a.baseline == "critic" && c.value_coef == 0.0) {
+  if (baseline.is_critic && c.value_coef == 0.0) {
     advice.push_back("value_coef is 0: the loss does not teach the critic");
   }
   if (c.surrogate == "regression" && a.scale_rewards != "none") {
@@ -141,9 +148,9 @@ void advise_on_advantages(const LossConfig& c, const AdvantageConfig& a, Advice&
         "surrogate regression fits rewards minus their mean (arXiv:2507.20534): set scale_rewards = "
         "\"none\"");
   }
-  if (a.baseline == "greedy" && a.scale_rewards == "group") {
-    advice.push_back(
-        "baseline greedy is for rewards as they are (arXiv:2310.10505): set scale_rewards = \"none\"");
+  if (baseline.reads_greedy && a.scale_rewards == "group") {
+    advice.push_back(str("baseline ", a.baseline,
+                         " is for rewards as they are (arXiv:2310.10505): set scale_rewards = \"none\""));
   }
 }
 
@@ -174,16 +181,17 @@ std::vector<std::string> objective_costs(const ObjectiveSettings& settings) {
   if (c.beta != 0.0 || c.ratio_anchor == "ref" || (c.dpo_coef != 0.0 && !c.dpo_reference_free)) {
     costs.push_back("a forward pass with the reference weights, and their memory");
   }
-  if (a.baseline == "critic") {
+  const Baseline& baseline = find_baseline(a.baseline);
+  if (baseline.is_critic) {
     costs.push_back(
         "a critic: its weights, gradients and moments, a forward pass before and a backward in the update");
   }
-  if (a.baseline == "greedy") costs.push_back("a greedy completion and its reward for each prompt");
+  if (baseline.reads_greedy) costs.push_back("a greedy completion and its reward for each prompt");
   if (a.gfpo_k > 0) costs.push_back("completions that are sampled and scored and then not trained on");
   if (a.drop_pivot)
     costs.push_back("one completion of each group that is sampled and scored and not trained on");
-  const bool reads_entropies = is_any(a.credit, {"gtpo", "grpo_s", "edge"}) || c.top_entropy_quantile < 1.0;
-  if (reads_entropies || c.entropy_coef != 0.0) costs.push_back("the entropy of each token");
+  const bool has_entropies = reads_entropies(a) || c.top_entropy_quantile < 1.0;
+  if (has_entropies || c.entropy_coef != 0.0) costs.push_back("the entropy of each token");
   if (c.ratio_anchor == "sampler" || c.importance_sampling_mode != "none") {
     costs.push_back("the sampler's log-probability of each token, kept with the rollout");
   }

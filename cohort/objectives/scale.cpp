@@ -1,10 +1,12 @@
 #include "cohort/objectives/scale.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
 #include "cohort/core/error.h"
+#include "cohort/objectives/choices.h"
 #include "cohort/objectives/sample_statistics.h"
 
 namespace cohort {
@@ -12,8 +14,53 @@ namespace {
 
 constexpr double kMaxBetaWeight = 1e6;
 
-/// What the scores of one group are multiplied by; 0 where nothing differs.
-std::vector<double> beta_factors(const ScoredGroups& groups, int64_t ddof) {
+/// 1 / (deviation + epsilon) of each group; 0 where nothing differs.
+template <typename Deviation>
+std::vector<double> factors_of_groups(const ScoredGroups& groups, const ScaleOptions& options,
+                                      Deviation deviation) {
+  std::vector<double> factors;
+  for_each_group(groups.scores, groups.ends, [&](size_t, int64_t, std::span<const double> group) {
+    const bool differs = spread_of(group, 0).differs();
+    factors.push_back(differs ? 1.0 / (deviation(group) + options.epsilon) : 0.0);
+  });
+  return factors;
+}
+
+std::vector<double> group_deviations(std::span<const double>, const ScoredGroups& groups,
+                                     const ScaleOptions& options) {
+  return factors_of_groups(groups, options,
+                           [&](std::span<const double> group) { return spread_of(group, options.ddof).std; });
+}
+
+std::vector<double> absolute_deviations(std::span<const double>, const ScoredGroups& groups,
+                                        const ScaleOptions& options) {
+  return factors_of_groups(groups, options, median_absolute_deviation);
+}
+
+/// One factor for all groups, from the deviation of `scores`.
+std::vector<double> one_factor(std::span<const double> scores, const ScoredGroups& groups,
+                               const ScaleOptions& options) {
+  const Spread spread = spread_of(scores, options.ddof);
+  const double factor = spread.differs() ? 1.0 / (spread.std + options.epsilon) : 0.0;
+  return std::vector<double>(groups.ends.size(), factor);
+}
+
+std::vector<double> batch_deviation(std::span<const double>, const ScoredGroups& groups,
+                                    const ScaleOptions& options) {
+  return one_factor(groups.scores, groups, options);
+}
+
+std::vector<double> centred_deviation(std::span<const double> centred, const ScoredGroups& groups,
+                                      const ScaleOptions& options) {
+  return one_factor(centred, groups, options);
+}
+
+std::vector<double> ones(std::span<const double>, const ScoredGroups& groups, const ScaleOptions&) {
+  return std::vector<double>(groups.ends.size(), 1.0);
+}
+
+std::vector<double> beta_densities(std::span<const double>, const ScoredGroups& groups,
+                                   const ScaleOptions& options) {
   std::vector<double> means;
   for_each_group(groups.scores, groups.ends, [&](size_t, int64_t, std::span<const double> group) {
     const Spread spread = spread_of(group, 0);
@@ -24,38 +71,26 @@ std::vector<double> beta_factors(const ScoredGroups& groups, int64_t ddof) {
               spread.mean, ": shift and divide the rewards"));
     }
   });
-  return beta_density_weights(means, ddof);
+  return beta_density_weights(means, options.ddof);
 }
 
-double group_divisor(std::span<const double> group, const ScaleOptions& options) {
-  if (options.kind == "mad") return median_absolute_deviation(group) + options.epsilon;
-  return spread_of(group, options.ddof).std + options.epsilon;
-}
-
-/// [P] factors.
-std::vector<double> group_factors(std::span<const double> centred, const ScoredGroups& groups,
-                                  const ScaleOptions& options) {
-  const size_t num_groups = groups.ends.size();
-  if (options.kind == "none") return std::vector<double>(num_groups, 1.0);
-  if (options.kind == "beta_density") return beta_factors(groups, options.ddof);
-  if (options.kind == "batch" || options.kind == "batch_centred") {
-    const Spread spread = spread_of(options.kind == "batch" ? groups.scores : centred, options.ddof);
-    return std::vector<double>(num_groups, spread.differs() ? 1.0 / (spread.std + options.epsilon) : 0.0);
-  }
-  COHORT_CHECK(options.kind == "group" || options.kind == "mad", options.kind);
-  std::vector<double> factors;
-  for_each_group(groups.scores, groups.ends, [&](size_t, int64_t, std::span<const double> group) {
-    factors.push_back(spread_of(group, 0).differs() ? 1.0 / group_divisor(group, options) : 0.0);
-  });
-  return factors;
-}
+constexpr auto kScales = std::to_array<Scale>({
+#define SCALE(id, words, function, ...) \
+  {.name = #id, .text = words, .factors = function __VA_OPT__(, ) __VA_ARGS__},
+#include "cohort/objectives/scales.def"
+#undef SCALE
+});
 
 }  // namespace
+
+std::span<const Scale> scales() { return kScales; }
+
+const Scale& find_scale(const std::string& name) { return find_choice(kScales, name, "scale_rewards"); }
 
 std::vector<double> scaled_scores(std::span<const double> centred, const ScoredGroups& groups,
                                   const ScaleOptions& options) {
   COHORT_CHECK(centred.size() == groups.scores.size());
-  const std::vector<double> factors = group_factors(centred, groups, options);
+  const std::vector<double> factors = find_scale(options.kind).factors(centred, groups, options);
   std::vector<double> scaled(centred.begin(), centred.end());
   for_each_group(std::span<double>(scaled), groups.ends, [&](size_t g, int64_t, std::span<double> group) {
     for (double& score : group) score *= factors[g];

@@ -11,10 +11,28 @@
 namespace cohort {
 
 struct ScaleOptions {
-  std::string kind = "group";  ///< group, batch, batch_centred, none, mad or beta_density
+  std::string kind = "group";  ///< a line of scales.def
   int64_t ddof = 1;            ///< 1: variances divide by count - 1; 0: by the count
   double epsilon = 1e-4;       ///< added to the divisor, except to beta_density's
 };
+
+/// A line of scales.def.
+struct Scale {
+  const char* name;
+  const char* text;
+
+  /// [P] what the centred scores of each group are multiplied by; `options.kind` is not read.
+  std::vector<double> (*factors)(std::span<const double> centred, const ScoredGroups& groups,
+                                 const ScaleOptions& options);
+  bool is_of_group = false;    ///< made from the group's scores alone
+  bool is_often_zero = false;  ///< where most scores of a group are equal
+};
+
+/// In the order of scales.def.
+std::span<const Scale> scales();
+
+/// Throws InternalError for an unknown name.
+const Scale& find_scale(const std::string& name);
 
 /// [N] `centred` divided by: group, std of the group's scores (arXiv:2402.03300); batch, std of all scores
 /// (arXiv:2508.08221); batch_centred, std of all of `centred` (arXiv:2501.03262); mad, the group's median

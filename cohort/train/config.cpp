@@ -7,6 +7,7 @@
 #include "cohort/core/config_io.h"
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
+#include "cohort/objectives/baseline.h"
 #include "cohort/objectives/objective_advice.h"
 #include "cohort/reward_models/all_rewards.h"
 #include "cohort/rewards/reward_weight.h"
@@ -57,8 +58,9 @@ void check_trainable(const TrainConfig& config) {
   const ObjectiveSettings settings = resolved(objective, config.rollout.max_completion_length);
   const AdvantageConfig& a = settings.advantages;
   const LossConfig& c = settings.loss;
-  refuse(a.baseline == "state_group" || a.credit == "turns" || c.importance_sampling_level == "turn",
-         "objective.credit and importance_sampling_level by turns need completions of several turns");
+  refuse(
+      find_baseline(a.baseline).is_of_states || a.credit == "turns" || c.importance_sampling_level == "turn",
+      "objective.credit and importance_sampling_level by turns need completions of several turns");
   if (c.token_mean_scope == "micro_batch") {
     throw ConfigError(
         "objective.token_mean_scope = \"micro_batch\" (loss_type \"bnpo\") would let the gradient depend on "

@@ -5,6 +5,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/objectives/advantage_algebra.h"
+#include "cohort/objectives/baseline.h"
 #include "cohort/objectives/sample_statistics.h"
 
 namespace cohort {
@@ -161,7 +162,7 @@ void read_rewards(const Batch& batch, const AdvantageConfig& config, JudgedSampl
 
 AdvantageInput advantage_input(const Batch& batch, const AdvantageConfig& config, JudgedSamples& judged) {
   AdvantageInput input;
-  if (config.baseline == "greedy") read_greedy(batch, judged, input);
+  if (find_baseline(config.baseline).reads_greedy) read_greedy(batch, judged, input);
   input.group_ends = judged.ends;
   for (const Group& group : batch.groups) {
     if (group.num_kept > 0) input.group_k.push_back(group.num_kept);
@@ -178,7 +179,7 @@ AdvantageInput advantage_input(const Batch& batch, const AdvantageConfig& config
   }
   if (reads_entropies(config))
     input.entropies = joined(judged, [](const Sample& sample) -> auto& { return sample.entropies; });
-  if (config.baseline == "critic")
+  if (find_baseline(config.baseline).is_critic)
     input.values = joined(judged, [](const Sample& sample) -> auto& { return sample.values; });
   return input;
 }
@@ -221,7 +222,7 @@ RewardSummary assign_credit(Batch& batch, const AdvantageConfig& config) {
   for (size_t g = 0; g < batch.groups.size(); ++g)
     batch.groups[g].has_no_difference = output.has_no_difference[g] != 0;
   RewardSummary summary{output.reward_mean, output.reward_std, output.frac_reward_zero_std};
-  if (judged.has_untrained || config.is_stepwise() || config.baseline == "greedy") {
+  if (judged.has_untrained || config.is_stepwise() || find_baseline(config.baseline).reads_greedy) {
     const Spread spread = spread_of_trained(judged);
     summary.mean = spread.mean;
     summary.std = spread.std;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cohort/core/error.h"
+#include "cohort/objectives/baseline.h"
 
 namespace cohort {
 
@@ -61,7 +62,9 @@ ObjectiveSettings objective_in(const CriticPhase& phase, ObjectiveSettings setti
   return settings;
 }
 
-bool needs_critic(const ObjectiveSettings& settings) { return settings.advantages.baseline == "critic"; }
+bool needs_critic(const ObjectiveSettings& settings) {
+  return find_baseline(settings.advantages.baseline).is_critic;
+}
 
 void check_critic(const CriticConfig& config, const ObjectiveSettings& settings) {
   const double coefficient = settings.loss.value_coef;

@@ -99,7 +99,7 @@ bool has_steps(const Trial& trial) {
 
 std::optional<Finding> no_difference(const TrainConfig& config, const Trial& trial) {
   const ObjectiveSettings settings = resolved(config.objective, config.rollout.max_completion_length);
-  if (!is_group_baseline(settings.advantages.baseline) || has_steps(trial)) return std::nullopt;
+  if (!find_baseline(settings.advantages.baseline).is_of_group || has_steps(trial)) return std::nullopt;
   const std::vector<double> weights = weights_of(config);
   int64_t num_judged = 0;
   double lowest = 0.0, highest = 0.0;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cohort/core/error.h"
+#include "cohort/objectives/completion_weights.h"
 #include "cohort/objectives/objective_config.h"
 #include "cohort/rewards/reward_weight.h"
 #include "cohort/rewards/section_tags.h"
@@ -81,8 +82,8 @@ void find_short_context(const RunPlan& plan, Findings& findings) {
                                             {longest, plan.data.row(address).id, shortest});
   if (excess.empty()) return;
   const ObjectiveSettings settings = resolved(plan.config.objective, asked);
-  const bool divides =
-      settings.loss.aggregation == "seq_mean_token_sum_norm" && settings.loss.max_completion_length == asked;
+  const bool divides = find_aggregation(settings.loss.aggregation).reads_max_completion_length &&
+                       settings.loss.max_completion_length == asked;
   findings.push_back(
       {Severity::kWarning,
        str(excess, divides ? str(", and the loss still divides by ", asked) : "", ". Set it to ",

@@ -2,6 +2,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/objectives/baseline.h"
+#include "cohort/objectives/scale.h"
 
 namespace cohort {
 namespace {
@@ -39,8 +40,8 @@ void refuse_rollout(bool is_asked, const std::string& reason) {
 
 /// What is not trained on has rewards and lengths, but no pass computes its tokens' values.
 bool reads_rewards_alone(const AdvantageConfig& a) {
-  return !a.is_stepwise() && !reads_entropies(a) && !a.puts_kl_in_reward() && a.baseline != "critic" &&
-         a.gfpo_k == 0 && !a.drop_pivot;
+  return !a.is_stepwise() && !reads_entropies(a) && !a.puts_kl_in_reward() &&
+         !find_baseline(a.baseline).is_critic && a.gfpo_k == 0 && !a.drop_pivot;
 }
 
 }  // namespace
@@ -110,14 +111,14 @@ void check_lengths(const RolloutConfig& rollout) {
 /// A group of one has nothing to be judged against.
 void check_group_of_one(const RolloutConfig& rollout, const AdvantageConfig& a) {
   if (rollout.num_generations > 1 || rollout.is_adaptive()) return;
-  refuse_rollout(is_group_baseline(a.baseline) || a.credit == "gtpo" || a.credit == "grpo_s",
+  refuse_rollout(find_baseline(a.baseline).is_of_group || a.credit == "gtpo" || a.credit == "grpo_s",
                  str("rollout.num_generations = 1 leaves a completion no other to be judged against, which "
                      "objective.baseline = \"",
                      a.baseline,
                      "\" needs: raise it, or set the baseline to none, batch_mean, greedy or critic (presets "
                      "reinforce_pp and ppo)"));
   refuse_rollout(
-      a.scale_rewards == "group" || a.scale_rewards == "mad" || a.scale_rewards == "beta_density",
+      find_scale(a.scale_rewards).is_of_group,
       str("rollout.num_generations = 1 has no spread within a group, by which objective.scale_rewards = \"",
           a.scale_rewards, "\" divides: set it to batch or none"));
 }
@@ -152,7 +153,7 @@ void check_selection(const RolloutConfig& rollout, const AdvantageConfig& a) {
 }  // namespace
 
 void check_rollout(const RolloutConfig& rollout, const AdvantageConfig& advantages, bool counts_epochs) {
-  refuse_rollout(rollout.dynamic_sampling && !is_group_baseline(advantages.baseline),
+  refuse_rollout(rollout.dynamic_sampling && !find_baseline(advantages.baseline).is_of_group,
                  str("rollout.dynamic_sampling throws away groups without difference, which teach something "
                      "under objective.baseline = \"",
                      advantages.baseline, "\": turn it off"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "cohort/objectives/baseline.h"
 #include "cohort/objectives/sample_statistics.h"
 #include "cohort/sampler/stop_ids.h"
 #include "cohort/train/credit.h"
@@ -146,7 +147,7 @@ StepRollout::Round StepRollout::sample(const Active& active, Drawing& drawing) {
   const std::vector<int64_t> sizes = group_sizes(prompts, drawing);
   round.groups = sampler_.rollout(prompts, sizes, sampling_, active.address, drawing.policy_version,
                                   score_as(0), record_for(prompts, sizes));
-  if (advantages_.baseline == "greedy" && active.address.first_sample == 0) {
+  if (find_baseline(advantages_.baseline).reads_greedy && active.address.first_sample == 0) {
     SamplingParams greedy = sampling_;
     greedy.temperature = 0.0;
     round.greedy =
@@ -227,7 +228,8 @@ Metrics StepRollout::metrics_of(const Counts& counts) const {
   const auto add = [&](const char* name, auto value) {
     metrics.emplace_back(str("rollout/", name), static_cast<double>(value));
   };
-  if (advantages_.baseline == "greedy") add("greedy_reward", mean_or_nan(counts.greedy_rewards));
+  if (find_baseline(advantages_.baseline).reads_greedy)
+    add("greedy_reward", mean_or_nan(counts.greedy_rewards));
   if (!config_.selects()) return metrics;
   add("reward", mean_or_nan(counts.first_rewards));
   add("prompts", counts.num_prompts);

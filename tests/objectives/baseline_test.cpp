@@ -93,13 +93,13 @@ TEST(Baseline, EqualScoresGiveExactlyZero) {
     example.mean_logprobs.push_back(-i);
   }
   for (const std::string& baseline : kGroupBaselines) {
-    EXPECT_TRUE(is_group_baseline(baseline));
+    EXPECT_TRUE(find_baseline(baseline).is_of_group);
     const std::vector<double> centred = example.centred(baseline);
     for (int i = 0; i < 16; ++i) EXPECT_EQ(centred[i], 0.0) << baseline;
     EXPECT_GT(centred[20], 0.0) << baseline;
   }
   for (const std::string baseline : {"none", "batch_mean", "greedy", "critic"}) {
-    EXPECT_FALSE(is_group_baseline(baseline));
+    EXPECT_FALSE(find_baseline(baseline).is_of_group);
   }
 }
 

@@ -41,7 +41,6 @@ ELSEWHERE = {
     "check_group_ends": "the check of every group_ends",
     "spread_of": "torch.std and torch.mean",
     "for_each_group": "a loop over group_ends",
-    "is_group_baseline": "a property of a baseline's name",
 }
 PARAMETERS = r"at::Tensor|std::span|std::vector<(?:double|int64_t|uint8_t)>|AdvantageInput|LossInput"
 
