@@ -3,6 +3,8 @@
 
 #include "cohort/core/error.h"
 #include "cohort/objectives/batch_filters.h"
+#include "cohort/objectives/cispo.h"
+#include "cohort/objectives/clip.h"
 #include "cohort/objectives/completion_weights.h"
 #include "cohort/objectives/discriminative.h"
 #include "cohort/objectives/dppo.h"
@@ -170,8 +172,8 @@ void add_aggregation(py::module_& m) {
 
 LossConfig discriminative_config(double tau, double lambda, int64_t longest, double threshold) {
   LossConfig config;
-  config.drpo_decoupled_tau = tau;
-  config.drpo_decoupled_lambda = lambda;
+  config.drpo_decoupled.tau = tau;
+  config.drpo_decoupled.lambda = lambda;
   config.max_completion_length = longest;
   config.positive_threshold = threshold;
   return config;

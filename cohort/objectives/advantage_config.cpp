@@ -166,6 +166,11 @@ void AdvantageConfig::describe(FieldVisitor& f) {
   describe_filters(f, *this);
 }
 
+bool AdvantageConfig::has_token_advantages() const {
+  if (credit == "token_returns") return gamma != 1.0 || puts_kl_in_reward();
+  return credit == "steps" || credit == "segments" || credit == "gae" || credit == "gtpo";
+}
+
 bool reads_entropies(const AdvantageConfig& config) {
   return config.credit == "gtpo" || config.credit == "grpo_s" || config.credit == "edge";
 }

@@ -46,6 +46,9 @@ struct AdvantageConfig {
   /// Whether the rewards are those of steps.
   bool is_stepwise() const { return credit == "steps" || credit == "segments" || credit == "turns"; }
 
+  /// Whether tokens of one completion may have different advantages.
+  bool has_token_advantages() const;
+
   void describe(FieldVisitor& f);
 };
 

@@ -22,7 +22,7 @@ struct LossCounts {
   int64_t num_entropy_tokens = 0;  ///< tokens that the entropy bonus acts on
   int64_t num_nll_tokens = 0;      ///< tokens that the likelihood term acts on
   int64_t num_pairs = 0;           ///< pairs of DPO's term
-  int64_t num_contrasts = 0;       ///< groups with right and wrong completions, for drpo_decoupled
+  int64_t num_contrasts = 0;       ///< groups that take part in a surrogate of groups
 };
 
 /// What an aggregation's function is given.

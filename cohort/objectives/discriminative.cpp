@@ -2,7 +2,10 @@
 
 #include <cmath>
 
+#include "cohort/core/error.h"
 #include "cohort/objectives/groups.h"
+#include "cohort/objectives/policy_term.h"
+#include "cohort/objectives/presets.h"
 
 namespace cohort {
 namespace {
@@ -31,7 +34,7 @@ std::vector<Contrast> contrasts_of(const at::Tensor& rewards, const Segments& co
 at::Tensor right_score(const at::Tensor& scores, const at::Tensor& lengths, const LossConfig& config) {
   const double longest = static_cast<double>(config.max_completion_length);
   // Up to a factor that cancels: softmax keeps the exponential finite.
-  const at::Tensor weights = ((1.0 - lengths / longest) / config.drpo_decoupled_lambda).softmax(0);
+  const at::Tensor weights = ((1.0 - lengths / longest) / config.drpo_decoupled.lambda).softmax(0);
   return (weights * scores).sum();
 }
 
@@ -50,7 +53,7 @@ at::Tensor discriminative_loss_sum(const at::Tensor& policy_logprobs, const at::
   for (const Contrast& group : contrasts_of(rewards, completions, group_ends, config)) {
     const at::Tensor right =
         right_score(scores.index_select(0, group.right), lengths.index_select(0, group.right), config);
-    loss = loss + wrong_score(scores.index_select(0, group.wrong), config.drpo_decoupled_tau) - right;
+    loss = loss + wrong_score(scores.index_select(0, group.wrong), config.drpo_decoupled.tau) - right;
   }
   return loss;
 }
@@ -58,6 +61,40 @@ at::Tensor discriminative_loss_sum(const at::Tensor& policy_logprobs, const at::
 int64_t num_contrasts(const at::Tensor& rewards, const Segments& completions,
                       const std::vector<int64_t>& group_ends, const LossConfig& config) {
   return std::ssize(contrasts_of(rewards, completions, group_ends, config));
+}
+
+void DrpoDecoupledSurrogate::describe(FieldVisitor& f) {
+  f("drpo_decoupled_tau", tau, "drpo_decoupled: temperature over the wrong completions.", above(0.0));
+  f("drpo_decoupled_lambda", lambda,
+    "drpo_decoupled: right completions weigh exp((1 - length / max_completion_length) / this); inf: alike.",
+    above(0.0));
+}
+
+void DrpoDecoupledSurrogate::check(const LossConfig& config) const {
+  if (config.max_completion_length == 0)
+    throw ConfigError("max_completion_length is not set: drpo_decoupled needs it");
+}
+
+void DrpoDecoupledSurrogate::advise(const ObjectiveSettings& settings, std::vector<std::string>&) const {
+  if (settings.loss.importance_sampling_mode == "none") return;
+  throw ConfigError(
+      "surrogate drpo_decoupled is made of the policy's own log-probabilities: set importance_sampling_mode "
+      "= \"none\"");
+}
+
+PolicyTerm DrpoDecoupledSurrogate::term(const TokenView& view, const at::Tensor& ratio,
+                                        const LossConfig&) const {
+  return {0.0 * view.policy, ratio, {}, {}};  // has a backward pass even where no group has both classes
+}
+
+at::Tensor DrpoDecoupledSurrogate::group_loss_sum(const LossInput& input, const TokenView& view,
+                                                  const LossConfig& config) const {
+  return discriminative_loss_sum(view.policy, input.rewards, view.completions, input.group_ends, config);
+}
+
+int64_t DrpoDecoupledSurrogate::num_groups(const LossInput& input, const TokenView& view,
+                                           const LossConfig& config) const {
+  return num_contrasts(input.rewards, view.completions, input.group_ends, config);
 }
 
 }  // namespace cohort

@@ -1,6 +1,7 @@
 #include "cohort/objectives/dppo.h"
 
 #include "cohort/core/error.h"
+#include "cohort/objectives/policy_term.h"
 
 namespace cohort {
 namespace {
@@ -37,6 +38,21 @@ at::Tensor divergence_mask(const std::string& divergence, const at::Tensor& poli
 at::Tensor dppo_loss(const at::Tensor& policy_logprobs, const at::Tensor& ratio, const at::Tensor& advantages,
                      const at::Tensor& mask, double truncation) {
   return -ratio.detach().clamp_max(truncation) * mask * advantages.detach() * policy_logprobs;
+}
+
+void DppoSurrogate::describe(FieldVisitor& f) {
+  f("divergence", divergence,
+    "What dppo bounds by epsilon and epsilon_high: tv, the difference of the token's probabilities; kl, the "
+    "divergence of the two-way choice token or not.",
+    one_of({"tv", "kl"}));
+  f("ratio_truncation", ratio_truncation, "Cap C of dppo's weight.", above(0.0));
+}
+
+PolicyTerm DppoSurrogate::term(const TokenView& view, const at::Tensor& ratio,
+                               const LossConfig& config) const {
+  const at::Tensor mask = divergence_mask(divergence, view.policy, view.anchor, view.advantages,
+                                          config.epsilon, config.upper_epsilon());
+  return {dppo_loss(view.policy, ratio, view.advantages, mask, ratio_truncation), ratio, {}, {}};
 }
 
 }  // namespace cohort

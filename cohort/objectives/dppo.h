@@ -2,9 +2,9 @@
 // micro-batch.
 #pragma once
 
-#include <ATen/ATen.h>
-
 #include <string>
+
+#include "cohort/objectives/surrogate.h"
 
 namespace cohort {
 
@@ -21,5 +21,15 @@ at::Tensor divergence_mask(const std::string& divergence, const at::Tensor& poli
 /// `policy_logprobs` alone.
 at::Tensor dppo_loss(const at::Tensor& policy_logprobs, const at::Tensor& ratio, const at::Tensor& advantages,
                      const at::Tensor& mask, double truncation);
+
+/// dppo_loss within `epsilon` and `epsilon_high` of LossConfig.
+struct DppoSurrogate final : Surrogate {
+  std::string divergence = "tv";
+  double ratio_truncation = 20.0;
+
+  SurrogateTraits traits() const override { return {.needs_token_level = true}; }
+  void describe(FieldVisitor& f) override;
+  PolicyTerm term(const TokenView& view, const at::Tensor& ratio, const LossConfig& config) const override;
+};
 
 }  // namespace cohort

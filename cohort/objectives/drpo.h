@@ -2,7 +2,7 @@
 // micro-batch.
 #pragma once
 
-#include <ATen/ATen.h>
+#include "cohort/objectives/surrogate.h"
 
 namespace cohort {
 
@@ -11,5 +11,15 @@ namespace cohort {
 /// constant.
 at::Tensor drpo_loss(const at::Tensor& ratio, const at::Tensor& advantages, const at::Tensor& anchor_logprobs,
                      double delta);
+
+/// drpo_loss with its width.
+struct DrpoSurrogate final : Surrogate {
+  double delta = 12.5;
+
+  SurrogateTraits traits() const override { return {.needs_token_level = true}; }
+  void describe(FieldVisitor& f) override;
+  void advise(const ObjectiveSettings& settings, std::vector<std::string>& advice) const override;
+  PolicyTerm term(const TokenView& view, const at::Tensor& ratio, const LossConfig& config) const override;
+};
 
 }  // namespace cohort

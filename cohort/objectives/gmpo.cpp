@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "cohort/objectives/clip.h"
+#include "cohort/objectives/policy_term.h"
 #include "cohort/objectives/ratio_level.h"
 
 namespace cohort {
@@ -20,6 +22,13 @@ ClippedSurrogate gmpo_surrogate(const at::Tensor& log_ratio, const at::Tensor& a
       .low_clipped = (constant < lowest).logical_and(advantages < 0),
       .high_clipped = (constant > highest).logical_and(advantages > 0),
   };
+}
+
+PolicyTerm GmpoSurrogate::term(const TokenView& view, const at::Tensor& ratio,
+                               const LossConfig& config) const {
+  const ClippedSurrogate clipped = gmpo_surrogate(view.log_ratio, view.advantages, view.completions,
+                                                  config.lower_clip(), config.upper_clip());
+  return {clipped.loss, ratio, clipped.low_clipped, clipped.high_clipped};
 }
 
 }  // namespace cohort

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "cohort/objectives/discriminative.h"
 #include "cohort/objectives/expert.h"
 #include "cohort/objectives/filters.h"
 #include "cohort/objectives/kl.h"
@@ -44,7 +43,8 @@ at::Tensor filtered(const LossScope& s, at::Tensor loss) {
 /// The policy term as it enters the loss: filtered, corrected for the sampler, and an expert's tokens shaped.
 at::Tensor policy_part(const LossScope& s, const PolicyTerm& term) {
   at::Tensor loss = filtered(s, term.loss);
-  if (s.view.mismatch.defined() && s.config.surrogate != "vespo") loss = loss * s.view.mismatch;
+  if (s.view.mismatch.defined() && !surrogate_of(s.config).traits().corrects_mismatch)
+    loss = loss * s.view.mismatch;
   if (!s.view.is_expert.defined()) return loss;
   return at::where(s.view.is_expert,
                    shaped_expert_loss(s.view.policy, s.view.advantages, s.config.luffy_gamma), loss);
@@ -109,9 +109,8 @@ at::Tensor pair_part(const LossScope& s) {
          at_least_one_of(s.whole.counts.num_pairs);
 }
 
-at::Tensor discriminative_part(const LossScope& s) {
-  const at::Tensor sum = discriminative_loss_sum(s.view.policy, s.input.rewards, s.view.completions,
-                                                 s.input.group_ends, s.config);
+at::Tensor group_part(const LossScope& s) {
+  const at::Tensor sum = surrogate_of(s.config).group_loss_sum(s.input, s.view, s.config);
   return sum.to(at::kDouble) / at_least_one_of(s.whole.counts.num_contrasts);
 }
 
@@ -133,7 +132,7 @@ at::Tensor with_own_normalisers(const LossScope& s, at::Tensor loss) {
   if (c.value_coef != 0.0) add_part("value_loss", value_part(s), s.metrics, loss);
   if (c.nll_coef != 0.0) add_part("nll_loss", nll_part(s), s.metrics, loss);
   if (c.dpo_coef != 0.0) add_part("dpo_loss", pair_part(s), s.metrics, loss);
-  if (c.surrogate == "drpo_decoupled") add_part("group_loss", discriminative_part(s), s.metrics, loss);
+  if (surrogate_of(c).traits().is_of_groups) add_part("group_loss", group_part(s), s.metrics, loss);
   if (c.kl_budget_coef != 0.0) add_part("kl_budget_loss", budget_part(s), s.metrics, loss);
   return loss;
 }

@@ -12,16 +12,34 @@
 namespace cohort {
 namespace {
 
+struct LossTypeMeaning {
+  std::string_view name, surrogate, aggregation, scope;
+};
+
+/// TRL 1.16's loss types (objective and normaliser of GRPOTrainer._compute_loss).
+constexpr std::array<LossTypeMeaning, 8> kLossTypes = {{
+    {"grpo", "ppo", "seq_mean_token_mean", "batch"},
+    {"bnpo", "ppo", "token_mean", "micro_batch"},
+    {"dr_grpo", "ppo", "seq_mean_token_sum_norm", "batch"},
+    {"dapo", "ppo", "token_mean", "batch"},
+    {"luspo", "ppo", "seq_mean_token_sum", "batch"},
+    {"cispo", "cispo", "token_mean", "batch"},
+    {"sapo", "sapo", "seq_mean_token_mean", "batch"},
+    {"vespo", "vespo", "token_mean", "batch"},
+}};
+
+Limits loss_type_names() {
+  Limits names = one_of({"none"});
+  for (const LossTypeMeaning& type : kLossTypes) names.choices.emplace_back(type.name);
+  return names;
+}
+
 void describe_surrogate(LossConfig& c, FieldVisitor& f) {
   f("loss_type", c.loss_type,
     "TRL's name for a surrogate and an aggregation together; none: those two keys say it. It overrides them.",
-    one_of({"none", "grpo", "bnpo", "dr_grpo", "dapo", "luspo", "cispo", "sapo", "vespo"}));
-  f("surrogate", c.surrogate,
-    "A token's policy term: ppo (arXiv:1707.06347 eq. 7), cispo (arXiv:2506.13585), sapo (arXiv:2511.20347), "
-    "vespo (arXiv:2602.10693), gmpo (arXiv:2507.20673), dppo (arXiv:2602.04879), drpo, the smooth penalty "
-    "(arXiv:2606.09821), drpo_decoupled (arXiv:2510.04474), regression of the sequence's log-ratio on the "
-    "advantage (arXiv:2501.12599, arXiv:2507.20534).",
-    one_of({"ppo", "cispo", "sapo", "vespo", "gmpo", "dppo", "drpo", "drpo_decoupled", "regression"}));
+    loss_type_names());
+  f("surrogate", c.surrogate, list_choices("A token's policy term.", surrogates()).c_str(),
+    one_of_names(surrogates()));
   f("importance_sampling_level", c.importance_sampling_level,
     "What the ratio of policy to anchor is taken over: none (REINFORCE, -A log p), token, sequence "
     "(geometric "
@@ -44,42 +62,13 @@ void describe_clip(LossConfig& c, FieldVisitor& f) {
     "Upper clip half-width (arXiv:2503.14476 eq. 10), epsilon when not set; for cispo the cap of the weight "
     "itself.",
     above(0.0));
-  f("delta", c.delta,
-    "ppo: cap of the ratio where the advantage is negative (two-sided clipping, arXiv:2505.07291; the same "
-    "as "
-    "dual-clip's c); above 1 + epsilon_high.",
-    above(0.0));
   f("clip_side", c.clip_side,
     "Which bounds ppo and gmpo have: both, upper (arXiv:2508.02833), lower or none.",
     one_of({"both", "upper", "lower", "none"}));
-  f("cispo_min", c.cispo_min, "Floor of CISPO's weight.", at_least(0.0));
-  f("sapo_temperature_pos", c.sapo_temperature_pos, "SAPO's temperature where the advantage is positive.",
-    above(0.0));
-  f("sapo_temperature_neg", c.sapo_temperature_neg, "SAPO's temperature elsewhere.", above(0.0));
-  f("vespo_k_pos", c.vespo_k_pos, "VESPO's exponent where the advantage is at least 0.", at_least(0.0));
-  f("vespo_lambda_pos", c.vespo_lambda_pos, "VESPO's decay where the advantage is at least 0.",
-    at_least(0.0));
-  f("vespo_k_neg", c.vespo_k_neg, "VESPO's exponent elsewhere.", at_least(0.0));
-  f("vespo_lambda_neg", c.vespo_lambda_neg, "VESPO's decay elsewhere.", at_least(0.0));
 }
 
 void describe_own_losses(LossConfig& c, FieldVisitor& f) {
-  f("divergence", c.divergence,
-    "What dppo bounds by epsilon and epsilon_high: tv, the difference of the token's probabilities; kl, the "
-    "divergence of the two-way choice token or not.",
-    one_of({"tv", "kl"}));
-  f("ratio_truncation", c.ratio_truncation, "Cap C of dppo's weight.", above(0.0));
-  f("drpo_delta", c.drpo_delta,
-    "Width of drpo's penalty; the published 12.5 hardly acts, since probabilities differ by at most 1.",
-    above(0.0));
-  f("kimi_tau", c.kimi_tau,
-    "regression: (advantage - kimi_tau * log-ratio of the sequence)^2; A*-PO's beta2 with ratio_anchor ref.",
-    above(0.0));
-  f("drpo_decoupled_tau", c.drpo_decoupled_tau, "drpo_decoupled: temperature over the wrong completions.",
-    above(0.0));
-  f("drpo_decoupled_lambda", c.drpo_decoupled_lambda,
-    "drpo_decoupled: right completions weigh exp((1 - length / max_completion_length) / this); inf: alike.",
-    above(0.0));
+  describe_surrogates(c, f);
   f("luffy_gamma", c.luffy_gamma,
     "Tokens of an expert have the policy term -A p / (p + luffy_gamma) (arXiv:2504.14945), without ratio, "
     "clip or mask.",
@@ -190,33 +179,12 @@ void describe_pairs(LossConfig& c, FieldVisitor& f) {
   f("dpo_reference_free", c.dpo_reference_free, "Leave the reference out of DPO's log-ratios.");
 }
 
-struct LossTypeMeaning {
-  std::string_view name, surrogate, aggregation, scope;
-};
-
-/// TRL 1.16's loss types (objective and normaliser of GRPOTrainer._compute_loss).
-constexpr std::array<LossTypeMeaning, 8> kLossTypes = {{
-    {"grpo", "ppo", "seq_mean_token_mean", "batch"},
-    {"bnpo", "ppo", "token_mean", "micro_batch"},
-    {"dr_grpo", "ppo", "seq_mean_token_sum_norm", "batch"},
-    {"dapo", "ppo", "token_mean", "batch"},
-    {"luspo", "ppo", "seq_mean_token_sum", "batch"},
-    {"cispo", "cispo", "token_mean", "batch"},
-    {"sapo", "sapo", "seq_mean_token_mean", "batch"},
-    {"vespo", "vespo", "token_mean", "batch"},
-}};
-
-bool is_one_of(const std::string& value, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), value) != names.end();
-}
-
-void check_level(const LossConfig& c) {
-  const std::string& level = c.importance_sampling_level;
-  if (c.surrogate == "vespo" && !is_one_of(level, {"token", "sequence"}))
-    throw ConfigError("surrogate vespo has a ratio of its own: set importance_sampling_level = \"token\"");
-  if (is_one_of(c.surrogate, {"gmpo", "dppo", "drpo", "regression", "drpo_decoupled"}) && level != "token")
+void check_surrogate(const LossConfig& c) {
+  const Surrogate& surrogate = surrogate_of(c);
+  if (surrogate.traits().needs_token_level && c.importance_sampling_level != "token")
     throw ConfigError(
         str("surrogate ", c.surrogate, " has a ratio of its own: set importance_sampling_level = \"token\""));
+  surrogate.check(c);
 }
 
 void check_kl(const LossConfig& c) {
@@ -237,13 +205,22 @@ void check_mismatch(const LossConfig& c) {
         "ratio_anchor = \"sampler\" corrects the mismatch already: set importance_sampling_mode = \"none\", "
         "or "
         "ratio_anchor = \"old\"");
-  if (c.surrogate == "vespo" && is_one_of(c.importance_sampling_mode, {"sequence_truncate", "sequence_mask"}))
-    throw ConfigError(
-        "surrogate vespo needs the weights of tokens: set importance_sampling_mode to token_truncate or "
-        "token_mask");
 }
 
 }  // namespace
+
+std::optional<double> LossConfig::lower_clip() const {
+  return clip_side == "both" || clip_side == "lower" ? std::optional(epsilon) : std::nullopt;
+}
+
+std::optional<double> LossConfig::upper_clip() const {
+  return clip_side == "both" || clip_side == "upper" ? std::optional(upper_epsilon()) : std::nullopt;
+}
+
+bool LossConfig::has_sequence_level() const {
+  const std::string& level = importance_sampling_level;
+  return level == "sequence" || level == "sequence_mean" || level == "sequence_product";
+}
 
 void LossConfig::describe(FieldVisitor& f) {
   describe_surrogate(*this, f);
@@ -272,15 +249,11 @@ void expand_loss_type(LossConfig& config) {
 void check_loss_config(const LossConfig& given) {
   LossConfig config = given;
   expand_loss_type(config);
-  check_level(config);
+  check_surrogate(config);
   check_kl(config);
   check_mismatch(config);
-  const bool needs_length = find_aggregation(config.aggregation).reads_max_completion_length ||
-                            config.surrogate == "drpo_decoupled";
-  if (needs_length && config.max_completion_length == 0)
-    throw ConfigError(str("max_completion_length is not set: ",
-                          config.surrogate == "drpo_decoupled" ? config.surrogate : config.aggregation,
-                          " needs it"));
+  if (find_aggregation(config.aggregation).reads_max_completion_length && config.max_completion_length == 0)
+    throw ConfigError(str("max_completion_length is not set: ", config.aggregation, " needs it"));
 }
 
 }  // namespace cohort

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cohort/core/config.h"
+#include "cohort/objectives/surrogates.def"  // the surrogates' structs
 
 namespace cohort {
 
@@ -22,21 +23,10 @@ struct LossConfig {
   std::string ratio_anchor = "old";
   double epsilon = 0.2;
   std::optional<double> epsilon_high;
-  std::optional<double> delta;
   std::string clip_side = "both";
-  double cispo_min = 0.0;
-  double sapo_temperature_pos = 1.0;
-  double sapo_temperature_neg = 1.05;
-  double vespo_k_pos = 2.0;
-  double vespo_lambda_pos = 3.0;
-  double vespo_k_neg = 3.0;
-  double vespo_lambda_neg = 2.0;
-  std::string divergence = "tv";
-  double ratio_truncation = 20.0;
-  double drpo_delta = 12.5;
-  double kimi_tau = 0.1;
-  double drpo_decoupled_tau = 10.0;
-  double drpo_decoupled_lambda = 0.1;
+#define SURROGATE(id, Type, words) Type id;
+#include "cohort/objectives/surrogates.def"
+#undef SURROGATE
   double luffy_gamma = 0.1;
 
   // Mismatch of sampler and trainer.
@@ -88,6 +78,13 @@ struct LossConfig {
   /// The upper clip half-width (for CISPO the cap itself) that holds: `epsilon_high`, or `epsilon` when that
   /// is unset.
   double upper_epsilon() const { return epsilon_high.value_or(epsilon); }
+
+  /// The clip half-widths; none where `clip_side` leaves the side open.
+  std::optional<double> lower_clip() const;
+  std::optional<double> upper_clip() const;
+
+  /// Whether all tokens of a completion have one ratio by `importance_sampling_level`.
+  bool has_sequence_level() const;
 
   void describe(FieldVisitor& f);
 };

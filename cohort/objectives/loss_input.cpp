@@ -49,7 +49,7 @@ void check_shapes(const LossInput& input) {
     check_shape(input.whole->completion_weights, {num_completions}, "loss: completion_weights");
 }
 
-void need(bool is_needed, bool is_there, const char* key, const char* what) {
+void need(bool is_needed, bool is_there, const std::string& key, const char* what) {
   if (is_needed && !is_there) throw ConfigError(str(key, " needs ", what, ", which are not given"));
 }
 
@@ -101,7 +101,8 @@ void check_batch_input(const LossInput& input, const LossConfig& config) {
        !input.turn_lengths.empty() || total_length(input.lengths) == 0,
        "importance_sampling_level = \"turn\"", "the lengths of the turns");
   need(config.top_entropy_quantile < 1.0, input.entropies.defined(), "top_entropy_quantile", "entropies");
-  need(config.surrogate == "drpo_decoupled", input.rewards.defined(), "surrogate drpo_decoupled", "rewards");
+  need(surrogate_of(config).traits().is_of_groups, input.rewards.defined(), "surrogate " + config.surrogate,
+       "rewards");
   need(config.dpo_coef != 0.0, input.rewards.defined(), "dpo_coef", "rewards");
   need(config.nll_coef != 0.0 && config.nll_on == "positive", input.rewards.defined(),
        "nll_on = \"positive\"", "rewards");
@@ -110,7 +111,7 @@ void check_batch_input(const LossInput& input, const LossConfig& config) {
       find_aggregation(config.aggregation).is_token_mean && config.token_mean_scope == "group";
   const bool is_grouped = has_lengths || needs_whole_groups(config) || has_group_scope;
   need(is_grouped, !input.group_ends.empty() || input.lengths.empty(),
-       "a term over groups (length_preference, dpo_coef, drpo_decoupled or token_mean_scope)",
+       "a term over groups (length_preference, dpo_coef, surrogate or token_mean_scope)",
        "the ends of the groups");
 }
 
@@ -158,7 +159,7 @@ LossInput select_completions(const LossInput& batch, const std::vector<int64_t>&
 }
 
 bool needs_whole_groups(const LossConfig& config) {
-  return config.surrogate == "drpo_decoupled" || config.dpo_coef != 0.0;
+  return surrogate_of(config).traits().is_of_groups || config.dpo_coef != 0.0;
 }
 
 }  // namespace cohort

@@ -19,23 +19,12 @@ bool is_any(const std::string& value, std::initializer_list<std::string_view> na
   return std::ranges::find(names, value) != names.end();
 }
 
-/// Whether tokens of one completion may have different advantages.
-bool has_token_advantages(const AdvantageConfig& c) {
-  if (c.credit == "token_returns") return c.gamma != 1.0 || c.puts_kl_in_reward();
-  return is_any(c.credit, {"steps", "segments", "gae", "gtpo"});
-}
-
 /// One ratio for all tokens of a completion.
 bool has_sequence_ratio(const LossConfig& c) {
-  return c.surrogate == "vespo" || c.surrogate == "gmpo" ||
-         is_any(c.importance_sampling_level, {"sequence", "sequence_mean", "sequence_product"});
+  return surrogate_of(c).traits().has_sequence_ratio || c.has_sequence_level();
 }
 
 void refuse_wrong(const LossConfig& loss, const AdvantageConfig& advantages) {
-  if (loss.surrogate == "regression" && has_token_advantages(advantages)) {
-    throw ConfigError(str("surrogate regression fits one number a completion, and credit ", advantages.credit,
-                          " gives each token its own: set credit = \"sequence\""));
-  }
   if (advantages.credit == "gae" && loss.kl_place == "loss" && loss.beta != 0.0 &&
       find_kl_estimator(loss.kl_estimator).has_zero_mean_gradient) {
     throw ConfigError(
@@ -43,55 +32,23 @@ void refuse_wrong(const LossConfig& loss, const AdvantageConfig& advantages) {
             " in the loss has a gradient of mean 0: set kl_place = \"reward\", where the critic "
             "sees it"));
   }
-  if (loss.surrogate == "drpo_decoupled" && loss.importance_sampling_mode != "none") {
-    throw ConfigError(
-        "surrogate drpo_decoupled is made of the policy's own log-probabilities: set "
-        "importance_sampling_mode = "
-        "\"none\"");
-  }
 }
 
 void advise_on_ratio(const LossConfig& c, const AdvantageConfig& a, Advice& advice) {
   const std::string& level = c.importance_sampling_level;
-  if (has_sequence_ratio(c) && has_token_advantages(a)) {
+  if (has_sequence_ratio(c) && a.has_token_advantages()) {
     advice.push_back(
         str("tokens have advantages of their own under one ratio of the sequence: set "
             "importance_sampling_level = \"sequence_token\" (arXiv:2507.18071 eq. 14)"));
-  }
-  if (level == "sequence" && c.surrogate == "ppo" && c.epsilon >= 0.05) {
-    advice.push_back(str("epsilon is ", c.epsilon,
-                         " for the geometric mean of a sequence's ratios, which hardly "
-                         "moves that far: GSPO clips at 3e-4 and 4e-4"));
-  }
-  if (level == "token" && c.surrogate == "ppo" && c.epsilon < 0.01) {
-    advice.push_back(str("epsilon is ", c.epsilon, " for ratios of single tokens: nearly all are clipped"));
   }
   if (level == "sequence_product") {
     advice.push_back(
         "the product of a sequence's ratios grows or vanishes with its length: for long completions "
         "set importance_sampling_level = \"sequence\"");
   }
-  if (is_any(level, {"sequence", "sequence_mean", "sequence_product"}) && c.surrogate == "ppo" &&
-      is_any(c.aggregation, {"token_mean", "seq_mean_token_sum_norm"})) {
-    advice.push_back(str("aggregation ", c.aggregation,
-                         " weighs a sequence's ratio by its length: "
-                         "seq_mean_token_mean counts each sequence once"));
-  }
 }
 
-void advise_on_surrogate(const LossConfig& c, Advice& advice) {
-  if (c.surrogate == "cispo" && c.upper_epsilon() < 1.0) {
-    advice.push_back(str("epsilon_high is CISPO's cap itself, and ", c.upper_epsilon(),
-                         " is below 1: all weights "
-                         "are cut to it; ScaleRL uses 5"));
-  }
-  if (c.surrogate == "drpo" && c.drpo_delta >= 1.0) {
-    advice.push_back(str("drpo_delta is ", c.drpo_delta,
-                         ": probabilities differ by at most 1, so that the weight "
-                         "stays within ",
-                         1.0 - 1.0 / c.drpo_delta, " and ", 1.0 + 1.0 / c.drpo_delta,
-                         "; 0.1 to 1 makes it act"));
-  }
+void advise_on_terms(const LossConfig& c, Advice& advice) {
   if (is_any(c.importance_sampling_mode, {"sequence_truncate", "sequence_mask"})) {
     advice.push_back(
         "importance_sampling_mode multiplies the weights of a whole sequence: the longer, the more are "
@@ -143,11 +100,6 @@ void advise_on_advantages(const LossConfig& c, const AdvantageConfig& a, Advice&
   if (baseline.is_critic && c.value_coef == 0.0) {
     advice.push_back("value_coef is 0: the loss does not teach the critic");
   }
-  if (c.surrogate == "regression" && a.scale_rewards != "none") {
-    advice.push_back(
-        "surrogate regression fits rewards minus their mean (arXiv:2507.20534): set scale_rewards = "
-        "\"none\"");
-  }
   if (baseline.reads_greedy && a.scale_rewards == "group") {
     advice.push_back(str("baseline ", a.baseline,
                          " is for rewards as they are (arXiv:2310.10505): set scale_rewards = \"none\""));
@@ -167,7 +119,8 @@ std::vector<std::string> check_objective(const ObjectiveSettings& settings) {
   refuse_wrong(loss, advantages);
   Advice advice;
   advise_on_ratio(loss, advantages, advice);
-  advise_on_surrogate(loss, advice);
+  surrogate_of(loss).advise({loss, advantages}, advice);
+  advise_on_terms(loss, advice);
   advise_on_kl(loss, advice);
   advise_on_advantages(loss, advantages, advice);
   return advice;
@@ -177,6 +130,7 @@ std::vector<std::string> objective_costs(const ObjectiveSettings& settings) {
   LossConfig c = settings.loss;
   expand_loss_type(c);
   const AdvantageConfig& a = settings.advantages;
+  const SurrogateTraits surrogate = surrogate_of(c).traits();
   std::vector<std::string> costs;
   if (c.beta != 0.0 || c.ratio_anchor == "ref" || (c.dpo_coef != 0.0 && !c.dpo_reference_free)) {
     costs.push_back("a forward pass with the reference weights, and their memory");
@@ -195,9 +149,9 @@ std::vector<std::string> objective_costs(const ObjectiveSettings& settings) {
   if (c.ratio_anchor == "sampler" || c.importance_sampling_mode != "none") {
     costs.push_back("the sampler's log-probability of each token, kept with the rollout");
   }
-  if (c.surrogate == "drpo_decoupled" || c.dpo_coef != 0.0) {
+  if (surrogate.is_of_groups || c.dpo_coef != 0.0) {
     costs.push_back("log-probabilities of a whole group before its backward pass");
-  } else if (has_sequence_ratio(c) || c.surrogate == "regression" ||
+  } else if (has_sequence_ratio(c) || surrogate.couples_tokens ||
              c.importance_sampling_level == "sequence_token") {
     costs.push_back("log-probabilities of a whole completion before its backward pass");
   }

@@ -1,15 +1,8 @@
 #include "cohort/objectives/policy_term.h"
 
 #include "cohort/core/error.h"
-#include "cohort/objectives/clip.h"
-#include "cohort/objectives/dppo.h"
-#include "cohort/objectives/drpo.h"
-#include "cohort/objectives/gmpo.h"
 #include "cohort/objectives/mismatch.h"
 #include "cohort/objectives/ratio_level.h"
-#include "cohort/objectives/regression.h"
-#include "cohort/objectives/sapo.h"
-#include "cohort/objectives/vespo.h"
 #include "cohort/objectives/weighted.h"
 
 namespace cohort {
@@ -35,42 +28,6 @@ at::Tensor mismatch_of(const TokenView& view, const LossConfig& config) {
       mismatch_weights(config.importance_sampling_mode, view.old, view.sampler, view.completions,
                        config.importance_sampling_clip_min, config.importance_sampling_clip_max);
   return view.is_expert.defined() ? weights.masked_fill(view.is_expert, 1.0) : weights;
-}
-
-bool has_side(const LossConfig& config, const char* side) {
-  return config.clip_side == "both" || config.clip_side == side;
-}
-
-std::optional<double> bound(bool acts, double value) {
-  return acts ? std::optional<double>(value) : std::nullopt;
-}
-
-PolicyTerm clipped_term(const TokenView& view, const LossConfig& config, const at::Tensor& ratio) {
-  const ClipBounds bounds{.low = bound(has_side(config, "lower"), 1.0 - config.epsilon),
-                          .high = bound(has_side(config, "upper"), 1.0 + config.upper_epsilon()),
-                          .cap = config.delta};
-  const ClippedSurrogate surrogate = clipped_surrogate(ratio, view.advantages, bounds);
-  return {surrogate.loss, ratio, surrogate.low_clipped, surrogate.high_clipped};
-}
-
-PolicyTerm gmpo_term(const TokenView& view, const LossConfig& config, const at::Tensor& ratio) {
-  const ClippedSurrogate surrogate = gmpo_surrogate(view.log_ratio, view.advantages, view.completions,
-                                                    bound(has_side(config, "lower"), config.epsilon),
-                                                    bound(has_side(config, "upper"), config.upper_epsilon()));
-  return {surrogate.loss, ratio, surrogate.low_clipped, surrogate.high_clipped};
-}
-
-at::Tensor vespo_term(const TokenView& view, const LossConfig& config) {
-  const VespoShape shape{config.vespo_k_pos, config.vespo_lambda_pos, config.vespo_k_neg,
-                         config.vespo_lambda_neg};
-  return vespo_weights(view.log_ratio, view.advantages, view.mismatch, view.completions, shape) *
-         reinforce_loss(view.policy, view.advantages);
-}
-
-at::Tensor dppo_term(const TokenView& view, const LossConfig& config, const at::Tensor& ratio) {
-  const at::Tensor mask = divergence_mask(config.divergence, view.policy, view.anchor, view.advantages,
-                                          config.epsilon, config.upper_epsilon());
-  return dppo_loss(view.policy, ratio, view.advantages, mask, config.ratio_truncation);
 }
 
 }  // namespace
@@ -108,21 +65,7 @@ PolicyTerm policy_term(const TokenView& view, const LossConfig& config) {
   }
   const at::Tensor ratio =
       ratio_at_level(level, view.log_ratio, view.completions, view.turns ? &*view.turns : nullptr);
-  const std::string& surrogate = config.surrogate;
-  if (surrogate == "ppo") return clipped_term(view, config, ratio);
-  if (surrogate == "gmpo") return gmpo_term(view, config, ratio);
-  const auto term = [&](const at::Tensor& loss) { return PolicyTerm{loss, ratio, {}, {}}; };
-  if (surrogate == "cispo")
-    return term(cispo_loss(view.policy, ratio, view.advantages, config.cispo_min, config.upper_epsilon()));
-  if (surrogate == "sapo")
-    return term(sapo_loss(ratio, view.advantages, config.sapo_temperature_pos, config.sapo_temperature_neg));
-  if (surrogate == "vespo") return term(vespo_term(view, config));
-  if (surrogate == "dppo") return term(dppo_term(view, config, ratio));
-  if (surrogate == "drpo") return term(drpo_loss(ratio, view.advantages, view.anchor, config.drpo_delta));
-  if (surrogate == "regression")
-    return term(regression_loss(view.log_ratio, view.advantages, view.completions, config.kimi_tau));
-  COHORT_CHECK(surrogate == "drpo_decoupled", "surrogate is ", surrogate);
-  return term(0.0 * view.policy);  // a loss that has a backward pass even where no group has both classes
+  return surrogate_of(config).term(view, ratio, config);
 }
 
 }  // namespace cohort

@@ -35,8 +35,7 @@ struct PolicyTerm {
   at::Tensor high_clipped;  ///< as low_clipped
 };
 
-/// The term that `surrogate` and `importance_sampling_level` name; 0 for drpo_decoupled, whose loss is a
-/// group's.
+/// The term that `surrogate` and `importance_sampling_level` name; 0 for a surrogate whose loss is a group's.
 PolicyTerm policy_term(const TokenView& view, const LossConfig& config);
 
 }  // namespace cohort

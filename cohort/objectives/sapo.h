@@ -1,7 +1,7 @@
 // Soft clipping by a sigmoid gate (SAPO, arXiv:2511.20347). M = loss tokens of the micro-batch.
 #pragma once
 
-#include <ATen/ATen.h>
+#include "cohort/objectives/surrogate.h"
 
 namespace cohort {
 
@@ -10,5 +10,14 @@ namespace cohort {
 /// is that of REINFORCE, the value is -(2 / tau) * A (arXiv:2511.20347).
 at::Tensor sapo_loss(const at::Tensor& ratio, const at::Tensor& advantages, double temperature_pos,
                      double temperature_neg);
+
+/// sapo_loss with its temperatures.
+struct SapoSurrogate final : Surrogate {
+  double temperature_pos = 1.0;
+  double temperature_neg = 1.05;
+
+  void describe(FieldVisitor& f) override;
+  PolicyTerm term(const TokenView& view, const at::Tensor& ratio, const LossConfig& config) const override;
+};
 
 }  // namespace cohort

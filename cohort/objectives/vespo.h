@@ -2,15 +2,15 @@
 // packed loss tokens of N completions.
 #pragma once
 
-#include <ATen/ATen.h>
-
-#include "cohort/objectives/segments.h"
+#include "cohort/objectives/surrogate.h"
 
 namespace cohort {
 
+class Segments;
+
 /// The exponent and the decay of the weight for advantages of at least 0 and for the others.
 struct VespoShape {
-  double k_pos, lambda_pos, k_neg, lambda_neg;
+  double k_pos = 2.0, lambda_pos = 3.0, k_neg = 3.0, lambda_neg = 2.0;
 };
 
 /// phi(W) = exp(lambda) * W^k * exp(-lambda * W) per token, [M], a constant with phi(1) = 1. W is the product
@@ -20,5 +20,15 @@ struct VespoShape {
 at::Tensor vespo_weights(const at::Tensor& log_ratio, const at::Tensor& advantages,
                          const at::Tensor& mismatch_weights, const Segments& completions,
                          const VespoShape& shape);
+
+/// -A log p weighed by vespo_weights, whose W has the weights of importance_sampling_mode in it.
+struct VespoSurrogate final : Surrogate {
+  VespoShape shape;
+
+  SurrogateTraits traits() const override { return {.has_sequence_ratio = true, .corrects_mismatch = true}; }
+  void describe(FieldVisitor& f) override;
+  void check(const LossConfig& config) const override;
+  PolicyTerm term(const TokenView& view, const at::Tensor& ratio, const LossConfig& config) const override;
+};
 
 }  // namespace cohort

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "cohort/objectives/batch_filters.h"
-#include "cohort/objectives/discriminative.h"
 #include "cohort/objectives/pairs.h"
 
 namespace cohort {
@@ -51,8 +50,8 @@ LossCounts counts_of(const LossInput& batch, const LossConfig& config, const Tok
   if (config.dpo_coef != 0.0)
     counts.num_pairs =
         std::ssize(preference_pairs(batch.rewards, batch.lengths, batch.group_ends, config).winners);
-  if (config.surrogate == "drpo_decoupled")
-    counts.num_contrasts = num_contrasts(batch.rewards, view.completions, batch.group_ends, config);
+  const Surrogate& surrogate = surrogate_of(config);
+  if (surrogate.traits().is_of_groups) counts.num_contrasts = surrogate.num_groups(batch, view, config);
   return counts;
 }
 

@@ -18,9 +18,9 @@ void take_coefficients(const LossCoefficients& coefficients, LossInput& update) 
 }
 
 bool trains_without_advantage(const LossConfig& c, const LossInput& update) {
-  return update.entropy_coef || (c.beta != 0.0 && c.kl_place == "loss") || c.surrogate == "regression" ||
-         c.surrogate == "drpo_decoupled" || c.entropy_coef != 0.0 || c.nll_coef != 0.0 || c.dpo_coef != 0.0 ||
-         c.value_coef != 0.0 || c.log_ratio_penalty != 0.0 || c.kl_cov_ratio != 0.0 ||
+  return update.entropy_coef || (c.beta != 0.0 && c.kl_place == "loss") ||
+         surrogate_of(c).traits().trains_without_advantage || c.entropy_coef != 0.0 || c.nll_coef != 0.0 ||
+         c.dpo_coef != 0.0 || c.value_coef != 0.0 || c.log_ratio_penalty != 0.0 || c.kl_cov_ratio != 0.0 ||
          c.kl_budget_coef != 0.0;
 }
 

@@ -149,8 +149,8 @@ struct DiscriminativeCase {
 
   DiscriminativeCase() {
     config.max_completion_length = 4;
-    config.drpo_decoupled_lambda = 0.25;
-    config.drpo_decoupled_tau = 2.0;
+    config.drpo_decoupled.lambda = 0.25;
+    config.drpo_decoupled.tau = 2.0;
   }
 };
 
@@ -169,7 +169,7 @@ TEST(Discriminative, ByHand) {
 
 TEST(Discriminative, WithoutLengthPressureAllWeighAlike) {
   DiscriminativeCase test;
-  test.config.drpo_decoupled_lambda = std::numeric_limits<double>::infinity();
+  test.config.drpo_decoupled.lambda = std::numeric_limits<double>::infinity();
   const double wrong = 2 * std::log((std::exp(-0.25) + std::exp(-1.0)) / 2);
   EXPECT_NEAR(
       discriminative_loss_sum(test.policy, test.rewards, test.completions, test.group_ends, test.config)

@@ -166,7 +166,7 @@ TEST(LossComposition, HeldWeightsGiveTheKernelsGradient) {
       [](LossConfig& config) {
         config.surrogate = "cispo";
         config.epsilon_high = 1.1;
-        config.cispo_min = 0.9;
+        config.cispo.min = 0.9;
       },
       log_ratio.exp().clamp(0.9, 1.1));
   expect_kernel(
@@ -185,7 +185,7 @@ TEST(LossComposition, HeldWeightsGiveTheKernelsGradient) {
       [](LossConfig& config) {
         config.surrogate = "dppo";
         config.epsilon = 0.05;
-        config.ratio_truncation = 1.2;
+        config.dppo.ratio_truncation = 1.2;
       },
       log_ratio.exp().clamp_max(1.2) * is_kept);
 }

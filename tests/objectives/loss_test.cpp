@@ -85,7 +85,7 @@ TEST(Loss, OneSidedClipAndTwoSidedCap) {
   EXPECT_NEAR(policy_loss(input, config).loss.item<double>(), (2 + 0.8) / 4 + 0.75, 1e-12);
   config.clip_side = "upper";
   EXPECT_NEAR(policy_loss(input, config).loss.item<double>(), (2 + 0.5) / 4 + 0.75, 1e-12);
-  config.delta = 1.4;
+  config.ppo.delta = 1.4;
   EXPECT_NEAR(policy_loss(input, config).loss.item<double>(), (1.4 + 0.5) / 4 + 0.7, 1e-12);
 }
 
