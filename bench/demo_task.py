@@ -32,12 +32,12 @@ class DemoTask:
         return path
 
     def problems(self):
-        """Problems to practise on, each with a worked solution that is right, which an expert could have written."""
+        """Problems to practise on, each with a worked solution that is right, for presets that learn from demonstrations."""
         return self.made("train.jsonl", self.draw_problems)
 
     def draw_problems(self, path):
         cohort("data", "countdown", "--count", 8000, "--seed", self.seed + 100, "--output", path)
-        write(path, [row | {"expert_completion": row["solution"]} for row in read(path)])
+        write(path, [row | {"demonstration": row["solution"]} for row in read(path)])
 
     def warm(self):
         """The model that every run starts from: fitted to worked solutions, half of which miss the target."""

@@ -6,10 +6,10 @@
 #include "cohort/objectives/cispo.h"
 #include "cohort/objectives/clip.h"
 #include "cohort/objectives/completion_weights.h"
+#include "cohort/objectives/demonstration.h"
 #include "cohort/objectives/discriminative.h"
 #include "cohort/objectives/dppo.h"
 #include "cohort/objectives/drpo.h"
-#include "cohort/objectives/expert.h"
 #include "cohort/objectives/filters.h"
 #include "cohort/objectives/gmpo.h"
 #include "cohort/objectives/kl.h"
@@ -93,7 +93,7 @@ void add_surrogates(py::module_& m) {
       arg("truncation") = 20.0);
   add(m, "drpo_loss", checked(&drpo_loss), ratio, advantages, arg("anchor_logprobs"), kw_only(),
       arg("delta") = 12.5);
-  add(m, "shaped_expert_loss", checked(&shaped_expert_loss), policy, advantages, kw_only(),
+  add(m, "shaped_demonstration_loss", checked(&shaped_demonstration_loss), policy, advantages, kw_only(),
       arg("gamma") = 0.1);
   add(m, "regression_loss", checked(&regression_loss), arg("log_ratio"), advantages, lengths, kw_only(),
       arg("tau") = 0.1);

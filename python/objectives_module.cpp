@@ -118,9 +118,9 @@ at::Tensor take_length_preference(py::dict& keywords) {
   return value.reshape({}).to(at::kDouble);
 }
 
-std::vector<uint8_t> expert_flags(const MaybeTensor& mask, int64_t num_rows) {
+std::vector<uint8_t> demonstration_flags(const MaybeTensor& mask, int64_t num_rows) {
   if (!mask) return {};
-  check_sizes(*mask, {num_rows}, "expert_mask");
+  check_sizes(*mask, {num_rows}, "demonstration_mask");
   const at::Tensor flags = mask->detach().ne(0).to(at::kCPU, at::kByte).contiguous();
   return {flags.const_data_ptr<uint8_t>(), flags.const_data_ptr<uint8_t>() + num_rows};
 }
@@ -128,7 +128,7 @@ std::vector<uint8_t> expert_flags(const MaybeTensor& mask, int64_t num_rows) {
 std::pair<at::Tensor, std::map<std::string, double>> loss(
     const at::Tensor& policy_logprobs, const at::Tensor& mask, const at::Tensor& advantages,
     const MaybeTensor& old_logprobs, const MaybeTensor& ref_logprobs, const MaybeTensor& sampler_logprobs,
-    const MaybeTensor& entropies, const MaybeTensor& rewards, const MaybeTensor& expert_mask,
+    const MaybeTensor& entropies, const MaybeTensor& rewards, const MaybeTensor& demonstration_mask,
     std::optional<int64_t> group_size, const py::object& num_items_in_batch, const std::string& preset,
     const py::dict& config) {
   check_dims(policy_logprobs, 2, "[N, T]", "policy_logprobs");
@@ -157,7 +157,7 @@ std::pair<at::Tensor, std::map<std::string, double>> loss(
     input.rewards = total_rewards(*rewards, packing.num_rows(), settings.reward_weights).to(options);
   if (group_size) input.group_ends = group_ends_of(packing.num_rows(), *group_size);
   if (settings.loss.importance_sampling_level == "turn") input.turn_lengths = packing.run_lengths();
-  input.is_expert = expert_flags(expert_mask, packing.num_rows());
+  input.is_demonstration = demonstration_flags(demonstration_mask, packing.num_rows());
   if (!num_items_in_batch.is_none()) input.num_items_in_batch = whole_count(num_items_in_batch);
   const LossOutput output = policy_loss(input, settings.loss);
   return {output.loss.to(options), output.metrics.values()};

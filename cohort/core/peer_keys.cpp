@@ -132,6 +132,8 @@ constexpr PeerKey kPeerKeys[] = {
     {"adv_estimator", "objective.preset"},
     {"advantage_estimator", "objective.preset"},
     {"algorithm", "objective.preset"},
+    {"use_expert_completion", "objective.use_demonstrations"},  // Cohort's own, up to 0.1
+    {"expert_mask", "", "the argument is demonstration_mask"},
     {"loss_agg_mode", "objective.aggregation"},
     {"loss_mode", "objective.surrogate"},
     {"policy_loss", "objective.surrogate"},

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cohort/core/error.h"
+#include "cohort/objectives/baseline.h"
 #include "cohort/objectives/presets.h"
 
 namespace cohort {
@@ -57,25 +58,33 @@ void ControlConfig::describe(FieldVisitor& f) {
     above_up_to(0.0, 1.0));
   f("ref_model_sync_steps", ref_model_sync_steps, "Updates between two moves of sync_ref_model.",
     at_least(1));
-  f("use_expert_completion", use_expert_completion,
-    "The column `expert_completion` of each row, a string or the assistant's message, joins the prompt's "
+  f("use_demonstrations", use_demonstrations,
+    "The column `demonstration` of each row, a string or the assistant's message, joins the prompt's "
     "group "
     "as one more completion, which another policy wrote: the same rewards judge it, it counts in the group's "
     "statistics, and its tokens have the loss of luffy_gamma (LUFFY, arXiv:2504.14945).");
 }
 
-void check_experts(const ObjectiveSettings& settings) {
-  const char* reader = settings.advantages.puts_kl_in_reward()            ? "kl_place = \"reward\""
-                       : settings.advantages.baseline == "pairwise"       ? "baseline = \"pairwise\""
-                       : settings.loss.kl_budget_coef != 0.0              ? "kl_budget_coef"
-                       : settings.loss.off_policy_mask_threshold          ? "off_policy_mask_threshold"
-                       : settings.loss.importance_sampling_mode != "none" ? "importance_sampling_mode"
-                                                                          : nullptr;
-  if (reader == nullptr) return;
-  throw ConfigError(
-      str("objective.use_expert_completion: ", reader,
-          " reads log-probabilities of the policy that sampled, which an expert's completions do "
-          "not have; remove one of them"));
+void check_demonstrations(const ObjectiveSettings& settings) {
+  const LossConfig& loss = settings.loss;
+  const std::string& baseline = settings.advantages.baseline;
+  std::string reader;
+  if (settings.advantages.puts_kl_in_reward()) {
+    reader = "kl_place = \"reward\"";
+  } else if (find_baseline(baseline).reads_old_logprobs) {
+    reader = str("baseline = \"", baseline, "\"");
+  } else if (loss.kl_budget_coef != 0.0) {
+    reader = "kl_budget_coef";
+  } else if (loss.off_policy_mask_threshold) {
+    reader = "off_policy_mask_threshold";
+  } else if (loss.importance_sampling_mode != "none") {
+    reader = "importance_sampling_mode";
+  } else {
+    return;
+  }
+  throw ConfigError(str("objective.use_demonstrations: ", reader,
+                        " reads log-probabilities of the policy that sampled, which demonstrations do "
+                        "not have; remove one of them"));
 }
 
 void check_controls(const ControlConfig& control, const ObjectiveSettings& settings) {
@@ -90,7 +99,7 @@ void check_controls(const ControlConfig& control, const ObjectiveSettings& setti
   if (control.use_adaptive_beta && settings.loss.beta == 0.0) {
     throw ConfigError("objective.use_adaptive_beta multiplies beta, which is 0: set a beta to start from");
   }
-  if (control.use_expert_completion) check_experts(settings);
+  if (control.use_demonstrations) check_demonstrations(settings);
   const bool has_kl = settings.loss.beta != 0.0;
   if (control.sync_ref_model && !has_kl && settings.loss.ratio_anchor != "ref" &&
       (settings.loss.dpo_coef == 0.0 || settings.loss.dpo_reference_free)) {

@@ -36,7 +36,7 @@ struct ControlConfig {
   int64_t ref_model_sync_steps = 512;
 
   // LUFFY, arXiv:2504.14945.
-  bool use_expert_completion = false;
+  bool use_demonstrations = false;
 
   /// The largest weight of the KL divergence that some completion may start with; `beta` is the setting.
   double largest_beta(double beta) const;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cohort/objectives/expert.h"
+#include "cohort/objectives/demonstration.h"
 #include "cohort/objectives/filters.h"
 #include "cohort/objectives/kl.h"
 #include "cohort/objectives/loss_term_metrics.h"
@@ -40,14 +40,15 @@ at::Tensor filtered(const LossScope& s, at::Tensor loss) {
   return loss;
 }
 
-/// The policy term as it enters the loss: filtered, corrected for the sampler, and an expert's tokens shaped.
+/// The policy term as it enters the loss: filtered, corrected for the sampler, and a demonstration's tokens
+/// shaped.
 at::Tensor policy_part(const LossScope& s, const PolicyTerm& term) {
   at::Tensor loss = filtered(s, term.loss);
   if (s.view.mismatch.defined() && !surrogate_of(s.config).traits().corrects_mismatch)
     loss = loss * s.view.mismatch;
-  if (!s.view.is_expert.defined()) return loss;
-  return at::where(s.view.is_expert,
-                   shaped_expert_loss(s.view.policy, s.view.advantages, s.config.luffy_gamma), loss);
+  if (!s.view.is_demonstration.defined()) return loss;
+  return at::where(s.view.is_demonstration,
+                   shaped_demonstration_loss(s.view.policy, s.view.advantages, s.config.luffy_gamma), loss);
 }
 
 /// beta * KL to the reference, [M]; undefined where there is none.

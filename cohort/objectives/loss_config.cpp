@@ -70,7 +70,8 @@ void describe_clip(LossConfig& c, FieldVisitor& f) {
 void describe_own_losses(LossConfig& c, FieldVisitor& f) {
   describe_surrogates(c, f);
   f("luffy_gamma", c.luffy_gamma,
-    "Tokens of an expert have the policy term -A p / (p + luffy_gamma) (arXiv:2504.14945), without ratio, "
+    "Tokens of a demonstration have the policy term -A p / (p + luffy_gamma) (arXiv:2504.14945), without "
+    "ratio, "
     "clip or mask.",
     above(0.0));
 }
@@ -163,9 +164,9 @@ void describe_pairs(LossConfig& c, FieldVisitor& f) {
   f("nll_coef", c.nll_coef, "Weight of the negative log-likelihood of some completions' tokens.",
     at_least(0.0));
   f("nll_on", c.nll_on,
-    "Whose: positive, completions whose reward is above positive_threshold (arXiv:2504.05118); expert, those "
-    "of an expert (arXiv:2508.11408).",
-    one_of({"positive", "expert"}));
+    "Whose: positive, completions whose reward is above positive_threshold (arXiv:2504.05118); "
+    "demonstration, those that another policy wrote (arXiv:2508.11408).",
+    one_of({"positive", "demonstration"}));
   f("positive_threshold", c.positive_threshold, "A completion with a reward above this is right.");
   f("dpo_coef", c.dpo_coef,
     "Weight of DPO's loss on pairs of a group (arXiv:2305.18290; in a group's loss arXiv:2601.03661).",

@@ -44,7 +44,7 @@ void check_shapes(const LossInput& input) {
   check_fields(input, kCompletionFields, num_completions);
   if (!input.group_ends.empty()) check_group_ends(input.group_ends, num_completions);
   COHORT_CHECK(input.turn_lengths.empty() || total_length(input.turn_lengths) == num_tokens);
-  COHORT_CHECK(input.is_expert.empty() || std::ssize(input.is_expert) == num_completions);
+  COHORT_CHECK(input.is_demonstration.empty() || std::ssize(input.is_demonstration) == num_completions);
   if (input.whole)
     check_shape(input.whole->completion_weights, {num_completions}, "loss: completion_weights");
 }
@@ -133,12 +133,12 @@ LossInput select_completions(const LossInput& batch, const std::vector<int64_t>&
   const std::vector<int64_t> begins = begins_of(batch.lengths);
   LossInput part = batch;
   part.lengths.clear();
-  part.is_expert.clear();
+  part.is_demonstration.clear();
   std::vector<int64_t> tokens;
   for (const int64_t i : completions) {
     for (int64_t t = begins[i]; t < begins[i + 1]; ++t) tokens.push_back(t);
     part.lengths.push_back(batch.lengths[i]);
-    if (!batch.is_expert.empty()) part.is_expert.push_back(batch.is_expert[i]);
+    if (!batch.is_demonstration.empty()) part.is_demonstration.push_back(batch.is_demonstration[i]);
   }
   part.group_ends = chosen_group_ends(batch.group_ends, completions);
   part.turn_lengths = chosen_turns(batch, begins, completions);

@@ -50,7 +50,8 @@ struct LossInput {
 
   std::vector<int64_t> group_ends;    ///< groups are adjacent completions that end before these
   std::vector<int64_t> turn_lengths;  ///< loss tokens of each turn, in order; no turn crosses completions
-  std::vector<uint8_t> is_expert;     ///< [N], 1 where another policy wrote the completion; empty: nowhere
+  std::vector<uint8_t>
+      is_demonstration;  ///< [N], 1 where another policy wrote the completion; empty: nowhere
 
   std::optional<int64_t>
       num_items_in_batch;           ///< loss tokens that token_mean divides by, where not counted here

@@ -8,10 +8,11 @@
 namespace cohort {
 namespace {
 
-at::Tensor expert_tokens(const LossInput& input, const Segments& completions) {
-  if (input.is_expert.empty()) return {};
-  const at::Tensor is_expert = at::tensor(input.is_expert, at::kByte).to(input.policy_logprobs.device());
-  return completions.expand(is_expert).to(at::kBool);
+at::Tensor demonstration_tokens(const LossInput& input, const Segments& completions) {
+  if (input.is_demonstration.empty()) return {};
+  const at::Tensor is_demonstration =
+      at::tensor(input.is_demonstration, at::kByte).to(input.policy_logprobs.device());
+  return completions.expand(is_demonstration).to(at::kBool);
 }
 
 /// The anchor's log-probabilities; where the sampler could not give one, and without any, those of old.
@@ -27,7 +28,7 @@ at::Tensor mismatch_of(const TokenView& view, const LossConfig& config) {
   const at::Tensor weights =
       mismatch_weights(config.importance_sampling_mode, view.old, view.sampler, view.completions,
                        config.importance_sampling_clip_min, config.importance_sampling_clip_max);
-  return view.is_expert.defined() ? weights.masked_fill(view.is_expert, 1.0) : weights;
+  return view.is_demonstration.defined() ? weights.masked_fill(view.is_demonstration, 1.0) : weights;
 }
 
 }  // namespace
@@ -44,14 +45,15 @@ TokenView token_view(const LossInput& input, const LossConfig& config) {
                  .log_ratio = {},
                  .advantages = in_dtype(input.advantages),
                  .mismatch = {},
-                 .is_expert = {},
+                 .is_demonstration = {},
                  .completions = Segments(input.lengths, policy.device()),
                  .turns = std::nullopt};
   if (!input.advantages_are_per_token) view.advantages = view.completions.expand(view.advantages);
   if (config.importance_sampling_level == "turn") view.turns.emplace(input.turn_lengths, policy.device());
-  view.is_expert = expert_tokens(input, view.completions);
+  view.is_demonstration = demonstration_tokens(input, view.completions);
   view.anchor = anchor_of(input, view, config.ratio_anchor);
-  if (view.is_expert.defined()) view.anchor = at::where(view.is_expert, policy.detach(), view.anchor);
+  if (view.is_demonstration.defined())
+    view.anchor = at::where(view.is_demonstration, policy.detach(), view.anchor);
   view.log_ratio = policy - view.anchor;
   view.mismatch = mismatch_of(view, config);
   return view;

@@ -19,13 +19,13 @@ struct TokenView {
   at::Tensor anchor;     ///< what the ratio is taken against
   at::Tensor log_ratio;  ///< policy - anchor, with gradient
   at::Tensor advantages;
-  at::Tensor mismatch;   ///< weights of importance_sampling_mode; undefined where that is "none"
-  at::Tensor is_expert;  ///< bool; undefined where no completion is an expert's
+  at::Tensor mismatch;          ///< weights of importance_sampling_mode; undefined where that is "none"
+  at::Tensor is_demonstration;  ///< bool; undefined where no completion is a demonstration
   Segments completions;
   std::optional<Segments> turns;  ///< where the ratio is theirs
 };
 
-/// `config` is expanded and checked. Tokens of experts have ratio 1 and mismatch weight 1.
+/// `config` is expanded and checked. Tokens of demonstrations have ratio 1 and mismatch weight 1.
 TokenView token_view(const LossInput& input, const LossConfig& config);
 
 struct PolicyTerm {

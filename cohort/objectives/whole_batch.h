@@ -17,7 +17,7 @@ bool reads_policy_before_cut(const LossConfig& config);
 WholeBatch whole_batch_of(const LossInput& batch, const LossConfig& config);
 
 /// The tokens that the likelihood term acts on, [M] bool: those of completions whose reward is above
-/// `positive_threshold`, or of experts, as `nll_on` says.
+/// `positive_threshold`, or of demonstrations, as `nll_on` says.
 at::Tensor nll_tokens(const LossInput& input, const LossConfig& config, const TokenView& view);
 
 }  // namespace cohort

@@ -38,16 +38,16 @@ void refuse(bool is_asked, const char* what) {
   if (is_asked) throw ConfigError(str(what, ", which `cohort train` does not do yet"));
 }
 
-/// A reference that cannot move, and experts where a step chooses among completions.
+/// A reference that cannot move, and demonstrations where a step chooses among completions.
 void check_controls_of_run(const TrainConfig& config) {
   const ControlConfig& control = config.objective.control;
   if (control.sync_ref_model && config.lora.r > 0)
     throw ConfigError(
         "objective.sync_ref_model: the reference of a run with adapters does not move; remove it, or remove "
         "[lora]");
-  if (control.use_expert_completion && config.rollout.selects())
+  if (control.use_demonstrations && config.rollout.selects())
     throw ConfigError(
-        "objective.use_expert_completion puts an expert's completion into each group, which "
+        "objective.use_demonstrations puts a demonstration into each group, which "
         "rollout.dynamic_sampling, keep_generations, adaptive_sampling and generation_budget do not expect: "
         "remove them");
 }

@@ -8,7 +8,7 @@
 namespace cohort {
 namespace {
 
-constexpr const char* kColumn = "expert_completion";
+constexpr const char* kColumn = "demonstration";
 
 /// The column as the assistant's turns of a conversation.
 Json assistant_messages(const Json& value) {
@@ -29,7 +29,7 @@ Completion to_demonstration(const Prompt& prompt, const SftFormat& format) {
   const auto found = prompt.fields.find(kColumn);
   if (found == prompt.fields.end()) {
     throw FormatError(str(prompt.id, ": the column \"", kColumn,
-                          "\" is missing, which objective.use_expert_completion takes (data.columns gives "
+                          "\" is missing, which objective.use_demonstrations takes (data.columns gives "
                           "columns other names)"));
   }
   Row row{prompt.fields, prompt.id, prompt.id};

@@ -9,7 +9,7 @@
 
 namespace cohort {
 
-/// The prompt's column `expert_completion`, a string, a message or a list of messages, as a completion. Its
+/// The prompt's column `demonstration`, a string, a message or a list of messages, as a completion. Its
 /// ids end as those of supervised training do, and its tokens count as drawn with certainty (log-probability
 /// 0). Throws FormatError naming the row.
 Completion to_demonstration(const Prompt& prompt, const SftFormat& format);

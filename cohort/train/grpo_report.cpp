@@ -48,7 +48,7 @@ Metrics GrpoTrainer::scored_metrics(const Batch& batch, const RewardSummary& sum
   if (demonstration_format_ != nullptr) {
     const Batch own = without_demonstrations(batch);
     metrics = completion_metrics(own, own_summary(own, summary), checkers_);
-    metrics.emplace_back("expert/reward", mean_demonstration_reward(batch));
+    metrics.emplace_back("demonstration/reward", mean_demonstration_reward(batch));
   } else {
     metrics = completion_metrics(batch, summary, checkers_);
   }

@@ -6,8 +6,8 @@ namespace cohort {
 
 at::Tensor own_tokens(const LossInput& input) {
   const at::Device device = input.policy_logprobs.device();
-  const at::Tensor is_expert = at::tensor(input.is_expert, at::kByte).to(device);
-  return 1 - Segments(input.lengths, device).expand(is_expert);
+  const at::Tensor is_demonstration = at::tensor(input.is_demonstration, at::kByte).to(device);
+  return 1 - Segments(input.lengths, device).expand(is_demonstration);
 }
 
 void take_coefficients(const LossCoefficients& coefficients, LossInput& update) {

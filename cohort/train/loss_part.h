@@ -18,8 +18,8 @@ struct LossCoefficients {
   std::optional<double> length_preference{};  ///< learned: its gradient is wanted
 };
 
-/// 1 for the tokens of the policy's own completions, 0 for those of an expert's, [M]. `input.is_expert` is
-/// not empty.
+/// 1 for the tokens of the policy's own completions, 0 for those of demonstrations, [M].
+/// `input.is_demonstration` is not empty.
 at::Tensor own_tokens(const LossInput& input);
 
 void take_coefficients(const LossCoefficients& coefficients, LossInput& update);

@@ -56,11 +56,11 @@ LossInput batch_input(std::span<const Group> groups, const at::TensorOptions& op
   for_each_sample(groups, [&](const Sample& sample) {
     input.lengths.push_back(sample.loss_length());
     rewards.push_back(static_cast<float>(sample.reward));
-    input.is_expert.push_back(sample.is_demonstration);
+    input.is_demonstration.push_back(sample.is_demonstration);
     if (!sample.token_advantages.empty()) input.advantages_are_per_token = true;
   });
   input.group_ends = group_ends_of(groups);
-  if (std::ranges::count(input.is_expert, 1) == 0) input.is_expert.clear();
+  if (std::ranges::count(input.is_demonstration, 1) == 0) input.is_demonstration.clear();
   if (const auto betas = betas_of(groups); !betas.empty())
     input.betas = at::tensor(betas, at::kDouble).to(options);
   input.advantages = joined_advantages(groups, input.advantages_are_per_token, options);
@@ -147,7 +147,7 @@ void add_skipped_tokens(std::span<const Group> groups, LossMetrics& metrics) {
 void record(const PackedBatch& batch, const TokenLogprobs& values, const LossInput& input,
             LossResult& result) {
   at::Tensor difference = (input.policy_logprobs.detach() - input.sampler_logprobs).abs().to(at::kDouble);
-  if (!input.is_expert.empty()) difference = difference * own_tokens(input);
+  if (!input.is_demonstration.empty()) difference = difference * own_tokens(input);
   result.logprob_difference_sum += difference.sum().item<double>();
   result.logprob_difference_max = difference.max().item<double>();
   result.entropy_sum += values.entropies.to(at::kDouble).sum().item<double>();

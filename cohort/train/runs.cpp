@@ -122,7 +122,7 @@ StepShape step_shape(const TrainConfig& config, const Decoder& policy, const Dat
   const int64_t num_prompts = rollout.prompts_per_step / config.train.steps_per_generation;
   const LargestStep drawn(lengths, rollout.prompts_per_step, rollout.num_generations, config, policy);
   const LargestStep trained(lengths, num_prompts, rollout.num_trained(), config, policy);
-  const bool has_demonstrations = config.objective.control.use_expert_completion;
+  const bool has_demonstrations = config.objective.control.use_demonstrations;
   const int64_t longest_demonstration = has_demonstrations ? data.longest_total() : 0;
   // One update, by the weights that sampled.
   const bool is_recorded = config.train.steps_per_generation == 1 && config.objective.num_iterations == 1 &&
@@ -229,7 +229,7 @@ int run_grpo(const TrainConfig& config, const ResumeOptions& options) {
   const std::tm start = run_start(config.run, options);
   const TextFormat format = text_format(*tokenizer, config.model.path, start, text_settings(config));
   const SftFormat demonstration_format{format, end_token_id(policy->config(), *tokenizer)};
-  const bool has_demonstrations = config.objective.control.use_expert_completion;
+  const bool has_demonstrations = config.objective.control.use_demonstrations;
   const Dataset data =
       open_prompts(config.data, DataPart::kTrain, format, policy->config(),
                    has_demonstrations ? demonstration_ids(demonstration_format) : DemonstrationIds());

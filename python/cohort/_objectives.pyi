@@ -101,7 +101,9 @@ def dppo_loss(
 def drpo_loss(
     ratio: Tensor, advantages: Tensor, anchor_logprobs: Tensor, *, delta: float = 12.5
 ) -> Tensor: ...
-def shaped_expert_loss(policy_logprobs: Tensor, advantages: Tensor, *, gamma: float = 0.1) -> Tensor: ...
+def shaped_demonstration_loss(
+    policy_logprobs: Tensor, advantages: Tensor, *, gamma: float = 0.1
+) -> Tensor: ...
 def regression_loss(
     log_ratio: Tensor,
     advantages: Tensor,

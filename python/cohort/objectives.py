@@ -79,7 +79,7 @@ from cohort._objectives import (
     sequence_mean_ratio,
     sequence_product_ratio,
     sequence_token_ratio,
-    shaped_expert_loss,
+    shaped_demonstration_loss,
     standard_scores,
     state_group_advantages,
     suffix_credit,
@@ -153,7 +153,7 @@ __all__ = [
     "sequence_product_ratio",
     "sequence_token_ratio",
     "settings",
-    "shaped_expert_loss",
+    "shaped_demonstration_loss",
     "standard_scores",
     "state_group_advantages",
     "suffix_credit",
@@ -177,7 +177,7 @@ def loss(
     sampler_logprobs: Tensor | None = None,
     entropies: Tensor | None = None,
     rewards: Tensor | None = None,
-    expert_mask: Tensor | None = None,
+    demonstration_mask: Tensor | None = None,
     group_size: int | None = None,
     num_items_in_batch: int | Tensor | None = None,
     preset: str = "grpo",
@@ -196,7 +196,7 @@ def loss(
         sampler_logprobs: [N, T] as the sampler returned them; nan where it has none.
         entropies: [N, T], for `entropy_coef` (with gradient) and `top_entropy_quantile`.
         rewards: [N] or [N, C], for the objectives that read them beside the advantages; nan: no reward.
-        expert_mask: [N], 1 where an expert wrote the completion (luffy).
+        demonstration_mask: [N], 1 where the completion is a demonstration (luffy).
         group_size: completions of a group, for objectives over groups; divides N.
         num_items_in_batch: what the token mean divides by; without it the tokens with loss here. Give the count of the
             whole batch where this is one of its micro-batches, and add their losses up.
@@ -212,7 +212,7 @@ def loss(
         sampler_logprobs,
         entropies,
         rewards,
-        expert_mask,
+        demonstration_mask,
         group_size,
         num_items_in_batch,
         preset,

@@ -40,7 +40,7 @@ GRPO = {
     "entropies": ["--objective.preset", "gtpo"],
     "sequence ratios": ["--objective.preset", "gspo"],
     "adaptive entropy": ["--objective.entropy_coef", 0.01],
-    "experts": ["--objective.preset", "luffy", "--columns", "expert_completion=solution"],
+    "demonstrations": ["--objective.preset", "luffy", "--columns", "demonstration=solution"],
     "critic model": ["--objective.preset", "ppo"],
     "critic head": ["--objective.preset", "ppo", "--critic.kind", "head"],
     "small micro-batches": ["--train.tokens_per_microbatch", 60],

@@ -104,6 +104,10 @@ class RecipeTest(InputTest):
             ("[train]\nper_device_train_batch_size = 4\n", "rollout.prompts_per_step"),
             ("[rollout]\nuse_vllm = true\n", "Cohort has none"),
             ("[objective]\nkl_coef = 0.1\n", "objective.beta"),
+            (
+                "[objective]\nuse_expert_completion = true\n",
+                "Cohort's name for it is objective.use_demonstrations",
+            ),
         ]:
             with self.subTest(text):
                 self.refused(run("train", self.write("recipe.toml", text)), part)

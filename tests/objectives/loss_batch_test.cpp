@@ -72,7 +72,7 @@ LossInput shuffled_batch(const LossInput& input, const std::vector<int64_t>& ord
   moved.rewards = input.rewards.index_select(0, indices);
   for (size_t i = 0; i < order.size(); ++i) {
     moved.lengths[i] = input.lengths[order[i]];
-    if (!input.is_expert.empty()) moved.is_expert[i] = input.is_expert[order[i]];
+    if (!input.is_demonstration.empty()) moved.is_demonstration[i] = input.is_demonstration[order[i]];
   }
   moved.turn_lengths = {1, 1, 2, 3, 3, 1, 2, 2};
   return moved;
@@ -190,9 +190,9 @@ TEST(LossComposition, HeldWeightsGiveTheKernelsGradient) {
       log_ratio.exp().clamp_max(1.2) * is_kept);
 }
 
-TEST(LossComposition, ExpertTokensNeedNoSampler) {
+TEST(LossComposition, DemonstrationsNeedNoSampler) {
   LossInput input = small_batch();
-  input.is_expert = {1, 0, 0, 0, 0, 0};
+  input.is_demonstration = {1, 0, 0, 0, 0, 0};
   const double nan = std::numeric_limits<double>::quiet_NaN();
   input.old_logprobs.slice(0, 0, 4).fill_(nan);
   input.sampler_logprobs.slice(0, 0, 4).fill_(nan);

@@ -94,9 +94,9 @@ inline void add_terms(Compositions& all) {
   all["budget"] = [](LossConfig& c) { c.kl_budget_coef = 100; };
   all["critic"] = [](LossConfig& c) { c.value_coef = 0.5; };
   all["likelihood"] = [](LossConfig& c) { c.nll_coef = 0.1; };
-  all["expert likelihood"] = [](LossConfig& c) {
+  all["demonstration likelihood"] = [](LossConfig& c) {
     c.nll_coef = 0.1;
-    c.nll_on = "expert";
+    c.nll_on = "demonstration";
   };
   all["pairs"] = [](LossConfig& c) { c.dpo_coef = 0.3; };
   all["best and worst"] = [](LossConfig& c) {
@@ -128,7 +128,7 @@ inline LossConfig config_of(const ConfigChange& change) {
 
 inline LossInput batch_for(const std::string& name) {
   LossInput input = small_batch();
-  if (name == "expert likelihood") input.is_expert = {0, 0, 1, 0, 0, 1};
+  if (name == "demonstration likelihood") input.is_demonstration = {0, 0, 1, 0, 0, 1};
   if (name == "budget") input.old_logprobs = input.old_logprobs + 0.2;  // so that the KL exceeds the budget
   return input;
 }

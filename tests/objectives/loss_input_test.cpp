@@ -51,7 +51,7 @@ TEST(LossInput, ShapesAreChecked) {
   refused([](LossInput& input) { input.rewards = doubles({1, 2}); });
   refused([](LossInput& input) { input.turn_lengths.pop_back(); });
   refused([](LossInput& input) { input.group_ends = {3, 5}; });
-  refused([](LossInput& input) { input.is_expert = {1}; });
+  refused([](LossInput& input) { input.is_demonstration = {1}; });
   refused([](LossInput& input) { input.advantages_are_per_token = true; });
 }
 

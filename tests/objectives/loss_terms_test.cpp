@@ -61,7 +61,7 @@ TEST(LossTerms, CriticIsAMeanOverTokens) {
               1e-14);
 }
 
-TEST(LossTerms, LikelihoodOfRightOrExpertCompletions) {
+TEST(LossTerms, LikelihoodOfRightCompletionsOrDemonstrations) {
   LossInput input = small_batch();
   const auto mean_of = [&](const std::vector<int64_t>& tokens) {
     return input.policy_logprobs.index_select(0, at::tensor(tokens, at::kLong)).mean().item<double>();
@@ -74,11 +74,11 @@ TEST(LossTerms, LikelihoodOfRightOrExpertCompletions) {
                       c.positive_threshold = -1;
                     }),
               -0.1 * input.policy_logprobs.mean().item<double>(), 1e-14);
-  input.is_expert = {0, 0, 1, 0, 0, 0};
+  input.is_demonstration = {0, 0, 1, 0, 0, 0};
   EXPECT_NEAR(added(input,
                     [](LossConfig& c) {
                       c.nll_coef = 0.1;
-                      c.nll_on = "expert";
+                      c.nll_on = "demonstration";
                     }),
               -0.1 * mean_of({5, 6, 7}), 1e-14);
 }

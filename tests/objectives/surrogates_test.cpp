@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "cohort/objectives/clip.h"
+#include "cohort/objectives/demonstration.h"
 #include "cohort/objectives/dppo.h"
 #include "cohort/objectives/drpo.h"
-#include "cohort/objectives/expert.h"
 #include "cohort/objectives/gmpo.h"
 #include "cohort/objectives/regression.h"
 #include "cohort/objectives/sapo.h"
@@ -146,9 +146,9 @@ TEST(Drpo, PenaltyWeighsTheGradient) {
   expect_gradient_is_slope(loss, ratio);
 }
 
-TEST(Expert, ShapedByProbability) {
+TEST(Demonstration, ShapedByProbability) {
   const at::Tensor policy = doubles({0.1, 0.9}).log(), advantages = doubles({1, -1});
-  const auto loss = [&](const at::Tensor& p) { return shaped_expert_loss(p, advantages, 0.1); };
+  const auto loss = [&](const at::Tensor& p) { return shaped_demonstration_loss(p, advantages, 0.1); };
   expect_all_near(loss(policy), {-0.5, 0.9});
   // gamma p / (p + gamma)^2.
   expect_all_near(gradient_of(loss, policy), {-0.25, 0.09});

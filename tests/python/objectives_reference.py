@@ -19,7 +19,7 @@ def cut(table, mask):
     ]
 
 
-def batch(policy, mask, advantages, group_size=None, rewards=None, expert=None, **tables):
+def batch(policy, mask, advantages, group_size=None, rewards=None, demonstration=None, **tables):
     """`policy` [N, T] carries gradient; `tables` are old, ref, sampler and entropy [N, T], None where absent."""
     mask = [[bool(flag) for flag in row] for row in mask]
     spread = [list(a) if hasattr(a, "__len__") and len(a) else [a] * len(mask[0]) for a in advantages]
@@ -33,7 +33,7 @@ def batch(policy, mask, advantages, group_size=None, rewards=None, expert=None, 
         advantage=cut(spread, mask),
         reward=rewards,
         group_size=group_size,
-        expert=expert,
+        demonstration=demonstration,
     )
 
 
@@ -330,11 +330,11 @@ def kimi(b, tau):
 
 
 def luffy(b, max_completion_length, gamma=0.1):
-    """arXiv:2504.14945: rho without a clip on own tokens, p / (p + gamma) on the expert's."""
+    """arXiv:2504.14945: rho without a clip on own tokens, p / (p + gamma) on the demonstration's."""
 
     def loss(i, t):
         a, p = b.advantage[i][t], torch.exp(b.lp[i][t])
-        return -a * (p / (p + gamma) if b.expert[i] else token_ratio(b, i, t))
+        return -a * (p / (p + gamma) if b.demonstration[i] else token_ratio(b, i, t))
 
     return mean_of_sums(over_tokens(b, loss), max_completion_length)
 

@@ -61,7 +61,7 @@ HAND = {
     "v3_2": (-0.5 + K3, 0.15 + 0.1 * (log(2) - 0.25) / 4, {"beta": 0.1}),
     "vapo": (-1 + NLL, -0.52 + NLL, {"rewards": [1.0, 0.0], "group_size": 2}),
     "hybrid_dpo": (-0.5 + SECOND_DPO, 0.15 + SECOND_DPO, {"rewards": [2.0, 0.0], "group_size": 2}),
-    "luffy": (-3.2 / 20, -3.2 / 20, {"max_completion_length": LENGTH, "expert_mask": [0, 1]}),
+    "luffy": (-3.2 / 20, -3.2 / 20, {"max_completion_length": LENGTH, "demonstration_mask": [0, 1]}),
     "drpo_decoupled": (
         log(0.4) - log(0.12) / 2,
         log(0.4) - log(0.12) / 2,
@@ -92,7 +92,7 @@ def tensor_or_none(values):
 
 
 def call(preset, policy, mask, advantages, old=None, ref=None, sampler=None, **given):
-    for name in ("rewards", "expert_mask"):
+    for name in ("rewards", "demonstration_mask"):
         if name in given:
             given[name] = torch.as_tensor(given[name])
     loss, _ = objectives.loss(
@@ -198,7 +198,7 @@ FORMULAS = {
     "hybrid_dpo": (formula.hybrid_dpo, {"group_size": 4}),
     "luffy": (
         lambda b: formula.luffy(b, LENGTH),
-        {"max_completion_length": LENGTH, "expert_mask": [0, 0, 0, 1, 0, 0, 1, 0]},
+        {"max_completion_length": LENGTH, "demonstration_mask": [0, 0, 0, 1, 0, 0, 1, 0]},
     ),
     "kimi_k2": (lambda b: formula.kimi(b, 0.3), {"kimi_tau": 0.3, "group_size": 4}),
 }
@@ -230,7 +230,7 @@ class Drawn:
             advantages,
             group_size=4,
             rewards=self.rewards.tolist(),
-            expert=given.get("expert_mask"),
+            demonstration=given.get("demonstration_mask"),
             old=None if is_on_policy else self.old,
             ref=self.ref,
             sampler=policy.detach() if is_on_policy else self.sampler,

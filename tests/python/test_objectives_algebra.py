@@ -16,8 +16,8 @@ NAN = float("nan")
 
 def given_of(preset, drawn):
     given = dict(FORMULAS[preset][1])
-    if "expert_mask" in given:
-        given["expert_mask"] = torch.tensor(given["expert_mask"])
+    if "demonstration_mask" in given:
+        given["demonstration_mask"] = torch.tensor(given["demonstration_mask"])
     if "group_size" in given:
         given["rewards"] = drawn.rewards
     return given
@@ -25,7 +25,7 @@ def given_of(preset, drawn):
 
 def call(preset, drawn, policy=None, rows=slice(None), **changes):
     given = given_of(preset, drawn)
-    for name in ("expert_mask", "rewards"):
+    for name in ("demonstration_mask", "rewards"):
         if name in given:
             given[name] = given[name][rows]
     policy = drawn.policy if policy is None else policy
@@ -245,7 +245,7 @@ class WrongInputTest(unittest.TestCase):
         self.refuse("old_logprobs", old_logprobs=policy[:7])
         self.refuse("sampler_logprobs", sampler_logprobs=policy[:, :5])
         self.refuse("rewards", rewards=advantages[:7])
-        self.refuse("expert_mask", expert_mask=mask)
+        self.refuse("demonstration_mask", demonstration_mask=mask)
         self.refuse("group_size", group_size=3)
         self.refuse("group_size", group_size=0)
         self.refuse("num_items_in_batch", num_items_in_batch=0)

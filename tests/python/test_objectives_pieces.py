@@ -117,7 +117,7 @@ GRADIENTS = {
         {"ratio": RATIO, "advantages": ADVANTAGES, "mask": [1.0, 0.0, 1.0, 1.0, 1.0], "truncation": 1.2},
     ),
     "drpo_loss": ({"ratio": RATIO}, {"advantages": ADVANTAGES, "anchor_logprobs": OLD, "delta": 0.3}),
-    "shaped_expert_loss": ({"policy_logprobs": POLICY}, {"advantages": ADVANTAGES}),
+    "shaped_demonstration_loss": ({"policy_logprobs": POLICY}, {"advantages": ADVANTAGES}),
     "regression_loss": ({"log_ratio": LOG_RATIO}, {"advantages": ADVANTAGES, "lengths": LENGTHS, "tau": 0.3}),
     "kl_k3": ({"policy_logprobs": POLICY}, {"ref_logprobs": REF}),
     "kl_estimate": ({"policy_logprobs": POLICY}, {"estimator": "k2", "ref_logprobs": REF}),

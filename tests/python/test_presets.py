@@ -14,7 +14,7 @@ from tiny_run import PROGRAM, TinyRunTest, subprocess
 # What a run lacks for these, by a part of the refusal.
 REFUSED = {
     "grpo_process": "needs a [[reward]] that judges steps",
-    "luffy": 'the column "expert_completion" is missing',
+    "luffy": 'the column "demonstration" is missing',
 }
 
 # Where groups of four do not do.
@@ -134,8 +134,8 @@ class PresetTest(TinyRunTest):
         preferences = [line["length_preference"] for line in lines]
         self.assertEqual(len(set(preferences)), 3)
 
-    def test_an_experts_completion_joins_each_group(self):
-        options = ["--columns", "expert_completion=solution", "--max-steps=2"]
+    def test_a_demonstration_joins_each_group(self):
+        options = ["--columns", "demonstration=solution", "--max-steps=2"]
         for rows in ([], ["--train.tokens-per-microbatch=60"]):
             code, errors = self.run_preset(f"luffy-{len(rows)}", "luffy", *self.small(*options, *rows))
             self.assertEqual(code, 0, errors)
@@ -143,22 +143,22 @@ class PresetTest(TinyRunTest):
         for line, cut in zip(lines, self.lines("luffy-1")):
             self.assertEqual(line["skipped_steps"], 0)
             self.assertEqual(line["sampling/sampling_logp_difference/max"], 0)
-            self.assertEqual(line["expert/reward"], cut["expert/reward"])
+            self.assertEqual(line["demonstration/reward"], cut["demonstration/reward"])
         self.assertAlmostEqual(self.lines("luffy-1")[0]["grad_norm"] / lines[0]["grad_norm"], 1, delta=1e-4)
         solutions = {}
         for row in (self.folder / "train.jsonl").read_text().splitlines():
             solutions[json.loads(row)["prompt"]] = json.loads(row)["solution"]
         rows = (self.folder / "luffy-0/completions.jsonl").read_text().splitlines()
         rows = [json.loads(row) for row in rows if json.loads(row)["step"] == 1]
-        experts = [row for row in rows if "expert" in row]
-        self.assertEqual((len(rows), len(experts)), (4 * 5, 4))
-        for row in experts:
+        shown = [row for row in rows if "demonstration" in row]
+        self.assertEqual((len(rows), len(shown)), (4 * 5, 4))
+        for row in shown:
             self.assertEqual(row["completion"], solutions[row["prompt"]])
             self.assertEqual((row["completion_ids"][-1], row["finish_reason"]), (0, "stop"))
-        # Metrics of the policy's completions leave the experts' out; advantages are over all five.
-        mean = sum(row["reward"] for row in experts) / 4
-        self.assertAlmostEqual(lines[0]["expert/reward"], mean, places=12)
-        own = [row for row in rows if "expert" not in row]
+        # Metrics of the policy's completions leave the demonstrations out; advantages are over all five.
+        mean = sum(row["reward"] for row in shown) / 4
+        self.assertAlmostEqual(lines[0]["demonstration/reward"], mean, places=12)
+        own = [row for row in rows if "demonstration" not in row]
         self.assertAlmostEqual(lines[0]["reward"], sum(row["reward"] for row in own) / 16, places=12)
         longest = max(len(row["completion_ids"]) for row in own)
         self.assertEqual(lines[0]["completions/max_length"], longest)
@@ -213,8 +213,8 @@ class PresetTest(TinyRunTest):
             ("ppo", ["--critic.kind=head", "--critic.path=x"], "critic.path has no effect"),
             (
                 "grpo",
-                ["--use-expert-completion", "--kl-budget-coef=1"],
-                "use_expert_completion: kl_budget_coef",
+                ["--use-demonstrations", "--kl-budget-coef=1"],
+                "use_demonstrations: kl_budget_coef",
             ),
             ("grpo", ["--loss-type=bnpo"], 'set loss_type = "dapo"'),
             ("grpo", ["--importance-sampling-mode=token_truncate"], "sampler and trainer agree exactly"),

@@ -31,7 +31,7 @@ std::string text_of(const std::vector<int32_t>& ids) { return {ids.begin(), ids.
 
 TEST(Demonstrations, APlainCompletionEndsAsOneThatWasSampled) {
   const Completion demonstration =
-      to_demonstration(prompt_of({{"prompt", "1+1="}, {"expert_completion", "2"}}), letters());
+      to_demonstration(prompt_of({{"prompt", "1+1="}, {"demonstration", "2"}}), letters());
   EXPECT_EQ(demonstration.token_ids, (std::vector<int32_t>{'2', 0}));
   EXPECT_EQ(demonstration.sampler_logprobs, (std::vector<float>{0.0f, 0.0f}));
   EXPECT_EQ(demonstration.num_sampled(), 2);
@@ -44,7 +44,7 @@ TEST(Demonstrations, AConversationsEndIsTheTemplates) {
   const Json message = {{"role", "assistant"}, {"content", "2"}};
   for (const Json& value : {Json("2"), message, Json::array({message})}) {
     const Completion demonstration =
-        to_demonstration(prompt_of({{"prompt", prompt}, {"expert_completion", value}}), letters());
+        to_demonstration(prompt_of({{"prompt", prompt}, {"demonstration", value}}), letters());
     EXPECT_EQ(text_of(demonstration.token_ids), "2;");
     EXPECT_EQ(demonstration.text, "2");
   }
@@ -59,11 +59,11 @@ TEST(Demonstrations, WhatIsNoCompletionIsRefused) {
     }
     return "";
   };
-  EXPECT_NE(refusal({{"prompt", "a"}}).find("f:1: the column \"expert_completion\" is missing"),
+  EXPECT_NE(refusal({{"prompt", "a"}}).find("f:1: the column \"demonstration\" is missing"),
             std::string::npos);
-  EXPECT_NE(refusal({{"prompt", "a"}, {"expert_completion", 3}}).find("must be a string"), std::string::npos);
+  EXPECT_NE(refusal({{"prompt", "a"}, {"demonstration", 3}}).find("must be a string"), std::string::npos);
   const Json prompt = Json::array({{{"role", "user"}, {"content", "1+1?"}}});
-  EXPECT_NE(refusal({{"prompt", prompt}, {"expert_completion", 3}}).find("f:1"), std::string::npos);
+  EXPECT_NE(refusal({{"prompt", prompt}, {"demonstration", 3}}).find("f:1"), std::string::npos);
 }
 
 TEST(Demonstrations, MetricsTellThemFromThePolicysOwn) {

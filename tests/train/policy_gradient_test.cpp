@@ -144,7 +144,7 @@ TEST_F(PolicyGradientTest, GroupsMayHaveBetasOfTheirOwn) {
       }));
 }
 
-TEST_F(PolicyGradientTest, AnExpertsTokensHaveTheShapedLoss) {
+TEST_F(PolicyGradientTest, ADemonstrationsTokensHaveTheShapedLoss) {
   groups_[0].samples[1].is_demonstration = true;
   std::vector<float>& unknown = groups_[0].samples[1].completion.sampler_logprobs;
   std::fill(unknown.begin(), unknown.end(), 0.0f);
