@@ -1,4 +1,5 @@
 #include "libs/answers/comparison.h"
+#include "libs/answers/internal/verdict.h"
 #include "libs/answers/internal/words.h"
 #include "libs/common/str.h"
 
