@@ -17,9 +17,9 @@
 #include "cohort/sampler/sampler.h"
 #include "cohort/sampler/scheduler.h"
 #include "cohort/tensor/compute.h"
-#include "cohort/train/memory_plan.h"
-#include "cohort/train/optimizer.h"
-#include "cohort/train/policy_loss.h"
+#include "cohort/train/grpo/policy_loss.h"
+#include "cohort/train/run/memory_plan.h"
+#include "cohort/train/run/optimizer.h"
 
 namespace cohort::cli {
 namespace {
@@ -36,7 +36,7 @@ struct BenchConfig {
   int64_t prompt_length = 128;
   int64_t completion_length = 64;
   int64_t streams = 0;
-  int64_t tokens_per_microbatch = GrpoLoopConfig().tokens_per_microbatch;
+  int64_t tokens_per_microbatch = TrainConfig().train.tokens_per_microbatch;
   int64_t repeats = 5;
   int64_t threads = 0;
 

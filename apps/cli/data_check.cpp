@@ -16,7 +16,7 @@
 #include "cohort/tasks/dataset.h"
 #include "cohort/tasks/hash_set.h"
 #include "cohort/text/hidden_characters.h"
-#include "cohort/train/run_data.h"
+#include "cohort/train/run/run_data.h"
 #include "libs/common/hash.h"
 #include "libs/common/random.h"
 

@@ -3,7 +3,7 @@
 
 #include "apps/cli/command.h"
 #include "cohort/core/error.h"
-#include "cohort/train/config.h"
+#include "cohort/train/configuration_page.h"
 
 namespace cohort::cli {
 namespace {

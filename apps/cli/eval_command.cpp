@@ -12,10 +12,10 @@
 #include "cohort/core/error.h"
 #include "cohort/core/time_text.h"
 #include "cohort/reward_models/all_rewards.h"
-#include "cohort/train/evaluation.h"
-#include "cohort/train/generation_defaults.h"
-#include "cohort/train/run_data.h"
-#include "cohort/train/step_metrics.h"
+#include "cohort/train/grpo/step_metrics.h"
+#include "cohort/train/run/evaluation.h"
+#include "cohort/train/run/generation_defaults.h"
+#include "cohort/train/run/run_data.h"
 
 namespace cohort::cli {
 namespace {

@@ -17,8 +17,8 @@
 #include "cohort/sampler/sampler.h"
 #include "cohort/sampler/stop_ids.h"
 #include "cohort/tensor/weight_files.h"
-#include "cohort/train/config.h"
-#include "cohort/train/memory_plan.h"
+#include "cohort/train/grpo/train_config.h"
+#include "cohort/train/run/memory_plan.h"
 
 namespace cohort::cli {
 namespace {

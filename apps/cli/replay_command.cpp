@@ -5,7 +5,7 @@
 #include "apps/cli/command.h"
 #include "cohort/core/error.h"
 #include "cohort/core/json.h"
-#include "cohort/train/replay.h"
+#include "cohort/train/grpo/replay.h"
 
 namespace cohort::cli {
 namespace {

@@ -1,7 +1,7 @@
 #include "apps/cli/reward_tables.h"
 
 #include "apps/cli/command.h"
-#include "cohort/train/config.h"
+#include "cohort/train/grpo/train_config.h"
 
 namespace cohort::cli {
 

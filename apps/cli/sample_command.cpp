@@ -10,8 +10,8 @@
 #include "cohort/core/log.h"
 #include "cohort/core/time_text.h"
 #include "cohort/sampler/prompt_batches.h"
-#include "cohort/train/generation_defaults.h"
-#include "cohort/train/run_data.h"
+#include "cohort/train/run/generation_defaults.h"
+#include "cohort/train/run/run_data.h"
 
 namespace cohort::cli {
 namespace {

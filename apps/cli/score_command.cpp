@@ -10,7 +10,7 @@
 #include "cohort/core/jsonl_writer.h"
 #include "cohort/models/adapter.h"
 #include "cohort/models/model_directory.h"
-#include "cohort/train/packing.h"
+#include "cohort/train/run/packing.h"
 
 namespace cohort::cli {
 namespace {

@@ -2,8 +2,8 @@
 #include <iostream>
 
 #include "apps/cli/command.h"
-#include "cohort/train/config.h"
-#include "cohort/train/lora_start.h"
+#include "cohort/train/grpo/train_config.h"
+#include "cohort/train/run/lora_start.h"
 #include "cohort/train/runs.h"
 
 namespace cohort::cli {

@@ -1,10 +1,11 @@
 // Whole runs from a recipe: what `cohort train`, `cohort sft`, `cohort dpo` and `cohort reward-train` do.
 #pragma once
 
-#include "cohort/train/config.h"
-#include "cohort/train/dpo_config.h"
-#include "cohort/train/resume.h"
-#include "cohort/train/reward_train_config.h"
+#include "cohort/train/grpo/train_config.h"
+#include "cohort/train/preference/dpo_config.h"
+#include "cohort/train/reward/reward_train_config.h"
+#include "cohort/train/run/resume.h"
+#include "cohort/train/supervised/sft_config.h"
 
 namespace cohort {
 

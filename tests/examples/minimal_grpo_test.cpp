@@ -6,9 +6,9 @@
 
 #include "cohort/core/json.h"
 #include "cohort/models/pretrained.h"
-#include "cohort/train/credit.h"
-#include "cohort/train/optimizer.h"
-#include "cohort/train/policy_loss.h"
+#include "cohort/train/grpo/credit.h"
+#include "cohort/train/grpo/policy_loss.h"
+#include "cohort/train/run/optimizer.h"
 #include "libs/common/str.h"
 #include "tests/core/test_files.h"
 #include "tests/models/hashed_model.h"

@@ -6,7 +6,7 @@
 #include "cohort/core/jsonl_reader.h"
 #include "cohort/models/pretrained.h"
 #include "cohort/tensor/weight_files.h"
-#include "cohort/train/packing.h"
+#include "cohort/train/run/packing.h"
 
 namespace cohort {
 namespace {

@@ -1,5 +1,3 @@
-#include "cohort/train/config.h"
-
 #include <gtest/gtest.h>
 
 #include <concepts>
@@ -8,8 +6,9 @@
 
 #include "cohort/core/config_io.h"
 #include "cohort/core/error.h"
-#include "cohort/train/dpo_config.h"
-#include "cohort/train/reward_train_config.h"
+#include "cohort/train/grpo/train_config.h"
+#include "cohort/train/preference/dpo_config.h"
+#include "cohort/train/reward/reward_train_config.h"
 #include "tests/core/test_files.h"
 
 namespace cohort {

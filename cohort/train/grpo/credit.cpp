@@ -1,0 +1,248 @@
+#include "cohort/train/grpo/credit.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cohort/core/error.h"
+#include "cohort/objectives/advantage_algebra.h"
+#include "cohort/objectives/baseline.h"
+#include "cohort/objectives/sample_statistics.h"
+
+namespace cohort {
+namespace {
+
+/// A sample that is in the statistics of its group. Borrows it from the batch.
+struct JudgedSample {
+  const Sample* sample;
+  Sample* trained;  ///< null: it is not trained on
+  double reward;    ///< nan: none
+};
+
+struct JudgedSamples {
+  std::vector<JudgedSample> samples;  ///< in each group those that are trained on stand first
+  std::vector<int64_t> ends;          ///< per group
+  bool has_untrained = false;
+};
+
+void add_untrained(const Batch& batch, int64_t group, JudgedSamples& judged) {
+  for (const UntrainedGroup& other : batch.untrained) {
+    if (other.of != group || other.reason == Untrained::kGreedy) continue;
+    judged.has_untrained = true;
+    for (const Sample& sample : other.group.samples)
+      judged.samples.push_back({&sample, nullptr, sample.reward});
+  }
+}
+
+JudgedSamples judged_samples(Batch& batch) {
+  JudgedSamples judged;
+  for (size_t g = 0; g < batch.groups.size(); ++g) {
+    for (Sample& sample : batch.groups[g].samples) {
+      const double reward = sample.mask == LossMask::kMonitor ? kNoReward : sample.reward;
+      judged.samples.push_back({&sample, &sample, reward});
+    }
+    add_untrained(batch, static_cast<int64_t>(g), judged);
+    judged.ends.push_back(std::ssize(judged.samples));
+  }
+  return judged;
+}
+
+at::Tensor total_rewards(const JudgedSamples& judged) {
+  std::vector<double> values;
+  values.reserve(judged.samples.size());
+  for (const JudgedSample& each : judged.samples) values.push_back(each.reward);
+  return at::tensor(values, at::kDouble);
+}
+
+/// [N, C]; nan where a function has no say, and for samples without a total reward.
+at::Tensor reward_columns(const JudgedSamples& judged) {
+  std::vector<double> values;
+  for (const JudgedSample& each : judged.samples) {
+    for (const RewardResult& cell : each.sample->rewards) {
+      const bool counts = !std::isnan(each.reward) && cell.status == RewardStatus::kOk;
+      values.push_back(counts ? cell.score : kNoReward);
+    }
+  }
+  return at::tensor(values, at::kDouble).reshape({std::ssize(judged.samples), -1});
+}
+
+/// [M] a column of all samples, one after the other.
+template <typename F>
+at::Tensor joined(const JudgedSamples& judged, F values_of) {
+  std::vector<float> all;
+  for (const JudgedSample& each : judged.samples) {
+    const std::vector<float>& values = values_of(*each.sample);
+    COHORT_CHECK(std::ssize(values) == each.sample->completion.num_sampled());
+    all.insert(all.end(), values.begin(), values.end());
+  }
+  return at::tensor(all, at::kFloat).to(at::kDouble);
+}
+
+/// Sets the greedy baseline. A group whose greedy sample has no reward has nothing to be judged against.
+void read_greedy(const Batch& batch, JudgedSamples& judged, AdvantageInput& input) {
+  std::vector<double> rewards(batch.groups.size(), kNoReward);
+  for (const UntrainedGroup& other : batch.untrained) {
+    if (other.reason == Untrained::kGreedy) rewards[other.of] = other.group.samples.front().reward;
+  }
+  int64_t begin = 0;
+  for (size_t g = 0; g < rewards.size(); ++g) {
+    if (std::isnan(rewards[g])) {
+      for (int64_t i = begin; i < judged.ends[g]; ++i) judged.samples[i].reward = kNoReward;
+      rewards[g] = 0.0;
+    }
+    begin = judged.ends[g];
+  }
+  input.greedy_rewards = at::tensor(rewards, at::kDouble);
+}
+
+/// The weighted steps of a sample by all functions that judge step by step.
+std::vector<StepReward> steps_of(const Batch& batch, const JudgedSample& judged) {
+  std::vector<StepReward> steps;
+  if (std::isnan(judged.reward)) return steps;
+  for (size_t c = 0; c < judged.sample->rewards.size(); ++c) {
+    if (!batch.gives_steps[c] || batch.reward_weights[c] == 0.0) continue;
+    for (const StepReward& step : judged.sample->rewards[c].steps)
+      steps.push_back({step.end, batch.reward_weights[c] * step.score});
+  }
+  return steps;
+}
+
+/// The number, among the sampled tokens, of the last one before token `end`; -1 if the step ends before the
+/// first sampled token. A completion without sampled tokens has its steps at 0: they count in the statistics.
+int64_t last_sampled_token(const Completion& completion, int64_t end) {
+  if (completion.num_sampled() == 0) return 0;
+  return completion.num_sampled_before(end) - 1;
+}
+
+/// Sets the steps as [N, K] with the last sampled token of each; -1: there is none.
+void read_steps(const Batch& batch, const JudgedSamples& judged, AdvantageInput& input) {
+  std::vector<std::vector<StepReward>> all;
+  all.reserve(judged.samples.size());
+  size_t most = 1;
+  for (const JudgedSample& each : judged.samples) {
+    all.push_back(steps_of(batch, each));
+    most = std::max(most, all.back().size());
+  }
+  const std::vector<int64_t> sizes = {std::ssize(all), static_cast<int64_t>(most)};
+  input.rewards = at::full(sizes, kNoReward, at::kDouble);
+  input.step_ends = at::full(sizes, -1, at::kLong);
+  double* score = input.rewards.mutable_data_ptr<double>();
+  int64_t* end = input.step_ends.mutable_data_ptr<int64_t>();
+  for (size_t i = 0; i < all.size(); ++i) {
+    for (size_t k = 0; k < all[i].size(); ++k) {
+      score[i * most + k] = all[i][k].score;
+      end[i * most + k] = last_sampled_token(judged.samples[i].sample->completion, all[i][k].end);
+    }
+  }
+}
+
+/// [N] the weighted sums of the rewards that judge whole completions.
+at::Tensor outcome_rewards(const Batch& batch, const JudgedSamples& judged) {
+  std::vector<double> weights = batch.reward_weights;
+  for (size_t c = 0; c < weights.size(); ++c) {
+    if (batch.gives_steps[c]) weights[c] = 0.0;
+  }
+  std::vector<double> values;
+  for (const JudgedSample& each : judged.samples)
+    values.push_back(std::isnan(each.reward) ? kNoReward : total_reward(each.sample->rewards, weights));
+  return at::tensor(values, at::kDouble);
+}
+
+void read_rewards(const Batch& batch, const AdvantageConfig& config, JudgedSamples& judged,
+                  AdvantageInput& input) {
+  if (config.is_stepwise()) {
+    read_steps(batch, judged, input);
+    if (config.credit == "steps") input.outcome_rewards = outcome_rewards(batch, judged);
+  } else if (config.multi_objective_aggregation == "normalize_then_sum") {
+    input.rewards = reward_columns(judged);
+    input.reward_weights = batch.reward_weights;
+  } else {
+    input.rewards = total_rewards(judged);
+  }
+}
+
+AdvantageInput advantage_input(const Batch& batch, const AdvantageConfig& config, JudgedSamples& judged) {
+  AdvantageInput input;
+  if (find_baseline(config.baseline).reads_greedy) read_greedy(batch, judged, input);
+  input.group_ends = judged.ends;
+  for (const Group& group : batch.groups) {
+    if (group.num_kept > 0) input.group_k.push_back(group.num_kept);
+  }
+  for (const JudgedSample& each : judged.samples) {
+    input.lengths.push_back(each.sample->completion.num_sampled());
+    input.is_truncated.push_back(each.sample->completion.finish_reason == FinishReason::kLength);
+  }
+  read_rewards(batch, config, judged, input);
+  input.old_logprobs = joined(judged, [](const Sample& sample) -> auto& { return sample.policy_logprobs(); });
+  if (config.puts_kl_in_reward()) {
+    input.betas = betas_of(batch.groups);
+    input.ref_logprobs = joined(judged, [](const Sample& sample) -> auto& { return sample.ref_logprobs; });
+  }
+  if (reads_entropies(config))
+    input.entropies = joined(judged, [](const Sample& sample) -> auto& { return sample.entropies; });
+  if (find_baseline(config.baseline).is_critic)
+    input.values = joined(judged, [](const Sample& sample) -> auto& { return sample.values; });
+  return input;
+}
+
+void give(const AdvantageOutput& output, const JudgedSamples& judged) {
+  const at::Tensor values = output.values.to(at::kCPU, at::kDouble).contiguous();
+  const double* value = values.const_data_ptr<double>();
+  const at::Tensor returns =
+      output.returns.defined() ? output.returns.to(at::kCPU, at::kDouble).contiguous() : at::Tensor();
+  const double* learnt = returns.defined() ? returns.const_data_ptr<double>() : nullptr;
+  for (const JudgedSample& each : judged.samples) {
+    const int64_t length = output.is_per_token ? each.sample->completion.num_sampled() : 1;
+    if (each.trained != nullptr) {
+      each.trained->token_advantages.clear();
+      each.trained->returns.clear();
+      if (output.is_per_token) each.trained->token_advantages.assign(value, value + length);
+      each.trained->advantage = length > 0 ? *value : 0.0;
+      if (learnt != nullptr) each.trained->returns.assign(learnt, learnt + length);
+    }
+    value += length;
+    if (learnt != nullptr) learnt += length;
+  }
+}
+
+/// Over the samples that are trained on, whatever they are judged against.
+Spread spread_of_trained(const JudgedSamples& judged) {
+  std::vector<double> rewards;
+  for (const JudgedSample& each : judged.samples) {
+    if (each.trained != nullptr) rewards.push_back(each.sample->reward);
+  }
+  return spread_of(rewards, 1);
+}
+
+}  // namespace
+
+RewardSummary assign_credit(Batch& batch, const AdvantageConfig& config) {
+  JudgedSamples judged = judged_samples(batch);
+  const AdvantageOutput output = advantages_of(advantage_input(batch, config, judged), config);
+  give(output, judged);
+  for (size_t g = 0; g < batch.groups.size(); ++g)
+    batch.groups[g].has_no_difference = output.has_no_difference[g] != 0;
+  RewardSummary summary{output.reward_mean, output.reward_std, output.frac_reward_zero_std};
+  if (judged.has_untrained || config.is_stepwise() || find_baseline(config.baseline).reads_greedy) {
+    const Spread spread = spread_of_trained(judged);
+    summary.mean = spread.mean;
+    summary.std = spread.std;
+  }
+  return summary;
+}
+
+double mean_reward_kl(std::span<const Group> groups) {
+  double sum = 0.0, count = 0.0;
+  for_each_sample(groups, [&](const Sample& sample) {
+    const std::vector<float>& ref = sample.ref_logprobs;
+    COHORT_CHECK(std::ssize(ref) == sample.completion.num_sampled());
+    for (size_t t = 0; t < ref.size(); ++t) sum += static_cast<double>(sample.policy_logprobs()[t]) - ref[t];
+    count += static_cast<double>(ref.size());
+  });
+  return count > 0.0 ? sum / count : kNoReward;
+}
+
+bool needs_entropies(const ObjectiveSettings& settings) {
+  return reads_entropies(settings.advantages) || settings.loss.top_entropy_quantile < 1.0;
+}
+
+}  // namespace cohort

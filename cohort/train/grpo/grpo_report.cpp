@@ -1,0 +1,84 @@
+// What a GRPO step looks like from outside: its metrics, monitors and rows.
+#include <limits>
+
+#include "cohort/train/grpo/demonstrations.h"
+#include "cohort/train/grpo/grpo_trainer.h"
+#include "cohort/train/grpo/step_metrics.h"
+
+namespace cohort {
+namespace {
+
+Metrics completion_metrics(const Batch& batch, const RewardSummary& summary,
+                           const std::vector<Checker>& checkers) {
+  Metrics metrics = reward_metrics(batch, summary);
+  append(metrics, length_metrics(batch.groups));
+  append(metrics, evidence_metrics(batch, checkers));
+  return metrics;
+}
+
+}  // namespace
+
+StepReport GrpoTrainer::report(const Batch& batch, const UpdateResult& result, Metrics scored_metrics) {
+  StepReport report;
+  const Metrics update = update_metrics(batch, result);
+  monitors_.observe(update);
+  MonitorReport monitors = monitors_.report(batch, checkers_);
+  report.metrics = std::move(scored_metrics);
+  append(report.metrics, update);
+  append(report.metrics, monitors.metrics);
+  report.warnings = std::move(monitors.warnings);
+  report.stop_reason = failure_limits_.observe(batch).value_or("");
+  if (monitors.stop) report.stop_reason += (report.stop_reason.empty() ? "" : "; ") + *monitors.stop;
+  report.completions = completion_rows(batch);
+  report.is_finite = result.loss.is_finite;
+  report.nonfinite = nonfinite_rows(result.loss.nonfinite);
+  report.summary = summary(report.metrics);
+  return report;
+}
+
+double GrpoTrainer::mean_kl(const Batch& batch, const LossResult& loss) const {
+  if (objective_.advantages.puts_kl_in_reward()) return mean_reward_kl(batch.groups);
+  const bool has_tokens = loss.num_forwarded_tokens > 0;
+  return has_tokens && objective_.loss.beta != 0.0 ? loss.objective.values().at("kl")
+                                                   : std::numeric_limits<double>::quiet_NaN();
+}
+
+Metrics GrpoTrainer::scored_metrics(const Batch& batch, const RewardSummary& summary) const {
+  Metrics metrics;
+  if (demonstration_format_ != nullptr) {
+    const Batch own = without_demonstrations(batch);
+    metrics = completion_metrics(own, own_summary(own, summary), checkers_);
+    metrics.emplace_back("demonstration/reward", mean_demonstration_reward(batch));
+  } else {
+    metrics = completion_metrics(batch, summary, checkers_);
+  }
+  append(metrics, rollout_.metrics());
+  return metrics;
+}
+
+Metrics GrpoTrainer::update_metrics(const Batch& batch, const UpdateResult& result) const {
+  Metrics metrics = loss_metrics(result.loss, result.first_loss, config_.train.recompute);
+  append(metrics, {{"grad_norm", result.grad_norm},
+                   {"learning_rate", result.learning_rate},
+                   {"epoch", prompts_.epoch()},
+                   {"num_tokens", static_cast<double>(num_tokens_)},
+                   {"skipped_steps", static_cast<double>(skipped_steps_)}});
+  if (critic_ != nullptr) append(metrics, critic_->metrics(batch.groups));
+  if (objective_.advantages.puts_kl_in_reward()) metrics.emplace_back("kl", mean_kl(batch, result.loss));
+  append(metrics, coefficients_.metrics());
+  return metrics;
+}
+
+// The names that a step will have, from a step without samples.
+void GrpoTrainer::check_monitored_metrics() const {
+  const Batch nothing{.reward_names = scorer_.names(), .reward_weights = scorer_.weights(1)};
+  UpdateResult none;
+  none.loss.objective = empty_loss_metrics(objective_.loss, coefficients_.of_update());
+  if (config_.train.router_aux_loss_coef != 0.0) none.loss.aux_loss = 0.0;
+  Metrics metrics = scored_metrics(nothing, {});
+  append(metrics, rollout_.empty_metrics());
+  append(metrics, update_metrics(nothing, none));
+  monitors_.check_metrics(metrics);
+}
+
+}  // namespace cohort

@@ -1,0 +1,182 @@
+#include "cohort/train/grpo/monitor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <set>
+
+#include "cohort/core/error.h"
+#include "libs/common/nearest.h"
+
+namespace cohort {
+namespace {
+
+const std::string& name_of(const MonitorConfig& config) {
+  return config.name.empty() ? config.metric : config.name;
+}
+
+/// Where to look, and at what.
+std::string example_of(const Batch& step, int64_t place) {
+  int64_t sample = place;
+  for (const Group& group : step.groups) {
+    const auto size = std::ssize(group.samples);
+    if (sample < size) {
+      return str("; for example sample ", sample, " of prompt ", group.prompt.id);
+    }
+    sample -= size;
+  }
+  return "";
+}
+
+}  // namespace
+
+void MonitorConfig::describe(FieldVisitor& f) {
+  f("metric", metric,
+    "What is watched: any name in metrics.jsonl but those of evaluations (docs/metrics.md).");
+  f("name", name, "Name in warnings and in the metrics `monitor/NAME`; that of the metric when empty.");
+  f("above", above, "Alarm while the metric's mean over the window is above this.");
+  f("below", below, "Alarm while it is below this; one of the two must be given.");
+  f("window", window, "Steps that the mean is taken over; no alarm before there are so many.", at_least(1));
+  f("action", action,
+    "With an alarm: only say so, take the loss off the completions that explain it as well, or end the run "
+    "after a checkpoint.",
+    one_of({"warn", "mask", "stop"}));
+}
+
+void check_monitors(const std::vector<MonitorConfig>& monitors) {
+  std::set<std::string> names;
+  for (const MonitorConfig& monitor : monitors) {
+    if (monitor.metric.empty()) throw ConfigError("a [[monitor]] table has no `metric`");
+    const std::string& name = name_of(monitor);
+    if (!names.insert(name).second)
+      throw ConfigError(str("two monitors are named \"", name, "\": give each its own `name`"));
+    if (monitor.above.has_value() == monitor.below.has_value())
+      throw ConfigError(str("monitor ", name, ": give either `above` or `below`, the bound of the alarm"));
+    if (monitor.action == "mask" && !can_mask(monitor)) {
+      throw ConfigError(str("monitor ", name,
+                            ": action = \"mask\" is for frac_reward_zero_std, completions/clipped_ratio and "
+                            "rewards/NAME/gap with `above`, and completions/length_variation with `below`; "
+                            "use warn or stop"));
+    }
+  }
+}
+
+Monitor::Monitor(const MonitorConfig& config) : config_(config) {}
+
+void Monitor::observe(double value) {
+  if (std::isfinite(value)) {
+    window_.push_back(value);
+    if (std::ssize(window_) > config_.window) window_.pop_front();
+  }
+  const bool was_alarmed = is_alarmed_;
+  is_alarmed_ = config_.above ? mean() > *config_.above : mean() < *config_.below;
+  steps_alarmed_ = was_alarmed && is_alarmed_ ? steps_alarmed_ + 1 : 0;
+}
+
+double Monitor::mean() const {
+  if (std::ssize(window_) < config_.window) return std::numeric_limits<double>::quiet_NaN();
+  return std::accumulate(window_.begin(), window_.end(), 0.0) / static_cast<double>(window_.size());
+}
+
+std::string Monitor::evidence() const {
+  const auto [low, high] = std::minmax_element(window_.begin(), window_.end());
+  return str("monitor ", name(), ": ", config_.metric, " is ", mean(), " over the last ", config_.window,
+             config_.window == 1 ? " step" : str(" steps (", *low, " to ", *high, ")"), ", ",
+             config_.above ? str("above ", *config_.above) : str("below ", *config_.below));
+}
+
+void Monitor::clear() {
+  window_.clear();
+  is_alarmed_ = false;
+  steps_alarmed_ = 0;
+}
+
+Json Monitor::save() const {
+  return {{"window", window_}, {"is_alarmed", is_alarmed_}, {"steps_alarmed", steps_alarmed_}};
+}
+
+void Monitor::load(const Json& state) {
+  window_ = state.at("window").get<std::deque<double>>();
+  is_alarmed_ = state.at("is_alarmed").get<bool>();
+  steps_alarmed_ = state.at("steps_alarmed").get<int64_t>();
+}
+
+Monitors::Monitors(const std::vector<MonitorConfig>& configs)
+    : monitors_(configs.begin(), configs.end()), num_masked_(configs.size()) {
+  check_monitors(configs);
+}
+
+void Monitors::check_metrics(const Metrics& metrics) const {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : metrics) names.push_back(name);
+  for (const Monitor& monitor : monitors_) {
+    const std::string& metric = monitor.config().metric;
+    if (std::find(names.begin(), names.end(), metric) != names.end()) continue;
+    throw ConfigError(str("monitor ", monitor.name(), ": this run has no metric \"", metric,
+                          "\"; did you mean \"", nearest_name(metric, names), "\"?"));
+  }
+}
+
+void Monitors::observe(const Metrics& metrics) {
+  for (Monitor& monitor : monitors_) {
+    for (const auto& [name, value] : metrics) {
+      if (name == monitor.config().metric) monitor.observe(value);
+    }
+  }
+}
+
+bool Monitors::mask(Batch& step, const std::vector<Checker>& checkers) {
+  std::vector<Sample*> samples;
+  for_each_sample(step.groups, [&](Sample& sample) { samples.push_back(&sample); });
+  bool masks_any = false;
+  for (size_t m = 0; m < monitors_.size(); ++m) {
+    num_masked_[m] = 0;
+    if (monitors_[m].config().action != "mask" || !monitors_[m].is_alarmed()) continue;
+    for (const int64_t place : concerned_samples(monitors_[m].config(), step, checkers)) {
+      samples[place]->mask = LossMask::kMonitor;
+      masks_any = true;
+      ++num_masked_[m];
+    }
+  }
+  return masks_any;
+}
+
+MonitorReport Monitors::report(const Batch& step, const std::vector<Checker>& checkers) {
+  MonitorReport report;
+  for (size_t m = 0; m < monitors_.size(); ++m) {
+    Monitor& monitor = monitors_[m];
+    const std::string prefix = "monitor/" + monitor.name();
+    const std::string& action = monitor.config().action;
+    report.metrics.emplace_back(prefix, monitor.mean());
+    report.metrics.emplace_back(prefix + "/alarm", monitor.is_alarmed() ? 1.0 : 0.0);
+    if (action == "mask")
+      report.metrics.emplace_back(prefix + "/masked", static_cast<double>(num_masked_[m]));
+    if (!monitor.should_warn()) continue;
+    std::string line = monitor.evidence();
+    const std::vector<int64_t> concerned = concerned_samples(monitor.config(), step, checkers);
+    if (!concerned.empty()) line += example_of(step, concerned.front());
+    if (action == "mask") line += str("; ", num_masked_[m], " completions carry no loss");
+    if (action == "stop") {
+      if (!report.stop) report.stop = line;
+      monitor.clear();
+    } else {
+      report.warnings.push_back(line);
+    }
+  }
+  return report;
+}
+
+Json Monitors::save() const {
+  Json state = Json::object();
+  for (const Monitor& monitor : monitors_) state[monitor.name()] = monitor.save();
+  return state;
+}
+
+void Monitors::load(const Json& state) {
+  for (Monitor& monitor : monitors_) {  // one that the run did not have begins with an empty window
+    if (state.contains(monitor.name())) monitor.load(state.at(monitor.name()));
+  }
+}
+
+}  // namespace cohort

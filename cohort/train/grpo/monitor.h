@@ -1,0 +1,89 @@
+// Monitors: metrics of a run held against bounds. An alarm shows evidence and does what the recipe says.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cohort/core/json.h"
+#include "cohort/train/grpo/evidence.h"
+#include "cohort/train/grpo/monitor_config.h"
+#include "cohort/train/run/tensorboard.h"
+
+namespace cohort {
+
+/// Checks the tables of a recipe against each other. Throws ConfigError.
+void check_monitors(const std::vector<MonitorConfig>& monitors);
+
+/// One metric's newest values. There is an alarm while the mean of a full window is out of bounds.
+class Monitor {
+ public:
+  explicit Monitor(const MonitorConfig& config);
+
+  const MonitorConfig& config() const { return config_; }
+  const std::string& name() const { return config_.name.empty() ? config_.metric : config_.name; }
+
+  /// Takes the value of a step. One that is not finite says nothing: the window stays as it is, and so does
+  /// the alarm.
+  void observe(double value);
+
+  bool is_alarmed() const { return is_alarmed_; }
+
+  /// At the alarm's first step and then once every `window` steps, as long as it lasts.
+  bool should_warn() const { return is_alarmed_ && steps_alarmed_ % config_.window == 0; }
+
+  /// Mean of the window; NaN until it is full.
+  double mean() const;
+
+  /// Metric, mean, range of the window and bound, in words.
+  std::string evidence() const;
+
+  /// Begins anew, with an empty window.
+  void clear();
+
+  Json save() const;
+  void load(const Json& state);
+
+ private:
+  MonitorConfig config_;
+  std::deque<double> window_;
+  bool is_alarmed_ = false;
+  int64_t steps_alarmed_ = 0;  // since the alarm's first
+};
+
+/// What the monitors have to say of a step.
+struct MonitorReport {
+  Metrics metrics;                    ///< `monitor/NAME`, `monitor/NAME/alarm`, `monitor/NAME/masked`
+  std::vector<std::string> warnings;  ///< a line each
+  std::optional<std::string> stop;    ///< why the run must end
+};
+
+/// All monitors of a run. Each step observes its metrics, in one call or several, and ends with a report.
+class Monitors {
+ public:
+  explicit Monitors(const std::vector<MonitorConfig>& configs);
+
+  /// Throws ConfigError for a monitor whose metric is none of `metrics`, naming the nearest.
+  void check_metrics(const Metrics& metrics) const;
+
+  /// Each metric once a step.
+  void observe(const Metrics& metrics);
+
+  /// Masks the samples that an alarm concerns: they leave their group's statistics and carry no loss. Returns
+  /// whether there are any.
+  bool mask(Batch& step, const std::vector<Checker>& checkers);
+
+  /// A monitor that stops the run begins anew, so that it can go on once somebody has looked.
+  MonitorReport report(const Batch& step, const std::vector<Checker>& checkers);
+
+  Json save() const;
+  void load(const Json& state);
+
+ private:
+  std::vector<Monitor> monitors_;
+  std::vector<int64_t> num_masked_;  // one per monitor, of this step
+};
+
+}  // namespace cohort

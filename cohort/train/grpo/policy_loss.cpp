@@ -1,0 +1,298 @@
+#include "cohort/train/grpo/policy_loss.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+
+#include "cohort/objectives/loss.h"
+#include "cohort/objectives/whole_batch.h"
+#include "cohort/train/critic/value_pass.h"
+#include "cohort/train/grpo/batch_passes.h"
+
+namespace cohort {
+namespace {
+
+/// Whether the policy-gradient term is exactly zero.
+bool has_no_advantage(const Sample& sample) {
+  const std::vector<float>& tokens = sample.token_advantages;
+  if (tokens.empty()) return sample.advantage == 0.0;
+  return std::all_of(tokens.begin(), tokens.end(), [](float advantage) { return advantage == 0.0f; });
+}
+
+/// A column of all samples with loss, one after the other; undefined if there are no values.
+template <typename F>
+at::Tensor joined(std::span<const Group> groups, const at::TensorOptions& options, F values_of) {
+  std::vector<float> all;
+  for_each_sample(groups, [&](const Sample& sample) {
+    if (sample.loss_length() == 0) return;
+    const std::vector<float>& values = values_of(sample);
+    all.insert(all.end(), values.begin(), values.end());
+  });
+  return all.empty() ? at::Tensor() : at::tensor(all).to(options);
+}
+
+/// The advantages of samples, or of their tokens if one sample has advantages by token.
+at::Tensor joined_advantages(std::span<const Group> groups, bool is_per_token,
+                             const at::TensorOptions& options) {
+  std::vector<float> all;
+  for_each_sample(groups, [&](const Sample& sample) {
+    const int64_t length = sample.loss_length();
+    const auto whole = static_cast<float>(sample.advantage);
+    if (!is_per_token) {
+      all.push_back(whole);
+    } else if (sample.token_advantages.empty()) {
+      all.insert(all.end(), length, whole);
+    } else if (length > 0) {
+      all.insert(all.end(), sample.token_advantages.begin(), sample.token_advantages.end());
+    }
+  });
+  return at::tensor(all, at::kFloat).to(options);
+}
+
+/// Everything that the loss reads of the batch, except for the policy's log-probabilities.
+LossInput batch_input(std::span<const Group> groups, const at::TensorOptions& options) {
+  LossInput input;
+  std::vector<float> rewards;
+  for_each_sample(groups, [&](const Sample& sample) {
+    input.lengths.push_back(sample.loss_length());
+    rewards.push_back(static_cast<float>(sample.reward));
+    input.is_demonstration.push_back(sample.is_demonstration);
+    if (!sample.token_advantages.empty()) input.advantages_are_per_token = true;
+  });
+  input.group_ends = group_ends_of(groups);
+  if (std::ranges::count(input.is_demonstration, 1) == 0) input.is_demonstration.clear();
+  if (const auto betas = betas_of(groups); !betas.empty())
+    input.betas = at::tensor(betas, at::kDouble).to(options);
+  input.advantages = joined_advantages(groups, input.advantages_are_per_token, options);
+  input.rewards = at::tensor(rewards, at::kFloat).to(options);
+  input.sampler_logprobs = joined(
+      groups, options, [](const Sample& sample) -> auto& { return sample.completion.sampler_logprobs; });
+  if (!input.sampler_logprobs.defined()) input.sampler_logprobs = at::empty({0}, options);
+  input.old_logprobs =
+      joined(groups, options, [](const Sample& sample) -> auto& { return sample.policy_logprobs(); });
+  if (!input.old_logprobs.defined()) input.old_logprobs = at::empty({0}, options);
+  input.ref_logprobs =
+      joined(groups, options, [](const Sample& sample) -> auto& { return sample.ref_logprobs; });
+  input.entropies = joined(groups, options, [](const Sample& sample) -> auto& { return sample.entropies; });
+  return input;
+}
+
+/// Adds the columns from which a critic on the policy's rows learns.
+void add_returns(std::span<const Group> groups, LossInput& input) {
+  const at::TensorOptions options = input.old_logprobs.options();
+  const auto joined_or_none = [&](auto values_of) {
+    const at::Tensor values = joined(groups, options, values_of);
+    return values.defined() ? values : at::empty({0}, options);
+  };
+  input.old_values = joined_or_none([](const Sample& sample) -> auto& { return sample.values; });
+  input.returns = joined_or_none([](const Sample& sample) -> auto& { return sample.returns; });
+}
+
+/// Forwards these completions without gradient and calls f(packed, log-probabilities, entropies) for each,
+/// with spans of one float per sampled token.
+template <typename F>
+void forward_completions(const WeightSnapshot& weights, const std::vector<PackGroup>& forwarded,
+                         const LossOptions& options, F f) {
+  const at::NoGradGuard no_grad;
+  const auto pieces = cut_into_microbatches(forwarded, options.tokens_per_microbatch.most);
+  for_each_batch(pieces, 0.0, options, weights, [&](int64_t, const PackedBatch& batch) {
+    const TokenLogprobs values = packed_logprobs(weights.decoder(), batch, options.temperature);
+    const at::Tensor logprobs = values.logprobs.cpu().to(at::kFloat);
+    const at::Tensor entropies = values.entropies.cpu().to(at::kFloat);
+    size_t first = 0;
+    for (const PackedCompletion& packed : batch.completions) {
+      const auto count = static_cast<size_t>(packed.completion->num_sampled());
+      f(packed, std::span(logprobs.const_data_ptr<float>() + first, count),
+        std::span(entropies.const_data_ptr<float>() + first, count));
+      first += count;
+    }
+  });
+}
+
+/// The policy's log-probabilities of the batch's loss tokens as they are now.
+at::Tensor current_logprobs(const Decoder& policy, std::span<const Group> groups, const LossInput& input,
+                            const LossOptions& options) {
+  std::vector<int64_t> begins = {0};
+  for (const int64_t length : input.lengths) begins.push_back(begins.back() + length);
+  std::vector<float> values(begins.back());
+  forward_completions(policy, forwarded_groups(groups, has_loss), options,
+                      [&](const PackedCompletion& packed, std::span<const float> logprobs, auto) {
+                        std::ranges::copy(logprobs, values.begin() + begins[packed.place]);
+                      });
+  return at::tensor(values).to(input.old_logprobs.options());
+}
+
+/// The setting, or, where a term needs groups whole, what the largest one takes.
+MicrobatchRows rows_at_once(const std::vector<PackGroup>& groups, const LossConfig& objective,
+                            const LossOptions& options) {
+  MicrobatchRows rows = options.tokens_per_microbatch;
+  if (!needs_whole_groups(objective)) return rows;
+  for (const PackGroup& group : groups) rows.most = std::max(rows.most, num_rows(group));
+  return rows;
+}
+
+/// Tokens whose forward pass was saved count as tokens that are not clipped.
+void add_skipped_tokens(std::span<const Group> groups, LossMetrics& metrics) {
+  if (!metrics.has("clip_ratio/low_mean")) return;
+  for_each_sample(groups, [&](const Sample& sample) {
+    const int64_t length = sample.loss_length();
+    if (length == 0 || !has_no_advantage(sample)) return;
+    for (const char* name : {"clip_ratio/low_mean", "clip_ratio/high_mean", "clip_ratio/region_mean"})
+      metrics.add_mean(name, 0.0, static_cast<double>(length));
+    metrics.add_smallest("clip_ratio/low_min", 0.0);
+  });
+}
+
+/// What a finite micro-batch says beside its loss.
+void record(const PackedBatch& batch, const TokenLogprobs& values, const LossInput& input,
+            LossResult& result) {
+  at::Tensor difference = (input.policy_logprobs.detach() - input.sampler_logprobs).abs().to(at::kDouble);
+  if (!input.is_demonstration.empty()) difference = difference * own_tokens(input);
+  result.logprob_difference_sum += difference.sum().item<double>();
+  result.logprob_difference_max = difference.max().item<double>();
+  result.entropy_sum += values.entropies.to(at::kDouble).sum().item<double>();
+  result.num_forwarded_tokens += values.logprobs.size(0);
+  result.rows.add(batch.rows);
+}
+
+/// What the loss reads of an update, whole.
+LossInput update_input(const Decoder& policy, std::span<const Group> groups, const LossConfig& objective,
+                       const LossOptions& options, const LossCoefficients& coefficients) {
+  LossInput input = batch_input(groups, at::TensorOptions(policy.device()).dtype(at::kFloat));
+  take_coefficients(coefficients, input);
+  if (reads_policy_before_cut(objective))
+    input.policy_logprobs = current_logprobs(policy, groups, input, options);
+  if (options.value_head != nullptr) add_returns(groups, input);
+  input.whole = whole_batch_of(input, objective);
+  return input;
+}
+
+/// The update that micro-batches are cut from.
+struct UpdateScope {
+  const Decoder& policy;
+  const LossInput& input;
+  const LossConfig& objective;
+  const LossOptions& options;
+};
+
+/// Forward, loss and, where it is finite, backward of one micro-batch. `by_weights`: see weights_gradient.
+LossResult train_on(const PackedBatch& batch, const UpdateScope& update, at::Tensor& by_weights) {
+  const at::Tensor rows = predicting_rows(update.policy, batch);
+  const TokenLogprobs values = packed_logprobs(update.policy, batch, rows, update.options.temperature);
+  std::vector<int64_t> chosen;
+  chosen.reserve(batch.completions.size());
+  for (const PackedCompletion& packed : batch.completions) chosen.push_back(packed.place);
+  LossInput part = loss_part(update.input, update.objective, chosen, values);
+  const Linear* value_head = update.options.value_head;
+  if (value_head != nullptr) part.values = token_values(*value_head, rows);
+  const LossOutput output = policy_loss(part, update.objective);
+  LossResult result;
+  record(batch, values, part, result);
+  result.objective = output.metrics;
+  if (part.values.defined())
+    record_value_loss(part.values.detach(), part.old_values, part.returns, update.objective.value_clip,
+                      result.objective);
+  if (!std::isfinite(output.loss.item<double>())) {
+    result.is_finite = false;
+    for (const PackedCompletion& packed : batch.completions) result.nonfinite.push_back(*packed.completion);
+    return result;
+  }
+  output.loss.backward();
+  by_weights = weights_gradient(part, chosen, std::ssize(update.input.lengths));
+  if (update.options.router_aux_loss_coef != 0.0) result.aux_loss = batch.balance.loss;
+  return result;
+}
+
+}  // namespace
+
+void add_loss(const LossResult& more, LossResult& total) {
+  total.objective.add(more.objective);
+  total.rows.add(more.rows);
+  total.entropy_sum += more.entropy_sum;
+  if (more.aux_loss) total.aux_loss = total.aux_loss.value_or(0.0) + *more.aux_loss;
+  total.num_forwarded_tokens += more.num_forwarded_tokens;
+  total.logprob_difference_sum += more.logprob_difference_sum;
+  const double largest = more.logprob_difference_max;
+  if (!(largest <= total.logprob_difference_max)) total.logprob_difference_max = largest;  // a NaN, too
+  if (total.is_finite && !more.is_finite) {
+    total.is_finite = false;
+    total.nonfinite = more.nonfinite;
+  }
+}
+
+LossMetrics empty_loss_metrics(const LossConfig& objective, const LossCoefficients& coefficients) {
+  LossInput nothing;
+  take_coefficients(coefficients, nothing);
+  nothing.policy_logprobs = nothing.advantages = nothing.old_logprobs = nothing.sampler_logprobs =
+      nothing.ref_logprobs = nothing.entropies = nothing.rewards = nothing.values = nothing.old_values =
+          nothing.returns = at::empty({0});
+  LossMetrics metrics = policy_loss(nothing, objective).metrics;
+  if (objective.value_coef != 0.0)
+    record_value_loss(nothing.values, nothing.values, nothing.values, objective.value_clip, metrics);
+  return metrics;
+}
+
+LossResult accumulate_policy_gradient(const Decoder& policy, std::span<const Group> groups,
+                                      const LossConfig& objective, const LossOptions& options,
+                                      const LossCoefficients& coefficients) {
+  const LossInput input = update_input(policy, groups, objective, options, coefficients);
+  const bool all_are_forwarded = trains_without_advantage(objective, input);
+  int64_t place = -1;
+  const std::vector<PackGroup> forwarded = forwarded_groups(groups, [&](const Sample& sample) {
+    ++place;
+    if (options.only_sample >= 0 && place != options.only_sample) return false;
+    return has_loss(sample) && (all_are_forwarded || !has_no_advantage(sample));
+  });
+  const auto pieces = cut_into_microbatches(forwarded, rows_at_once(forwarded, objective, options));
+  const double balance = balance_weight(policy.config(), forwarded, options.router_aux_loss_coef);
+  const UpdateScope update{policy, input, objective, options};
+  std::vector<LossResult> results(pieces.size());
+  std::vector<at::Tensor> weights_gradients(pieces.size());
+  std::atomic<int64_t> first_nonfinite = std::ssize(pieces);
+  for_each_batch(pieces, balance, options, policy, [&](int64_t i, const PackedBatch& batch) {
+    if (i > first_nonfinite) return;
+    results[i] = train_on(batch, update, weights_gradients[i]);
+    if (results[i].is_finite) return;
+    for (int64_t first = first_nonfinite; i < first && !first_nonfinite.compare_exchange_weak(first, i);) {
+    }
+  });
+  LossResult total;
+  total.objective = empty_loss_metrics(objective, coefficients);
+  if (options.router_aux_loss_coef != 0.0) total.aux_loss = 0.0;
+  for (const LossResult& result : results) {
+    add_loss(result, total);
+    if (!total.is_finite) break;
+  }
+  if (!all_are_forwarded) add_skipped_tokens(groups, total.objective);
+  if (coefficients.length_preference && total.is_finite)
+    total.length_preference_gradient = length_preference_gradient(input, weights_gradients);
+  return total;
+}
+
+void fill_old_logprobs(const WeightSnapshot& policy, std::span<Group> groups, const LossOptions& options) {
+  const std::vector<Sample*> samples = samples_by_place(groups);
+  const auto has_policy = [](const Sample& sample) { return has_tokens(sample) && !sample.is_demonstration; };
+  forward_completions(policy, forwarded_groups(groups, has_policy), options,
+                      [&](const PackedCompletion& packed, std::span<const float> logprobs, auto) {
+                        samples[packed.place]->old_logprobs.assign(logprobs.begin(), logprobs.end());
+                      });
+}
+
+void fill_ref_logprobs(const WeightSnapshot& reference, std::span<Group> groups, const LossOptions& options,
+                       bool masked_too) {
+  const std::vector<Sample*> samples = samples_by_place(groups);
+  forward_completions(reference, forwarded_groups(groups, masked_too ? has_tokens : has_loss), options,
+                      [&](const PackedCompletion& packed, std::span<const float> logprobs, auto) {
+                        samples[packed.place]->ref_logprobs.assign(logprobs.begin(), logprobs.end());
+                      });
+}
+
+void fill_entropies(const WeightSnapshot& policy, std::span<Group> groups, const LossOptions& options) {
+  const std::vector<Sample*> samples = samples_by_place(groups);
+  forward_completions(policy, forwarded_groups(groups, has_tokens), options,
+                      [&](const PackedCompletion& packed, auto, std::span<const float> entropies) {
+                        samples[packed.place]->entropies.assign(entropies.begin(), entropies.end());
+                      });
+}
+
+}  // namespace cohort

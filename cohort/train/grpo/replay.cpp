@@ -1,0 +1,295 @@
+#include "cohort/train/grpo/replay.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <span>
+
+#include "cohort/core/config_io.h"
+#include "cohort/core/error.h"
+#include "cohort/core/jsonl_reader.h"
+#include "cohort/models/adapter.h"
+#include "cohort/objectives/objective_config.h"
+#include "cohort/rl/batch_file.h"
+#include "cohort/train/critic/critic_config.h"
+#include "cohort/train/grpo/credit.h"
+#include "cohort/train/grpo/policy_loss.h"
+#include "cohort/train/grpo/step_metrics.h"
+#include "cohort/train/run/checkpoint.h"
+#include "cohort/train/run/memory_plan.h"
+#include "cohort/train/run/run_directory.h"
+#include "cohort/train/run/run_setup.h"
+
+namespace cohort {
+namespace {
+
+namespace fs = std::filesystem;
+
+TrainConfig config_of(const fs::path& root) {
+  if (!RunDirectory::holds_run(root))
+    throw UserError(str(root.string(), ": holds no run of `cohort train` (there is no config.toml)"));
+  TrainConfig config;
+  apply_toml_file(settings_of(config), root / "config.toml");
+  return config;
+}
+
+Batch batch_of(const fs::path& root, int64_t step) {
+  const std::vector<int64_t> steps = RunDirectory::batch_steps(root);
+  if (steps.empty()) throw UserError(str((root / "batches").string(), ": holds no batch"));
+  const int64_t wanted = step == 0 ? steps.back() : step;
+  if (!std::ranges::binary_search(steps, wanted)) {
+    throw UserError(str("--step ", wanted, ": ", (root / "batches").string(), " has no batch of it, but of ",
+                        steps.size() == 1
+                            ? str("step ", steps.front())
+                            : str(steps.size(), " steps from ", steps.front(), " to ", steps.back()),
+                        "; run.save_batches = true keeps them all"));
+  }
+  ReadBatch read = read_batch(RunDirectory::batch_in(root, wanted));
+  if (!read.is_finished)
+    throw UserError(str(RunDirectory::batch_in(root, wanted).string(), ": the batch is not finished"));
+  return std::move(read.batch);
+}
+
+/// The model with the weights after step `step`, 0 for the run's start.
+std::unique_ptr<Decoder> policy_after(const TrainConfig& config, const fs::path& root, int64_t step) {
+  auto policy = load_model(config.model, config.lora, config.seed);
+  if (step == 0) return policy;
+  const fs::path checkpoint = RunDirectory::checkpoint_in(root, step);
+  if (!fs::exists(checkpoint)) {
+    throw UserError(str(checkpoint.string(), " is missing, which holds the weights after step ", step,
+                        "; train.save_steps and train.save_total_limit decide which checkpoints are kept"));
+  }
+  load_checkpoint(checkpoint, {{"", policy->trained_weights(), nullptr, trained_weight_file(*policy)}});
+  policy->refresh();
+  return policy;
+}
+
+LossOptions loss_options(const TrainConfig& config, const Decoder& policy) {
+  return {.temperature = config.rollout.temperature,
+          .tokens_per_microbatch =
+              microbatch_rows(config.train.tokens_per_microbatch, policy, config.train.recompute),
+          .recompute = config.train.recompute,
+          .router_aux_loss_coef = config.train.router_aux_loss_coef};
+}
+
+void clear_gradients(const Decoder& policy) {
+  for (const at::Tensor& parameter : policy.parameters()) parameter.mutable_grad() = at::Tensor();
+}
+
+std::vector<at::Tensor> gradients_of(const Decoder& policy) {
+  std::vector<at::Tensor> gradients;
+  for (const at::Tensor& parameter : policy.parameters())
+    gradients.push_back(parameter.grad().defined() ? parameter.grad().clone() : at::zeros_like(parameter));
+  return gradients;
+}
+
+double inner_product(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
+  double sum = 0.0;
+  for (size_t i = 0; i < a.size(); ++i)
+    sum += (a[i].to(at::kDouble) * b[i].to(at::kDouble)).sum().item<double>();
+  return sum;
+}
+
+/// Whether two columns hold the same bits, NaN included.
+bool is_same(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+bool is_same(double a, double b) { return std::memcmp(&a, &b, sizeof(double)) == 0 || (a != a && b != b); }
+
+/// Calls differ(what, group, sample) for each thing in which the batches' samples differ.
+template <typename F>
+void compare_samples(const Batch& recorded, const Batch& computed, F differ) {
+  for (size_t g = 0; g < recorded.groups.size(); ++g) {
+    for (size_t i = 0; i < recorded.groups[g].samples.size(); ++i) {
+      const Sample &old = recorded.groups[g].samples[i], &now = computed.groups[g].samples[i];
+      if (!is_same(old.reward, now.reward)) differ("reward", g, i);
+      if (!is_same(old.advantage, now.advantage)) differ("advantage", g, i);
+      if (!is_same(old.token_advantages, now.token_advantages)) differ("token advantages", g, i);
+      if (!is_same(old.returns, now.returns)) differ("returns", g, i);
+      if (!is_same(old.ref_logprobs, now.ref_logprobs)) differ("reference log-probabilities", g, i);
+      if (!is_same(old.entropies, now.entropies)) differ("entropies", g, i);
+    }
+  }
+}
+
+/// A sample's columns under a decoder: its log-probabilities and entropies.
+Sample columns_of(const Decoder& decoder, const Group& group, const Sample& sample,
+                  const LossOptions& options) {
+  std::vector<Group> alone{{.prompt = group.prompt, .samples = {{.completion = sample.completion}}}};
+  fill_ref_logprobs(decoder, alone, options);
+  fill_entropies(decoder, alone, options);
+  return std::move(alone.front().samples.front());
+}
+
+/// The line of metrics.jsonl of a step; null if the run has none.
+Json metrics_of(const fs::path& root, int64_t step) {
+  Json found;
+  JsonlReader reader(root / "metrics.jsonl");
+  while (reader.next()) {
+    Json row = reader.row();
+    if (row.value("step", int64_t{-1}) == step) found = std::move(row);
+  }
+  return found;
+}
+
+/// The metrics of the step's only update, computed anew.
+Metrics update_metrics(Decoder& policy, const Batch& batch, const TrainConfig& config,
+                       const LossConfig& objective) {
+  AdamW optimizer(policy.parameters(), config.optimizer);
+  optimizer.zero_grad();
+  const LossResult loss =
+      accumulate_policy_gradient(policy, batch.groups, objective, loss_options(config, policy));
+  Metrics metrics = loss_metrics(loss, loss, config.train.recompute);
+  metrics.emplace_back("grad_norm", optimizer.grad_norm());
+  clear_gradients(policy);
+  return metrics;
+}
+
+/// Names of the metrics that the row has with other numbers, or not at all.
+std::vector<std::string> differing_metrics(const Metrics& metrics, const Json& row) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : metrics) {
+    const auto recorded = row.find(name);
+    const bool is_there = recorded != row.end() && (recorded->is_number() || recorded->is_null());
+    const double number = is_there && recorded->is_number() ? recorded->get<double>() : kNoReward;
+    if (!is_there || !is_same(number, value)) names.push_back(name);
+  }
+  return names;
+}
+
+/// Whether a step makes one update with the settings as they stand: no critic, no coefficient that adapts.
+bool has_one_plain_update(const TrainConfig& config, const ObjectiveSettings& settings) {
+  const ControlConfig& control = config.objective.control;
+  return config.objective.num_iterations * config.train.steps_per_generation == 1 &&
+         !needs_critic(settings) && !control.use_adaptive_beta && !control.use_adaptive_entropy &&
+         !control.sync_ref_model && control.length_preference_learning_rate == 0.0;
+}
+
+}  // namespace
+
+Replay::Replay(const fs::path& root, int64_t step, ReplayWeights weights)
+    : root_(root),
+      config_(config_of(root)),
+      objective_(resolved(config_.objective, config_.rollout.max_completion_length)),
+      batch_(batch_of(root, step)),
+      weights_(weights),
+      policy_(
+          policy_after(config_, root, weights == ReplayWeights::kBefore ? batch_.step - 1 : batch_.step)) {
+  tokenizer_ = require_tokenizer(config_.model.path, policy_->config());
+  if (needs_critic(objective_)) {
+    const CriticPhase phase = critic_phase(config_.critic, objective_.advantages.critic_share, batch_.step);
+    objective_ = objective_in(phase, std::move(objective_), config_.critic.kind == "head");
+  }
+  int64_t longest = 0;
+  for (const Group& group : batch_.groups) longest = std::max(longest, std::ssize(group.prompt.token_ids));
+  longest += config_.rollout.max_completion_length;
+  policy_->plan_length(longest);
+  const bool has_own_reference =
+      needs_reference(objective_) && (config_.lora.r == 0 || !config_.lora.path.empty());
+  if (has_own_reference) {
+    own_reference_ = load_model(config_.model, config_.lora, config_.seed);
+    own_reference_->plan_length(longest);
+  }
+}
+
+const Group& Replay::group(int64_t group, int64_t sample) const {
+  const auto num_groups = std::ssize(batch_.groups);
+  if (group < 0 || group >= num_groups)
+    throw UserError(
+        str("the batch of step ", batch_.step, " has groups 0 to ", num_groups - 1, ", not ", group));
+  const Group& found = batch_.groups[group];
+  if (sample < 0 || sample >= std::ssize(found.samples)) {
+    throw UserError(str("group ", group, " of step ", batch_.step, " has samples 0 to ",
+                        found.samples.size() - 1, ", not ", sample));
+  }
+  return found;
+}
+
+std::vector<ReplayedToken> Replay::tokens(int64_t group_place, int64_t sample_place) const {
+  const Group& owner = group(group_place, sample_place);
+  const Sample& sample = owner.samples[sample_place];
+  const Sample columns = columns_of(*policy_, owner, sample, loss_options(config_, *policy_));
+  const double low = 1.0 - objective_.loss.epsilon, high = 1.0 + objective_.loss.upper_epsilon();
+  std::vector<ReplayedToken> tokens;
+  for_each_sampled(sample.completion, [&](int64_t place) {
+    const size_t t = tokens.size();
+    ReplayedToken token{.place = place, .id = sample.completion.token_ids[place]};
+    token.sampler_logprob = sample.completion.sampler_logprobs[t];
+    token.policy_logprob = columns.ref_logprobs[t];
+    if (!sample.ref_logprobs.empty()) token.ref_logprob = sample.ref_logprobs[t];
+    token.ratio = std::exp(token.policy_logprob - token.sampler_logprob);
+    token.advantage = sample.token_advantages.empty() ? sample.advantage : sample.token_advantages[t];
+    token.is_clipped =
+        (token.advantage < 0.0 && token.ratio < low) || (token.advantage > 0.0 && token.ratio > high);
+    token.entropy = columns.entropies[t];
+    tokens.push_back(token);
+  });
+  return tokens;
+}
+
+std::span<const Group> Replay::mini_batch_of(int64_t group) const {
+  const std::span<const Group> groups(batch_.groups);
+  const auto size = std::max<int64_t>(1, std::ssize(groups) / config_.train.steps_per_generation);
+  const int64_t first = group / size * size;
+  return groups.subspan(first, std::min(size, std::ssize(groups) - first));
+}
+
+GradientShare Replay::gradient_share(int64_t group_place, int64_t sample_place) {
+  group(group_place, sample_place);
+  const std::span<const Group> mini_batch = mini_batch_of(group_place);
+  const auto first_group = &mini_batch.front() - batch_.groups.data();
+  LossOptions options = loss_options(config_, *policy_);
+  clear_gradients(*policy_);
+  accumulate_policy_gradient(*policy_, mini_batch, objective_.loss, options);
+  const std::vector<at::Tensor> whole = gradients_of(*policy_);
+  options.only_sample = num_samples(mini_batch.first(group_place - first_group)) + sample_place;
+  clear_gradients(*policy_);
+  accumulate_policy_gradient(*policy_, mini_batch, objective_.loss, options);
+  const std::vector<at::Tensor> own = gradients_of(*policy_);
+  clear_gradients(*policy_);
+  const double squares = inner_product(whole, whole);
+  return {.sample_norm = std::sqrt(inner_product(own, own)),
+          .batch_norm = std::sqrt(squares),
+          .share = squares > 0.0 ? inner_product(own, whole) / squares : 0.0};
+}
+
+std::vector<std::string> Replay::check() {
+  if (weights_ != ReplayWeights::kBefore)
+    throw UserError("--check recomputes a step from the weights before it");
+  std::vector<std::string> differences;
+  const auto differ = [&](const char* what, size_t group, size_t sample) {
+    differences.push_back(str("group ", group, " sample ", sample, ": ", what, " differ"));
+  };
+  const LossOptions options = loss_options(config_, *policy_);
+  Batch computed = batch_;
+  add_up_rewards(computed);
+  fill_ref_logprobs(*policy_, computed.groups, options, /*masked_too=*/true);
+  for (size_t g = 0; g < computed.groups.size(); ++g) {
+    for (size_t i = 0; i < computed.groups[g].samples.size(); ++i) {
+      const Sample& sample = computed.groups[g].samples[i];
+      if (!sample.is_demonstration && !is_same(sample.completion.sampler_logprobs, sample.ref_logprobs))
+        differ("log-probabilities of sampler and policy", g, i);
+    }
+  }
+  for_each_sample(computed.groups, [](Sample& sample) { sample.ref_logprobs.clear(); });
+  if (needs_reference(objective_)) {
+    const WeightSnapshot reference = own_reference_ != nullptr ? WeightSnapshot(*own_reference_)
+                                                               : WeightSnapshot(*policy_, {.enabled = false});
+    fill_ref_logprobs(reference, computed.groups, options,
+                      /*masked_too=*/objective_.advantages.puts_kl_in_reward());
+  }
+  if (needs_entropies(objective_)) fill_entropies(*policy_, computed.groups, options);
+  assign_credit(computed, objective_.advantages);
+  compare_samples(batch_, computed, differ);
+  if (has_one_plain_update(config_, objective_)) {
+    const Json row = metrics_of(root_, batch_.step);
+    for (const std::string& name :
+         differing_metrics(update_metrics(*policy_, batch_, config_, objective_.loss),
+                           row.is_null() ? Json::object() : row))
+      differences.push_back(str("metrics.jsonl: ", name, " differs"));
+  }
+  return differences;
+}
+
+}  // namespace cohort

@@ -1,0 +1,78 @@
+// Replay: a step of a finished or running run, read back from its batch and its checkpoints.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cohort/models/decoder.h"
+#include "cohort/rl/batch.h"
+#include "cohort/text/tokenizer.h"
+#include "cohort/train/grpo/train_config.h"
+
+namespace cohort {
+
+/// Which weights play the policy: those before the step's first update, or those after its last.
+enum class ReplayWeights : uint8_t { kBefore, kAfter };
+
+/// A sampled token under the replayed weights. Logarithms are natural, at the sampling temperature.
+struct ReplayedToken {
+  int64_t place = 0;  ///< in Completion::token_ids
+  int32_t id = 0;
+  double sampler_logprob = 0.0;
+  double policy_logprob = 0.0;
+  std::optional<double> ref_logprob{};  ///< nothing without a reference
+  double ratio = 0.0;                   ///< exp(policy - sampler)
+  double advantage = 0.0;
+  bool is_clipped =
+      false;  ///< the ratio is past the bound of [1 - epsilon, 1 + epsilon_high] on the advantage's side
+  double entropy = 0.0;  ///< of the policy
+};
+
+/// The gradient of one sample's part of the loss, beside that of its mini-batch.
+struct GradientShare {
+  double sample_norm = 0.0;
+  double batch_norm = 0.0;
+  double share = 0.0;  ///< (sample . batch) / batch_norm^2: the shares of all samples add up to 1
+};
+
+class Replay {
+ public:
+  /// Loads step `step` of the run in `root` (0: the last one that has a batch). Throws UserError naming the
+  /// batch or the checkpoint that is missing, and what to set so that it is kept.
+  Replay(const std::filesystem::path& root, int64_t step, ReplayWeights weights = ReplayWeights::kBefore);
+
+  const Batch& batch() const { return batch_; }
+  const Tokenizer& tokenizer() const { return *tokenizer_; }
+
+  /// The sampled tokens of a sample. Throws UserError if the batch has no such group or sample.
+  std::vector<ReplayedToken> tokens(int64_t group, int64_t sample) const;
+
+  /// Two backward passes: of the sample's mini-batch, and of the sample alone with that mini-batch's
+  /// normalizers.
+  GradientShare gradient_share(int64_t group, int64_t sample);
+
+  /// Recomputes the step from the weights before it: rewards' sums, credit, log-probabilities of sampler and
+  /// reference, entropies and, for a step of one update, its metrics. Returns each difference in any bit as a
+  /// line.
+  std::vector<std::string> check();
+
+ private:
+  const Group& group(int64_t group, int64_t sample) const;
+  Decoder* reference() const;
+  std::span<const Group> mini_batch_of(int64_t group) const;
+
+  std::filesystem::path root_;
+  TrainConfig config_;
+  ObjectiveSettings objective_;
+  Batch batch_;
+  ReplayWeights weights_;
+  std::unique_ptr<const Tokenizer> tokenizer_;
+  std::unique_ptr<Decoder> policy_;
+  std::unique_ptr<Decoder> own_reference_;
+};
+
+}  // namespace cohort

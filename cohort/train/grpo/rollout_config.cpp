@@ -1,0 +1,179 @@
+#include "cohort/train/grpo/rollout_config.h"
+
+#include "cohort/core/error.h"
+#include "cohort/objectives/baseline.h"
+#include "cohort/objectives/scale.h"
+
+namespace cohort {
+namespace {
+
+void describe_selection(FieldVisitor& f, RolloutConfig& c) {
+  f("dynamic_sampling", c.dynamic_sampling,
+    "Throw groups without difference away, which teach nothing, and draw further prompts in their place "
+    "(DAPO, arXiv:2503.14476).");
+  f("max_num_gen_batches", c.max_num_gen_batches,
+    "With dynamic_sampling: batches of prompts that a step draws at most, each of at most prompts_per_step; "
+    "where they do not suffice, groups without difference fill the step up.",
+    at_least(1));
+  f("keep_generations", c.keep_generations,
+    "Completions of each prompt that are trained on: of those that were drawn the ones whose rewards vary "
+    "most (PODS, arXiv:2504.13818); all when unset.",
+    at_least(2));
+  f("generation_budget", c.generation_budget,
+    "uniform, num_generations completions of each prompt; or knapsack, as many of all prompts together, more "
+    "of those where success and failure are both likely: 2 to 4 * num_generations by how often the run had "
+    "success with a prompt before (Knapsack RL, arXiv:2509.25849, reconstructed).",
+    one_of({"uniform", "knapsack"}));
+  f("adaptive_sampling", c.adaptive_sampling,
+    "Sample num_generations at a time of each prompt until it has enough (Reinforce-Ada, arXiv:2510.04996): "
+    "balanced, half of keep_generations positive and half not; positive_focused, one positive; none, one "
+    "round for all. All that were drawn count in the baseline and scale of those that are kept.",
+    one_of({"none", "balanced", "positive_focused"}));
+  f("max_sampling_rounds", c.max_sampling_rounds, "Rounds of adaptive_sampling at most.", at_least(1));
+  f("positive_reward", c.positive_reward,
+    "With adaptive_sampling or generation_budget: a completion whose rewards sum up to more is a success.");
+}
+
+void refuse_rollout(bool is_asked, const std::string& reason) {
+  if (is_asked) throw ConfigError(reason);
+}
+
+/// What is not trained on has rewards and lengths, but no pass computes its tokens' values.
+bool reads_rewards_alone(const AdvantageConfig& a) {
+  return !a.is_stepwise() && !reads_entropies(a) && !a.puts_kl_in_reward() &&
+         !find_baseline(a.baseline).is_critic && a.gfpo_k == 0 && !a.drop_pivot;
+}
+
+}  // namespace
+
+void RolloutConfig::describe(FieldVisitor& f) {
+  f("prompts_per_step", prompts_per_step, "Prompts drawn for each step.", at_least(1));
+  f("num_generations", num_generations,
+    "Completions of each prompt: the group's size. 1 needs a baseline that is not the group's.", at_least(1));
+  f("max_completion_length", max_completion_length, "Longest completion, in tokens.", at_least(1));
+  f("temperature", temperature, "Divides the logits, in sampling and in every log-probability.", above(0.0));
+  f("top_k", top_k, "Sample from the k likeliest tokens only; 0 is off.", at_least(0));
+  f("top_p", top_p, "Sample from the smallest set of likeliest tokens with this probability; 1 is off.",
+    above_up_to(0.0, 1.0));
+  f("min_p", min_p,
+    "Sample from tokens with at least this share of the likeliest one's probability; 0 is off.",
+    between(0.0, 1.0));
+  f("stop_strings", stop_strings, "Texts that end a completion; the flag is given once for each.");
+  f("include_stop_str_in_output", include_stop_str_in_output,
+    "Texts, which rewards see, show the stop string or stop token that ended a completion, as its tokens do; "
+    "otherwise they end before it. Changes no token.");
+  f("skip_special_tokens", skip_special_tokens,
+    "Texts leave out tokens that the tokenizer marks as special. Changes no token.");
+  f("stop_token_ids", stop_token_ids,
+    "Token ids that end a completion, beside the model's own; the flag is given once for each.", at_least(0));
+  f("min_tokens", min_tokens,
+    "Tokens of a completion in front of the first one that may stop it. Before that no stop token is drawn, "
+    "and no log-probability counts one.",
+    at_least(0));
+  f("ignore_eos", ignore_eos,
+    "Sample on past the model's own stop tokens, up to max_completion_length (for measurements).");
+  describe_selection(f, *this);
+  f("cache_tokens", cache_tokens, "Size of the paged KV cache, in tokens; 0 chooses one that fits the step.",
+    at_least(0), OnResume::kTaken);
+}
+
+namespace {
+
+/// Settings that nothing would heed.
+void check_idle_settings(const RolloutConfig& rollout) {
+  const RolloutConfig defaults;
+  const bool counts_successes = rollout.is_adaptive() || rollout.is_budgeted();
+  refuse_rollout(
+      !rollout.dynamic_sampling && rollout.max_num_gen_batches != defaults.max_num_gen_batches,
+      "rollout.max_num_gen_batches has no effect without rollout.dynamic_sampling: set it to true, or "
+      "remove the key");
+  refuse_rollout(
+      !rollout.is_adaptive() && rollout.max_sampling_rounds != defaults.max_sampling_rounds,
+      "rollout.max_sampling_rounds has no effect without rollout.adaptive_sampling: set it, or remove "
+      "the key");
+  refuse_rollout(!counts_successes && rollout.positive_reward != defaults.positive_reward,
+                 "rollout.positive_reward has no effect without rollout.adaptive_sampling or "
+                 "generation_budget: set one of them, or remove the key");
+  refuse_rollout(rollout.is_budgeted() && rollout.num_generations == 2,
+                 "rollout.generation_budget = \"knapsack\" gives every prompt two completions at least, and "
+                 "rollout.num_generations is 2: raise it");
+  refuse_rollout(!counts_successes && rollout.keep_generations == rollout.num_generations,
+                 str("rollout.keep_generations (", rollout.num_trained(),
+                     ") keeps all of rollout.num_generations: lower it, or remove the key"));
+}
+
+void check_lengths(const RolloutConfig& rollout) {
+  refuse_rollout(rollout.min_tokens > rollout.max_completion_length,
+                 str("rollout.min_tokens (", rollout.min_tokens, ") is above rollout.max_completion_length (",
+                     rollout.max_completion_length, "): lower it"));
+}
+
+/// A group of one has nothing to be judged against.
+void check_group_of_one(const RolloutConfig& rollout, const AdvantageConfig& a) {
+  if (rollout.num_generations > 1 || rollout.is_adaptive()) return;
+  refuse_rollout(find_baseline(a.baseline).is_of_group || a.credit == "gtpo" || a.credit == "grpo_s",
+                 str("rollout.num_generations = 1 leaves a completion no other to be judged against, which "
+                     "objective.baseline = \"",
+                     a.baseline,
+                     "\" needs: raise it, or set the baseline to none, batch_mean, greedy or critic (presets "
+                     "reinforce_pp and ppo)"));
+  refuse_rollout(
+      find_scale(a.scale_rewards).is_of_group,
+      str("rollout.num_generations = 1 has no spread within a group, by which objective.scale_rewards = \"",
+          a.scale_rewards, "\" divides: set it to batch or none"));
+}
+
+/// What is kept of a group, and what the advantages keep of that.
+void check_selection(const RolloutConfig& rollout, const AdvantageConfig& a) {
+  const int64_t most =
+      rollout.is_adaptive() ? rollout.num_generations * rollout.max_sampling_rounds : rollout.num_generations;
+  refuse_rollout(rollout.num_trained() > most,
+                 str("rollout.keep_generations (", rollout.num_trained(), ") is more than the ", most,
+                     " completions of a prompt that are drawn: raise rollout.num_generations"));
+  refuse_rollout(a.gfpo_k >= rollout.num_generations,
+                 str("objective.gfpo_k (", a.gfpo_k, ") leaves none of rollout.num_generations (",
+                     rollout.num_generations, ") out: raise num_generations, 16 in arXiv:2508.09726"));
+  refuse_rollout(
+      rollout.keep_generations && a.gfpo_k > 0,
+      "rollout.keep_generations and objective.gfpo_k both choose among a prompt's completions: set "
+      "one of them");
+  refuse_rollout(
+      rollout.keep_generations && a.multi_objective_aggregation == "normalize_then_sum",
+      "rollout.keep_generations chooses by the sum of all rewards, and multi_objective_aggregation = "
+      "\"normalize_then_sum\" compares each by itself: set sum_then_normalize");
+  refuse_rollout(a.drop_pivot && (rollout.keep_generations || rollout.is_budgeted()),
+                 "objective.drop_pivot takes the median out of groups of odd size, which "
+                 "rollout.keep_generations and generation_budget change: remove them");
+  refuse_rollout(a.drop_pivot && rollout.num_generations % 2 == 0,
+                 str("objective.drop_pivot takes the completion out that is the median, and of an even "
+                     "rollout.num_generations (",
+                     rollout.num_generations, ") none is: set an odd one, 9 in arXiv:2601.22582"));
+}
+
+}  // namespace
+
+void check_rollout(const RolloutConfig& rollout, const AdvantageConfig& advantages, bool counts_epochs) {
+  refuse_rollout(rollout.dynamic_sampling && !find_baseline(advantages.baseline).is_of_group,
+                 str("rollout.dynamic_sampling throws away groups without difference, which teach something "
+                     "under objective.baseline = \"",
+                     advantages.baseline, "\": turn it off"));
+  refuse_rollout(rollout.dynamic_sampling && counts_epochs,
+                 "train.num_train_epochs cannot be planned with rollout.dynamic_sampling, whose steps draw "
+                 "as many prompts as they need: set train.max_steps");
+  refuse_rollout(rollout.is_adaptive() && rollout.is_budgeted(),
+                 "rollout.adaptive_sampling and rollout.generation_budget both decide how many completions "
+                 "a prompt has: set one of them");
+  refuse_rollout(rollout.is_adaptive() && !rollout.keep_generations,
+                 "rollout.adaptive_sampling needs rollout.keep_generations, the completions of each prompt "
+                 "to train on (4 in arXiv:2510.04996)");
+  refuse_rollout(rollout.is_adaptive() && !reads_rewards_alone(advantages),
+                 "rollout.adaptive_sampling has statistics over completions that are not trained on, whose "
+                 "steps and tokens have no values: turn it off, or choose objective.credit = \"sequence\", "
+                 "kl_place = \"loss\", no critic, no gfpo_k and no drop_pivot");
+  check_lengths(rollout);
+  check_group_of_one(rollout, advantages);
+  check_selection(rollout, advantages);
+  check_idle_settings(rollout);
+}
+
+}  // namespace cohort

@@ -1,0 +1,68 @@
+// What a step looks like from outside: metrics (docs/metrics.md defines each), timings and the completions
+// file.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cohort/core/json.h"
+#include "cohort/rl/batch.h"
+#include "cohort/train/grpo/credit.h"
+#include "cohort/train/grpo/policy_loss.h"
+#include "cohort/train/run/tensorboard.h"
+
+namespace cohort {
+
+void append(Metrics& metrics, const Metrics& more);
+
+/// `reward`, `reward_std`, `frac_reward_zero_std`, `rewards/*`. NaN if too few samples have a reward.
+Metrics reward_metrics(const Batch& step, const RewardSummary& summary);
+
+/// `completions/*`.
+Metrics length_metrics(std::span<const Group> groups);
+
+/// `loss`, `entropy`, what the objective says of itself (`kl`, `ratio/*`, `clip_ratio/*`...), `sampling/*`,
+/// `rows/*`.
+Metrics loss_metrics(const LossResult& loss, const LossResult& first_loss, bool recompute);
+
+/// For each reward an object with a sample's score, status, detail and steps.
+Json reward_cells(const std::vector<std::string>& names, const std::vector<RewardResult>& cells);
+
+/// One row per sample: ids, text, rewards with status, advantage, log-probabilities. Samples that are not
+/// trained on follow, with the reason in `untrained` and without an advantage.
+std::vector<Json> completion_rows(const Batch& step);
+
+/// The completions of a micro-batch whose loss or gradient was not finite.
+std::vector<Json> nonfinite_rows(const std::vector<Completion>& completions);
+
+/// For the progress line: reward, rewards by name, length.
+std::string summary(const Metrics& metrics);
+
+/// The value of a metric, or 0 where it is not there.
+double find_metric(const Metrics& metrics, const std::string& name);
+
+/// Seconds between laps, written into a step's timings.
+class StepTimer {
+ public:
+  explicit StepTimer(Metrics& timings) : timings_(timings) {}
+
+  /// Names the time since the last lap; laps of one name add up.
+  void lap(const char* name);
+
+  /// Adds timings that were taken elsewhere.
+  void add(const Metrics& timings) { append(timings_, timings); }
+
+  /// Adds `step_time`, `timing_s/step` and `perf/*`.
+  void finish(int64_t num_tokens);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Metrics& timings_;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point last_ = start_;
+};
+
+}  // namespace cohort

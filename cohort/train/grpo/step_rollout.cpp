@@ -1,0 +1,267 @@
+#include "cohort/train/grpo/step_rollout.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "cohort/objectives/baseline.h"
+#include "cohort/objectives/sample_statistics.h"
+#include "cohort/sampler/stop_ids.h"
+#include "cohort/train/grpo/credit.h"
+#include "cohort/train/grpo/rollout_selection.h"
+
+namespace cohort {
+namespace {
+
+/// What tells whether a group's rewards differ: how they would be centred, and nothing else.
+AdvantageConfig difference_config(const AdvantageConfig& advantages) {
+  AdvantageConfig config;
+  config.scale_rewards = "none";
+  config.credit = advantages.credit == "steps" ? "steps" : "sequence";
+  config.multi_objective_aggregation = advantages.multi_objective_aggregation;
+  config.gfpo_k = advantages.gfpo_k;
+  config.gfpo_metric = advantages.gfpo_metric;
+  config.drop_truncated = advantages.drop_truncated;
+  return config;
+}
+
+double mean_or_nan(const std::vector<double>& values) {
+  const Spread spread = spread_of(values, 0);
+  return spread.count > 0 ? spread.mean : std::numeric_limits<double>::quiet_NaN();
+}
+
+template <typename Value>
+void append_moved(std::vector<Value>& more, std::vector<Value>& values) {
+  values.insert(values.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+}  // namespace
+
+StepRollout::StepRollout(const TrainConfig& config, const Decoder& policy, const Tokenizer* tokenizer,
+                         PromptSource& prompts, RewardScorer& scorer, RecordPlan recorded)
+    : config_(config.rollout),
+      advantages_(resolved(config.objective, config.rollout.max_completion_length).advantages),
+      seed_(static_cast<uint64_t>(config.seed)),
+      prompts_(prompts),
+      scorer_(scorer),
+      sampler_(policy, tokenizer, config.rollout.cache_tokens),
+      policy_(policy),
+      num_recorded_(recorded.rows),
+      record_(recorded.parts),
+      sampling_(sampling_params(config.rollout, stop_token_ids(policy.config(), tokenizer))) {}
+
+Batch StepRollout::collect(int64_t index, int64_t policy_version, StepTimer& timer) {
+  if (num_recorded_ > 0) record_.begin(policy_, num_recorded_);
+  Drawing drawing{index, policy_version, timer};
+  Batch& batch = drawing.batch;
+  batch.step = index;
+  batch.reward_names = scorer_.names();
+  batch.reward_weights = scorer_.weights(index);
+  batch.gives_steps = scorer_.gives_steps();
+  int64_t num_prompts = config_.prompts_per_step;
+  std::vector<uint8_t> differs;
+  for (int64_t num_batches = 1; num_prompts > 0; ++num_batches) {
+    draw_batch(num_prompts, drawing);
+    if (!config_.dynamic_sampling) break;
+    differs = differing_groups(batch);
+    if (num_batches == config_.max_num_gen_batches) break;
+    num_prompts =
+        prompts_to_draw(std::ssize(differs), std::ranges::count(differs, 1), config_.prompts_per_step);
+  }
+  if (config_.dynamic_sampling) choose_groups(differs, drawing);
+  if (config_.keep_generations) keep_most_varied(*config_.keep_generations, config_.is_adaptive(), batch);
+  sampler_.release_cache();  // an update takes the same memory for its activations
+  timer.add(reward_timings(scorer_.names(), drawing.reward_rounds));
+  metrics_ = metrics_of(drawing.counts);
+  return std::move(batch);
+}
+
+void StepRollout::draw_batch(int64_t num_prompts, Drawing& drawing) {
+  Active active{.prompts = prompts_.next(num_prompts)};
+  for (int64_t i = 0; i < num_prompts; ++i) {
+    active.groups.push_back(std::ssize(drawing.batch.groups) + i);
+    active.address.prompts.push_back(drawing.counts.num_prompts++);
+  }
+  active.address.seed = seed_;
+  active.address.step = static_cast<uint64_t>(drawing.step);
+  const int64_t num_rounds = config_.is_adaptive() ? config_.max_sampling_rounds : 1;
+  for (int64_t round = 0; round < num_rounds && !active.prompts.empty(); ++round) {
+    active.address.first_sample = round * config_.num_generations;
+    drawing.counts.num_rounds += std::ssize(active.prompts);
+    Round drawn = sample(active, drawing);
+    if (round == 0) {
+      start_groups(std::move(drawn), drawing);
+    } else {
+      continue_groups(active.groups, std::move(drawn), drawing);
+    }
+    if (config_.is_adaptive()) drop_settled(active, drawing);
+  }
+}
+
+void StepRollout::drop_settled(Active& active, Drawing& drawing) const {
+  Active rest;
+  rest.address = active.address;
+  rest.address.prompts.clear();
+  for (size_t i = 0; i < active.prompts.size(); ++i) {
+    const Successes found = successes(drawing.batch.groups[active.groups[i]]);
+    if (is_settled(config_.adaptive_sampling, found.num_positive, found.num_others, config_.num_trained())) {
+      ++drawing.counts.num_settled;
+      continue;
+    }
+    rest.prompts.push_back(std::move(active.prompts[i]));
+    rest.groups.push_back(active.groups[i]);
+    rest.address.prompts.push_back(active.address.prompts[i]);
+  }
+  active = std::move(rest);
+}
+
+std::vector<int64_t> StepRollout::group_sizes(const std::vector<Prompt>& prompts, Drawing& drawing) const {
+  const int64_t total = std::ssize(prompts) * config_.num_generations;
+  drawing.counts.num_completions += total;
+  if (!config_.is_budgeted()) return std::vector<int64_t>(prompts.size(), config_.num_generations);
+  std::vector<double> success;
+  success.reserve(prompts.size());
+  for (const Prompt& prompt : prompts) success.push_back(success_.estimate(prompt.id));
+  std::vector<int64_t> sizes = divide_generations(success, total, config_.most_generations());
+  const auto [smallest, largest] = std::ranges::minmax(sizes);
+  Counts& counts = drawing.counts;
+  counts.smallest_group = counts.largest_group == 0 ? smallest : std::min(counts.smallest_group, smallest);
+  counts.largest_group = std::max(counts.largest_group, largest);
+  return sizes;
+}
+
+ActivationRecord* StepRollout::record_for(const std::vector<Prompt>& prompts,
+                                          const std::vector<int64_t>& sizes) {
+  const int64_t rows = rows_of_rollout(prompts, sizes, config_.max_completion_length, policy_.config());
+  return record_.has_room(rows) ? &record_ : nullptr;
+}
+
+StepRollout::Round StepRollout::sample(const Active& active, Drawing& drawing) {
+  const std::vector<Prompt>& prompts = active.prompts;
+  const auto score_as = [&](int64_t first) {
+    return [this, first, &prompts](int64_t prompt, int64_t sample, const Completion& completion) {
+      scorer_.submit(first + prompt, sample, prompts[prompt], completion);
+    };
+  };
+  const auto num_prompts = std::ssize(prompts);
+  Round round;
+  const std::vector<int64_t> sizes = group_sizes(prompts, drawing);
+  round.groups = sampler_.rollout(prompts, sizes, sampling_, active.address, drawing.policy_version,
+                                  score_as(0), record_for(prompts, sizes));
+  if (find_baseline(advantages_.baseline).reads_greedy && active.address.first_sample == 0) {
+    SamplingParams greedy = sampling_;
+    greedy.temperature = 0.0;
+    round.greedy =
+        sampler_.rollout(prompts, 1, greedy, active.address, drawing.policy_version, score_as(num_prompts));
+    for (Group& group : round.greedy) group.samples.front().completion.sample = -1;  // it is no draw
+  }
+  drawing.timer.lap("timing_s/gen");
+  drawing.reward_rounds.push_back({{}, RewardCall::Clock::now()});
+  take_rewards(0, round.groups, drawing);
+  take_rewards(num_prompts, round.greedy, drawing);
+  drawing.timer.lap("timing_s/reward");
+  return round;
+}
+
+void StepRollout::take_rewards(int64_t first, std::vector<Group>& groups, Drawing& drawing) {
+  for (Group& group : groups)
+    cohort::take_rewards(scorer_, first++, group, &drawing.reward_rounds.back().calls);
+  for_each_sample(groups, [&](Sample& sample) {
+    sample.reward = total_reward(sample.rewards, drawing.batch.reward_weights);
+  });
+}
+
+void StepRollout::start_groups(Round round, Drawing& drawing) {
+  Batch& batch = drawing.batch;
+  for (size_t g = 0; g < round.greedy.size(); ++g) {
+    const auto place = static_cast<int64_t>(batch.groups.size() + g);
+    drawing.counts.greedy_rewards.push_back(round.greedy[g].samples.front().reward);
+    batch.untrained.push_back({std::move(round.greedy[g]), Untrained::kGreedy, place});
+  }
+  for (size_t g = 0; config_.selects() && g < round.groups.size(); ++g)
+    note_rewards(round.groups[g], drawing);
+  append_moved(round.groups, batch.groups);
+}
+
+void StepRollout::note_rewards(const Group& group, Drawing& drawing) {
+  drawing.counts.first_rewards.push_back(mean_or_nan(rewards_of(group)));
+  if (!config_.is_budgeted()) return;
+  const Successes counted = successes(group);
+  success_.add(group.prompt.id, counted.num_positive, counted.num_positive + counted.num_others);
+}
+
+void StepRollout::continue_groups(const std::vector<int64_t>& active, Round round, Drawing& drawing) const {
+  for (size_t i = 0; i < active.size(); ++i)
+    append_moved(round.groups[i].samples, drawing.batch.groups[active[i]].samples);
+}
+
+StepRollout::Successes StepRollout::successes(const Group& group) const {
+  Successes result;
+  for (const Sample& sample : group.samples) {
+    result.num_positive += sample.reward > config_.positive_reward;
+    result.num_others += sample.reward <= config_.positive_reward;
+  }
+  return result;
+}
+
+std::vector<uint8_t> StepRollout::differing_groups(const Batch& batch) const {
+  Batch judged = batch;
+  judged.untrained.clear();
+  assign_credit(judged, difference_config(advantages_));
+  std::vector<uint8_t> differs;
+  differs.reserve(judged.groups.size());
+  for (const Group& group : judged.groups) differs.push_back(!group.has_no_difference);
+  return differs;
+}
+
+void StepRollout::choose_groups(const std::vector<uint8_t>& differs, Drawing& drawing) const {
+  leave_out_groups(differs, config_.prompts_per_step, drawing.batch);
+  Counts& counts = drawing.counts;
+  for (const UntrainedGroup& untrained : drawing.batch.untrained) {
+    counts.num_no_difference += untrained.reason == Untrained::kNoDifference;
+    counts.num_surplus += untrained.reason == Untrained::kSurplus;
+  }
+  counts.num_filled = std::ranges::count(differs, 0) - counts.num_no_difference;
+}
+
+Metrics StepRollout::metrics_of(const Counts& counts) const {
+  Metrics metrics;
+  const auto add = [&](const char* name, auto value) {
+    metrics.emplace_back(str("rollout/", name), static_cast<double>(value));
+  };
+  if (find_baseline(advantages_.baseline).reads_greedy)
+    add("greedy_reward", mean_or_nan(counts.greedy_rewards));
+  if (!config_.selects()) return metrics;
+  add("reward", mean_or_nan(counts.first_rewards));
+  add("prompts", counts.num_prompts);
+  add("completions", counts.num_completions);
+  if (config_.dynamic_sampling) {
+    add("no_difference", counts.num_no_difference);
+    add("surplus", counts.num_surplus);
+    add("filled", counts.num_filled);
+  }
+  if (config_.is_budgeted()) {
+    add("smallest_group", counts.smallest_group);
+    add("largest_group", counts.largest_group);
+  }
+  if (config_.is_adaptive()) {
+    const auto num_prompts = static_cast<double>(std::max<int64_t>(counts.num_prompts, 1));
+    add("rounds", static_cast<double>(counts.num_rounds) / num_prompts);
+    add("settled", static_cast<double>(counts.num_settled) / num_prompts);
+  }
+  return metrics;
+}
+
+SamplingParams sampling_params(const RolloutConfig& config, const std::vector<int32_t>& stop_token_ids) {
+  return {.temperature = config.temperature,
+          .top_k = config.top_k,
+          .top_p = config.top_p,
+          .min_p = config.min_p,
+          .max_completion_length = config.max_completion_length,
+          .min_tokens = config.min_tokens,
+          .stop_token_ids = merged_stop_ids(stop_token_ids, config.ignore_eos, config.stop_token_ids),
+          .stop_strings = config.stop_strings,
+          .include_stop_str_in_output = config.include_stop_str_in_output,
+          .skip_special_tokens = config.skip_special_tokens};
+}
+
+}  // namespace cohort

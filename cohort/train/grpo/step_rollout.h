@@ -1,0 +1,113 @@
+// collect, the first part of a GRPO step: prompt -> rollout -> reward.
+//
+// The completions of prompt p of a step are drawn at (seed, step, p, sample). Prompts count on through all
+// batches of a step and samples through all rounds of a prompt, so that no setting makes two draws meet.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cohort/models/decoder.h"
+#include "cohort/rewards/reward_scorer.h"
+#include "cohort/rl/prompt_source.h"
+#include "cohort/sampler/sampler.h"
+#include "cohort/text/tokenizer.h"
+#include "cohort/train/grpo/generation_budget.h"
+#include "cohort/train/grpo/reward_timings.h"
+#include "cohort/train/grpo/step_metrics.h"
+#include "cohort/train/grpo/train_config.h"
+#include "cohort/train/run/memory_plan.h"
+
+namespace cohort {
+
+/// Decides which samples a step has, and scores them while others are still being sampled.
+class StepRollout {
+ public:
+  /// All arguments but the config must outlive this. Activations are recorded of a step's rollouts while they
+  /// have no more rows than are planned.
+  StepRollout(const TrainConfig& config, const Decoder& policy, const Tokenizer* tokenizer,
+              PromptSource& prompts, RewardScorer& scorer, RecordPlan recorded = {});
+
+  /// Draws the samples of step `index`, with their rewards, by weights with `policy_version` updates behind
+  /// them. Adds the laps `timing_s/gen` and `timing_s/reward` and the rewards' own timings to `timer`.
+  Batch collect(int64_t index, int64_t policy_version, StepTimer& timer);
+
+  /// `rollout/*` of the newest step, if a setting decides what is trained on.
+  const Metrics& metrics() const { return metrics_; }
+
+  /// What the sampler computed of the newest step.
+  ActivationRecord& record() { return record_; }
+
+  /// Records no more.
+  void stop_recording() {
+    record_ = ActivationRecord();
+    num_recorded_ = 0;
+  }
+
+  /// The metrics of a step that draws nothing: their names.
+  Metrics empty_metrics() const { return metrics_of({}); }
+
+  /// What the next step depends on besides the prompts.
+  Json save() const { return success_.save(); }
+  void load(const Json& state) { success_.load(state); }
+
+ private:
+  struct Counts {
+    int64_t num_prompts = 0, num_completions = 0, num_rounds = 0, num_settled = 0;
+    int64_t num_no_difference = 0, num_surplus = 0, num_filled = 0;
+    int64_t smallest_group = 0, largest_group = 0;
+    std::vector<double> first_rewards, greedy_rewards;  // of prompts; nan: none
+  };
+  /// A call of `collect` under way.
+  struct Drawing {
+    int64_t step, policy_version;
+    StepTimer& timer;
+    Batch batch{};
+    Counts counts{};
+    std::vector<RewardRound> reward_rounds{};
+  };
+  /// Prompts that are to be sampled, and where.
+  struct Active {
+    std::vector<Prompt> prompts;
+    std::vector<int64_t> groups{};  // their places in the batch
+    RolloutAddress address{};
+  };
+  struct Successes {
+    int64_t num_positive = 0, num_others = 0;
+  };
+  struct Round {
+    std::vector<Group> groups, greedy;
+  };
+
+  void draw_batch(int64_t num_prompts, Drawing& drawing);
+  void drop_settled(Active& active, Drawing& drawing) const;
+  std::vector<int64_t> group_sizes(const std::vector<Prompt>& prompts, Drawing& drawing) const;
+  ActivationRecord* record_for(const std::vector<Prompt>& prompts, const std::vector<int64_t>& sizes);
+  Round sample(const Active& active, Drawing& drawing);
+  void take_rewards(int64_t first, std::vector<Group>& groups, Drawing& drawing);
+  void start_groups(Round round, Drawing& drawing);
+  void continue_groups(const std::vector<int64_t>& active, Round round, Drawing& drawing) const;
+  void note_rewards(const Group& group, Drawing& drawing);
+  Successes successes(const Group& group) const;
+  std::vector<uint8_t> differing_groups(const Batch& batch) const;
+  void choose_groups(const std::vector<uint8_t>& differs, Drawing& drawing) const;
+  Metrics metrics_of(const Counts& counts) const;
+
+  RolloutConfig config_;
+  AdvantageConfig advantages_;
+  uint64_t seed_;
+  PromptSource& prompts_;
+  RewardScorer& scorer_;
+  Sampler sampler_;
+  const Decoder& policy_;
+  int64_t num_recorded_;  // rows of a step, at most
+  ActivationRecord record_;
+  SamplingParams sampling_;
+  SuccessRates success_;
+  Metrics metrics_;
+};
+
+/// How completions are drawn under `config` by a model with these stop ids.
+SamplingParams sampling_params(const RolloutConfig& config, const std::vector<int32_t>& stop_token_ids);
+
+}  // namespace cohort

@@ -1,0 +1,128 @@
+// The rules that join several settings of `cohort train`.
+#include <algorithm>
+#include <set>
+
+#include "cohort/core/error.h"
+#include "cohort/core/log.h"
+#include "cohort/objectives/baseline.h"
+#include "cohort/objectives/objective_advice.h"
+#include "cohort/rewards/reward_weight.h"
+#include "cohort/train/grpo/monitor.h"
+#include "cohort/train/grpo/train_config.h"
+#include "cohort/train/run/common_checks.h"
+#include "cohort/train/run/evaluation.h"
+#include "libs/common/nearest.h"
+
+namespace cohort {
+namespace {
+
+void check_rewards(const std::vector<RewardConfig>& rewards) {
+  if (rewards.empty()) throw ConfigError("no reward: add at least one [[reward]] with a name");
+  std::set<std::string> names;
+  for (const RewardConfig& reward : rewards) {
+    require(reward.name, "reward.name", "every [[reward]] a name");
+    if (!names.insert(reward.name).second) {
+      throw ConfigError(
+          str("two rewards are named \"", reward.name, "\": names must differ (use `type` for the kind)"));
+    }
+  }
+  if (std::none_of(rewards.begin(), rewards.end(), ever_counts)) {
+    throw ConfigError("every reward.weight is 0: nothing would be learnt; give one reward a weight");
+  }
+}
+
+void refuse(bool is_asked, const char* what) {
+  if (is_asked) throw ConfigError(str(what, ", which `cohort train` does not do yet"));
+}
+
+/// A reference that cannot move, and demonstrations where a step chooses among completions.
+void check_controls_of_run(const TrainConfig& config) {
+  const ControlConfig& control = config.objective.control;
+  if (control.sync_ref_model && config.lora.r > 0)
+    throw ConfigError(
+        "objective.sync_ref_model: the reference of a run with adapters does not move; remove it, or remove "
+        "[lora]");
+  if (control.use_demonstrations && config.rollout.selects())
+    throw ConfigError(
+        "objective.use_demonstrations puts a demonstration into each group, which "
+        "rollout.dynamic_sampling, keep_generations, adaptive_sampling and generation_budget do not expect: "
+        "remove them");
+}
+
+/// What the pieces of the objective can do and this trainer lacks the means for.
+void check_trainable(const TrainConfig& config) {
+  const ObjectiveConfig& objective = config.objective;
+  const ObjectiveSettings settings = resolved(objective, config.rollout.max_completion_length);
+  const AdvantageConfig& a = settings.advantages;
+  const LossConfig& c = settings.loss;
+  refuse(
+      find_baseline(a.baseline).is_of_states || a.credit == "turns" || c.importance_sampling_level == "turn",
+      "objective.credit and importance_sampling_level by turns need completions of several turns");
+  if (c.token_mean_scope == "micro_batch") {
+    throw ConfigError(
+        "objective.token_mean_scope = \"micro_batch\" (loss_type \"bnpo\") would let the gradient depend on "
+        "how memory "
+        "cuts the batch, and in `cohort train` it never does: set loss_type = \"dapo\", the mean over all "
+        "tokens of "
+        "the batch");
+  }
+  check_rollout(config.rollout, a, config.train.num_train_epochs.has_value());
+  if (objective.gfpo_adaptive_difficulty && a.gfpo_k == 0)
+    throw ConfigError(
+        "objective.gfpo_adaptive_difficulty chooses gfpo_k by the prompt: set preset = \"gfpo\"");
+  if (objective.gfpo_adaptive_difficulty && config.rollout.dynamic_sampling)
+    throw ConfigError(
+        "objective.gfpo_adaptive_difficulty compares a prompt with all that were drawn, of which "
+        "rollout.dynamic_sampling throws the easy and the hard ones away: set one of them");
+  check_controls(objective.control, settings);
+  check_controls_of_run(config);
+  const std::vector<std::string> doubts = check_objective(settings);
+  check_critic(config.critic, settings);
+  for (const std::string& doubt : doubts) log_warn("objective: ", doubt);
+}
+
+/// The rules of evaluations.
+void check_evaluation(const TrainConfig& config) {
+  check_held_out(config.data, config.train.eval_steps);
+  check_evaluation_keys(config.train);
+  const GrpoLoopConfig& train = config.train;
+  for (const auto& [is_set, key] : {std::pair(train.num_generations_eval.has_value(), "num_generations_eval"),
+                                    {train.temperature_eval.has_value(), "temperature_eval"},
+                                    {train.top_p_eval.has_value(), "top_p_eval"}}) {
+    refuse_without_evaluation(is_set && train.eval_steps == 0, key);
+  }
+  if (train.metric_for_best_model.empty()) return;
+  std::vector<std::string> rewards;
+  rewards.reserve(config.reward.size());
+  for (const RewardConfig& reward : config.reward) rewards.push_back(reward.name);
+  const std::vector<std::string> names =
+      evaluation_metric_names(rewards, train.num_generations_eval.value_or(config.rollout.num_generations));
+  if (std::find(names.begin(), names.end(), train.metric_for_best_model) == names.end()) {
+    throw ConfigError(str("train.metric_for_best_model: evaluations have no metric \"",
+                          train.metric_for_best_model, "\"; did you mean \"",
+                          nearest_name(train.metric_for_best_model, names), "\"?"));
+  }
+}
+
+}  // namespace
+
+void validate(const TrainConfig& config) {
+  check_common_parts(config);
+  check_length(config.train);
+  check_lora(config.lora);
+  if (config.lora.dropout != 0.0) {
+    throw ConfigError(
+        "lora.dropout must be 0 in `cohort train`: sampler and trainer share one forward without noise");
+  }
+  check_rewards(config.reward);
+  check_trainable(config);
+  check_monitors(config.monitor);
+  check_evaluation(config);
+  if (config.rollout.prompts_per_step % config.train.steps_per_generation != 0) {
+    throw ConfigError(str("rollout.prompts_per_step (", config.rollout.prompts_per_step,
+                          ") must be a multiple of train.steps_per_generation (",
+                          config.train.steps_per_generation, ")"));
+  }
+}
+
+}  // namespace cohort

@@ -1,0 +1,44 @@
+// The recipe of `cohort dpo`: a model trained on preference pairs. Names and defaults are those of TRL 1.16's
+// DPOConfig where it has one.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cohort/objectives/preference.h"
+#include "cohort/train/run/common_config.h"
+
+namespace cohort {
+
+struct PreferenceDataConfig : RowsConfig {
+  std::vector<std::string> eval_path{};
+
+  void describe(FieldVisitor& f);
+};
+
+struct DpoLoopConfig : LoopKeys, EvaluationKeys {
+  int64_t pairs_per_step = 8;
+  bool precompute_ref_log_probs = false;
+  double router_aux_loss_coef = 0.0;
+
+  void describe(FieldVisitor& f);
+};
+
+struct DpoConfig {
+  int64_t seed = 42;
+  ModelConfig model;
+  LoraConfig lora;
+  PreferenceDataConfig data;
+  PreferenceConfig objective;
+  OptimizerConfig optimizer;
+  DpoLoopConfig train;
+  RunConfig run;
+
+  void describe(FieldVisitor& f);
+};
+
+/// As for the other recipes.
+void validate(const DpoConfig& config);
+
+}  // namespace cohort

@@ -1,0 +1,96 @@
+#include "cohort/train/run/run_data.h"
+
+#include "cohort/core/error.h"
+#include "cohort/core/log.h"
+#include "cohort/sampler/sampler.h"
+#include "cohort/sampler/stop_ids.h"
+#include "cohort/train/run/data_options.h"
+#include "cohort/train/run/packing.h"
+
+namespace cohort {
+
+Dataset open_prompts(const DataConfig& data, DataPart part, const TextFormat& format,
+                     const DecoderConfig& model, const DemonstrationIds& demonstration_ids) {
+  const bool is_training = part == DataPart::kTrain;
+  const auto measure = [&](const Row& row) {
+    const Prompt prompt = to_prompt(row, format);
+    const auto length = static_cast<int64_t>(prompt.token_ids.size());
+    // One token is the shortest completion. Longer prompts are the data set's to judge.
+    if (length < model.context_length) check_prompts({prompt}, model);
+    if (!demonstration_ids) return RowLengths{length, length + 1};
+    const std::vector<int32_t> demonstration = demonstration_ids(prompt);
+    const int64_t total = length + std::ssize(demonstration);
+    if (total <= model.context_length) check_token_ids(model, prompt.token_ids, demonstration, row.where);
+    return RowLengths{length, total};
+  };
+  Dataset dataset(is_training ? training_options(data, model) : evaluation_options(data, model), measure);
+  report_rows(dataset, is_training ? "training" : "evaluation");
+  return dataset;
+}
+
+std::vector<Prompt> all_prompts(const Dataset& dataset, const TextFormat& format) {
+  std::vector<Prompt> prompts;
+  for (size_t s = 0; s < dataset.reports().size(); ++s) {
+    for (int64_t i = 0; i < dataset.reports()[s].num_used; ++i) {
+      prompts.push_back(to_prompt(dataset.row({static_cast<int64_t>(s), i}), format));
+    }
+  }
+  return prompts;
+}
+
+void warn_unused_variables(const TextFormat& format) {
+  if (!format.chat_template_kwargs.is_null() && !format.has_rendered())
+    log_warn("data.chat_template_kwargs has no effect: no row holds a list of messages");
+}
+
+SftFormat sft_format(const Tokenizer& tokenizer, const std::filesystem::path& model_dir,
+                     const DecoderConfig& model, const std::tm& now, const TextSettings& settings) {
+  // What ends completions in the rollout ends them here.
+  return {text_format(tokenizer, model_dir, now, settings), end_token_id(model, tokenizer)};
+}
+
+namespace {
+
+SftExample turns_example(const Row& row, const SftFormat& format) {
+  AssistantTurns turns = assistant_turns(row, format.text);
+  SftExample example{row.id, std::move(turns.prompt_ids), {}};
+  for (size_t i = 0; i < turns.completion_ids.size(); ++i) {
+    const bool is_assistant = turns.is_assistant[i] != 0;
+    example.completion.append(turns.completion_ids[i],
+                              is_assistant ? TokenOrigin::kSampled : TokenOrigin::kInjected);
+  }
+  if (example.prompt_ids.empty())
+    throw FormatError(str(row.where, ": nothing stands before the assistant's first message"));
+  return example;
+}
+
+}  // namespace
+
+SftExample to_sft_example(const Row& row, const SftFormat& format) {
+  if (format.assistant_only_loss) return turns_example(row, format);
+  PromptCompletion pair = to_prompt_completion(row, format.text);
+  SftExample example{row.id, std::move(pair.prompt_ids), {}};
+  example.completion.token_ids = std::move(pair.completion_ids);
+  if (format.eos_id && !pair.is_rendered) example.completion.token_ids.push_back(*format.eos_id);
+  if (example.prompt_ids.empty()) throw FormatError(str(row.where, ": the prompt has no tokens"));
+  if (example.completion.token_ids.empty())
+    throw FormatError(str(row.where, ": the completion has no tokens"));
+  return example;
+}
+
+Dataset open_examples(const SftDataConfig& data, const SftFormat& format, const DecoderConfig& model) {
+  const auto measure = [&](const Row& row) {
+    const SftExample example = to_sft_example(row, format);
+    const auto prompt = static_cast<int64_t>(example.prompt_ids.size());
+    const int64_t total = prompt + static_cast<int64_t>(example.completion.token_ids.size());
+    if (total <= model.context_length) {
+      check_token_ids(model, example.prompt_ids, example.completion.token_ids, row.where);
+    }
+    return RowLengths{prompt, total};
+  };
+  Dataset dataset(training_options(data, model), measure);
+  report_rows(dataset, "training");
+  return dataset;
+}
+
+}  // namespace cohort

@@ -1,0 +1,59 @@
+// The data of a run: what its settings name, opened and checked against the model before the first step.
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "cohort/models/decoder_config.h"
+#include "cohort/rl/types.h"
+#include "cohort/tasks/dataset.h"
+#include "cohort/tasks/text_format.h"
+#include "cohort/text/tokenizer.h"
+#include "cohort/train/grpo/train_config.h"
+#include "cohort/train/supervised/sft_config.h"
+
+namespace cohort {
+
+enum class DataPart { kTrain, kEvaluation };
+
+/// The ids of a prompt's demonstration. Throws FormatError if there is none.
+using DemonstrationIds = std::function<std::vector<int32_t>(const Prompt& prompt)>;
+
+/// Prompts for rollouts; the rows for evaluation are those of `eval_path`, or the held-out ones. Where
+/// `demonstration_ids` is given, every row must have a demonstration that fits after its prompt. Throws
+/// UserError for what can't be used, such as ids outside the vocabulary.
+Dataset open_prompts(const DataConfig& data, DataPart part, const TextFormat& format,
+                     const DecoderConfig& model, const DemonstrationIds& demonstration_ids = {});
+
+/// All rows at once.
+std::vector<Prompt> all_prompts(const Dataset& dataset, const TextFormat& format);
+
+/// Warns where the run sets variables of the chat template and no row of the data is a conversation.
+void warn_unused_variables(const TextFormat& format);
+
+/// What of a text becomes an example of supervised training.
+struct SftFormat {
+  TextFormat text;
+  std::optional<int32_t> eos_id;     ///< put behind plain completions, as it ends those of rollouts
+  bool assistant_only_loss = false;  ///< every message of the assistant's is learnt, not the last one alone
+};
+
+SftFormat sft_format(const Tokenizer& tokenizer, const std::filesystem::path& model_dir,
+                     const DecoderConfig& model, const std::tm& now, const TextSettings& settings);
+
+struct SftExample {
+  std::string id;  ///< "FILE:LINE"
+  std::vector<int32_t> prompt_ids;
+  Completion completion;  ///< its tokens, the end-of-sequence id last; injected ones between learnt messages
+};
+
+/// Throws FormatError naming the line.
+SftExample to_sft_example(const Row& row, const SftFormat& format);
+
+Dataset open_examples(const SftDataConfig& data, const SftFormat& format, const DecoderConfig& model);
+
+}  // namespace cohort

@@ -1,0 +1,270 @@
+#include "cohort/train/run/run_loop.h"
+
+#include <chrono>
+#include <cmath>
+#include <csignal>
+
+#include "cohort/core/error.h"
+#include "cohort/core/jsonl_writer.h"
+#include "cohort/core/log.h"
+#include "cohort/core/progress.h"
+#include "cohort/core/units.h"
+#include "cohort/models/adapter.h"
+#include "cohort/train/grpo/step_metrics.h"
+#include "cohort/train/run/metrics_log.h"
+
+namespace cohort {
+namespace {
+
+volatile std::sig_atomic_t stop_signal = 0;
+
+/// Lets SIGINT and SIGTERM end the run after the step; a second one ends the process at once.
+class StopSignals {
+ public:
+  StopSignals() {
+    stop_signal = 0;
+    for (const int signal : {SIGINT, SIGTERM}) {
+      std::signal(signal, [](int number) {
+        stop_signal = number;
+        std::signal(number, SIG_DFL);
+      });
+    }
+  }
+  ~StopSignals() {
+    for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
+  }
+};
+
+double seconds_since_start() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double wall_time() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+/// The score that decides the best model, larger is better; nothing if the metric is not a number.
+std::optional<double> score_of(const EvalRecord& record, const std::string& metric) {
+  if (metric.empty()) return record.score;
+  std::string names;
+  for (const auto& [name, value] : record.metrics) {
+    if (name == metric)
+      return std::isfinite(value) ? std::optional(metric.ends_with("loss") ? -value : value) : std::nullopt;
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  throw ConfigError(
+      str("train.metric_for_best_model: evaluations have no metric \"", metric, "\"; they have ", names));
+}
+
+}  // namespace
+
+/// The files that a run writes line by line.
+struct RunRecords {
+  RunRecords(const RunDirectory& run, bool logs_completions) : log(run) {
+    if (logs_completions) completions.emplace(run.completions_file());
+  }
+
+  void write_completions(const std::vector<Json>& rows) {
+    if (!completions) return;
+    for (const Json& row : rows) completions->write(row);
+    completions->flush();
+  }
+
+  /// The sizes of the files, for a checkpoint; `known`: those of the one before, for what is not written.
+  Json save(const Json& known) {
+    if (completions) completions->sync();
+    return {{"metrics", log.save()},
+            {"completions", completions ? completions->size() : known.value("completions", int64_t{0})}};
+  }
+
+  void go_back_to(const Json& sizes) {
+    log.load(sizes.value("metrics", Json::object()));
+    if (completions) go_back(*completions, sizes.value("completions", int64_t{0}));
+  }
+
+  MetricsLog log;
+  std::optional<JsonlWriter> completions;
+};
+
+RunLoop::RunLoop(const RunDirectory& run, const LoopConfig& config, Decoder& decoder, AdamW& optimizer,
+                 Trainer& trainer, std::filesystem::path source_model, std::function<EvalRecord()> evaluate)
+    : run_(run),
+      config_(config),
+      decoder_(decoder),
+      optimizer_(optimizer),
+      trainer_(trainer),
+      source_model_(std::move(source_model)),
+      evaluate_(std::move(evaluate)) {}
+
+void RunLoop::resume() {
+  const std::vector<int64_t> steps = run_.checkpoint_steps();
+  if (steps.empty()) {
+    std::error_code none;
+    const auto size = std::filesystem::file_size(run_.metrics_file(), none);
+    if (!none && size > 0)
+      log_warn(run_.root().string(), ": the run ended before its first checkpoint; it begins again");
+    return;
+  }
+  const std::filesystem::path checkpoint = run_.checkpoint(steps.back());
+  try {
+    const Json state = load_checkpoint(checkpoint, trained_parts());
+    decoder_.refresh();
+    step_ = saved_step_ = state.at("step").get<int64_t>();
+    nonfinite_steps_ = state.at("nonfinite_steps").get<int64_t>();
+    // Scores of another metric cannot be compared.
+    if (state.value("metric_for_best_model", "") == config_.metric_for_best_model) {
+      if (!state.at("best_score").is_null()) best_score_ = state.at("best_score").get<double>();
+      evaluations_without_gain_ = state.value("evaluations_without_gain", int64_t{0});
+    }
+    file_sizes_ = state.at("files");
+    trainer_.load(state.at("trainer"));
+  } catch (const Json::exception& error) {
+    throw FormatError(str((checkpoint / "state.json").string(), ": does not fit these settings: ",
+                          error.what(), "; resume with those that it was written with"));
+  }
+  if (step_ > config_.max_steps) {
+    throw ConfigError(str(checkpoint.string(), ": is after the last step of the run, ", config_.max_steps,
+                          ": raise train.max_steps, or delete the checkpoints after it"));
+  }
+  log_info("resuming after step ", step_);
+}
+
+int RunLoop::run() {
+  const StopSignals signals;
+  RunRecords records(run_, config_.log_completions);
+  records.go_back_to(file_sizes_);
+  ProgressLine progress;
+  first_step_ = step_;
+  started_s_ = seconds_since_start();
+  if (saved_step_ < 0 && config_.eval_on_start && evaluate_) evaluate_start(records);
+  while (step_ < config_.max_steps && stop_signal == 0 && !is_stopped_early()) {
+    const std::string stop_reason = take_step(records, progress);
+    if (!stop_reason.empty()) {
+      progress.finish();
+      save(records);
+      throw UserError(str("step ", step_, ": ", stop_reason,
+                          ". The checkpoint is written: mend the cause and go on with --resume"));
+    }
+    if (config_.save_steps > 0 && step_ % config_.save_steps == 0) save(records);
+  }
+  progress.finish();
+  if (saved_step_ != step_) save(records);
+  if (is_stopped_early()) {
+    log_info("the run ends early, after step ", step_, ": ", evaluations_without_gain_,
+             " evaluations in a row were not better than the best one (train.early_stopping_patience)");
+  } else if (step_ < config_.max_steps) {
+    log_info("stopped by signal ", static_cast<int>(stop_signal), " after step ", step_,
+             "; the checkpoint is written, --resume continues");
+    return 128 + stop_signal;
+  }
+  if (step_ > 0 && nonfinite_steps_ == step_) {
+    throw UserError(str(
+        "no step of the run had a finite loss and gradient, so that the model is what it was: ",
+        "check its weights and the data; the samples are in ", run_.root().string(), "/nonfinite-*.jsonl"));
+  }
+  save_trained(decoder_, source_model_, run_.final_model(), config_.chat_template);
+  return 0;
+}
+
+std::string RunLoop::take_step(RunRecords& records, ProgressLine& progress) {
+  StepReport record = trainer_.step(step_ + 1);
+  ++step_;
+  records.write_completions(record.completions);
+  write_batch_of(record);
+  note_nonfinite(record);
+  for (const std::string& warning : record.warnings) log_warn("step ", step_, ": ", warning);
+  const bool is_last = step_ == config_.max_steps;
+  if (evaluate_ && (step_ % config_.eval_steps == 0 || is_last)) evaluate(record.metrics, record.timings);
+  records.log.write(step_, record.metrics, record.timings, wall_time());
+  show(record, progress);
+  if (nonfinite_steps_ >= config_.max_nonfinite_steps) {
+    throw UserError(str("step ", step_, ": the ", nonfinite_steps_,
+                        "th step in a row with a loss or gradient that is not finite; the samples are in ",
+                        run_.root().string(),
+                        "/nonfinite-*.jsonl (a lower learning_rate or max_grad_norm often helps)"));
+  }
+  return record.stop_reason;
+}
+
+void RunLoop::write_batch_of(const StepReport& record) const {
+  if (!record.batch) return;
+  run_.write_batch(*record.batch);
+  if (!config_.save_batches) run_.keep_one_batch(step_);
+}
+
+void RunLoop::note_nonfinite(const StepReport& record) {
+  if (record.is_finite) {
+    nonfinite_steps_ = 0;
+    return;
+  }
+  ++nonfinite_steps_;
+  const std::filesystem::path path = run_.root() / str("nonfinite-", step_, ".jsonl");
+  JsonlWriter dump(path);
+  dump.truncate_to(0);
+  for (const Json& row : record.nonfinite) dump.write(row);
+  dump.flush();
+  log_warn("step ", step_, ": the loss or gradient is not finite, the update was skipped; sample in ",
+           path.string());
+}
+
+void RunLoop::evaluate_start(RunRecords& records) {
+  Metrics metrics, timings;
+  evaluate(metrics, timings);
+  records.log.write(0, metrics, timings, wall_time());
+}
+
+void RunLoop::evaluate(Metrics& metrics, Metrics& timings) {
+  const double start = seconds_since_start();
+  const EvalRecord record = evaluate_();
+  append(metrics, record.metrics);
+  timings.emplace_back("timing_s/testing", seconds_since_start() - start);
+  const std::optional<double> score = score_of(record, config_.metric_for_best_model);
+  if (!score || (best_score_ && *score <= *best_score_)) {
+    ++evaluations_without_gain_;
+    return;
+  }
+  best_score_ = score;
+  evaluations_without_gain_ = 0;
+  save_trained(decoder_, source_model_, run_.best_model(), config_.chat_template);
+}
+
+bool RunLoop::is_stopped_early() const {
+  const int64_t patience = config_.early_stopping_patience;
+  return patience > 0 && evaluations_without_gain_ >= patience && step_ < config_.max_steps;
+}
+
+void RunLoop::save(RunRecords& records) {
+  file_sizes_ = records.save(file_sizes_);
+  const Json state{{"step", step_},
+                   {"nonfinite_steps", nonfinite_steps_},
+                   {"best_score", best_score_ ? Json(*best_score_) : Json(nullptr)},
+                   {"metric_for_best_model", config_.metric_for_best_model},
+                   {"evaluations_without_gain", evaluations_without_gain_},
+                   {"files", file_sizes_},
+                   {"trainer", trainer_.save()}};
+  save_checkpoint(run_.temporary_checkpoint(step_), run_.checkpoint(step_), trained_parts(), state,
+                  [&](const std::filesystem::path& directory) {
+                    write_trained_files(decoder_, source_model_, config_.chat_template, directory);
+                  });
+  run_.mark_saved();
+  run_.keep_newest_checkpoints(config_.save_total_limit);
+  saved_step_ = step_;
+}
+
+std::vector<TrainedPart> RunLoop::trained_parts() const {
+  std::vector<TrainedPart> parts = trainer_.more_parts();
+  parts.push_back({"", decoder_.trained_weights(), &optimizer_, trained_weight_file(decoder_)});
+  return parts;
+}
+
+void RunLoop::show(const StepReport& record, ProgressLine& progress) const {
+  const double now = seconds_since_start();
+  const double left = (now - started_s_) / static_cast<double>(step_ - first_step_) *
+                      static_cast<double>(config_.max_steps - step_);
+  const auto speed = static_cast<int64_t>(find_metric(record.timings, "perf/throughput"));
+  progress.show(str("step ", step_, "/", config_.max_steps, "  ", record.summary, "  ", speed, " tokens/s  ",
+                    format_duration(left), " left"),
+                now);
+}
+
+}  // namespace cohort

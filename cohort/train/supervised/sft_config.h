@@ -1,0 +1,38 @@
+// The recipe of `cohort sft`.
+#pragma once
+
+#include <cstdint>
+
+#include "cohort/train/run/common_config.h"
+
+namespace cohort {
+
+struct SftDataConfig : RowsConfig {
+  void describe(FieldVisitor& f);
+};
+
+struct SftLoopConfig : LoopKeys {
+  int64_t sequences_per_step = 8;
+  bool assistant_only_loss = false;
+  double router_aux_loss_coef = 0.0;
+
+  void describe(FieldVisitor& f);
+};
+
+/// The recipe of `cohort sft`. TRL's learning rate for supervised training is 2e-5.
+struct SftConfig {
+  int64_t seed = 42;
+  ModelConfig model;
+  LoraConfig lora;
+  SftDataConfig data;
+  OptimizerConfig optimizer{.learning_rate = 2e-5};
+  SftLoopConfig train;
+  RunConfig run;
+
+  void describe(FieldVisitor& f);
+};
+
+/// As for the other recipes.
+void validate(const SftConfig& config);
+
+}  // namespace cohort
