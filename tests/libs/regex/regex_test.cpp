@@ -23,7 +23,8 @@ TEST(Regex, LongMatchesOfGroupsGetTheirStack) {
 
 TEST(Regex, GivesUpWithAnError) {
   const Regex exponential("(?:a+)+b");
-  const std::string text = std::string(40, 'a') + "cb";
+  std::string text(40, 'a');
+  text += "cb";
   EXPECT_NE(message_of<RegexError>([&] { find_all(exponential, text); }).find("gave up"), std::string::npos);
 }
 
