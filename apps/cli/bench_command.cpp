@@ -18,6 +18,7 @@
 #include "cohort/sampler/scheduler.h"
 #include "cohort/tensor/compute.h"
 #include "cohort/train/grpo/policy_loss.h"
+#include "cohort/train/grpo/train_config.h"
 #include "cohort/train/run/memory_plan.h"
 #include "cohort/train/run/optimizer.h"
 

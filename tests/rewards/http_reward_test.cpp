@@ -9,6 +9,7 @@
 
 #include "cohort/rewards/http/clock.h"
 #include "cohort/rewards/reward_scorer.h"
+#include "libs/common/str.h"
 #include "tests/rewards/python_server.h"
 #include "tests/rewards/test_rows.h"
 
@@ -229,8 +230,7 @@ TEST_F(HttpReward, TheKeyIsSentAndShownNowhere) {
       EXPECT_EQ(rewards[row][0].detail.find("sk-very"), std::string::npos);
   }
   unsetenv("COHORT_TEST_KEY");
-  for (const Json& request : server_.requests())
-    EXPECT_EQ(request["authorization"], std::string("Bearer ") + kSecret);
+  for (const Json& request : server_.requests()) EXPECT_EQ(request["authorization"], str("Bearer ", kSecret));
 }
 
 TEST(HttpRewardConfig, RefusesWhatCannotWork) {

@@ -9,6 +9,7 @@
 #include "cohort/train/grpo/train_config.h"
 #include "cohort/train/preference/dpo_config.h"
 #include "cohort/train/reward/reward_train_config.h"
+#include "cohort/train/supervised/sft_config.h"
 #include "tests/core/test_files.h"
 
 namespace cohort {
@@ -36,11 +37,13 @@ constexpr size_t num_members() {
   }
 }
 
-template <typename Config>
+/// A base counts as one member of the list of initialisers, and describes its own.
+template <typename Config, typename... Bases>
 void expect_complete(const char* name) {
   Config config;
   const Section section = settings_of(config);
-  EXPECT_EQ(section.fields.size() + section.sections.size() + section.lists.size(), num_members<Config>())
+  EXPECT_EQ(section.fields.size() + section.sections.size() + section.lists.size(),
+            num_members<Config>() - sizeof...(Bases) + (num_members<Bases>() + ... + 0))
       << name;
 }
 
@@ -48,7 +51,7 @@ TEST(TrainConfig, DescribesEveryMember) {
   static_assert(num_members<RunConfig>() == 1 && num_members<RewardConfig>() == 58);
   expect_complete<TrainConfig>("TrainConfig");
   expect_complete<ModelConfig>("ModelConfig");
-  expect_complete<DataConfig>("DataConfig");
+  expect_complete<DataConfig, RowsConfig>("DataConfig");
   expect_complete<RolloutConfig>("RolloutConfig");
   expect_complete<RewardConfig>("RewardConfig");
   expect_complete<MonitorConfig>("MonitorConfig");
@@ -56,19 +59,19 @@ TEST(TrainConfig, DescribesEveryMember) {
   expect_complete<LossConfig>("LossConfig");
   expect_complete<AdvantageConfig>("AdvantageConfig");
   expect_complete<OptimizerConfig>("OptimizerConfig");
-  expect_complete<GrpoLoopConfig>("GrpoLoopConfig");
+  expect_complete<GrpoLoopConfig, LoopKeys, EvaluationKeys>("GrpoLoopConfig");
   expect_complete<RunConfig>("RunConfig");
   expect_complete<SftConfig>("SftConfig");
-  expect_complete<SftDataConfig>("SftDataConfig");
-  expect_complete<SftLoopConfig>("SftLoopConfig");
+  expect_complete<SftDataConfig, RowsConfig>("SftDataConfig");
+  expect_complete<SftLoopConfig, LoopKeys>("SftLoopConfig");
   expect_complete<DpoConfig>("DpoConfig");
   expect_complete<PreferenceConfig>("PreferenceConfig");
-  expect_complete<PreferenceDataConfig>("PreferenceDataConfig");
-  expect_complete<DpoLoopConfig>("DpoLoopConfig");
+  expect_complete<PreferenceDataConfig, RowsConfig>("PreferenceDataConfig");
+  expect_complete<DpoLoopConfig, LoopKeys, EvaluationKeys>("DpoLoopConfig");
   expect_complete<RewardTrainConfig>("RewardTrainConfig");
   expect_complete<HeadConfig>("HeadConfig");
-  expect_complete<RewardDataConfig>("RewardDataConfig");
-  expect_complete<RewardLoopConfig>("RewardLoopConfig");
+  expect_complete<RewardDataConfig, RowsConfig>("RewardDataConfig");
+  expect_complete<RewardLoopConfig, LoopKeys, EvaluationKeys>("RewardLoopConfig");
 }
 
 // DPOConfig of TRL 1.16.

@@ -54,7 +54,7 @@ struct TrainConfig {
   ObjectiveConfig objective;
   CriticConfig critic;
   OptimizerConfig optimizer;
-  GrpoLoopConfig train{{.tokens_per_microbatch = 0, .save_steps = 100}};
+  GrpoLoopConfig train{{.tokens_per_microbatch = 0, .save_steps = 100}, {}};
   GrpoRunConfig run;
 
   void describe(FieldVisitor& f);
