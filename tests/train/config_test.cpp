@@ -6,6 +6,7 @@
 
 #include "cohort/core/config_io.h"
 #include "cohort/core/error.h"
+#include "cohort/train/configuration_page.h"
 #include "cohort/train/grpo/train_config.h"
 #include "cohort/train/preference/dpo_config.h"
 #include "cohort/train/reward/reward_train_config.h"
