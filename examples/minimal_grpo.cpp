@@ -6,9 +6,9 @@
 //   minimal_grpo MODEL_DIR JOB.json OUTPUT_DIR
 //
 // MODEL_DIR is a Hugging Face directory of a Llama, Qwen2 or Qwen3 model; `Job` below lists the keys of
-// JOB.json. Writes OUTPUT_DIR/result.json and OUTPUT_DIR/gradients.safetensors (of the last step, before
-// clipping). Legend: P prompts, G completions each, B = P * G rows, T padded length of a row, L padded length
-// of a completion, V vocabulary, H heads, D dimensions of a head.
+// JOB.json. Writes OUTPUT_DIR/result.json, OUTPUT_DIR/gradients.safetensors (of the last step, before
+// clipping) and OUTPUT_DIR/weights.safetensors. Legend: P prompts, G completions each, B = P * G rows, T
+// padded length of a row, L padded length of a completion, V vocabulary, H heads, D dimensions of a head.
 #include <ATen/ATen.h>
 
 #include <cmath>
@@ -30,8 +30,9 @@ struct Job {
   Json json;
   std::vector<TokenRow> prompts = json.at("prompts");    // [P]
   int64_t num_generations = json.at("num_generations");  // G
-  // A fixed batch: `completions` [B], those of one prompt side by side, `rewards` [B] (null where there is
-  // none), `old_logprobs` [B] and, when beta is not 0, `ref_logprobs` [B]. Without it the program samples.
+  // Fixed batches, step after step: `completions` [num_steps * B], those of one prompt side by side,
+  // `rewards` (null: none), `old_logprobs` and, when beta is not 0, `ref_logprobs`. Without it the program
+  // samples.
   std::vector<TokenRow> completions = json.value("completions", std::vector<TokenRow>());
   std::string dtype = json.value("dtype", "float32");                // or float64
   std::string loss_type = json.value("loss_type", "grpo");           // or dapo, dr_grpo
@@ -67,7 +68,7 @@ struct AdamState {
   int64_t count = 0;
 };
 
-Rollouts read_or_sample_rollouts(const Model& policy, const Model& reference, const Job& job);
+Rollouts read_or_sample_rollouts(const Model& policy, const Model& reference, const Job& job, int64_t step);
 double reward_of(const TokenRow& completion);
 at::Tensor group_advantages(const Rollouts& rollouts, const Job& job);
 at::Tensor completion_logprobs(const Model& model, const Rollouts& rollouts, double temperature);
@@ -82,7 +83,7 @@ Json train(Model& policy, const Model& reference, const Job& job) {
   AdamState adam;
   Json result;
   for (int64_t step = 1; step <= job.num_steps; ++step) {
-    const Rollouts rollouts = read_or_sample_rollouts(policy, reference, job);
+    const Rollouts rollouts = read_or_sample_rollouts(policy, reference, job, step);
     const at::Tensor advantages = group_advantages(rollouts, job);
     for (int64_t iteration = 0; iteration < job.num_iterations; ++iteration) {
       for (auto& [name, weight] : policy.weights) weight.mutable_grad() = at::Tensor();
@@ -115,19 +116,19 @@ at::Tensor padded(const std::vector<std::vector<T>>& rows, at::ScalarType dtype)
 
 at::Tensor forward(const Model& model, const at::Tensor& token_ids);
 
-Rollouts read_or_sample_rollouts(const Model& policy, const Model& reference, const Job& job) {
+Rollouts read_or_sample_rollouts(const Model& policy, const Model& reference, const Job& job, int64_t step) {
   const at::NoGradGuard no_grad;
   Rollouts rollouts;
-  for (const TokenRow& prompt : job.prompts) {
+  for (const TokenRow& prompt : job.prompts)
     rollouts.prompts.insert(rollouts.prompts.end(), job.num_generations, prompt);
-  }
   if (!job.completions.empty()) {
-    rollouts.completions = job.completions;
-    for (const Json& reward : job.json.at("rewards")) {
+    for (size_t row = (step - 1) * rollouts.prompts.size(); row < step * rollouts.prompts.size(); ++row) {
+      const Json& reward = job.json.at("rewards").at(row);
       rollouts.rewards.push_back(reward.is_null() ? std::nan("") : reward.get<double>());
+      rollouts.completions.push_back(job.completions.at(row));
+      rollouts.old_logprobs.push_back(job.json.at("old_logprobs").at(row));
+      if (job.beta != 0.0) rollouts.ref_logprobs.push_back(job.json.at("ref_logprobs").at(row));
     }
-    job.json.at("old_logprobs").get_to(rollouts.old_logprobs);
-    if (job.beta != 0.0) job.json.at("ref_logprobs").get_to(rollouts.ref_logprobs);
     return rollouts;
   }
   std::vector<TokenRow> rows = rollouts.prompts;
@@ -242,9 +243,8 @@ at::Tensor forward(const Model& model, const at::Tensor& token_ids) {
 // [B, L] log-probabilities of the completions' tokens at the sampling temperature, 0 beyond the end of each.
 at::Tensor completion_logprobs(const Model& model, const Rollouts& rollouts, double temperature) {
   std::vector<TokenRow> rows = rollouts.prompts;
-  for (size_t b = 0; b < rows.size(); ++b) {
+  for (size_t b = 0; b < rows.size(); ++b)
     rows[b].insert(rows[b].end(), rollouts.completions[b].begin(), rollouts.completions[b].end());
-  }
   const at::Tensor token_ids = padded(rows, at::kLong);
   const at::Tensor logprobs = (forward(model, token_ids) / temperature).log_softmax(-1);
   // The logits at position t are about token t + 1.
@@ -316,9 +316,8 @@ NumberRows rows_of(const at::Tensor& padded_rows, const std::vector<TokenRow>& c
 Model load_model(const std::filesystem::path& dir, at::ScalarType dtype) {
   Model model{read_json(dir / "config.json"), {}};
   const WeightReader reader = WeightReader::open(dir);
-  for (const std::string& name : reader.names()) {
+  for (const std::string& name : reader.names())
     model.weights[name] = reader.tensor(name).to(dtype).clone().requires_grad_();
-  }
   return model;
 }
 
@@ -333,6 +332,7 @@ void run(const std::string& model_dir, const std::string& job_path, const std::f
   std::filesystem::create_directories(output_dir);
   write_json(output_dir / "result.json", result);
   write_safetensors(output_dir / "gradients.safetensors", gradients);
+  write_safetensors(output_dir / "weights.safetensors", {policy.weights.begin(), policy.weights.end()});
 }
 
 }  // namespace

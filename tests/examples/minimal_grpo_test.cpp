@@ -8,11 +8,13 @@
 #include "cohort/models/pretrained.h"
 #include "cohort/train/grpo/credit.h"
 #include "cohort/train/grpo/policy_loss.h"
+#include "cohort/train/grpo/step_metrics.h"
 #include "cohort/train/run/optimizer.h"
 #include "libs/common/str.h"
 #include "tests/core/test_files.h"
 #include "tests/models/hashed_model.h"
 #include "tests/rounding.h"
+#include "tests/train/tiny_grpo.h"
 
 namespace cohort {
 namespace {
@@ -164,6 +166,94 @@ TEST_P(MinimalGrpo, AgreesWithTheEngine) {
         EXPECT_LT(difference.norm().item<double>(), 1e-5 * grad_norm) << name << " " << tokens_per_microbatch;
       }
     }
+  }
+}
+
+/// The job's prompts, all of them in each step.
+class JobPrompts : public PromptSource {
+ public:
+  explicit JobPrompts(const Json& prompts) : prompts_(prompts) {}
+  std::vector<Prompt> next(int64_t count) override {
+    EXPECT_EQ(count, std::ssize(prompts_));
+    std::vector<Prompt> prompts;
+    for (const Json& ids : prompts_)
+      prompts.push_back(
+          {str("prompt ", prompts.size()), ids.get<std::vector<int32_t>>(), "", Json::object()});
+    return prompts;
+  }
+  double epoch() const override { return 0.0; }
+  Json save() const override { return nullptr; }
+  void load(const Json&) override {}
+
+ private:
+  Json prompts_;
+};
+
+/// The recipe of `cohort train` that says what a job says.
+TrainConfig recipe_of(const Json& job) {
+  TrainConfig config;
+  config.rollout.prompts_per_step = std::ssize(job["prompts"]);
+  config.rollout.num_generations = job["num_generations"].get<int64_t>();
+  config.rollout.max_completion_length = job["max_completion_length"].get<int64_t>();
+  config.rollout.temperature = job["temperature"].get<double>();
+  config.rollout.stop_token_ids = {job["eos_token_id"].get<int64_t>()};
+  config.reward = {{.name = "mine"}};
+  config.objective.num_iterations = job["num_iterations"].get<int64_t>();
+  config.objective.advantages.scale_rewards = job["scale_rewards"].get<std::string>();
+  LossConfig& loss = config.objective.loss;
+  loss.loss_type = job["loss_type"].get<std::string>();
+  loss.beta = job["beta"].get<double>();
+  loss.epsilon = job["epsilon"].get<double>();
+  loss.epsilon_high = job["epsilon_high"].get<double>();
+  config.optimizer.learning_rate = job["learning_rate"].get<double>();
+  config.optimizer.lr_scheduler_type = "constant";
+  return config;
+}
+
+/// Appends what a step drew to the job's batches.
+void add_batch(const Batch& batch, Json& job) {
+  for_each_sample(batch.groups, [&](const Sample& sample) {
+    job["completions"].push_back(sample.completion.token_ids);
+    job["rewards"].push_back(sample.reward);
+    job["old_logprobs"].push_back(sample.completion.sampler_logprobs);
+    if (job["beta"].get<double>() != 0.0) job["ref_logprobs"].push_back(sample.ref_logprobs);
+  });
+}
+
+// Three steps of two updates each on what the trainer drew: the program ends at the trainer's weights.
+TEST_P(MinimalGrpo, AgreesWithTheTrainersSteps) {
+  Json job = golden_["job"];
+  for (const char* rows : {"completions", "rewards", "old_logprobs", "ref_logprobs"})
+    job[rows] = Json::array();
+  job.update({{"num_generations", 8}, {"num_steps", 3}, {"num_iterations", 2}, {"learning_rate", 2e-3}});
+  job["eos_token_id"] = 0;
+  const TrainConfig config = recipe_of(job);
+  const auto policy = load_pretrained(dir_ / "model", at::kFloat, at::kCPU);
+  const auto reference = load_pretrained(dir_ / "model", at::kFloat, at::kCPU);
+  JobPrompts prompts(job["prompts"]);
+  RewardScorer scorer(config.reward, judged_by(even_share));
+  AdamW optimizer(policy->parameters(), config.optimizer);
+  GrpoTrainer trainer(config, 6, *policy, job["beta"].get<double>() != 0.0 ? reference.get() : nullptr,
+                      nullptr, nullptr, prompts, scorer, optimizer);
+  StepReport last;
+  for (int64_t step = 1; step <= 3; ++step) {
+    last = trainer.step(step);
+    add_batch(*last.batch, job);
+  }
+  const Json result = run(job);
+  EXPECT_GT(find_metric(last.metrics, "ratio/max"), 1.01) << "the second update is off the sampler's policy";
+  EXPECT_NEAR(find_metric(last.metrics, "reward"), result["reward"].get<double>(), 1e-9);
+  EXPECT_NEAR(find_metric(last.metrics, "grad_norm"), result["grad_norm"].get<double>(),
+              1e-3 * result["grad_norm"].get<double>());
+  const SafetensorsFile weights(dir_ / "out/weights.safetensors");
+  ASSERT_EQ(weights.tensors().size(), reference->named_weights().size());
+  for (size_t i = 0; i < policy->named_weights().size(); ++i) {
+    const auto& [name, weight] = policy->named_weights()[i];
+    const at::Tensor move = weight.detach() - reference->named_weights()[i].second.detach();
+    const double difference = (weight.detach() - weights.tensor(name)).norm().item<double>();
+    EXPECT_GT(move.norm().item<double>(), 0.0) << name;
+    // Adam divides by the gradient's size, so that rounding shows where a gradient is almost 0.
+    EXPECT_LT(difference, 1e-2 * move.norm().item<double>()) << name;
   }
 }
 

@@ -3,45 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "cohort/sampler/stop_ids.h"
-#include "tests/models/tiny_decoder.h"
+#include "tests/train/tiny_grpo.h"
 
 namespace cohort {
 namespace {
-
-/// Prompts "0", "1", "2", ...
-class CountedPrompts : public PromptSource {
- public:
-  static Prompt at(int64_t index) {
-    return {std::to_string(index), {5, static_cast<int32_t>(10 + index)}, "", Json::object()};
-  }
-  std::vector<Prompt> next(int64_t count) override {
-    std::vector<Prompt> prompts;
-    for (int64_t i = 0; i < count; ++i) prompts.push_back(at(next_++));
-    return prompts;
-  }
-  double epoch() const override { return 0.0; }
-  Json save() const override { return next_; }
-  void load(const Json& state) override { next_ = state.get<int64_t>(); }
-
- private:
-  int64_t next_ = 0;
-};
-
-using Score = std::function<double(int64_t prompt, int64_t sample)>;
-
-class FunctionReward : public Reward {
- public:
-  explicit FunctionReward(Score score) : score_(std::move(score)) {}
-  RewardResult score(const Prompt& prompt, const Completion& completion) override {
-    return {score_(std::stoll(prompt.id), completion.sample), RewardStatus::kOk, ""};
-  }
-
- private:
-  Score score_;
-};
 
 std::vector<std::string> ids_of(const std::vector<Group>& groups) {
   std::vector<std::string> ids;
@@ -75,10 +41,8 @@ class StepRolloutTest : public testing::Test {
   }
 
   Batch draw(Score score) {
-    const RewardTypes types{{"mine", "", "a test's",
-                             [&](const RewardConfig&) { return std::make_unique<FunctionReward>(score); }}};
     CountedPrompts prompts;
-    RewardScorer scorer(config_.reward, types);
+    RewardScorer scorer(config_.reward, scored_by(std::move(score)));
     StepRollout rollout(config_, *decoder_, nullptr, prompts, scorer, {recorded_rows_, RecordedParts::kDown});
     timings_.clear();
     StepTimer timer(timings_);
@@ -305,12 +269,9 @@ TEST_F(StepRolloutTest, DrawsFurtherPromptsAfterAllRounds) {
 TEST_F(StepRolloutTest, GivesMoreCompletionsToPromptsThatTeachMore) {
   config_.rollout.generation_budget = "knapsack";
   CountedPrompts prompts;
-  const RewardTypes types{{"mine", "", "a test's", [&](const RewardConfig&) {
-                             return std::make_unique<FunctionReward>([](int64_t prompt, int64_t sample) {
-                               return prompt == 0 || (prompt == 2 && sample == 0) ? 1.0 : 0.0;
-                             });
-                           }}};
-  RewardScorer scorer(config_.reward, types);
+  RewardScorer scorer(config_.reward, scored_by([](int64_t prompt, int64_t sample) {
+                        return prompt == 0 || (prompt == 2 && sample == 0) ? 1.0 : 0.0;
+                      }));
   StepRollout rollout(config_, *decoder_, nullptr, prompts, scorer);
   const auto draw_again = [&](StepRollout& source) {
     timings_.clear();
