@@ -62,8 +62,8 @@ struct LoopConfig {
   int64_t early_stopping_patience =
       0;  ///< evaluations in a row without a better one that end the run; 0: never
   bool log_completions = true;
-  bool save_batches = false;            ///< keep every step's batch; otherwise the last one alone
-  std::filesystem::path chat_template;  ///< of the models that are written, in place of the source's
+  bool save_batches = false;                 ///< keep every step's batch; otherwise the last one alone
+  std::filesystem::path chat_template = {};  ///< of the models that are written, in place of the source's
 };
 
 /// One run. All references must outlive it.

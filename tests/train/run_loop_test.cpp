@@ -1,0 +1,334 @@
+// The run loop with a trainer that is a counter: what it writes, when it saves and evaluates, how it ends.
+#include "cohort/train/run_loop.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <limits>
+
+#include "cohort/core/error.h"
+#include "cohort/core/time_text.h"
+#include "cohort/models/pretrained.h"
+#include "tests/core/test_files.h"
+#include "tests/models/tiny_decoder.h"
+
+namespace cohort {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Steps = std::vector<int64_t>;
+
+/// Each step adds 1 to a weight. `on_step` may change what the step reports.
+class CountingTrainer : public Trainer {
+ public:
+  explicit CountingTrainer(Decoder& decoder) : decoder_(decoder) {}
+
+  StepReport step(int64_t index) override {
+    const at::NoGradGuard no_grad;
+    decoder_.parameters().front().flatten()[0].add_(1.0);
+    decoder_.refresh();
+    ++num_steps_;
+    steps.push_back(index);
+    StepReport report;
+    report.metrics = {{"reward", static_cast<double>(num_steps_)}};
+    report.timings = {{"perf/throughput", 7.0}};
+    report.completions = {Json{{"step", index}}};
+    report.batch = Batch{.step = index};
+    report.nonfinite = {Json{{"completion", "bad"}}};
+    if (on_step) on_step(report, index);
+    return report;
+  }
+  Json save() const override { return num_steps_; }
+  void load(const Json& state) override { num_steps_ = state.get<int64_t>(); }
+
+  std::function<void(StepReport&, int64_t)> on_step;
+  Steps steps;  ///< that this trainer made
+
+ private:
+  Decoder& decoder_;
+  int64_t num_steps_ = 0;
+};
+
+/// The steps behind a decoder's weights.
+double counted_steps(const Decoder& decoder) {
+  return decoder.parameters().front().flatten()[0].item<double>();
+}
+
+/// The steps behind the weights of a model directory.
+double counted_steps(const fs::path& model) {
+  return counted_steps(*load_pretrained(model, at::kFloat, at::kCPU));
+}
+
+/// One process of a run in a directory, whose counted weight begins at 0.
+struct Process {
+  Process(RunDirectory directory, fs::path source_model, LoopConfig config)
+      : run(std::move(directory)), source(std::move(source_model)), loop(std::move(config)) {
+    const at::NoGradGuard no_grad;
+    decoder->parameters().front().flatten()[0].zero_();
+    decoder->refresh();
+  }
+
+  int go(bool resume = false) {
+    RunLoop run_loop(run, loop, *decoder, optimizer, trainer, source, evaluate);
+    if (resume) run_loop.resume();
+    return run_loop.run();
+  }
+
+  RunDirectory run;
+  fs::path source;
+  LoopConfig loop;
+  std::unique_ptr<Decoder> decoder = tiny_decoder(tiny_config("LlamaForCausalLM"), at::kFloat);
+  AdamW optimizer{decoder->parameters(), {}};
+  CountingTrainer trainer{*decoder};
+  std::function<EvalRecord()> evaluate;
+};
+
+class RunLoopTest : public testing::Test {
+ protected:
+  RunLoopTest() {
+    fs::create_directories(source_);
+    write_json(source_ / "config.json", tiny_config("LlamaForCausalLM"));
+    write_text(source_ / "tokenizer.json", "{}");
+  }
+
+  std::unique_ptr<Process> begin(const LoopConfig& loop, const char* name = "run") {
+    return std::make_unique<Process>(RunDirectory::create(root_ / name, "", kStart), source_, loop);
+  }
+
+  std::unique_ptr<Process> resume(const LoopConfig& loop, const char* name = "run") {
+    return std::make_unique<Process>(RunDirectory::resume(root_ / name), source_, loop);
+  }
+
+  static std::vector<Json> lines_of(const fs::path& file) {
+    std::istringstream text(read_text(file));
+    std::vector<Json> lines;
+    for (std::string line; std::getline(text, line);) lines.push_back(Json::parse(line));
+    return lines;
+  }
+
+  static Steps steps_of(const fs::path& file) {
+    Steps steps;
+    for (const Json& line : lines_of(file)) steps.push_back(line.at("step").get<int64_t>());
+    return steps;
+  }
+
+  static constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+  const std::tm kStart = *parse_time_text("2027-03-04T05:06:07");
+  const ThreadCount one_thread_{1};
+  const TemporaryDirectory directory_;
+  const fs::path root_ = directory_.path(), source_ = root_ / "model";
+};
+
+TEST_F(RunLoopTest, WritesALineAStepAndTheFinalModel) {
+  const auto process = begin({.max_steps = 3});
+  EXPECT_EQ(process->go(), 0);
+  EXPECT_EQ(process->trainer.steps, (Steps{1, 2, 3}));
+  const RunDirectory& run = process->run;
+  EXPECT_EQ(lines_of(run.metrics_file())[2], Json::parse(R"({"step": 3, "reward": 3.0})"));
+  EXPECT_EQ(steps_of(run.metrics_file()), (Steps{1, 2, 3}));
+  EXPECT_EQ(lines_of(run.timings_file())[1], Json::parse(R"({"step": 2, "perf/throughput": 7.0})"));
+  EXPECT_EQ(steps_of(run.completions_file()), (Steps{1, 2, 3}));
+  EXPECT_TRUE(fs::exists(run.events_file()));
+  EXPECT_EQ(run.checkpoint_steps(), Steps{3}) << "at the end alone";
+  EXPECT_FALSE(fs::exists(run.best_model()));
+  EXPECT_EQ(counted_steps(run.final_model()), 3.0);
+  EXPECT_EQ(read_text(run.final_model() / "tokenizer.json"), "{}");
+}
+
+TEST_F(RunLoopTest, SavesEverySaveStepsAndKeepsTheNewest) {
+  const auto process = begin({.max_steps = 7, .save_steps = 2, .save_total_limit = 2});
+  std::vector<Steps> kept;
+  process->trainer.on_step = [&](StepReport&, int64_t) { kept.push_back(process->run.checkpoint_steps()); };
+  EXPECT_EQ(process->go(), 0);
+  EXPECT_EQ(kept, (std::vector<Steps>{{}, {}, {2}, {2}, {2, 4}, {2, 4}, {4, 6}}));
+  EXPECT_EQ(process->run.checkpoint_steps(), (Steps{6, 7}));
+}
+
+TEST_F(RunLoopTest, KeepsTheLastBatchOrAll) {
+  const auto last = begin({.max_steps = 3}, "last"),
+             all = begin({.max_steps = 3, .save_batches = true}, "all");
+  EXPECT_EQ(last->go() + all->go(), 0);
+  EXPECT_EQ(RunDirectory::batch_steps(root_ / "last"), Steps{3});
+  EXPECT_EQ(RunDirectory::batch_steps(root_ / "all"), (Steps{1, 2, 3}));
+}
+
+TEST_F(RunLoopTest, WritesCompletionsWhereTheyAreAskedFor) {
+  const auto process = begin({.max_steps = 2, .log_completions = false});
+  EXPECT_EQ(process->go(), 0);
+  EXPECT_FALSE(fs::exists(process->run.completions_file()));
+}
+
+// A process dies in step 6; another goes on from step 4 and writes what one process would have written.
+TEST_F(RunLoopTest, GoesOnFromTheNewestCheckpoint) {
+  const LoopConfig loop{.max_steps = 8, .save_steps = 2, .save_total_limit = 3};
+  const auto whole = begin(loop, "whole");
+  EXPECT_EQ(whole->go(), 0);
+  {
+    const auto dying = begin(loop);
+    dying->trainer.on_step = [](StepReport&, int64_t index) {
+      if (index == 6) throw std::runtime_error("killed");
+    };
+    EXPECT_THROW(dying->go(), std::runtime_error);
+    EXPECT_EQ(steps_of(dying->run.metrics_file()), (Steps{1, 2, 3, 4, 5}));
+  }
+  const auto second = resume(loop);
+  EXPECT_EQ(second->go(/*resume=*/true), 0);
+  EXPECT_EQ(second->trainer.steps, (Steps{5, 6, 7, 8}));
+  EXPECT_EQ(counted_steps(*second->decoder), 8.0);
+  for (const char* file : {"metrics.jsonl", "timings.jsonl", "completions.jsonl", "final/model.safetensors"})
+    EXPECT_EQ(read_text(root_ / "run" / file), read_text(root_ / "whole" / file)) << file;
+  EXPECT_EQ(second->run.checkpoint_steps(), (Steps{4, 6, 8}));
+}
+
+TEST_F(RunLoopTest, ARunThatIsDoneIsNotRunAgain) {
+  {
+    EXPECT_EQ(begin({.max_steps = 2})->go(), 0);
+  }
+  const auto again = resume({.max_steps = 2});
+  EXPECT_EQ(again->go(/*resume=*/true), 0);
+  EXPECT_EQ(again->trainer.steps, Steps{});
+  EXPECT_EQ(steps_of(again->run.metrics_file()), (Steps{1, 2}));
+}
+
+TEST_F(RunLoopTest, RefusesCheckpointsThatDoNotFit) {
+  {
+    EXPECT_EQ(begin({.max_steps = 3})->go(), 0);
+  }
+  const auto shorter = resume({.max_steps = 2});
+  const std::string late = message_of<ConfigError>([&] { shorter->go(/*resume=*/true); });
+  EXPECT_NE(late.find("is after the last step of the run, 2: raise train.max_steps"), std::string::npos)
+      << late;
+  const fs::path state = shorter->run.checkpoint(3) / "state.json";
+  Json other = read_json(state);
+  other.erase("trainer");
+  write_json(state, other);
+  const std::string misfit = message_of<FormatError>([&] { shorter->go(/*resume=*/true); });
+  EXPECT_NE(misfit.find("state.json: does not fit these settings"), std::string::npos) << misfit;
+}
+
+/// Returns the scores one after the other, with the metric `eval_loss` at 10 less the score.
+std::function<EvalRecord()> scores_of(std::vector<double> scores, int64_t& calls) {
+  return [scores = std::move(scores), &calls] {
+    const double score = scores.at(calls++);
+    const bool is_judged = score == score;
+    return EvalRecord{is_judged ? std::optional(score) : std::nullopt,
+                      {{"eval_reward", score}, {"eval_loss", 10.0 - score}}};
+  };
+}
+
+// Steps 2, 4 and the last one; the best model is that of step 4.
+TEST_F(RunLoopTest, EvaluatesEveryEvalStepsAndKeepsTheBestModel) {
+  const auto process = begin({.max_steps = 5, .eval_steps = 2});
+  int64_t calls = 0;
+  process->evaluate = scores_of({1.0, 3.0, 2.0}, calls);
+  EXPECT_EQ(process->go(), 0);
+  EXPECT_EQ(calls, 3);
+  const std::vector<Json> metrics = lines_of(process->run.metrics_file());
+  const bool expected[] = {false, true, false, true, true};
+  for (int64_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(metrics[i].contains("eval_reward"), expected[i]) << i;
+    EXPECT_EQ(lines_of(process->run.timings_file())[i].contains("timing_s/testing"), expected[i]) << i;
+  }
+  EXPECT_EQ(metrics[3]["eval_reward"], 3.0);
+  EXPECT_EQ(counted_steps(process->run.best_model()), 4.0);
+}
+
+TEST_F(RunLoopTest, EvaluatesAtTheStartWhereItIsAsked) {
+  const auto process = begin({.max_steps = 2, .eval_steps = 2, .eval_on_start = true});
+  int64_t calls = 0;
+  process->evaluate = scores_of({1.0, kNothing}, calls);
+  EXPECT_EQ(process->go(), 0);
+  const std::vector<Json> metrics = lines_of(process->run.metrics_file());
+  ASSERT_EQ(metrics.size(), 3u);
+  EXPECT_EQ(metrics[0]["step"], 0);
+  EXPECT_EQ(metrics[0]["eval_reward"], 1.0);
+  EXPECT_TRUE(metrics[2]["eval_reward"].is_null());
+}
+
+// Of a loss the smallest is the best: that of step 1.
+TEST_F(RunLoopTest, TheBestModelMayBeThatOfAnotherMetric) {
+  const auto process = begin({.max_steps = 2, .eval_steps = 1, .metric_for_best_model = "eval_loss"});
+  int64_t calls = 0;
+  process->evaluate = scores_of({3.0, 1.0}, calls);
+  EXPECT_EQ(process->go(), 0);
+  EXPECT_EQ(counted_steps(process->run.best_model()), 1.0);
+  const auto unknown = begin({.max_steps = 2, .eval_steps = 1, .metric_for_best_model = "eval_x"}, "unknown");
+  calls = 0;
+  unknown->evaluate = scores_of({3.0, 1.0}, calls);
+  const std::string message = message_of<ConfigError>([&] { unknown->go(); });
+  EXPECT_NE(message.find("no metric \"eval_x\"; they have eval_reward, eval_loss"), std::string::npos)
+      << message;
+}
+
+TEST_F(RunLoopTest, StopsEarlyWhereEvaluationsGetNoBetter) {
+  const auto process = begin({.max_steps = 9, .eval_steps = 1, .early_stopping_patience = 2});
+  int64_t calls = 0;
+  process->evaluate = scores_of({1.0, 2.0, 2.0, 1.5}, calls);
+  EXPECT_EQ(process->go(), 0);
+  EXPECT_EQ(process->trainer.steps, (Steps{1, 2, 3, 4}));
+  EXPECT_EQ(process->run.checkpoint_steps(), Steps{4});
+  EXPECT_TRUE(fs::exists(process->run.final_model()));
+}
+
+TEST_F(RunLoopTest, EndsAfterTooManyStepsInARowThatAreNotFinite) {
+  const auto process = begin({.max_steps = 9, .save_steps = 2, .max_nonfinite_steps = 3});
+  process->trainer.on_step = [](StepReport& report, int64_t index) { report.is_finite = index == 3; };
+  const std::string message = message_of<UserError>([&] { process->go(); });
+  EXPECT_NE(message.find("step 6: the 3th step in a row"), std::string::npos) << message;
+  EXPECT_EQ(process->trainer.steps, (Steps{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(steps_of(process->run.metrics_file()), (Steps{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(read_text(process->run.root() / "nonfinite-2.jsonl"), "{\"completion\":\"bad\"}\n");
+  EXPECT_FALSE(fs::exists(process->run.root() / "nonfinite-3.jsonl"));
+  EXPECT_FALSE(fs::exists(process->run.final_model()));
+}
+
+TEST_F(RunLoopTest, StepsThatAreNotFiniteCountOnInAnotherProcess) {
+  const LoopConfig loop{.max_steps = 9, .save_steps = 2, .max_nonfinite_steps = 3};
+  const auto never_finite = [](StepReport& report, int64_t index) {
+    if (index == 3) throw std::runtime_error("killed");
+    report.is_finite = false;
+  };
+  {
+    const auto first = begin(loop);
+    first->trainer.on_step = never_finite;
+    EXPECT_THROW(first->go(), std::runtime_error);
+  }
+  const auto second = resume(loop);
+  second->trainer.on_step = [](StepReport& report, int64_t) { report.is_finite = false; };
+  EXPECT_THROW(second->go(/*resume=*/true), UserError);
+  EXPECT_EQ(second->trainer.steps, Steps{3});
+}
+
+TEST_F(RunLoopTest, ARunWithoutAFiniteStepHasNoModel) {
+  const auto process = begin({.max_steps = 2});
+  process->trainer.on_step = [](StepReport& report, int64_t) { report.is_finite = false; };
+  const std::string message = message_of<UserError>([&] { process->go(); });
+  EXPECT_NE(message.find("no step of the run had a finite loss"), std::string::npos) << message;
+  EXPECT_FALSE(fs::exists(process->run.final_model()));
+}
+
+TEST_F(RunLoopTest, AStepThatSaysSoEndsTheRunAfterACheckpoint) {
+  const auto process = begin({.max_steps = 9});
+  process->trainer.on_step = [](StepReport& report, int64_t index) {
+    if (index == 2) report.stop_reason = "reward x failed";
+  };
+  EXPECT_EQ(message_of<UserError>([&] { process->go(); }),
+            "step 2: reward x failed. The checkpoint is written: mend the cause and go on with --resume");
+  EXPECT_EQ(process->run.checkpoint_steps(), Steps{2});
+  EXPECT_EQ(process->trainer.steps, (Steps{1, 2}));
+}
+
+TEST_F(RunLoopTest, ASignalEndsTheRunAfterACheckpoint) {
+  const auto process = begin({.max_steps = 9});
+  process->trainer.on_step = [](StepReport&, int64_t index) {
+    if (index == 2) std::raise(SIGTERM);
+  };
+  EXPECT_EQ(process->go(), 128 + SIGTERM);
+  EXPECT_EQ(process->trainer.steps, (Steps{1, 2}));
+  EXPECT_EQ(process->run.checkpoint_steps(), Steps{2});
+  EXPECT_FALSE(fs::exists(process->run.final_model()));
+}
+
+}  // namespace
+}  // namespace cohort
