@@ -132,6 +132,37 @@ TEST(GrpoTrainer, AStepWithoutDifferenceLeavesTheWeights) {
   EXPECT_EQ(find_metric(report.metrics, "rows/completion"), 0.0);
 }
 
+// MC-GRPO: the median counts in the statistics, and the loss is a mean over the four others of each group.
+TEST(GrpoTrainer, APivotIsTakenOutOfTheBatch) {
+  TrainConfig config = smooth_config();
+  config.rollout.num_generations = 5;
+  config.objective.advantages.baseline = "group_median";
+  config.objective.advantages.scale_rewards = "none";
+  TinyGrpo with(config, scored_by([](int64_t, int64_t sample) { return 0.1 * ((2 * sample) % 5); }));
+  config.objective.advantages.drop_pivot = true;
+  TinyGrpo without(config, scored_by([](int64_t, int64_t sample) { return 0.1 * ((2 * sample) % 5); }));
+  const StepReport all = with.trainer->step(1), rest = without.trainer->step(1);
+  ASSERT_EQ(rest.batch->untrained.size(), 2u);
+  for (size_t g = 0; g < 2; ++g) {
+    const UntrainedGroup& pivots = rest.batch->untrained[g];
+    EXPECT_EQ(pivots.of, static_cast<int64_t>(g));
+    ASSERT_EQ(pivots.group.samples.size(), 1u);
+    EXPECT_EQ(pivots.group.samples[0].completion.sample, 1);  // 0 2 4 1 3 tenths
+    EXPECT_EQ(rest.batch->groups[g].samples.size(), 4u);
+    EXPECT_EQ(rest.batch->groups[g].samples[1].advantage, all.batch->groups[g].samples[2].advantage);
+  }
+  const double norm = find_metric(all.metrics, "grad_norm");
+  EXPECT_NEAR(find_metric(rest.metrics, "grad_norm"), 5.0 / 4.0 * norm, 1e-5 * norm);
+  EXPECT_EQ(rest.completions.size(), 10u);
+  // The batch that is left gives the same advantages again.
+  Batch again = *rest.batch;
+  assign_credit(again, config.objective.advantages);
+  for (size_t g = 0; g < 2; ++g) {
+    for (size_t i = 0; i < 4; ++i)
+      EXPECT_EQ(again.groups[g].samples[i].advantage, rest.batch->groups[g].samples[i].advantage);
+  }
+}
+
 TEST(GrpoTrainer, DynamicSamplingDrawsOthersInTheirPlace) {
   TrainConfig config = tiny_grpo_config();
   config.rollout.dynamic_sampling = true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "cohort/core/error.h"
 #include "cohort/objectives/advantage_algebra.h"
@@ -33,14 +34,24 @@ void add_untrained(const Batch& batch, int64_t group, JudgedSamples& judged) {
   }
 }
 
-JudgedSamples judged_samples(Batch& batch) {
+/// Puts a pivot that was taken out where it was drawn, so that sums have the order that they had.
+void restore_order(std::span<JudgedSample> group) {
+  std::ranges::stable_sort(group, {}, [](const JudgedSample& each) {
+    const Sample& sample = *each.sample;
+    return sample.is_demonstration ? std::numeric_limits<int64_t>::max() : sample.completion.sample;
+  });
+}
+
+JudgedSamples judged_samples(Batch& batch, const AdvantageConfig& config) {
   JudgedSamples judged;
   for (size_t g = 0; g < batch.groups.size(); ++g) {
+    const size_t begin = judged.samples.size();
     for (Sample& sample : batch.groups[g].samples) {
       const double reward = sample.mask == LossMask::kMonitor ? kNoReward : sample.reward;
       judged.samples.push_back({&sample, &sample, reward});
     }
     add_untrained(batch, static_cast<int64_t>(g), judged);
+    if (config.drop_pivot) restore_order(std::span(judged.samples).subspan(begin));
     judged.ends.push_back(std::ssize(judged.samples));
   }
   return judged;
@@ -204,6 +215,12 @@ void give(const AdvantageOutput& output, const JudgedSamples& judged) {
   }
 }
 
+/// [N] whether a sample takes part under these settings.
+at::Tensor kept_samples(Batch& batch, const AdvantageConfig& config) {
+  JudgedSamples judged = judged_samples(batch, config);
+  return advantages_of(advantage_input(batch, config, judged), config).is_kept.cpu();
+}
+
 /// Over the samples that are trained on, whatever they are judged against.
 Spread spread_of_trained(const JudgedSamples& judged) {
   std::vector<double> rewards;
@@ -216,7 +233,7 @@ Spread spread_of_trained(const JudgedSamples& judged) {
 }  // namespace
 
 RewardSummary assign_credit(Batch& batch, const AdvantageConfig& config) {
-  JudgedSamples judged = judged_samples(batch);
+  JudgedSamples judged = judged_samples(batch, config);
   const AdvantageOutput output = advantages_of(advantage_input(batch, config, judged), config);
   give(output, judged);
   for (size_t g = 0; g < batch.groups.size(); ++g)
@@ -228,6 +245,22 @@ RewardSummary assign_credit(Batch& batch, const AdvantageConfig& config) {
     summary.std = spread.std;
   }
   return summary;
+}
+
+void take_out_pivots(Batch& batch, const AdvantageConfig& config) {
+  AdvantageConfig with_pivots = config;
+  with_pivots.drop_pivot = false;
+  const at::Tensor is_pivot = kept_samples(batch, config) != kept_samples(batch, with_pivots);
+  const bool* next = is_pivot.const_data_ptr<bool>();
+  for (size_t g = 0; g < batch.groups.size(); ++g) {
+    Group& group = batch.groups[g];
+    UntrainedGroup pivots{{.prompt = group.prompt}, Untrained::kNotKept, static_cast<int64_t>(g)};
+    std::vector<Sample> others;
+    for (Sample& sample : group.samples)
+      (*next++ ? pivots.group.samples : others).push_back(std::move(sample));
+    group.samples = std::move(others);
+    if (!pivots.group.samples.empty()) batch.untrained.push_back(std::move(pivots));
+  }
 }
 
 double mean_reward_kl(std::span<const Group> groups) {

@@ -21,6 +21,10 @@ struct RewardSummary {
 /// contradict each other.
 RewardSummary assign_credit(Batch& batch, const AdvantageConfig& config);
 
+/// Moves the samples that `drop_pivot` takes out to the untrained ones, after assign_credit(): their group's
+/// statistics count them, its loss does not.
+void take_out_pivots(Batch& batch, const AdvantageConfig& config);
+
 /// Mean over the sampled tokens of log(old / reference), the KL that the rewards pay; nan without tokens.
 double mean_reward_kl(std::span<const Group> groups);
 

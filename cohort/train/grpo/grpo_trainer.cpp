@@ -145,6 +145,7 @@ Metrics GrpoTrainer::credit(Batch& batch, const AdvantageConfig& advantages) {
       }
     }
   }
+  if (objective_.advantages.drop_pivot) take_out_pivots(batch, objective_.advantages);
   return metrics;
 }
 
