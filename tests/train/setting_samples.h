@@ -1,0 +1,156 @@
+// Another value for each setting of a step, and the settings beside which it acts.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace cohort {
+
+struct SettingSample {
+  std::string value;
+  std::vector<std::string> beside{};  ///< "key=value", of the run with the value and of the one without
+};
+
+inline const std::map<std::string, SettingSample> kObjectiveSamples{
+    {"preset", {"dr_grpo"}},
+    {"num_iterations", {"3"}},
+    {"mask_truncated_completions", {"true"}},
+    {"gfpo_adaptive_difficulty", {"true", {"preset=gfpo", "gfpo_k=5", "rollout.num_generations=10"}}},
+    // The loss.
+    {"loss_type", {"dapo"}},
+    {"surrogate", {"cispo"}},
+    {"importance_sampling_level", {"sequence"}},
+    {"ratio_anchor", {"ref"}},
+    {"epsilon", {"0.01"}},
+    {"epsilon_high", {"0.5"}},
+    {"delta", {"1.25", {"rollout.prompts_per_step=4", "train.steps_per_generation=4"}}},
+    {"clip_side", {"none"}},
+    {"cispo_min", {"0.9", {"surrogate=cispo", "epsilon_high=5"}}},
+    {"sapo_temperature_pos", {"3", {"surrogate=sapo"}}},
+    {"sapo_temperature_neg", {"3", {"surrogate=sapo"}}},
+    {"vespo_k_pos", {"1", {"surrogate=vespo"}}},
+    {"vespo_lambda_pos", {"1", {"surrogate=vespo"}}},
+    {"vespo_k_neg", {"1", {"surrogate=vespo"}}},
+    {"vespo_lambda_neg", {"1", {"surrogate=vespo"}}},
+    {"divergence", {"kl", {"surrogate=dppo", "epsilon=0.01"}}},
+    {"ratio_truncation", {"1.01", {"surrogate=dppo", "epsilon=1"}}},
+    {"drpo_delta", {"0.1", {"surrogate=drpo"}}},
+    {"kimi_tau", {"1", {"surrogate=regression"}}},
+    {"drpo_decoupled_tau", {"1", {"surrogate=drpo_decoupled", "positive_threshold=0.3"}}},
+    {"drpo_decoupled_lambda", {"1", {"surrogate=drpo_decoupled"}}},
+    {"luffy_gamma", {"0.5", {"use_expert_completion=true"}}},
+    {"beta", {"0.3"}},
+    {"kl_estimator", {"k2", {"beta=0.3"}}},
+    {"kl_place", {"reward", {"beta=0.3"}}},
+    {"use_bias_correction_kl", {"true", {"beta=0.3"}}},
+    {"off_policy_mask_threshold", {"0.01"}},
+    {"top_entropy_quantile", {"0.3"}},
+    {"log_ratio_min", {"-0.05"}},
+    {"log_ratio_max", {"0.05"}},
+    {"clip_cov_ratio", {"0.5", {"clip_cov_min=-100", "clip_cov_max=100"}}},
+    {"clip_cov_min", {"-100", {"clip_cov_ratio=0.5", "clip_cov_max=100"}}},
+    {"clip_cov_max", {"0", {"clip_cov_ratio=0.5", "clip_cov_min=-100"}}},
+    {"second_moment_max", {"1e-4"}},
+    {"aggregation", {"token_mean"}},
+    {"token_mean_scope", {"group", {"aggregation=token_mean", "rollout.prompts_per_step=4"}}},
+    {"length_preference", {"1", {"aggregation=token_mean"}}},
+    {"entropy_coef", {"0.1"}},
+    {"log_ratio_penalty", {"0.1"}},
+    {"kl_budget", {"10", {"kl_budget_coef=5"}}},
+    {"kl_budget_coef", {"5"}},
+    {"kl_cov_ratio", {"0.5"}},
+    {"kl_cov_coef", {"5", {"kl_cov_ratio=0.5"}}},
+    {"value_coef", {"0.7", {"preset=ppo", "critic.kind=head"}}},
+    {"value_clip", {"1e-6", {"preset=ppo", "critic.kind=head", "critic.lr=0.01"}}},
+    {"nll_coef", {"0.5"}},
+    {"nll_on", {"expert", {"nll_coef=0.5"}}},
+    {"positive_threshold", {"0.6", {"nll_coef=0.5"}}},
+    {"dpo_coef", {"0.5"}},
+    {"dpo_beta", {"1", {"dpo_coef=0.5"}}},
+    {"dpo_margin", {"0.6", {"dpo_coef=0.5"}}},
+    {"dpo_pairs", {"best_worst", {"dpo_coef=0.5"}}},
+    {"dpo_length_normalized", {"false", {"dpo_coef=0.5"}}},
+    {"dpo_reference_free", {"false", {"dpo_coef=0.5"}}},
+    // Advantages.
+    {"baseline", {"group_loo"}},
+    {"scale_rewards", {"none"}},
+    {"scale_ddof", {"0"}},
+    {"scale_epsilon", {"0.1"}},
+    {"multi_objective_aggregation", {"normalize_then_sum"}},
+    {"batch_whiten", {"true"}},
+    {"token_whiten", {"true"}},
+    {"credit", {"token_returns", {"gamma=0.9"}}},
+    {"gamma", {"0.5", {"credit=token_returns"}}},
+    {"gae_lambda", {"0.5", {"preset=ppo"}}},
+    {"value_lambda", {"0.5", {"preset=ppo"}}},
+    {"length_adaptive_alpha", {"0.5", {"preset=ppo"}}},
+    {"critic_share", {"0.5", {"preset=ppo"}}},
+    {"gfpo_k", {"2"}},
+    {"gfpo_metric", {"reward_per_token", {"gfpo_k=2"}}},
+    {"drop_pivot", {"true", {"baseline=group_median", "rollout.num_generations=5"}}},
+    {"drop_truncated", {"true"}},
+    {"length_corrected_rewards", {"true"}},
+    {"rescale_informative", {"true"}},
+    {"pairwise_temperature", {"10", {"baseline=pairwise"}}},
+    {"entropy_outcome_weight", {"0.5", {"credit=gtpo"}}},
+    {"entropy_share_weight", {"0.5", {"credit=gtpo"}}},
+    {"entropy_statistics", {"group", {"credit=gtpo"}}},
+    // Controls.
+    {"use_adaptive_entropy", {"true", {"entropy_coef=0.1", "entropy_target=100"}}},
+    {"entropy_coef_min", {"0.098", {"use_adaptive_entropy=true", "entropy_coef=0.1", "entropy_target=0.01"}}},
+    {"entropy_coef_max", {"0.102", {"use_adaptive_entropy=true", "entropy_coef=0.1", "entropy_target=100"}}},
+    {"entropy_coef_delta", {"0.05", {"use_adaptive_entropy=true", "entropy_coef=0.1"}}},
+    {"entropy_target", {"100", {"use_adaptive_entropy=true", "entropy_coef=0.1"}}},
+    {"domain_beta", {"even=0.5", {"beta=0.1"}}},
+    {"use_adaptive_beta", {"true", {"beta=0.1"}}},
+    {"target_kl", {"100", {"beta=0.1", "use_adaptive_beta=true", "kl_horizon=10"}}},
+    {"kl_horizon", {"10", {"beta=0.1", "use_adaptive_beta=true"}}},
+    {"length_preference_learning_rate", {"0.5", {"aggregation=token_mean"}}},
+    {"sync_ref_model", {"true", {"beta=0.1", "ref_model_sync_steps=1"}}},
+    {"ref_model_mixup_alpha", {"0.1", {"beta=0.1", "sync_ref_model=true", "ref_model_sync_steps=1"}}},
+    {"ref_model_sync_steps", {"1", {"beta=0.1", "sync_ref_model=true"}}},
+    {"use_expert_completion", {"true"}},
+};
+
+inline const std::map<std::string, SettingSample> kOptimizerSamples{
+    {"learning_rate", {"0.02"}},
+    {"lr_scheduler_type", {"cosine"}},
+    {"warmup_steps", {"5"}},
+    {"warmup_ratio", {"0.5", {"optimizer.lr_scheduler_type=linear"}}},
+    {"lr_scheduler_kwargs",
+     {"min_lr_rate=0.5",
+      {"optimizer.lr_scheduler_type=cosine_with_min_lr", "optimizer.lr_scheduler_kwargs=min_lr_rate=0.1"}}},
+    {"weight_decay", {"0.1"}},
+    {"adam_beta1", {"0.5"}},
+    {"adam_beta2", {"0.9"}},
+    {"adam_epsilon", {"0.1"}},
+    {"max_grad_norm", {"0.01", {"optimizer.adam_epsilon=0.1"}}},
+};
+
+inline const std::map<std::string, SettingSample> kCriticSamples{
+    {"kind", {"head", {"preset=ppo"}}},     {"path", {"other_critic", {"preset=ppo"}}},
+    {"lr", {"0.01", {"preset=ppo"}}},       {"pretrain_steps", {"1", {"preset=ppo"}}},
+    {"share_steps", {"1", {"preset=ppo"}}},
+};
+
+inline const std::map<std::string, SettingSample> kRolloutSamples{
+    {"prompts_per_step", {"3"}},
+    {"num_generations", {"5"}},
+    {"max_completion_length", {"4"}},
+    {"temperature", {"0.7"}},
+    {"top_k", {"20"}},
+    {"top_p", {"0.5"}},
+    {"min_p", {"0.1"}},
+    {"stop_token_ids", {"7"}},
+    {"min_tokens", {"3"}},
+    {"dynamic_sampling", {"true"}},
+    {"max_num_gen_batches", {"1", {"rollout.dynamic_sampling=true"}}},
+    {"keep_generations", {"3"}},
+    {"generation_budget", {"knapsack"}},
+    {"adaptive_sampling", {"balanced", {"rollout.keep_generations=2"}}},
+    {"max_sampling_rounds", {"1", {"rollout.keep_generations=2", "rollout.adaptive_sampling=balanced"}}},
+    {"positive_reward", {"0.4", {"rollout.keep_generations=2", "rollout.adaptive_sampling=balanced"}}},
+};
+
+}  // namespace cohort
