@@ -39,7 +39,7 @@ inline const std::map<std::string, SettingSample> kObjectiveSamples{
     {"kimi_tau", {"1", {"surrogate=regression"}}},
     {"drpo_decoupled_tau", {"1", {"surrogate=drpo_decoupled", "positive_threshold=0.3"}}},
     {"drpo_decoupled_lambda", {"1", {"surrogate=drpo_decoupled"}}},
-    {"luffy_gamma", {"0.5", {"use_expert_completion=true"}}},
+    {"luffy_gamma", {"0.5", {"use_demonstrations=true"}}},
     {"beta", {"0.3"}},
     {"kl_estimator", {"k2", {"beta=0.3"}}},
     {"kl_place", {"reward", {"beta=0.3"}}},
@@ -64,7 +64,7 @@ inline const std::map<std::string, SettingSample> kObjectiveSamples{
     {"value_coef", {"0.7", {"preset=ppo", "critic.kind=head"}}},
     {"value_clip", {"1e-6", {"preset=ppo", "critic.kind=head", "critic.lr=0.01"}}},
     {"nll_coef", {"0.5"}},
-    {"nll_on", {"expert", {"nll_coef=0.5"}}},
+    {"nll_on", {"demonstration", {"nll_coef=0.5"}}},
     {"positive_threshold", {"0.6", {"nll_coef=0.5"}}},
     {"dpo_coef", {"0.5"}},
     {"dpo_beta", {"1", {"dpo_coef=0.5"}}},
@@ -110,7 +110,7 @@ inline const std::map<std::string, SettingSample> kObjectiveSamples{
     {"sync_ref_model", {"true", {"beta=0.1", "ref_model_sync_steps=1"}}},
     {"ref_model_mixup_alpha", {"0.1", {"beta=0.1", "sync_ref_model=true", "ref_model_sync_steps=1"}}},
     {"ref_model_sync_steps", {"1", {"beta=0.1", "sync_ref_model=true"}}},
-    {"use_expert_completion", {"true"}},
+    {"use_demonstrations", {"true"}},
 };
 
 inline const std::map<std::string, SettingSample> kOptimizerSamples{

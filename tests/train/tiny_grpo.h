@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "cohort/train/grpo_trainer.h"
+#include "cohort/train/grpo/grpo_trainer.h"
 #include "tests/models/tiny_decoder.h"
 
 namespace cohort {
@@ -17,7 +17,7 @@ namespace cohort {
 class CountedPrompts : public PromptSource {
  public:
   static Prompt at(int64_t index) {
-    const Json fields = {{"domain", index % 2 == 0 ? "even" : "odd"}, {"expert_completion", "abc"}};
+    const Json fields = {{"domain", index % 2 == 0 ? "even" : "odd"}, {"demonstration", "abc"}};
     return {std::to_string(index), {5, static_cast<int32_t>(10 + index)}, "text", fields};
   }
   std::vector<Prompt> next(int64_t count) override {
@@ -110,7 +110,7 @@ struct TinyGrpo {
       reference->refresh();
     }
     if (needs_critic(objective)) critic = std::make_unique<Critic>(config, *policy, kNumUpdates);
-    const bool has_demonstrations = config.objective.control.use_expert_completion;
+    const bool has_demonstrations = config.objective.control.use_demonstrations;
     trainer = std::make_unique<GrpoTrainer>(config, kNumUpdates, *policy, reference.get(), critic.get(),
                                             nullptr, prompts, scorer, optimizer,
                                             has_demonstrations ? &demonstration_format : nullptr);

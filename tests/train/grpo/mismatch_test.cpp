@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "cohort/train/step_metrics.h"
+#include "cohort/train/grpo/step_metrics.h"
 #include "tests/train/written_grpo.h"
 
 namespace cohort {

@@ -1,5 +1,5 @@
 // The run loop with a trainer that is a counter: what it writes, when it saves and evaluates, how it ends.
-#include "cohort/train/run_loop.h"
+#include "cohort/train/run/run_loop.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // GrpoTrainer::step as a whole: what it draws, credits and learns, against the objective written out.
-#include "cohort/train/grpo_trainer.h"
+#include "cohort/train/grpo/grpo_trainer.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <map>
 
-#include "cohort/train/step_metrics.h"
+#include "cohort/train/grpo/step_metrics.h"
 #include "tests/core/test_files.h"
 #include "tests/train/documented_metrics.h"
 #include "tests/train/written_grpo.h"
