@@ -9,7 +9,7 @@ namespace cohort {
 namespace {
 
 constexpr auto kSurrogates = std::to_array<SurrogateLine>({
-#define SURROGATE(id, Type, words) {.name = #id, .text = words},
+#define SURROGATE(id, Type, words) {#id, words},
 #include "cohort/objectives/surrogates.def"
 #undef SURROGATE
 });
