@@ -57,7 +57,6 @@ TEST(TrainConfig, DescribesEveryMember) {
   expect_complete<RewardConfig>("RewardConfig");
   expect_complete<MonitorConfig>("MonitorConfig");
   expect_complete<CriticConfig>("CriticConfig");
-  expect_complete<LossConfig>("LossConfig");
   expect_complete<AdvantageConfig>("AdvantageConfig");
   expect_complete<OptimizerConfig>("OptimizerConfig");
   expect_complete<GrpoLoopConfig, LoopKeys, EvaluationKeys>("GrpoLoopConfig");
@@ -73,6 +72,28 @@ TEST(TrainConfig, DescribesEveryMember) {
   expect_complete<HeadConfig>("HeadConfig");
   expect_complete<RewardDataConfig, RowsConfig>("RewardDataConfig");
   expect_complete<RewardLoopConfig, LoopKeys, EvaluationKeys>("RewardLoopConfig");
+}
+
+/// The bytes of a surrogate whose members are those that it describes.
+size_t described_bytes(const Section& surrogate) {
+  size_t bytes = sizeof(void*);  // of its virtual functions
+  for (const Field& field : surrogate.fields)
+    bytes += std::visit([](const auto* value) { return sizeof(*value); }, field.value);
+  return (bytes + sizeof(void*) - 1) / sizeof(void*) * sizeof(void*);
+}
+
+TEST(TrainConfig, LossAndSurrogatesDescribeEveryMember) {
+  LossConfig config;
+  size_t num_keys = settings_of(config).fields.size();
+#define SURROGATE(id, Type, words)                        \
+  {                                                       \
+    const Section own = settings_of(config.id);           \
+    EXPECT_EQ(described_bytes(own), sizeof(Type)) << #id; \
+    num_keys = num_keys + 1 - own.fields.size();          \
+  }
+#include "cohort/objectives/surrogates.def"
+#undef SURROGATE
+  EXPECT_EQ(num_keys, num_members<LossConfig>());
 }
 
 // DPOConfig of TRL 1.16.
