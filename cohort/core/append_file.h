@@ -1,4 +1,4 @@
-// A file that only grows, and that a resumed run can cut back to what its checkpoint knows.
+// A file that only grows, and that a resumed run can cut back to the size in its checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace cohort {
 /// refuses.
 class AppendFile {
  public:
-  /// Opens `path` for appending and makes it when missing.
+  /// Opens `path` for appending and creates it if it is missing.
   explicit AppendFile(std::filesystem::path path);
   ~AppendFile();
   AppendFile(const AppendFile&) = delete;

@@ -1,4 +1,4 @@
-// Writing that is all or nothing, whenever the process or the machine stops: what has a final name is
+// Writing that is all or nothing, whenever the process or the machine stops: a file with its final name is
 // complete. All functions throw FormatError naming the path when the system refuses.
 #pragma once
 
@@ -14,7 +14,7 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
 /// and directory in it, rename, fsync of the parent. `final` must not exist, or be empty.
 void publish_directory(const std::filesystem::path& temporary, const std::filesystem::path& final);
 
-/// Deletes a directory such that its name never stands for a half-deleted one: rename to ".trash-<name>",
+/// Deletes a directory such that its name never belongs to a half-deleted one: rename to ".trash-<name>",
 /// then delete. A leftover of that name is deleted too; a missing directory is no error.
 void retire_directory(const std::filesystem::path& directory);
 

@@ -21,19 +21,19 @@ class ByteStream {
 
 enum class Compression { kNone, kGzip, kZstd };
 
-/// Told by a file's first bytes (kFormatBytes are enough), whatever its name. Throws FormatError beginning
-/// with `name` for formats that are known but not read (foreign_format.h).
+/// The format by a file's first bytes (kFormatBytes are enough), not by its name. Throws FormatError
+/// beginning with `name` for formats that are known but not read (foreign_format.h).
 Compression compression_of(std::string_view first_bytes, const std::string& name);
 
-/// The bytes of a file, as they lie there.
+/// The bytes of a file, unchanged.
 std::unique_ptr<ByteStream> file_stream(std::shared_ptr<const InputFile> file);
 
 /// `text` must outlive the stream.
 std::unique_ptr<ByteStream> memory_stream(std::string_view text);
 
-/// What `source` holds, decompressed where it is gzip or zstd (several members or frames in a row as well).
-/// Memory does not grow with the data. Reading throws FormatError beginning with `name` where the compressed
-/// data are damaged or cut short, or 1100 times (and 64 MiB) larger than what they were read from.
+/// The bytes of `source`, decompressed if it is gzip or zstd (also several members or frames in a row).
+/// Memory does not grow with the data. Reading throws FormatError beginning with `name` if the compressed
+/// data are damaged or cut short, or expand to more than 1100 times (and 64 MiB more than) their size.
 std::unique_ptr<ByteStream> decompressed(std::unique_ptr<ByteStream> source, const std::string& name);
 
 }  // namespace cohort

@@ -16,7 +16,7 @@
 
 namespace cohort {
 
-/// What a field accepts: an interval for numbers, names for strings.
+/// Accepted values of a field: an interval for numbers, names for strings.
 struct Limits {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -41,11 +41,11 @@ Limits above_up_to(double low, double high);
 Limits at_least_below(double low, double high);
 Limits one_of(std::vector<std::string> choices);
 
-/// Whether a run that is resumed takes another value of a setting than it was begun with.
+/// Whether a resumed run takes a new value of a setting.
 enum class OnResume {
   kRefused,    ///< the setting changes results
-  kTaken,      ///< it changes no result, or only what comes after
-  kSameFiles,  ///< a path, which may be another one to the same files
+  kTaken,      ///< the setting changes no result, or only those of later steps
+  kSameFiles,  ///< a path, which may change if it leads to the same files
 };
 
 /// A table whose values may differ in type.
@@ -67,7 +67,7 @@ struct Field {
 
 struct Section;
 
-/// A list of sections, `[[name]]` in TOML. `items` point into the list: take them anew after a `resize`.
+/// A list of sections, `[[name]]` in TOML. `items` point into the list: take them again after a `resize`.
 struct SectionList {
   std::string name;
   std::string meaning;
@@ -88,7 +88,7 @@ struct Section {
 template <typename Config>
 Section settings_of(Config& config, const char* name = "", const char* meaning = "");
 
-/// What a struct's `describe` receives: one call a field, in the order of the documentation.
+/// The argument of a struct's `describe`: one call per field, in the order of the documentation.
 class FieldVisitor {
  public:
   explicit FieldVisitor(Section& section) : section_(section) {}

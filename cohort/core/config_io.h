@@ -1,4 +1,4 @@
-// What is done with declared settings (config.h): reading TOML files and flags, the resolved dump, --help and
+// Functions of declared settings (config.h): reading TOML files and flags, the resolved dump, --help and
 // the documentation page. Later sources win: defaults, then TOML files in order, then flags.
 #pragma once
 
@@ -10,18 +10,18 @@
 
 namespace cohort {
 
-/// Sets what the file names. A `[[list]]` replaces the whole list of earlier sources. Throws ConfigError
+/// Sets the file's settings. A `[[list]]` replaces the whole list of earlier sources. Throws ConfigError
 /// naming file, line and key for malformed TOML, an unknown key (with the nearest one), a wrong type or a
 /// value out of range.
 void apply_toml_file(const Section& settings, const std::filesystem::path& path);
 
-/// The same for TOML text; `source` stands for the file in errors.
+/// The same for TOML text; errors name `source` as the file.
 void apply_toml_text(const Section& settings, const std::string& text, const std::string& source);
 
-/// Sets what flags name and returns the arguments that are no flags, in order. A flag is the dotted key
+/// Sets the flags' settings and returns the arguments that are not flags, in order. A flag is the dotted key
 /// (`--optimizer.learning_rate 1e-5`), the key with underscores (`--run-dir`) or, when unique, its leaf
 /// (`--learning_rate`); `-` and `_` are the same, `--key=value` works too. A bool without `true` or `false`
-/// is true, a list takes the flag once an element, a table of strings once a pair
+/// is true, a list takes the flag once per element, a table of strings once per pair
 /// (`--columns prompt=question`), `--reward.0.weight` is the first `[[reward]]` (one past the last appends).
 /// Throws ConfigError naming the flag.
 std::vector<std::string> apply_flags(const Section& settings, const std::vector<std::string>& arguments);
@@ -37,10 +37,10 @@ struct SettingChange {
   OnResume on_resume = OnResume::kRefused;
 };
 
-/// All that differ, in the order of declaration.
+/// All differences, in the order of declaration.
 std::vector<SettingChange> changed_settings(const Section& before, const Section& now);
 
-/// One Markdown table a section: key, type, default, range, meaning. Describe a default-made struct for it.
+/// One Markdown table per section: key, type, default, range, meaning. Describe a default-made struct for it.
 std::string to_markdown(const Section& settings);
 
 /// The same for `--help`.

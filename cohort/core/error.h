@@ -11,7 +11,8 @@
 
 namespace cohort {
 
-/// What the user can mend: one line that names file, line or key and what to do. Programs exit with code 2.
+/// An error that the user can fix: one line that names file, line or key and what to do. Programs exit with
+/// code 2.
 class UserError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -23,7 +24,7 @@ class ConfigError : public UserError {
   using UserError::UserError;
 };
 
-/// A file that is missing or not what its format demands.
+/// A file that is missing or violates its format.
 class FormatError : public UserError {
  public:
   using UserError::UserError;

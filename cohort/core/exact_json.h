@@ -12,8 +12,8 @@ namespace cohort {
 /// As to_json_text without indentation, with null for NaN and infinity.
 std::string to_lenient_json_text(const Json& value);
 
-/// What `text` holds, integers with all their digits; discarded where it is no JSON, or is nested too deeply.
-/// The last of equal keys counts.
+/// The value of `text`, integers with all their digits; discarded if the text is no JSON or is nested too
+/// deeply. The last of equal keys counts.
 Json parse_exact_json(const std::string& text);
 
 }  // namespace cohort

@@ -7,10 +7,10 @@
 
 namespace cohort {
 
-/// So many of a file's first bytes tell its format.
+/// The number of a file's first bytes that decide its format.
 constexpr size_t kFormatBytes = 64;
 
-/// Throws FormatError beginning with `name` where the first bytes are those of Parquet, Arrow, xz, a zip and
+/// Throws FormatError beginning with `name` if the first bytes are those of Parquet, Arrow, xz, a zip and
 /// so on, of UTF-16 text, or of a Git LFS pointer.
 void refuse_foreign_bytes(std::string_view first_bytes, const std::string& name);
 
@@ -18,7 +18,7 @@ void refuse_foreign_bytes(std::string_view first_bytes, const std::string& name)
 /// the beginning of the file, of any length.
 void refuse_foreign_rows(std::string_view text, const std::string& name);
 
-/// Throws FormatError beginning with `name` for a Git LFS pointer, which stands for a file that was not
+/// Throws FormatError beginning with `name` for a Git LFS pointer, which replaces a file that was not
 /// fetched.
 void refuse_lfs_pointer(std::string_view first_bytes, const std::string& name);
 

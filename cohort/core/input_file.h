@@ -1,4 +1,4 @@
-// Files that a user names: only regular ones are opened, and nothing is waited for.
+// Files that a user names: only regular files are opened, and no call blocks.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@ namespace cohort {
 /// A regular file, open for reading at any place. Any number of threads may read one object.
 class InputFile {
  public:
-  /// Throws FormatError naming the path for what is missing or can't be read and for what is no regular file,
+  /// Throws FormatError naming the path if the file is missing, can't be read or is not a regular file,
   /// such as a folder, a FIFO, a device or a loop of links.
   explicit InputFile(const std::filesystem::path& path);
 
-  /// A new file without a name in the system's folder for temporary files (TMPDIR), of which nothing is left
-  /// when the object goes. `path` stands for it in messages. Throws FormatError when there is no room for it.
+  /// A new file without a name in the system's folder for temporary files (TMPDIR), which disappears with the
+  /// object. Messages call it `path`. Throws FormatError if there is no room for it.
   static InputFile temporary(const std::filesystem::path& path);
 
   ~InputFile();
@@ -32,7 +32,7 @@ class InputFile {
   /// FormatError.
   size_t read_at(char* out, size_t size, uint64_t offset) const;
 
-  /// Whether somebody wrote to the file since it was opened.
+  /// Whether anything wrote to the file since it was opened.
   bool has_changed() const;
 
   /// Adds bytes to a temporary file. Throws FormatError naming the folder when it is full.

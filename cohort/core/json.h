@@ -21,7 +21,7 @@ std::string to_json_text(const Json& value, int indent = -1);
 void write_json(const std::filesystem::path& path, const Json& value);
 
 /// Parses one line of a JSONL file (jsonl_reader.h reads whole files); the error names `path` and
-/// `line_number` (from 1). A key that comes twice in an object is an error here; in `read_json` the last one
+/// `line_number` (from 1). A repeated key in an object is an error here; in `read_json` the last one
 /// counts, as in Python.
 Json parse_json_line(const std::string& line, const std::filesystem::path& path, int64_t line_number);
 

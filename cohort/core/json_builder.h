@@ -1,4 +1,4 @@
-// Makes a Json from a parser's events. Private to core.
+// Builds a Json from a parser's events. Private to core.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 namespace cohort {
 
 /// Receives nlohmann's events. Unlike the library's own builder it takes time n log n for an object of n keys
-/// and tells of keys that come twice, of which the last one stays.
+/// and reports repeated keys, of which it keeps the last one.
 class JsonBuilder : public nlohmann::json_sax<Json> {
  public:
   /// `hidden` are the integers that long_integers.h hid in the text; it must outlive the builder.
@@ -39,7 +39,7 @@ class JsonBuilder : public nlohmann::json_sax<Json> {
   };
   const std::optional<Error>& error() const { return error_; }
 
-  /// The first key that came twice in an object.
+  /// The first repeated key of an object.
   const std::optional<std::string>& repeated_key() const { return repeated_key_; }
 
  private:

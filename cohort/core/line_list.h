@@ -1,4 +1,4 @@
-// Numbers of lines for a report: the first ones, and how many there are.
+// Line numbers for a report: the first ones, and their count.
 #pragma once
 
 #include <cstdint>

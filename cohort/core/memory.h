@@ -1,4 +1,4 @@
-// The machine's memory and what this process takes of it.
+// The machine's memory and this process's share of it.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@ namespace cohort {
 
 /// A Feistel network over the smallest power of two that holds n, whose round function is Philox; a result of
 /// n or more is permuted again until it is below n (cycle walking; Black and Rogaway, "Ciphers with arbitrary
-/// finite domains", CT-RSA 2002). Constant memory; fewer than two walks a value on average.
+/// finite domains", CT-RSA 2002). Constant memory; fewer than two walks per value on average.
 class Permutation {
  public:
   /// `num_values` from 1 to 2^62.
@@ -25,7 +25,7 @@ class Permutation {
 
   uint64_t num_values_;
   int low_bits_ = 0;   // of a block's lower part
-  int high_bits_ = 0;  // of its upper part: as many, or one more
+  int high_bits_ = 0;  // of its upper part: the same number, or one more
   PhiloxKey key_{};
 };
 

@@ -8,7 +8,7 @@ namespace cohort {
 
 class ProgressLine {
  public:
-  /// Writes to `stream`; `seconds_between_lines` applies where that is no terminal.
+  /// Writes to `stream`; `seconds_between_lines` applies if that is not a terminal.
   explicit ProgressLine(std::FILE* stream = stderr, double seconds_between_lines = 5.0);
 
   /// Ends the line, as `finish` does.
@@ -19,7 +19,7 @@ class ProgressLine {
   /// Shows `text`, cut to the terminal's width. `now_s` is any monotonic clock in seconds.
   void show(const std::string& text, double now_s);
 
-  /// Leaves the last text standing as a line of its own.
+  /// Ends the line with the last text, so that later output begins on a new line.
   void finish();
 
  private:
@@ -28,7 +28,7 @@ class ProgressLine {
   double seconds_between_lines_;
   double last_line_s_;
   std::string text_;        ///< the last one given
-  bool is_written_ = true;  ///< `text_` stands as a whole line
+  bool is_written_ = true;  ///< `text_` is on the stream as a whole line
 };
 
 }  // namespace cohort

@@ -11,7 +11,7 @@ std::tm present_time();
 
 std::string to_time_text(const std::tm& time);
 
-/// Nothing where `text` is no such time, or none of the calendar. The day of the week is filled in.
+/// Nothing if `text` has another form or is no time of the calendar. The day of the week is filled in.
 std::optional<std::tm> parse_time_text(const std::string& text);
 
 }  // namespace cohort

@@ -19,10 +19,10 @@ constexpr double kNoReward = std::numeric_limits<double>::quiet_NaN();
 enum class LossMask : uint8_t {
   kNone,       ///< it carries loss
   kTruncated,  ///< it was cut, under mask_truncated_completions
-  kMonitor,    ///< a monitor with the action "mask" took the loss off it
+  kMonitor,    ///< a monitor with the action "mask" masked it
 };
 
-/// One completion and all that a step knows of it. Columns have a value for each sampled token.
+/// One completion with all columns of a step. Columns have a value for each sampled token.
 struct Sample {
   Completion completion;
   std::vector<RewardResult> rewards{};  ///< a cell per reward function, in the order of Batch::reward_names
@@ -30,7 +30,7 @@ struct Sample {
   double advantage = 0.0;
   std::vector<float> token_advantages{};  ///< replace `advantage`; empty: all tokens have that
   LossMask mask = LossMask::kNone;
-  bool is_demonstration = false;      ///< another policy wrote it: its sampler_logprobs say nothing
+  bool is_demonstration = false;      ///< another policy wrote it: its sampler_logprobs are meaningless
   std::vector<float> old_logprobs{};  ///< of the policy before the update; empty: the sampler's are the same
   std::vector<float> ref_logprobs{};  ///< of the reference; empty without one
   std::vector<float> entropies{};     ///< of the policy that sampled; empty if nothing reads them
@@ -48,11 +48,11 @@ struct Sample {
   int64_t loss_length() const { return mask == LossMask::kNone ? completion.num_sampled() : 0; }
 };
 
-/// The samples of one prompt, in the order in which they were drawn; a demonstration stands last.
+/// The samples of one prompt, in the order in which they were drawn; a demonstration is last.
 struct Group {
   Prompt prompt;
   std::vector<Sample> samples{};
-  std::optional<double> beta{};    ///< weight of the KL instead of the setting's: of all groups or of none
+  std::optional<double> beta{};    ///< weight of the KL instead of the setting's; all groups have it or none
   int64_t num_kept = 0;            ///< samples that GFPO keeps, by the prompt's difficulty; 0: the setting's
   bool has_no_difference = false;  ///< all rewards of the group are the same number
 };
@@ -69,7 +69,7 @@ enum class Untrained : uint8_t {
 struct UntrainedGroup {
   Group group;
   Untrained reason{};
-  int64_t of = -1;  ///< the place in Batch::groups of the group whose statistics count it; -1: none does
+  int64_t of = -1;  ///< the index in Batch::groups of the group whose statistics count it; -1: none
 };
 
 /// The samples of a step.
@@ -79,7 +79,7 @@ struct Batch {
   std::vector<double> reward_weights{};     ///< [C] at this step
   std::vector<uint8_t> gives_steps{};       ///< [C] 1 if the function judges step by step
   std::vector<Group> groups{};              ///< trained on, in the order of their prompts
-  std::vector<UntrainedGroup> untrained{};  ///< drawn besides
+  std::vector<UntrainedGroup> untrained{};  ///< drawn but not trained on
 };
 
 const char* to_string(LossMask mask);
@@ -95,7 +95,7 @@ void for_each_sample(Groups&& groups, F f) {
 
 int64_t num_samples(std::span<const Group> groups);
 
-/// [P] with all samples side by side, the place after each group's last one.
+/// [P] with all samples in one list, the index after each group's last one.
 std::vector<int64_t> group_ends_of(std::span<const Group> groups);
 
 /// The KL's weight of each sample; empty if the groups have none of their own.
@@ -115,7 +115,7 @@ int64_t total_tokens(const Batch& batch);
 /// that failed never counts as 0.
 double total_reward(std::span<const RewardResult> rewards, std::span<const double> weights);
 
-/// Sets the total reward of every sample, of untrained ones too.
+/// Sets the total reward of every sample, also of untrained ones.
 void add_up_rewards(Batch& batch);
 
 }  // namespace cohort

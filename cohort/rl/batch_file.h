@@ -6,7 +6,7 @@
 //   'E'         uint64 0                                                      the end; missing while it is
 //   being made
 //
-// Numbers are written as they lie in memory, strings and lists after their uint64 length. RecordedRows are
+// Numbers are written in their memory layout, strings and lists after their uint64 length. RecordedRows are
 // not written: they hold only until the next step.
 #pragma once
 
@@ -24,18 +24,18 @@ constexpr uint32_t kBatchVersion = 1;
 /// The bytes of a whole batch.
 std::string to_bytes(const Batch& batch);
 
-/// Writes a batch while it is being made. All members throw FormatError naming the file if the system
+/// Writes a batch during its step. All members throw FormatError naming the file if the system
 /// refuses.
 class BatchWriter {
  public:
-  /// Begins the file anew with the header of `batch`; its groups are not written.
+  /// Replaces the file by the header of `batch`; its groups are not written.
   BatchWriter(const std::filesystem::path& path, const Batch& batch);
 
   /// Appends a record and hands it to the operating system.
   void add(const Group& group);
   void add(const UntrainedGroup& group);
 
-  /// Ends the file. Without this call the file is one of a batch that is not finished.
+  /// Ends the file. Without this call the file counts as an unfinished batch.
   void finish();
 
  private:
@@ -46,14 +46,14 @@ class BatchWriter {
 /// old file or the new one.
 void write_batch(const std::filesystem::path& path, const Batch& batch);
 
-/// A batch from a file, and whether its end is there.
+/// A batch from a file, and whether the file is finished.
 struct ReadBatch {
   Batch batch;
   bool is_finished = false;
 };
 
 /// Reads all complete records of a file. Throws FormatError naming the file for one that is not a batch, is
-/// of another version or is damaged; a file that stops within a record is one that is not finished.
+/// of another version or is damaged; a file that stops within a record counts as unfinished.
 ReadBatch read_batch(const std::filesystem::path& path);
 
 }  // namespace cohort

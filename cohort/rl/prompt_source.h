@@ -1,5 +1,5 @@
-// Where prompts come from: stateful and resumable, so that shuffles, mixtures and curricula look alike to a
-// trainer.
+// A source of prompts: stateful and resumable, so that shuffles, mixtures and curricula have one interface
+// for a trainer.
 #pragma once
 
 #include <vector>
@@ -12,13 +12,13 @@ class PromptSource {
  public:
   virtual ~PromptSource() = default;
 
-  /// The next `count` prompts; never runs dry (a new epoch begins).
+  /// The next `count` prompts; after the last one a new epoch begins.
   virtual std::vector<Prompt> next(int64_t count) = 0;
 
   /// Gets each step's samples with their rewards, for sources that adapt.
   virtual void feedback(const Batch& batch) { (void)batch; }
 
-  /// Epochs begun, with the fraction of the current one: what TRL logs as `epoch`.
+  /// Epochs begun, with the fraction of the current one: TRL's metric `epoch`.
   virtual double epoch() const = 0;
 
   /// Everything that `next` depends on, such that `load(save())` continues exactly.

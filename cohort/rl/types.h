@@ -1,4 +1,5 @@
-// What a rollout is made of. Token ids are the state; text is a view of them and is never tokenized again.
+// The parts of a rollout: prompts, completions and rewards. Token ids are the state; text is a view of them
+// and is never tokenized again.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ struct Prompt {
   Json fields = Json::object();  ///< the data set's other columns, handed to the rewards
 };
 
-/// Where a token of a completion comes from. Only sampled tokens carry loss.
+/// The origin of a token of a completion. Only sampled tokens carry loss.
 enum class TokenOrigin : uint8_t {
   kSampled,
   kInjected,  ///< a tool's result, a user's turn or an edit
@@ -28,7 +29,7 @@ enum class TokenOrigin : uint8_t {
 struct TokenSpan {
   TokenOrigin origin = TokenOrigin::kSampled;
   int32_t turn = 0;            ///< counts from 0
-  int64_t policy_version = 0;  ///< number of updates behind the weights that sampled it
+  int64_t policy_version = 0;  ///< number of updates that led to the weights that sampled it
   int64_t first = 0;
   int64_t count = 0;
 
@@ -45,22 +46,22 @@ inline const char* to_string(FinishReason reason) {
   return reason == FinishReason::kStop ? "stop" : "length";
 }
 
-/// The ids that a token was drawn from, ascending; null where that is the whole vocabulary.
+/// The ids that a token was drawn from, ascending; null for the whole vocabulary.
 using KeptIds = std::shared_ptr<const std::vector<int32_t>>;
 
-/// What followed a prompt. Columns such as log-probabilities have a value for each sampled token, in order.
+/// The text after a prompt. Columns such as log-probabilities have a value for each sampled token, in order.
 struct Completion {
   std::vector<int32_t> token_ids;  ///< the stop token included, if there is one
   /// Cover `token_ids` in order. Empty: all tokens are sampled, in turn 0, by policy version 0.
   std::vector<TokenSpan> spans{};
   /// Per sampled token: natural log, at the sampling temperature, over the kept set.
   std::vector<float> sampler_logprobs{};
-  /// Per sampled token, what top-k, top-p, min-p and min_tokens kept; empty if every token was drawn from the
-  /// whole vocabulary.
+  /// Per sampled token, the ids that top-k, top-p, min-p and min_tokens kept; empty if every token was drawn
+  /// from the whole vocabulary.
   std::vector<KeptIds> kept_ids{};
   FinishReason finish_reason = FinishReason::kLength;
-  int64_t sample = 0;  ///< its place among all that were drawn of its prompt: where its draws lie
-  std::string text{};  ///< of `token_ids`, as the sampling parameters show it
+  int64_t sample = 0;  ///< its number among all completions drawn of its prompt, which addresses its draws
+  std::string text{};  ///< of `token_ids`, under the sampling parameters
 
   /// Appends a token without its log-probability. It continues the last span if origin, turn and policy
   /// version are the same.
@@ -109,7 +110,7 @@ struct StepReward {
 struct RewardResult {
   double score = 0.0;
   RewardStatus status = RewardStatus::kOk;
-  std::string detail;               ///< why the status is not ok, or what the verifier saw
+  std::string detail;               ///< why the status is not ok, or the reason for the score
   std::vector<StepReward> steps{};  ///< of rewards that judge step by step, in order; `score` sums them up
 };
 

@@ -9,11 +9,11 @@
 
 namespace cohort {
 
-constexpr int64_t kPageRows = 16;  ///< tokens a page
+constexpr int64_t kPageRows = 16;  ///< tokens per page
 
 inline int64_t pages_for(int64_t num_tokens) { return (num_tokens + kPageRows - 1) / kPageRows; }
 
-/// What a prompt and its completions take at most: its pages, and those that each completion does not share.
+/// The most pages of a prompt and its completions: the prompt's, and the unshared ones of each completion.
 inline int64_t pages_for_group(int64_t prompt_length, int64_t num_completions,
                                int64_t max_completion_length) {
   return pages_for(prompt_length) +

@@ -1,4 +1,4 @@
-// How much of a model's context is left for completions.
+// The room for completions in a model's context.
 #pragma once
 
 #include <cstdint>

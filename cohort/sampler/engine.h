@@ -5,9 +5,9 @@
 //   while (engine.step()) {
 //   }
 //
-// A request is drawn to its end, or held there until extend() adds tokens that were not sampled (a tool's
-// result, a user's turn) and lets it go on. What is drawn depends on the request alone, and not on what else
-// runs, on the pages or on the threads.
+// The engine draws a request to its end. A held request then waits until extend() adds tokens that were not
+// sampled (a tool's result, a user's turn) and continues after them. The tokens depend on the request alone,
+// and not on other requests, on the pages or on the threads.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ namespace cohort {
 
 using RequestId = int64_t;
 
-/// Where the random numbers of a completion lie: its token t is drawn at (seed, step, prompt, sample, t).
+/// The address of a completion's random numbers: its token t is drawn at (seed, step, prompt, sample, t).
 struct DrawAddress {
   uint64_t seed = 0;
   uint64_t step = 0;
@@ -42,7 +42,7 @@ struct DrawAddress {
   uint64_t sample = 0;
 };
 
-/// Called with each token of a completion as it is drawn; false ends the completion behind it.
+/// Called with each token of a completion as it is drawn; false ends the completion after it.
 using OnToken = std::function<bool(int32_t id)>;
 
 /// Called as a request ends, and each time that an extended one ends again.
@@ -54,11 +54,11 @@ struct Request {
   DrawAddress address{};
   OnToken on_token{};
   OnEnd on_end{};
-  bool is_held = false;  ///< at its end it stays, with its pages, for extend() and fork(), until cancel()
-  bool caches_completion = false;  ///< the prefix cache then knows the completion, too, as for a conversation
+  bool is_held = false;  ///< kept at its end, with its pages, for extend() and fork(), until cancel()
+  bool caches_completion = false;  ///< the prefix cache also takes the completion, as for a conversation
 };
 
-/// What an engine has done.
+/// Counts of an engine's work.
 struct SamplerStats {
   int64_t prompt_rows = 0;      ///< forwarded, prompts prefilled again included
   int64_t completion_rows = 0;  ///< forwarded, tokens of preempted completions included
@@ -76,20 +76,20 @@ class Engine {
 
   // Any thread may call these at any time, from callbacks, too. They take effect before the next pass.
 
-  /// Draws a completion of a prompt. Throws ConfigError for stop strings that cannot be honoured and where
+  /// Draws a completion of a prompt. Throws ConfigError for stop strings that cannot be used and if
   /// the pages do not hold the prompt with one completion, and FormatError for a prompt that is empty, leaves
   /// no room in the context or holds ids outside the vocabulary.
   RequestId add(Request request);
 
-  /// Adds `token_ids`, which carry no loss, to the completion of request `id`, which is to be held, and goes
-  /// on after them, whether it had ended or not. The pages of what it has are kept. Where its longest
-  /// completion has no room for them and one more token, none is taken, and it ends by length. Throws
+  /// Adds `token_ids`, which carry no loss, to the completion of the held request `id` and continues after
+  /// them, whether the completion had ended or not. It keeps its pages. If its longest completion has no room
+  /// for these tokens and one more, none is added, and it ends by length. Throws
   /// UserError for a request that is not held, and ConfigError for ids outside the vocabulary.
   void extend(RequestId id, std::vector<int32_t> token_ids);
 
-  /// A request that has the first `num_tokens` tokens of the completion of `of`, which is to be held, and
-  /// draws the next ones at `address`. It shares the pages of these tokens, and the callbacks and parameters
-  /// of `of`, and is held, too. Throws as extend() does; step() throws UserError where `of` has fewer tokens.
+  /// A request that has the first `num_tokens` tokens of the completion of the held request `of` and draws
+  /// the next ones at `address`. It shares the pages of these tokens and the callbacks and parameters of
+  /// `of`, and is held, too. Throws as extend() does; step() throws UserError if `of` has fewer tokens.
   RequestId fork(RequestId of, int64_t num_tokens, DrawAddress address);
 
   /// Removes a request. Its callbacks are not called any more.
@@ -97,25 +97,25 @@ class Engine {
 
   // Only one thread at a time may call these.
 
-  /// Forwards one pass and calls the callbacks of the tokens that it gives; false if there is nothing to do.
-  /// When the decoder's weights have changed, it forgets its cache and forwards again what runs.
+  /// Forwards one pass and calls the callbacks of its tokens; false if there is nothing to do. If the
+  /// decoder's weights have changed, it drops its cache and forwards running requests again.
   bool step();
 
-  /// The number of updates behind the decoder's weights, for the spans of tokens from now on.
+  /// The number of updates that led to the decoder's weights, for the spans of tokens from now on.
   void set_policy_version(int64_t version) { policy_version_ = version; }
 
   /// The record that takes the activations of the requests added from now on; null: none does. It must have
   /// room for each request's prompt and longest completion, and outlive the requests.
   void set_record(ActivationRecord* record) { record_ = record; }
 
-  /// What was done since the last call.
+  /// The work since the last call.
   SamplerStats take_stats();
 
   int64_t num_pages() const { return num_pages_; }
   int64_t num_cached_pages() const { return scheduler_.num_cached_pages(); }
 
  private:
-  /// A request while it grows, at the place of its sequence in the scheduler.
+  /// A growing request, at the index of its sequence in the scheduler.
   struct Growing {
     RequestId id = -1;
     Request request{};
@@ -123,12 +123,12 @@ class Engine {
     int64_t max_length = 0;
     std::optional<RecordedRows> recorded{};  // the places of its activations in the record
     int32_t turn = 0;
-    std::optional<IncrementalDetokenizer> detokenizer{};  // where there are stop strings
+    std::optional<IncrementalDetokenizer> detokenizer{};  // if there are stop strings
     std::string text{};
     size_t turn_begin = 0;     // in `text`
     bool is_text_cut = false;  // before a stop string
     bool is_ended = false;
-    KeptIds without_stops{};  // where the first tokens may not stop: what they are drawn from
+    KeptIds without_stops{};  // the ids of the first tokens, if these may not stop
   };
   struct Extension {
     RequestId id;
@@ -152,7 +152,7 @@ class Engine {
     std::vector<int64_t> sequences;
     std::vector<SampledToken> tokens;  // of each of them, once drawn
   };
-  /// The part of a pass that one thread forwards, or all of them together where it is the only one.
+  /// The part of a pass that one thread forwards, or all threads together if it is the only part.
   struct Lane {
     std::span<const ScheduledRows> rows;
     std::vector<Draw> draws;
@@ -188,16 +188,16 @@ class Engine {
   Scheduler scheduler_;
   std::vector<Growing> growing_;
   std::unordered_map<RequestId, int64_t> sequences_;       // of the requests that are alive
-  std::map<std::vector<int32_t>, KeptIds> without_stops_;  // by stop tokens: what else there is
+  std::map<std::vector<int32_t>, KeptIds> without_stops_;  // by stop tokens: all other ids
   int64_t weights_version_;
   int64_t policy_version_ = 0;
   ActivationRecord* record_ = nullptr;
   SamplerStats stats_;
-  int64_t num_preemptions_ = 0;  // that stats_ has told of
+  int64_t num_preemptions_ = 0;  // that stats_ has reported
 
   std::mutex mutex_;                    // of all below
   std::vector<Call> calls_;             // that no pass has seen yet
-  std::unordered_set<RequestId> held_;  // requests to be held that were not cancelled
+  std::unordered_set<RequestId> held_;  // held requests that were not cancelled
   std::pair<std::vector<std::string>, bool> checked_stops_{{}, true};  // stop strings, skip_special_tokens
   RequestId next_id_ = 0;
 };

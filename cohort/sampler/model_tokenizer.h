@@ -9,8 +9,8 @@
 
 namespace cohort {
 
-/// Null where the directory has no tokenizer.json. Throws FormatError when the tokenizer is malformed or
-/// makes ids that lie outside the model's vocabulary.
+/// Null if the directory has no tokenizer.json. Throws FormatError if the tokenizer is malformed or
+/// has ids outside the model's vocabulary.
 std::unique_ptr<const Tokenizer> read_tokenizer(const std::filesystem::path& model_dir,
                                                 const DecoderConfig& config);
 

@@ -1,5 +1,5 @@
 // The prefix cache: pages whose keys and values are known, found again by the tokens that they hold. It
-// compares tokens and no hashes, so it never takes one text for another.
+// compares tokens, not hashes, so it never confuses two texts.
 #pragma once
 
 #include <array>
@@ -25,16 +25,15 @@ class PrefixCache {
   /// caller.
   std::vector<int64_t> take(std::span<const int32_t> token_ids);
 
-  /// Remembers the full pages of `token_ids`, of which `pages[i]` holds the i-th, up to one whose text
-  /// another page holds already. So whoever holds a known page holds those before it, and all others can be
-  /// freed.
+  /// Adds the full pages of `token_ids`, the i-th in `pages[i]`, up to one whose text another page holds
+  /// already. So a holder of a known page also holds those before it, and all others can be freed.
   void insert(std::span<const int32_t> token_ids, std::span<const int64_t> pages);
 
-  /// Frees the page that was not used for longest, among those that nobody else holds; false if there is
+  /// Frees the least recently used page among those that nothing else holds; false if there is
   /// none.
   bool evict_one();
 
-  /// Forgets everything, as when the weights change.
+  /// Drops everything, for example if the weights change.
   void clear();
 
   int64_t size() const { return static_cast<int64_t>(by_use_.size()); }
@@ -54,7 +53,7 @@ class PrefixCache {
 
   BlockManager& blocks_;
   Node root_;
-  std::list<Node*> by_use_;  // the one that was not used for longest first, and a page before its parent
+  std::list<Node*> by_use_;  // the least recently used page first, and a page before its parent
 };
 
 }  // namespace cohort

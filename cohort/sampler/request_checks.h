@@ -1,4 +1,4 @@
-// What a sampler refuses, before it draws anything.
+// Checks of requests before a sampler draws anything.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@ void check_prompt(const std::string& name, std::span<const int32_t> token_ids, c
 /// set at once.
 void check_prompts(const std::vector<Prompt>& prompts, const DecoderConfig& config);
 
-/// Throws ConfigError for stop strings that a sampler cannot honour: empty ones, any without a tokenizer, and
-/// special tokens where texts are free of them.
+/// Throws ConfigError for stop strings that a sampler cannot use: empty ones, any without a tokenizer, and
+/// special tokens if texts leave them out.
 void check_stop_strings(const std::vector<std::string>& stop_strings, const Tokenizer* tokenizer,
                         bool skip_special_tokens = true);
 
 /// Throws ConfigError naming the setting `key` for an id outside the vocabulary.
 void check_token_ids(const std::vector<int64_t>& ids, const char* key, const DecoderConfig& config);
 
-/// Throws ConfigError naming the setting `key` when `cache_tokens` do not hold the prompt that needs most
+/// Throws ConfigError naming the setting `key` if `cache_tokens` do not hold the prompt that needs most
 /// with one completion; 0 always does.
 void check_cache_tokens(int64_t cache_tokens, const char* key, const std::vector<Prompt>& prompts,
                         const DecoderConfig& config, int64_t max_completion_length);

@@ -15,20 +15,21 @@
 
 namespace cohort {
 
-/// Where a rollout's random numbers lie: token t of sample g of prompt p is drawn at (seed, step, p, g, t).
+/// The address of a rollout's random numbers: token t of sample g of prompt p is drawn at (seed, step, p, g,
+/// t).
 struct RolloutAddress {
   uint64_t seed = 0;
   uint64_t step = 0;
   uint64_t first_prompt = 0;        ///< p of the first prompt
   uint64_t first_sample = 0;        ///< g of the first completion of each prompt
-  std::vector<uint64_t> prompts{};  ///< p of each prompt, where they do not count on from first_prompt
+  std::vector<uint64_t> prompts{};  ///< p of each prompt, if they do not count up from first_prompt
 };
 
 /// Called as each completion ends, in the order in which they end; `prompt` counts from 0 in the rollout.
 using OnCompletion = std::function<void(int64_t prompt, int64_t sample, const Completion& completion)>;
 
-/// The page budget that a sampler chooses for prompts of these lengths: what the rollout needs, up to a
-/// quarter of the machine's memory, and at least what one completion needs. A group size for each prompt.
+/// The page budget that a sampler chooses for prompts of these lengths: the rollout's need, up to a
+/// quarter of the machine's memory, and at least one completion's need. A group size for each prompt.
 int64_t default_cache_pages(const DecoderConfig& config, at::ScalarType compute,
                             const std::vector<int64_t>& prompt_lengths,
                             const std::vector<int64_t>& group_sizes, int64_t max_completion_length);
@@ -40,36 +41,36 @@ int64_t rows_of_rollout(const std::vector<Prompt>& prompts, const std::vector<in
 /// Rollouts on an engine: whole groups of completions in one call. Its prefix cache outlives a call.
 class Sampler {
  public:
-  /// `cache_tokens`: the page budget in tokens; 0 takes what a rollout needs, up to a quarter of the
+  /// `cache_tokens`: the page budget in tokens; 0 takes a rollout's need, up to a quarter of the
   /// machine's memory. `tokenizer` may be null: completions then have no text, and stop strings are refused.
   /// Both must outlive this.
   Sampler(const Decoder& decoder, const Tokenizer* tokenizer, int64_t cache_tokens);
 
-  /// `num_generations` completions of each prompt. The same tokens and log-probabilities come out whatever
+  /// `num_generations` completions of each prompt. Tokens and log-probabilities do not depend on
   /// the batch, the page budget or the number of threads. Throws UserError for a prompt that leaves no room
   /// in the context and ConfigError when the page budget cannot hold one completion.
   std::vector<Group> rollout(const std::vector<Prompt>& prompts, int64_t num_generations,
                              const SamplingParams& params, const RolloutAddress& address,
                              int64_t policy_version = 0, const OnCompletion& on_completion = {});
 
-  /// The same with `group_sizes[p]` completions of prompt p. `record`, where there is one, was begun for the
-  /// weights as they are and gets the activations of this rollout's rows, for which it must have room:
+  /// The same with `group_sizes[p]` completions of prompt p. `record`, if not null, was begun for the
+  /// current weights and gets the activations of this rollout's rows; it must have room for them:
   /// rows_of_rollout().
   std::vector<Group> rollout(const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
                              const SamplingParams& params, const RolloutAddress& address,
                              int64_t policy_version = 0, const OnCompletion& on_completion = {},
                              ActivationRecord* record = nullptr);
 
-  /// One completion of `prompt`, whose tokens `on_token` gets one by one: the same completion as rollout()
-  /// gives, as far as it goes. A completion that `on_token` ends has FinishReason::kLength. The prefix cache
-  /// knows it afterwards, so that a conversation goes on from it. Throws as rollout() does.
+  /// One completion of `prompt`, whose tokens `on_token` gets one by one: the completion of rollout(), or its
+  /// beginning. A completion that `on_token` ends has FinishReason::kLength. The prefix cache
+  /// keeps it, so that a conversation can continue from it. Throws as rollout() does.
   Completion stream(const Prompt& prompt, const SamplingParams& params, const RolloutAddress& address,
                     const OnToken& on_token);
 
-  /// Gives the memory of keys and values back, and with it the prefix cache.
+  /// Frees the memory of keys and values, and with it the prefix cache.
   void release_cache() { engine_.reset(); }
 
-  /// What the last call took.
+  /// The work of the last call.
   const SamplerStats& stats() const { return stats_; }
 
  private:

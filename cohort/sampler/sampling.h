@@ -15,18 +15,18 @@ struct SamplingParams {
   double temperature = 1.0;  ///< 0 is greedy; log-probabilities are then at temperature 1
   int64_t top_k = 0;         ///< keep the k largest; 0 is off
   double top_p = 1.0;        ///< keep the smallest set whose probability reaches p; 1 is off
-  double min_p = 0.0;        ///< keep what has at least this share of the largest probability; 0 is off
+  double min_p = 0.0;        ///< keep ids with at least this share of the largest probability; 0 is off
   double repetition_penalty = 1.0;  ///< on every token of prompt and completion so far; 1 is off
-  double presence_penalty = 0.0;    ///< taken from the logit of every token of the completion so far
-  double frequency_penalty = 0.0;   ///< the same, once for each time that the token came
-  std::vector<std::pair<int32_t, double>> logit_bias{};  ///< an id and what its logit gets added
+  double presence_penalty = 0.0;    ///< subtracted from the logit of every token of the completion so far
+  double frequency_penalty = 0.0;   ///< the same, once per occurrence of the token
+  std::vector<std::pair<int32_t, double>> logit_bias{};  ///< an id and the number added to its logit
   int64_t max_completion_length = 512;
-  int64_t min_tokens = 0;  ///< tokens in front of the first one that may stop
+  int64_t min_tokens = 0;  ///< tokens before the first one that may stop
   bool ignore_eos = false;
   std::vector<int32_t> stop_token_ids;
   std::vector<std::string> stop_strings;
-  bool include_stop_str_in_output = true;  ///< texts show what ended them: the stop string, the stop token
-  bool skip_special_tokens = true;         ///< texts show no token that is marked special
+  bool include_stop_str_in_output = true;  ///< texts include the stop string or stop token that ended them
+  bool skip_special_tokens = true;         ///< texts leave out tokens that are marked special
 
   bool edits_logits() const {
     return repetition_penalty != 1.0 || presence_penalty != 0.0 || frequency_penalty != 0.0 ||
@@ -42,7 +42,7 @@ struct SampledToken {
   KeptIds kept_ids;  ///< null when no filter is on
 };
 
-/// What a token is drawn after, and from which ids.
+/// The tokens before a drawn token, and the ids that it may have.
 struct DrawContext {
   std::span<const int32_t> prompt_ids{};
   std::span<const int32_t> completion_ids{};
@@ -51,10 +51,10 @@ struct DrawContext {
 
 /// Draws from softmax(logits), `logits` [vocabulary] float32 and already divided by the temperature, by
 /// inverting the cumulative distribution over ascending ids at `uniform` in [0, 1). The logits are edited
-/// first, as if before the temperature: bias, repetition penalty (as transformers has it), frequency and
-/// presence penalty (as vLLM has them). Filters apply in Hugging Face's order (top-k, top-p, min-p), ties go
+/// first, as if before the temperature: bias, repetition penalty (as in transformers), frequency and
+/// presence penalty (as in vLLM). Filters apply in Hugging Face's order (top-k, top-p, min-p), ties go
 /// to the lower id. Greedy takes the largest logit of the kept set. If any logit of the row is NaN, the
-/// log-probability is NaN, also where a filter or `allowed` would leave that logit out.
+/// log-probability is NaN, even if a filter or `allowed` leaves that logit out.
 SampledToken sample_token(const float* logits, int64_t vocabulary, const SamplingParams& params,
                           double uniform, const DrawContext& context = {});
 

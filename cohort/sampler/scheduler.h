@@ -1,13 +1,13 @@
-// Continuous batching: which tokens the next forward pass takes, and where their keys and values lie. No
+// Continuous batching: the tokens of the next forward pass, and the pages of their keys and values. No
 // tensors here.
 //
 // Life of a completion ("sequence"): its prompt is prefilled once; every completion of the prompt then shares
 // the prompt's full pages and copies the partial last one. A completion that runs out of pages is preempted:
 // it gives up its own pages and is forwarded again later. A completion that ends gives its pages back, or is
-// held with them until more tokens follow. What is sampled never depends on any of this.
+// held with them until more tokens follow. Sampled tokens never depend on any of this.
 //
 // Invariants: a page is held by the prompts and sequences that list it, each once, and once by the prefix
-// cache if that knows it; a running sequence has pages for all tokens that it has; when nothing runs, at most
+// cache if that knows it; a running sequence has pages for all its tokens; when nothing runs, at most
 // the pages of prompts, of held sequences and of the prefix cache are held.
 #pragma once
 
@@ -39,7 +39,7 @@ struct ScheduledRows {
   bool reaches_end;  ///< the last row's logits give the next token
 };
 
-/// Rows of the cache to copy before the pass: the partial last page of a prompt, for a completion of its own.
+/// Rows of the cache to copy before the pass: the partial last page of a prompt, for one of its completions.
 struct PageCopy {
   int64_t source_page;
   int64_t target_page;
@@ -59,9 +59,9 @@ class Scheduler {
   /// as far as `max_positions` goes, fits into the pages.
   void check_fits(int64_t prompt_length, int64_t max_completion_length) const;
 
-  /// A new completion of `token_ids`, whose tokens so far are none; returns its index. It joins the prompt
+  /// A new completion, without tokens, of the prompt `token_ids`; returns its index. It joins the prompt
   /// that has the same tokens and `owner`, if one is alive. A prompt whose `owner` is not -1 is forwarded
-  /// whole; one of owner -1 takes from the prefix cache what that knows.
+  /// whole; one of owner -1 takes the pages that the prefix cache has.
   int64_t add(std::span<const int32_t> token_ids, int64_t owner = -1);
 
   /// A new completion of the same prompt that has the first `num_tokens` tokens of sequence `index`; it
@@ -71,7 +71,7 @@ class Scheduler {
   /// Decides the next pass; empty when all sequences are finished or held.
   Schedule next();
 
-  /// Says that the rows of the last schedule are in the cache.
+  /// Tells the scheduler that the rows of the last pass are in the cache.
   void advance(const Schedule& schedule);
 
   /// Sequence `index` has `count` more tokens, which are not in the cache yet.
@@ -81,12 +81,11 @@ class Scheduler {
   void hold(int64_t index);
   void resume(int64_t index);
 
-  /// Sequence `index` is gone: its pages are free, and its prompt's when it was the last of its group. With
-  /// `completion_ids` the prefix cache keeps what was forwarded of them. The index is given to a later
-  /// sequence.
+  /// Removes sequence `index`: frees its pages, and its prompt's if it was the last of its group. With
+  /// `completion_ids` the prefix cache keeps the forwarded ones. A later sequence gets the index.
   void remove(int64_t index, std::span<const int32_t> completion_ids = {});
 
-  /// The weights have changed: forgets all keys and values. What runs is forwarded again.
+  /// Drops all keys and values, for changed weights. Running sequences are forwarded again.
   void drop_cache();
 
   int64_t prompt_of(int64_t index) const { return sequences_[index].prompt; }
@@ -146,7 +145,7 @@ class Scheduler {
   SchedulerLimits limits_;
   BlockManager blocks_;
   PrefixCache prefixes_;
-  std::vector<PromptState> prompts_;      // alive where `sequences` is not empty
+  std::vector<PromptState> prompts_;      // alive if `sequences` is not empty
   std::vector<SequenceState> sequences_;  // those in free_sequences_ are not alive
   std::vector<int64_t> free_prompts_, free_sequences_;
   std::map<std::pair<int64_t, std::vector<int32_t>>, int64_t> by_tokens_;  // owner and tokens of live prompts

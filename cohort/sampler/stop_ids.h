@@ -14,11 +14,11 @@ namespace cohort {
 /// (`tokenizer` may be null).
 std::vector<int32_t> stop_token_ids(const DecoderConfig& config, const Tokenizer* tokenizer);
 
-/// Those of a model, unless a run ignores them, and those of the run's settings.
+/// The stop ids of a model, unless a run ignores them, and those of the run's settings.
 std::vector<int32_t> merged_stop_ids(const std::vector<int32_t>& of_model, bool ignore_eos,
                                      const std::vector<int64_t>& of_settings);
 
-/// The one that ends a plain text: the tokenizer's or, where it names none, the model's first.
+/// The stop id that ends a plain text: the tokenizer's or, if it names none, the model's first.
 std::optional<int32_t> end_token_id(const DecoderConfig& config, const Tokenizer& tokenizer);
 
 }  // namespace cohort

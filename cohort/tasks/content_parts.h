@@ -8,7 +8,7 @@
 
 namespace cohort {
 
-/// The first part of `content` that is no text, such as "a part of type \"image\""; nothing where all are.
+/// The first part of `content` that is not text, such as "a part of type \"image\""; nothing if all are.
 std::optional<std::string> find_other_part(const Json& content);
 
 /// The messages with the text parts of each content joined by newlines, as vLLM does for templates that take

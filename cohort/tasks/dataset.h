@@ -1,4 +1,4 @@
-// Data sets of the user's: rows of JSONL files from one or several sources, chosen and checked in one pass
+// The user's data sets: rows of JSONL files from one or several sources, selected and checked in one pass
 // before a run begins, and then read from the files on demand.
 #pragma once
 
@@ -17,9 +17,9 @@
 namespace cohort {
 
 struct DataSource {
-  std::vector<std::string> path;               ///< files or patterns
-  std::optional<double> weight;                ///< share of the draws; by number of rows where none is given
-  std::string domain;                          ///< becomes the column `domain` of its rows; empty leaves them
+  std::vector<std::string> path;  ///< files or patterns
+  std::optional<double> weight;   ///< share of the draws; by number of rows if unset
+  std::string domain;             ///< becomes the column `domain` of its rows; empty keeps their own
   std::map<std::string, std::string> columns;  ///< from a name that the program knows to the file's
 };
 
@@ -31,7 +31,7 @@ Deduplicate parse_deduplicate(const std::string& name);
 struct DatasetOptions {
   std::vector<DataSource> sources;
   double test_split_size = 0.0;  ///< share of prompts that are held out
-  bool is_held_out = false;      ///< take these instead of the others
+  bool is_held_out = false;      ///< take the held-out rows instead of the others
   Deduplicate deduplicate = Deduplicate::kNone;
   std::optional<int64_t> max_prompt_length;  ///< tokens
   int64_t context_length = INT64_MAX;        ///< tokens that the model takes
@@ -42,14 +42,14 @@ struct DatasetOptions {
 /// In tokens.
 struct RowLengths {
   int64_t prompt = 0;
-  int64_t total = 0;  ///< what the row needs of the context
+  int64_t total = 0;  ///< tokens of the context that the row needs
 };
 
-/// What a run makes of a row, without keeping it. Throws FormatError for a row that it can't use. Called from
-/// several threads.
+/// Measures a row as a run would read it, without keeping it. Throws FormatError for an unusable row. Called
+/// from several threads.
 using MeasureRow = std::function<RowLengths(const Row& row)>;
 
-/// What became of a source's rows: num_rows = num_used + num_other_split + num_duplicates + num_overlong.
+/// Counts of a source's rows: num_rows = num_used + num_other_split + num_duplicates + num_overlong.
 struct SourceReport {
   std::string name;  ///< as given
   int64_t num_rows = 0;
@@ -60,12 +60,12 @@ struct SourceReport {
   uint64_t fingerprint = 0;  ///< of the used rows' bytes, in order
 };
 
-/// Memory: 8 bytes a used row; 8 to 22 more a row while duplicates are looked for. Immutable; any number of
+/// Memory: 8 bytes per used row; 8 to 22 more per row while duplicates are searched. Immutable; any number of
 /// threads may read rows.
 class Dataset {
  public:
   /// Reads all rows once. Throws FormatError naming file and line of the first that is malformed, can't be
-  /// used or is too long, and ConfigError for a source of which nothing is left.
+  /// used or is too long, and ConfigError for a source without usable rows.
   Dataset(const DatasetOptions& options, const MeasureRow& measure);
 
   int64_t num_rows() const;
@@ -74,10 +74,10 @@ class Dataset {
   /// For RowOrder.
   std::vector<RowOrder::Source> order() const;
 
-  /// From the file. Throws FormatError where that was changed meanwhile.
+  /// Reads the row from the file. Throws FormatError if the file was changed meanwhile.
   Row row(RowAddress address) const;
 
-  /// The lengths in tokens that prompts of used rows have, each with the first row that has it.
+  /// The lengths of used rows' prompts in tokens, each with the first row of that length.
   const std::map<int64_t, RowAddress>& prompt_lengths() const { return prompt_lengths_; }
   int64_t longest_total() const { return longest_total_; }
 
@@ -106,7 +106,7 @@ class Dataset {
 void apply_columns(Row& row, const DataSource& source);
 
 /// Whether a prompt (`prompt_key` of its row) is among the `test_split_size` held out. A pure function of the
-/// two: rows that are added move no others, and a larger share holds out all that a smaller one does.
+/// two: added rows move no others, and a larger share holds out every prompt that a smaller one does.
 bool is_held_out(const std::string& prompt_key, double test_split_size);
 
 /// Every row of a file as a Prompt: id "FILE:LINE", text, token ids and the other columns as fields. Throws

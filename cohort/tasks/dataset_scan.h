@@ -1,4 +1,4 @@
-// The first pass over a data set: which rows are used. Private to tasks.
+// The first pass over a data set, which selects the used rows. Private to tasks.
 #pragma once
 
 #include <exception>
@@ -26,11 +26,11 @@ class DatasetScan {
     int64_t number = 0;
   };
 
-  /// What one thread finds out about a row alone.
+  /// One thread's result for a row alone.
   struct Verdict {
     std::exception_ptr error;
     bool is_in_split = true;
-    uint64_t key = 0;  ///< by which duplicates are told
+    uint64_t key = 0;  ///< duplicates have the same key
     RowLengths lengths;
     std::string where;
   };

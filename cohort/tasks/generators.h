@@ -1,4 +1,4 @@
-// What the generators share: one `draw_<name>` per line of tasks.def, and random expressions that have a
+// Code that the generators share: one `draw_<name>` per line of tasks.def, and random expressions with a
 // value.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace cohort {
 #include "cohort/tasks/tasks.def"
 #undef TASK
 
-/// left op right = result; the operands are places among the numbers and, after them, the earlier results.
+/// left op right = result; the operands are indices into the numbers, followed by the earlier results.
 struct ExpressionStep {
   size_t left;
   char op;
@@ -38,11 +38,11 @@ RandomExpression draw_expression(const TaskConfig& config, CounterRng& rng);
 /// Joins numbers two by two in a random way; results stay below 5 * max_value.
 RandomExpression join_numbers(std::vector<int64_t> numbers, const TaskConfig& config, CounterRng& rng);
 
-/// The same expression with one step's result wrong, by 9 at most, and later steps and the value as they
-/// follow from it; unchanged where no slip changes the value and leaves every step a positive integer.
+/// The same expression with one step's result wrong, by 9 at most, and later steps and the value computed
+/// from it; unchanged if no such slip changes the value and keeps every step a positive integer.
 RandomExpression slip_once(const RandomExpression& expression, const TaskConfig& config, CounterRng& rng);
 
-/// The worked completion: <think>, one step a line ("25 - 8 = 17"), </think>, and the answer in its tags.
+/// The worked completion: <think>, one step per line ("25 - 8 = 17"), </think>, and the answer in its tags.
 std::string worked_completion(const RandomExpression& expression, const std::string& answer);
 
 }  // namespace cohort

@@ -1,4 +1,4 @@
-// A set of 64-bit hashes in one flat table: 11 to 22 bytes a hash.
+// A set of 64-bit hashes in one flat table: 11 to 22 bytes per hash.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +6,11 @@
 
 namespace cohort {
 
-/// The hashes must be uniform, as `random_bits` makes them. Two different things share a hash with
+/// The hashes must be uniform, such as those of `random_bits`. Two different things share a hash with
 /// probability n^2 / 2^65: 3e-6 for ten million.
 class HashSet {
  public:
-  /// Whether it was not there before.
+  /// Adds the hash; true if it is new.
   bool insert(uint64_t hash) {
     if (4 * (size_ + 1) > 3 * table_.size()) grow();
     return place(hash == 0 ? 1 : hash);

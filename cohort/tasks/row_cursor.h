@@ -1,4 +1,4 @@
-// A place in a data set: what comes next, and how to come back to it.
+// A position in a data set: it gives the next rows, and a run can save it and return to it.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace cohort {
 class RowCursor {
  public:
   /// `dataset` must outlive this. Without `shuffles` every epoch has the files' order. `accepts_changes`:
-  /// whether `load` goes on where the rows have changed since.
+  /// whether `load` continues if the rows have changed since.
   RowCursor(const Dataset& dataset, uint64_t seed, bool shuffles, bool accepts_changes = false);
 
-  /// The next `count` rows; goes on in the next epoch without end.
+  /// The next `count` rows; after the last row the next epoch begins.
   std::vector<Row> next(int64_t count);
 
   double epoch() const { return order_.epoch(); }
@@ -25,7 +25,8 @@ class RowCursor {
   Json save() const;
 
   /// Throws FormatError when the state is malformed, and unless changes are accepted when it belongs to
-  /// another seed or the data have changed since. Changed sources go on at the same place of the same epoch.
+  /// another seed or the data have changed since. Changed sources continue at the same position of the same
+  /// epoch.
   void load(const Json& state);
 
  private:

@@ -1,4 +1,4 @@
-// One JSONL file whose lines can be read in any order, with eight bytes of memory a line.
+// One JSONL file whose lines can be read in any order, with eight bytes of memory per line.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 namespace cohort {
 
 /// Lines are indexed by the offset of their first byte. A compressed file is decompressed once into a
-/// temporary file without a name, because gzip and single-frame zstd, which is what tools write, can't be
-/// entered in the middle. Reading indexed lines is safe from several threads.
+/// temporary file without a name, because gzip and single-frame zstd, which tools write, can't be
+/// read from the middle. Reading indexed lines is safe from several threads.
 class RowFile {
  public:
   /// Throws FormatError naming the file.
@@ -25,7 +25,7 @@ class RowFile {
   /// A pass over all lines, in order.
   JsonlReader reader() const;
 
-  /// Adds the line that `reader` stands at; lines must be added in order.
+  /// Adds the current line of `reader`; lines must be added in order.
   void add(const JsonlReader& reader) { add(reader.offset(), reader.line_number()); }
   void add(uint64_t offset, int64_t line_number);
 
@@ -34,7 +34,7 @@ class RowFile {
   /// From 1. Counts newlines of at most kRowsPerMark rows.
   int64_t line_number(int64_t row) const;
 
-  /// The row as an object. Throws FormatError naming file and line, and where the file was changed since it
+  /// The row as an object. Throws FormatError naming file and line, also if the file was changed since it
   /// was opened.
   Json row(int64_t row) const;
 

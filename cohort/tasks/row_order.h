@@ -1,5 +1,5 @@
-// In which order rows of weighted sources are drawn: computed from counts alone, so that it takes no memory
-// and goes on at the exact row.
+// The order in which rows of weighted sources are drawn: computed from counts alone, so that it takes no
+// memory and continues at the exact row.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ struct RowAddress {
   int64_t row = 0;  ///< in the source
 };
 
-/// After any number of draws each source has given its share of them, by weight, to less than one row: the
-/// source whose next row is due earliest is next (earliest deadline first, for which this holds: Baruah et
-/// al., "Proportionate progress", Algorithmica 1996). Within a source every row comes once an epoch; epoch e
-/// has the order `Permutation` at (seed, source, e), or the files' own.
+/// After any number of draws the rows drawn from each source differ from its share, by weight, by less than
+/// one: the source whose next row is due earliest is next (earliest deadline first, for which this holds:
+/// Baruah et al., "Proportionate progress", Algorithmica 1996). Within a source every row comes once per
+/// epoch; epoch e has the order `Permutation` at (seed, source, e), or the files' own.
 class RowOrder {
  public:
   struct Source {
@@ -32,7 +32,7 @@ class RowOrder {
   /// Rows drawn from each source so far.
   const std::vector<int64_t>& num_drawn() const { return num_drawn_; }
 
-  /// Goes to the place where so many rows were drawn.
+  /// Moves to the position after `num_drawn` rows of each source.
   void go_to(std::vector<int64_t> num_drawn);
 
   int64_t num_rows() const { return num_rows_; }

@@ -15,10 +15,10 @@ namespace cohort {
 struct Row {
   Json columns;
   std::string id;     ///< unique in its data set: "FILE:LINE"
-  std::string where;  ///< the same with the path as it was given, for messages
+  std::string where;  ///< the same with the path as the user gave it, for messages
 };
 
-/// What a chat template is asked for.
+/// Arguments of a chat template.
 struct RenderOptions {
   bool add_generation_prompt = false;   ///< end with the opening of the assistant's turn
   bool continue_final_message = false;  ///< leave the last message open
@@ -26,8 +26,8 @@ struct RenderOptions {
   Json chat_template_kwargs;            ///< the row's column, or null
 };
 
-/// The text of a conversation under the model's chat template. Throws UserError for what the template
-/// refuses.
+/// The text of a conversation under the model's chat template. Throws UserError if the template
+/// refuses it.
 using Render = std::function<std::string(const Json& messages, const RenderOptions& options)>;
 
 /// A conversation's ids, and for each whether the assistant wrote it.
@@ -36,8 +36,8 @@ struct MarkedIds {
   std::vector<int8_t> is_assistant;
 };
 
-/// The ids of a conversation, its `given` first messages unmarked. Throws UserError for what the template
-/// refuses and where it does not tell what the assistant wrote.
+/// The ids of a conversation, its `given` first messages unmarked. Throws UserError if the template
+/// refuses it or does not mark the assistant's text.
 using RenderMarked =
     std::function<MarkedIds(const Json& messages, size_t given, const RenderOptions& options)>;
 
@@ -46,15 +46,15 @@ using Tokenize = std::function<std::vector<int32_t>(const std::string&)>;
 /// How text becomes ids. Calls may come from several threads.
 struct TextFormat {
   Tokenize tokenize;           ///< a plain prompt, with the tokenizer's own special tokens
-  Tokenize tokenize_rendered;  ///< rendered text and completions: nothing is added
+  Tokenize tokenize_rendered;  ///< rendered text and completions, without special tokens added
   Render render;               ///< empty: rows with message lists are refused
   RenderMarked render_marked{};
   std::function<bool()> has_rendered{};  ///< whether a conversation was rendered so far
-  std::string system_prompt{};           ///< put before prompts that have none; empty: nothing is put
+  std::string system_prompt{};           ///< added to prompts that have none; empty: none is added
   Json chat_template_kwargs{};           ///< an object that a row's column adds to and overrides, or null
 };
 
-/// A plain prompt behind the system prompt and an empty line, where there is a system prompt.
+/// A plain prompt after the system prompt and an empty line, if there is a system prompt.
 std::string with_system_prompt(const std::string& prompt, const TextFormat& format);
 
 /// `prompt`, and all other columns as fields; a conversation stays in the field `prompt_messages`, with the
@@ -68,8 +68,8 @@ struct PromptCompletion {
   bool is_rendered = false;             ///< the template has ended the turn
 };
 
-/// A conversation whose messages of the assistant are all learnt: those of `messages`, or of `completion`
-/// behind `prompt`. The prompt is what stands before the first of them. Throws FormatError likewise.
+/// A conversation of which the model learns every message of the assistant: those of `messages`, or of
+/// `completion` after `prompt`. The prompt is the text before the first of them. Throws FormatError likewise.
 struct AssistantTurns {
   std::vector<int32_t> prompt_ids;
   std::vector<int32_t> completion_ids;
@@ -77,17 +77,17 @@ struct AssistantTurns {
 };
 AssistantTurns assistant_turns(const Row& row, const TextFormat& format);
 
-/// `prompt` with `completion` (or `solution` where there is no `completion`), strings both or message lists
-/// both; or `messages`, whose last one, the assistant's, is the completion. Throws FormatError likewise.
+/// `prompt` with `completion` (or `solution` if there is no `completion`), both strings or both message
+/// lists; or `messages`, whose last one, the assistant's, is the completion. Throws FormatError likewise.
 PromptCompletion to_prompt_completion(const Row& row, const TextFormat& format);
 
-/// The same of `prompt` with the column `completion`, which may have any name.
+/// The same for `prompt` with a column of any name, `completion`.
 PromptCompletion prompt_with(const Row& row, const char* completion, const TextFormat& format);
 
-/// The same of a column of messages, whose last one, the assistant's, is the completion.
+/// The same for a column of messages, whose last one, the assistant's, is the completion.
 PromptCompletion split_messages(const Row& row, const char* name, const TextFormat& format);
 
-/// What tells prompts apart: the string, or the messages as JSON. Throws FormatError as above.
+/// The key that distinguishes prompts: the string, or the messages as JSON. Throws FormatError as above.
 std::string prompt_key(const Row& row);
 
 }  // namespace cohort

@@ -11,8 +11,8 @@
 
 namespace cohort {
 
-/// Which part of the problem space a row comes from: a hash of the prompt decides, one in eight is held out.
-/// Two files of different splits share no problem, whatever their seeds.
+/// The part of the problem space that a row comes from: a hash of the prompt decides, one in eight is held
+/// out. Two files of different splits share no problem, for any seeds.
 enum class Split { kTrain, kTest };
 
 /// "train" or "test". Throws ConfigError for anything else.

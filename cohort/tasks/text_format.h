@@ -21,10 +21,10 @@ inline constexpr const char* kTemplateKwargsMeaning =
     "overrides "
     "them.";
 
-/// What a whole run says of its prompts.
+/// A run's settings for all its prompts.
 struct TextSettings {
-  std::string chat_template;  ///< a file that takes the place of the model's template; empty: the model's
-  std::string system_prompt;  ///< empty: none
+  std::string chat_template;         ///< a file that replaces the model's template; empty: the model's
+  std::string system_prompt;         ///< empty: none
   ScalarTable chat_template_kwargs;  ///< variables of the template
 };
 
@@ -32,7 +32,7 @@ struct TextSettings {
 void describe(FieldVisitor& f, TextSettings& settings);
 
 /// How text becomes ids under a model directory's tokenizer, which must outlive this, and its chat template,
-/// which is read when the first conversation asks for it. Templates that ask for the time get `now`. Throws
+/// which is read for the first conversation. Templates that ask for the time get `now`. Throws
 /// FormatError for a `settings.chat_template` that can't be used.
 TextFormat text_format(const Tokenizer& tokenizer, const std::filesystem::path& model_dir, const std::tm& now,
                        const TextSettings& settings = {});

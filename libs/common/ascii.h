@@ -1,4 +1,4 @@
-// Characters of ASCII, whatever the locale.
+// Characters of ASCII, in any locale.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 inline bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-/// `text` with the letters of ASCII in lower case; other bytes stay.
+/// `text` with the letters of ASCII in lower case; other bytes are kept.
 inline std::string lower_case(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) {

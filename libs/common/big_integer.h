@@ -15,7 +15,7 @@ class BigInteger {
   BigInteger() = default;
   explicit BigInteger(int64_t value);
 
-  /// The digits of base 2 to 36 in any case of letters, behind a sign or none; nothing for other texts.
+  /// The digits of base 2 to 36 in upper or lower case, after an optional sign; nothing for other texts.
   static std::optional<BigInteger> parse(std::string_view text, int base = 10);
 
   /// The integer part of a finite number.

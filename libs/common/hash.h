@@ -6,7 +6,7 @@
 
 namespace cohort {
 
-/// FNV-1a, 64 bits. Its bits are not uniform: mix them where that matters.
+/// FNV-1a, 64 bits. Its bits are not uniform: mix them if that matters.
 constexpr uint64_t fnv1a(std::string_view text) {
   uint64_t hash = 14695981039346656037u;
   for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 1099511628211u;

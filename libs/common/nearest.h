@@ -9,8 +9,8 @@ namespace cohort {
 /// Optimal string alignment distance: bytes inserted, deleted, replaced, or neighbors swapped.
 size_t edit_distance(const std::string& a, const std::string& b);
 
-/// The candidate with the smallest edit distance (insert, delete, replace, swap neighbours), the first among
-/// equals; empty when there is no candidate.
+/// The candidate with the smallest edit distance (insert, delete, replace, swap neighbors), the first among
+/// equals; empty if there is no candidate.
 std::string nearest_name(const std::string& name, const std::vector<std::string>& candidates);
 
 }  // namespace cohort

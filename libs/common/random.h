@@ -1,6 +1,6 @@
 // Addressed randomness: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC
 // 2011). A draw is a pure function of a seed and an address such as (step, prompt, sample, position), so it
-// is the same whatever the schedule, the batch or the restart.
+// does not depend on the schedule, the batch or a restart.
 #pragma once
 
 #include <array>
@@ -15,9 +15,9 @@ using PhiloxKey = std::array<uint32_t, 2>;
 /// Ten rounds of Philox4x32: a bijection of the counter for every key.
 PhiloxCounter philox4x32_10(PhiloxCounter counter, PhiloxKey key);
 
-/// 64 uniform bits. The seed is the key; the words are absorbed one a block into the 128-bit counter, which
+/// 64 uniform bits. The seed is the key; the words are absorbed one per block into the 128-bit counter, which
 /// starts from their number. So one-word addresses never share a block; longer ones do with probability
-/// 2^-128 a pair.
+/// 2^-128 per pair.
 uint64_t random_bits(uint64_t seed, std::initializer_list<uint64_t> address);
 
 /// A multiple of 2^-53 in [0, 1).
