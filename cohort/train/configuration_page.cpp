@@ -29,7 +29,8 @@ std::string configuration_page() {
   DpoConfig dpo;
   RewardTrainConfig reward_train;
   return "# Configuration\n\n"
-         "Made by `cohort docs configuration` from the `describe` functions beside each config struct: change it "
+         "Made by `cohort docs configuration` from the `describe` functions beside each config struct: "
+         "change it "
          "there.\n\n"
          "Settings come from defaults, then TOML files in order, then flags. A flag is the dotted key\n"
          "(`--optimizer.learning_rate 1e-5`), the key with underscores or dashes (`--run-dir DIR`) or, when "
