@@ -117,6 +117,11 @@ function(cohort_cpu_kernels name)
   set(flags_avx512 -march=x86-64-v4 -mprefer-vector-width=512)
   set(flags_avx512bf16 ${flags_avx512} -mavx512bf16)
   set(flags_amx ${flags_avx512bf16} -mamx-tile -mamx-bf16)
+  # g++ 13 leaves multiply-adds of some loops unfused, depending on the loop around them: then a row's bits would depend
+  # on the tile that it is in.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    set(fused --param=avoid-fma-max-bits=0)
+  endif()
   # Kernels that use no matrix unit; cpu_arch.h lets `amx` have those of avx512bf16.
   set(COHORT_TILELESS "/(qkv_heads|row_kernels|token_logprobs)_cpu\\.cpp$")
   foreach(arch ${archs})
@@ -127,7 +132,7 @@ function(cohort_cpu_kernels name)
     target_link_libraries(cohort_${name}_${arch} PRIVATE cohort_options torch_libs)
     target_compile_definitions(cohort_${name}_${arch} PRIVATE COHORT_ARCH=${arch})
     target_compile_options(cohort_${name}_${arch} PRIVATE
-      -O3 -ffp-contract=fast -fno-math-errno -Wno-psabi ${flags_${arch}})
+      -O3 -ffp-contract=fast ${fused} -fno-math-errno -Wno-psabi ${flags_${arch}})
     set_target_properties(cohort_${name}_${arch} PROPERTIES JOB_POOL_COMPILE torch_pool)
     target_sources(cohort_${name} PRIVATE $<TARGET_OBJECTS:cohort_${name}_${arch}>)
   endforeach()
