@@ -100,7 +100,8 @@ def loss_of(aggregation, scope, batch):
     return trainer.loss(**batch, sampler=None, entropies=nothing, num_items_in_batch=count)
 
 
-def main():
+def make_model():
+    """The model, its config.json and what describes its parameters."""
     config = COMMON | {"tie_word_embeddings": False, "model_type": "llama"}
     built = transformers.AutoConfig.for_model(
         **config, rope_parameters={"rope_theta": THETA, "rope_type": "default"}
@@ -108,41 +109,26 @@ def main():
     model = transformers.AutoModelForCausalLM.from_config(
         built, attn_implementation="eager", dtype=torch.float32
     )
-    parameters = fill(model)
-    policy_rows, entropy_rows = rows_of(model)
-    shifted = lambda key: [
-        row.detach() + 0.3 * hashed(key + i, len(row)).float() for i, row in enumerate(policy_rows)
-    ]
-    old_rows, ref_rows = shifted(900), shifted(950)
-    advantages = trl_source.advantages(torch.tensor(REWARDS, dtype=torch.float64).unsqueeze(1), GROUP_SIZE)
+    return model, config | {"rope_theta": THETA}, fill(model)
 
-    aggregations = []
-    for aggregation, scope in [*LOSS_TYPES, ("token_mean", "group")]:
-        model.zero_grad()
-        batch = {
-            "policy": padded(rows_of(model)[0]),
-            "old": padded(old_rows),
-            "ref": padded(ref_rows),
-            "mask": padded([is_sampled(i).long() for i in range(len(COMPLETIONS))]),
-            "advantages": advantages.float(),
-        }
-        loss = loss_of(aggregation, scope, batch)
-        loss.backward()
-        gradients = gradients_of(model)
-        aggregations.append(
-            {
-                "aggregation": aggregation,
-                "token_mean_scope": scope,
-                "loss": loss.item(),
-                "grad_norm": whole_norm(gradients),
-                "projections": {name: gradient["projection"] for name, gradient in gradients.items()},
-            }
-        )
-    entropies = [value for row in sampled(entropy_rows) for value in row]
-    golden = {
-        "versions": {"torch": torch.__version__, "transformers": transformers.__version__, "trl": "1.16.0"},
-        "config": config | {"rope_theta": THETA},
-        "parameters": parameters,
+
+def aggregation_case(model, aggregation, scope, columns):
+    """Loss and gradient under one aggregation; `columns`: old, ref, mask and advantages of the batch."""
+    model.zero_grad()
+    loss = loss_of(aggregation, scope, {"policy": padded(rows_of(model)[0])} | columns)
+    loss.backward()
+    gradients = gradients_of(model)
+    return {
+        "aggregation": aggregation,
+        "token_mean_scope": scope,
+        "loss": loss.item(),
+        "grad_norm": whole_norm(gradients),
+        "projections": {name: gradient["projection"] for name, gradient in gradients.items()},
+    }
+
+
+def settings_and_batch():
+    return {
         "objective": OBJECTIVE | {"max_completion_length": MAX_COMPLETION_LENGTH},
         "temperature": TEMPERATURE,
         "prompts": PROMPTS,
@@ -151,12 +137,38 @@ def main():
         "origins": [origins for _, origins in COMPLETIONS],
         "kept_ids": [kept_ids(i) if i == FILTERED else [] for i in range(len(COMPLETIONS))],
         "rewards": REWARDS,
+    }
+
+
+def main():
+    model, config, parameters = make_model()
+    policy_rows, entropy_rows = rows_of(model)
+    shifted = lambda key: [
+        row.detach() + 0.3 * hashed(key + i, len(row)).float() for i, row in enumerate(policy_rows)
+    ]
+    old_rows, ref_rows = shifted(900), shifted(950)
+    advantages = trl_source.advantages(torch.tensor(REWARDS, dtype=torch.float64).unsqueeze(1), GROUP_SIZE)
+    columns = {
+        "old": padded(old_rows),
+        "ref": padded(ref_rows),
+        "mask": padded([is_sampled(i).long() for i in range(len(COMPLETIONS))]),
+        "advantages": advantages.float(),
+    }
+    entropies = [value for row in sampled(entropy_rows) for value in row]
+    golden = {
+        "versions": {"torch": torch.__version__, "transformers": transformers.__version__, "trl": "1.16.0"},
+        "config": config,
+        "parameters": parameters,
+        **settings_and_batch(),
         "old_logprobs": sampled(old_rows),
         "ref_logprobs": sampled(ref_rows),
         "advantages": advantages.tolist(),
         "policy_logprobs": sampled(policy_rows),
         "mean_entropy": sum(entropies) / len(entropies),
-        "aggregations": aggregations,
+        "aggregations": [
+            aggregation_case(model, aggregation, scope, columns)
+            for aggregation, scope in [*LOSS_TYPES, ("token_mean", "group")]
+        ],
     }
     path = Path(__file__).parents[2] / "tests/train/golden/injected_spans.json"
     path.write_text(json.dumps(golden, indent=1) + "\n")

@@ -7,7 +7,7 @@
 #include "cohort/core/config_io.h"
 #include "cohort/tensor/weight_files.h"
 #include "tests/core/test_files.h"
-#include "tests/train/setting_samples.h"
+#include "tests/train/run_setting_samples.h"
 #include "tests/train/tiny_grpo.h"
 
 namespace cohort {
@@ -109,7 +109,7 @@ class EverySettingTest : public testing::Test {
       if (elsewhere.contains(field.name)) continue;
       const auto sample = samples.find(field.name);
       if (sample == samples.end()) {
-        ADD_FAILURE() << "add a value that changes a step to setting_samples.h";
+        ADD_FAILURE() << "add a value that changes a step to setting_samples.h or run_setting_samples.h";
         continue;
       }
       std::vector<std::string> settings = sample->second.beside;
