@@ -1,4 +1,4 @@
-"""Adds a surrogate, a preset, a reward and a model family to a copy of the tree and counts the files that each touches.
+"""Adds a surrogate, a preset, rewards and a model family to a copy of the tree and counts the files that each touches.
 
     count_extension_files.py            prints the counts and compiles what is compiled quickly
     count_extension_files.py --build    also builds the copy's test_objectives with the new surrogate and preset, and runs them
@@ -94,7 +94,9 @@ class NothingReward : public Reward {
 
 }  // namespace
 
-std::unique_ptr<Reward> make_nothing_reward(const RewardConfig&) { return std::make_unique<NothingReward>(); }
+RewardMaker nothing_reward() {
+  return {[](const RewardConfig&) { return std::make_unique<NothingReward>(); }};
+}
 
 }  // namespace cohort
 """
@@ -105,6 +107,54 @@ REWARD_TEST = """#include <gtest/gtest.h>
 TEST(NothingReward, IsFoundByItsName) {
   EXPECT_NE(cohort::make_reward({.name = "nothing"}, cohort::builtin_rewards()), nullptr);
 }
+"""
+KEYED_REWARD_CPP = """#include "cohort/rewards/make_reward.h"
+
+namespace cohort {
+namespace {
+
+struct ConstantKeys {
+  double constant = 1.0;
+
+  void describe(FieldVisitor& f) { f("constant", constant, "What every completion gets.", at_least(0.0)); }
+};
+
+class ConstantReward : public Reward {
+ public:
+  explicit ConstantReward(double constant) : constant_(constant) {}
+
+  RewardResult score(const Prompt&, const Completion&) override { return {constant_, RewardStatus::kOk, ""}; }
+
+ private:
+  double constant_;
+};
+
+}  // namespace
+
+RewardMaker constant_reward() {
+  return reward_maker<ConstantKeys>([](const RewardConfig&, const ConstantKeys& keys) {
+    return std::make_unique<ConstantReward>(keys.constant);
+  });
+}
+
+}  // namespace cohort
+"""
+KEYED_REWARD_TEST = """#include <gtest/gtest.h>
+
+#include "cohort/rewards/reward.h"
+
+TEST(ConstantReward, TakesItsKey) {
+  const auto score = [](const cohort::RewardConfig& config) {
+    return cohort::make_reward(config)->score({}, {}).score;
+  };
+  EXPECT_EQ(score({.name = "constant"}), 1.0);
+  EXPECT_EQ(score({.name = "constant", .keys = {{"constant", 0.5}}}), 0.5);
+}
+"""
+KEYED_REWARD_DOCS = """
+## Constant
+
+`constant` gives every completion the value of its key `constant`.
 """
 FAMILY_CPP = """#include "cohort/models/family.h"
 
@@ -175,8 +225,14 @@ EXTENSIONS = {
     },
     "reward": {
         "cohort/rewards/nothing_reward.cpp": created(REWARD_CPP),
-        "cohort/rewards/rewards.def": with_line('REWARD(nothing, "", "0.")\n'),
+        "cohort/rewards/rewards.def": with_line('REWARD(nothing, "0.")\n'),
         "tests/rewards/nothing_reward_test.cpp": created(REWARD_TEST),
+    },
+    "reward with a key": {
+        "cohort/rewards/constant_reward.cpp": created(KEYED_REWARD_CPP),
+        "cohort/rewards/rewards.def": with_line('REWARD(constant, "The value of `constant`.")\n'),
+        "tests/rewards/constant_reward_test.cpp": created(KEYED_REWARD_TEST),
+        "docs/rewards.md": with_line(KEYED_REWARD_DOCS),
     },
     "family": {
         "cohort/models/families/unnamed.cpp": created(FAMILY_CPP),
@@ -190,6 +246,7 @@ COMPILED = {
     "surrogate": ["use_surrogate.cpp"],
     "preset": [],
     "reward": ["cohort/rewards/nothing_reward.cpp"],
+    "reward with a key": ["cohort/rewards/constant_reward.cpp"],
     "family": ["use_family.cpp"],
 }
 

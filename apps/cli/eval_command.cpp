@@ -71,9 +71,10 @@ std::vector<Prompt> read_eval_prompts(const EvalConfig& config, const LoadedMode
 std::vector<RewardConfig> chosen_rewards(const EvalConfig& config) {
   std::vector<RewardConfig> rewards = choose_rewards(config.reward, config.reward_config);
   if (config.reward_config.empty()) {
-    rewards.front().command = config.command;
-    rewards.front().function = config.function;
-    rewards.front().timeout_s = config.timeout_s;
+    FieldTable& keys = rewards.front().keys;
+    keys["command"] = config.command;
+    keys["function"] = config.function;
+    keys["timeout_s"] = config.timeout_s;
   } else if (!config.command.empty() || !config.function.empty() || config.timeout_s) {
     throw ConfigError(
         "--command, --function and --timeout_s have no effect with --reward_config; set them there");

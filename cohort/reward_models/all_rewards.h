@@ -17,4 +17,7 @@ struct JudgedPolicy {
 /// The types of rewards.def and reward_models.def.
 RewardTypes all_rewards(const JudgedPolicy& policy);
 
+/// Declares the keys of a `[[reward]]` table: those that every reward has, and the own keys of all types.
+void describe(FieldVisitor& f, RewardConfig& config);
+
 }  // namespace cohort

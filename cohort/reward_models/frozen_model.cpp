@@ -9,11 +9,12 @@
 
 namespace cohort {
 
-std::unique_ptr<Decoder> load_frozen(const RewardConfig& config, HeadKind head) {
-  if (config.path.empty())
-    throw ConfigError(str("reward ", config.name, ": `path` is not set: give the model's directory"));
-  const at::ScalarType dtype = parse_dtype(config.dtype.empty() ? "float32" : config.dtype);
-  return load_pretrained(config.path, dtype, at::kCPU, head, /*is_frozen=*/true);
+std::unique_ptr<Decoder> load_frozen(const std::string& name, const std::string& path,
+                                     const std::string& dtype, HeadKind head) {
+  if (path.empty())
+    throw ConfigError(str("reward ", name, ": `path` is not set: give the model's directory"));
+  return load_pretrained(path, parse_dtype(dtype.empty() ? "float32" : dtype), at::kCPU, head,
+                         /*is_frozen=*/true);
 }
 
 int64_t frozen_model_bytes(const Decoder& decoder, int64_t pass_rows) {

@@ -6,6 +6,7 @@
 #include "cohort/models/kv_cache.h"
 #include "cohort/reward_models/frozen_model.h"
 #include "cohort/reward_models/make_model_reward.h"
+#include "cohort/rewards/reward_keys.h"
 #include "cohort/sampler/block_manager.h"
 #include "cohort/sampler/model_tokenizer.h"
 #include "cohort/sampler/sampler.h"
@@ -26,27 +27,27 @@ constexpr const char* kServedKeys =
 constexpr const char* kLocalKeys =
     "path dtype rubric criteria max_score votes temperature max_completion_length";
 
-std::string where_of(const RewardConfig& config) { return str("reward ", config.name, ": "); }
-
 Json turn(const char* role, std::string text) { return {{"role", role}, {"content", std::move(text)}}; }
+
+std::string where_of(const std::string& name) { return str("reward ", name, ": "); }
 
 class LocalJudge : public Reward {
  public:
-  LocalJudge(const RewardConfig& config, const JudgedPolicy& policy)
-      : decoder_(load_frozen(config, HeadKind::kCausalLm)),
-        tokenizer_(read_tokenizer(config.path, decoder_->config())),
-        prompt_(config.rubric, read_judge_scale(config, where_of(config)), where_of(config)),
-        num_votes_(config.votes.value_or(1)) {
+  LocalJudge(const std::string& name, const JudgeKeys& keys, const JudgedPolicy& policy)
+      : decoder_(load_frozen(name, keys.path, keys.dtype, HeadKind::kCausalLm)),
+        tokenizer_(read_tokenizer(keys.path, decoder_->config())),
+        prompt_(keys.rubric, read_judge_scale(keys, where_of(name)), where_of(name)),
+        num_votes_(keys.votes.value_or(1)) {
     if (tokenizer_ == nullptr)
-      throw FormatError(str(config.path, ": has no tokenizer.json, which a judge needs"));
-    params_.temperature = config.temperature.value_or(0.0);
-    params_.max_completion_length = config.max_completion_length.value_or(512);
+      throw FormatError(str(keys.path, ": has no tokenizer.json, which a judge needs"));
+    params_.temperature = keys.temperature.value_or(0.0);
+    params_.max_completion_length = keys.max_completion_length.value_or(512);
     params_.stop_token_ids = stop_token_ids(decoder_->config(), tokenizer_.get());
     if (num_votes_ > 1 && params_.temperature == 0.0) {
-      throw ConfigError(str(where_of(config), "`votes` = ", num_votes_,
+      throw ConfigError(str(where_of(name), "`votes` = ", num_votes_,
                             " needs a `temperature` above 0, or all votes are one"));
     }
-    format_ = text_format(*tokenizer_, config.path, policy.now);
+    format_ = text_format(*tokenizer_, keys.path, policy.now);
     knows_system_ = can_render(Json::array({turn("system", "a"), turn("user", "b")}));
     if (!knows_system_) render(Json::array({turn("user", "b")}));
   }
@@ -165,10 +166,14 @@ class LocalJudge : public Reward {
 
 }  // namespace
 
-std::unique_ptr<Reward> make_judge_reward(const RewardConfig& config, const JudgedPolicy& policy) {
-  check_keys(config, "judge", config.path.empty() ? kServedKeys : kLocalKeys);
-  if (config.path.empty()) return std::make_unique<JudgeReward>(config);
-  return std::make_unique<LocalJudge>(config, policy);
+RewardMaker judge_reward(const JudgedPolicy& policy) {
+  return reward_maker<JudgeKeys>(
+      [policy](const RewardConfig& config, const JudgeKeys& keys) -> std::unique_ptr<Reward> {
+        JudgeKeys unset;
+        check_keys(config, keys.path.empty() ? kServedKeys : kLocalKeys, settings_of(unset).fields);
+        if (keys.path.empty()) return std::make_unique<JudgeReward>(config);
+        return std::make_unique<LocalJudge>(config.name, keys, policy);
+      });
 }
 
 }  // namespace cohort

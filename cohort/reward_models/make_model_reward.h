@@ -1,14 +1,11 @@
 // The makers behind reward_models.def, one per line; everyone else calls make_reward with all_rewards.
 #pragma once
 
-#include <memory>
-
 #include "cohort/reward_models/all_rewards.h"
 
 namespace cohort {
 
-#define REWARD(name, keys, meaning) \
-  std::unique_ptr<Reward> make_##name##_reward(const RewardConfig& config, const JudgedPolicy& policy);
+#define REWARD(name, meaning) RewardMaker name##_reward(const JudgedPolicy& policy);
 #include "cohort/reward_models/reward_models.def"
 #undef REWARD
 

@@ -10,10 +10,10 @@ namespace {
 
 class ModelReward : public Reward {
  public:
-  ModelReward(const RewardConfig& config, const JudgedPolicy& policy)
-      : model_(config, HeadKind::kSequenceClassification),
-        text_(config.path, model_.config(), policy),
-        label_(choose_label(config, model_.config(), std::nullopt)) {}
+  ModelReward(const std::string& name, const ScoringKeys& keys, const JudgedPolicy& policy)
+      : model_(name, keys, HeadKind::kSequenceClassification),
+        text_(keys.path, model_.config(), policy),
+        label_(choose_label(name, keys, model_.config(), std::nullopt)) {}
 
   RewardResult score(const Prompt& prompt, const Completion& completion) override {
     const RewardRow row{prompt, completion};
@@ -42,8 +42,10 @@ class ModelReward : public Reward {
 
 }  // namespace
 
-std::unique_ptr<Reward> make_model_reward(const RewardConfig& config, const JudgedPolicy& policy) {
-  return std::make_unique<ModelReward>(config, policy);
+RewardMaker model_reward(const JudgedPolicy& policy) {
+  return reward_maker<ScoringKeys>([policy](const RewardConfig& config, const ScoringKeys& keys) {
+    return std::make_unique<ModelReward>(config.name, keys, policy);
+  });
 }
 
 }  // namespace cohort

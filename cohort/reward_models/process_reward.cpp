@@ -13,6 +13,20 @@
 namespace cohort {
 namespace {
 
+struct ProcessKeys {
+  ScoringKeys model;
+  std::string step_separator;
+  std::string aggregation;
+
+  void describe(FieldVisitor& f) {
+    model.describe(f);
+    f("step_separator", step_separator,
+      "What ends a step; a line's end when empty. The one that the model was trained with.");
+    f("aggregation", aggregation, "Which of the steps' rewards is the completion's score; min when empty.",
+      one_of({"", "min", "mean", "last"}));
+  }
+};
+
 /// The softmax of a label; a head with one label gives its score as it is.
 double label_reward(const LabelScores& scores, int64_t label) {
   if (scores.size() == 1) return scores.front();
@@ -34,14 +48,14 @@ double aggregate(const std::vector<StepReward>& steps, const std::string& aggreg
 
 class ProcessReward : public Reward {
  public:
-  ProcessReward(const RewardConfig& config, const JudgedPolicy& policy)
-      : model_(config, HeadKind::kTokenClassification),
-        text_(config.path, model_.config(), policy),
-        label_(choose_label(config, model_.config(), right_label(model_.config()))),
-        separator_(config.step_separator.empty() ? "\n" : config.step_separator),
-        aggregation_(config.aggregation) {
+  ProcessReward(const std::string& name, const ProcessKeys& keys, const JudgedPolicy& policy)
+      : model_(name, keys.model, HeadKind::kTokenClassification),
+        text_(keys.model.path, model_.config(), policy),
+        label_(choose_label(name, keys.model, model_.config(), right_label(model_.config()))),
+        separator_(keys.step_separator.empty() ? "\n" : keys.step_separator),
+        aggregation_(keys.aggregation) {
     if (text_.tokenizer().encode(separator_, {.add_special_tokens = false}).empty())
-      throw ConfigError(str("reward ", config.name, ": `step_separator` has no tokens"));
+      throw ConfigError(str("reward ", name, ": `step_separator` has no tokens"));
   }
 
   RewardResult score(const Prompt& prompt, const Completion& completion) override {
@@ -104,8 +118,10 @@ class ProcessReward : public Reward {
 
 }  // namespace
 
-std::unique_ptr<Reward> make_process_reward(const RewardConfig& config, const JudgedPolicy& policy) {
-  return std::make_unique<ProcessReward>(config, policy);
+RewardMaker process_reward(const JudgedPolicy& policy) {
+  return reward_maker<ProcessKeys>([policy](const RewardConfig& config, const ProcessKeys& keys) {
+    return std::make_unique<ProcessReward>(config.name, keys, policy);
+  });
 }
 
 }  // namespace cohort

@@ -52,7 +52,16 @@ std::string label_names(const DecoderConfig& model) {
 
 }  // namespace
 
-ScoringModel::ScoringModel(const RewardConfig& config, HeadKind head) : decoder_(load_frozen(config, head)) {}
+void ScoringKeys::describe(FieldVisitor& f) {
+  f("path", path, "The Hugging Face directory of the reward model; required.", OnResume::kSameFiles);
+  f("dtype", dtype, "What it computes in; float32 when empty.", one_of({"", "float32", "bfloat16"}));
+  f("label", label,
+    "Which of several labels is the reward, by name or number; required for three and more, and for `model` "
+    "for two.");
+}
+
+ScoringModel::ScoringModel(const std::string& name, const ScoringKeys& keys, HeadKind head)
+    : decoder_(load_frozen(name, keys.path, keys.dtype, head)) {}
 
 void ScoringModel::check(const ScoredSequence& sequence) const {
   const int64_t length = rows_of(sequence);
@@ -98,18 +107,18 @@ std::vector<std::vector<LabelScores>> ScoringModel::score(
 
 int64_t ScoringModel::memory_bytes() const { return frozen_model_bytes(*decoder_, kPassRows); }
 
-int64_t choose_label(const RewardConfig& config, const DecoderConfig& model,
+int64_t choose_label(const std::string& name, const ScoringKeys& keys, const DecoderConfig& model,
                      std::optional<int64_t> fallback) {
-  if (config.label.empty()) {
+  if (keys.label.empty()) {
     if (model.num_labels == 1) return 0;
     if (fallback) return *fallback;
-    throw ConfigError(str("reward ", config.name, ": ", config.path, " gives ", model.num_labels,
+    throw ConfigError(str("reward ", name, ": ", keys.path, " gives ", model.num_labels,
                           " scores; `label` must say which one is the reward: ", label_names(model)));
   }
-  const std::optional<int64_t> label = find_label(model, config.label);
+  const std::optional<int64_t> label = find_label(model, keys.label);
   if (!label) {
-    throw ConfigError(str("reward ", config.name, ": ", config.path, " has no label \"", config.label,
-                          "\"; it has ", label_names(model)));
+    throw ConfigError(str("reward ", name, ": ", keys.path, " has no label \"", keys.label, "\"; it has ",
+                          label_names(model)));
   }
   return *label;
 }

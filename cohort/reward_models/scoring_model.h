@@ -7,10 +7,19 @@
 #include <string>
 #include <vector>
 
+#include "cohort/core/config.h"
 #include "cohort/models/decoder.h"
-#include "cohort/rewards/reward_config.h"
 
 namespace cohort {
+
+/// The keys of rewards that are such a model.
+struct ScoringKeys {
+  std::string path;
+  std::string dtype;
+  std::string label;
+
+  void describe(FieldVisitor& f);
+};
 
 /// What is scored of a sequence: the head's output at some of its tokens.
 struct ScoredSequence {
@@ -25,9 +34,9 @@ using LabelScores = std::vector<float>;
 /// One thread at a time.
 class ScoringModel {
  public:
-  /// Loads `config.path`. Throws ConfigError where it is not set and FormatError for a directory that holds
-  /// no such model.
-  ScoringModel(const RewardConfig& config, HeadKind head);
+  /// Loads `keys.path` for the reward `name`. Throws ConfigError where it is not set and FormatError for a
+  /// directory that holds no such model.
+  ScoringModel(const std::string& name, const ScoringKeys& keys, HeadKind head);
 
   /// Throws FormatError for a sequence without tokens, above the model's context or with unknown ids.
   void check(const ScoredSequence& sequence) const;
@@ -47,8 +56,9 @@ class ScoringModel {
   std::unique_ptr<Decoder> decoder_;
 };
 
-/// The label that `config.label` names. Where it is not set, the only one, or `fallback`. Throws ConfigError
+/// The label that `keys.label` names. Where it is not set, the only one, or `fallback`. Throws ConfigError
 /// for a label that the head does not have and a choice that is left open.
-int64_t choose_label(const RewardConfig& config, const DecoderConfig& model, std::optional<int64_t> fallback);
+int64_t choose_label(const std::string& name, const ScoringKeys& keys, const DecoderConfig& model,
+                     std::optional<int64_t> fallback);
 
 }  // namespace cohort

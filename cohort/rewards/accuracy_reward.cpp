@@ -9,6 +9,19 @@
 namespace cohort {
 namespace {
 
+struct AccuracyKeys {
+  std::vector<std::string> answer_places;
+  bool rounded_gold = false;
+
+  void describe(FieldVisitor& f) {
+    f("answer_places", answer_places,
+      "Where the answer is looked for, in this order: tag, boxed, phrase, expression (the default when "
+      "empty).");
+    f("rounded_gold", rounded_gold,
+      "A decimal reference such as 33.3 also equals what rounds to it, such as 100/3.");
+  }
+};
+
 // A JSON number's shortest text is what its author wrote: 0.1 is one tenth.
 std::string gold_text(const Json& column) {
   if (column.is_number() || is_long_integer(column)) return to_json_text(column);
@@ -63,8 +76,8 @@ std::vector<answers::AnswerPlace> read_places(const std::vector<std::string>& na
 
 class AccuracyReward : public Reward {
  public:
-  explicit AccuracyReward(const RewardConfig& config)
-      : places_(read_places(config.answer_places)), rounds_(config.rounded_gold) {}
+  explicit AccuracyReward(const AccuracyKeys& keys)
+      : places_(read_places(keys.answer_places)), rounds_(keys.rounded_gold) {}
 
   RewardResult score(const Prompt& prompt, const Completion& completion) override {
     const std::string gold = read_gold(prompt.fields);
@@ -111,8 +124,9 @@ class AccuracyReward : public Reward {
 
 }  // namespace
 
-std::unique_ptr<Reward> make_accuracy_reward(const RewardConfig& config) {
-  return std::make_unique<AccuracyReward>(config);
+RewardMaker accuracy_reward() {
+  return reward_maker<AccuracyKeys>(
+      [](const RewardConfig&, const AccuracyKeys& keys) { return std::make_unique<AccuracyReward>(keys); });
 }
 
 }  // namespace cohort

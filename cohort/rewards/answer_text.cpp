@@ -14,6 +14,10 @@ StatedAnswer stated_answer(std::string_view text) {
   return {trim(rest), false};
 }
 
+void describe_reference_column(FieldVisitor& f, std::string& column) {
+  f("column", column, "The data's column with the reference; `answer` when empty.");
+}
+
 std::optional<std::string> column_text(const Json& fields, const std::string& column) {
   const auto value = fields.find(column);
   if (value == fields.end()) return std::nullopt;

@@ -15,6 +15,17 @@ namespace {
 using choice::Choices;
 using choice::find_stated_choice;
 
+struct ChoiceKeys {
+  std::string choices;
+  std::string column;
+
+  void describe(FieldVisitor& f) {
+    f("choices", choices,
+      "The letters that are choices, in order; those of the row's `choices`, or A to J, when empty.");
+    describe_reference_column(f, column);
+  }
+};
+
 constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 constexpr size_t kUsualLetters = 10;
 
@@ -76,8 +87,8 @@ std::optional<char> named_choice(std::string_view text, const Choices& choices) 
 
 class ChoiceReward : public Reward {
  public:
-  explicit ChoiceReward(const RewardConfig& config)
-      : letters_(config.choices), column_(config.column.empty() ? "answer" : config.column) {}
+  explicit ChoiceReward(const ChoiceKeys& keys)
+      : letters_(keys.choices), column_(keys.column.empty() ? "answer" : keys.column) {}
 
   RewardResult score(const Prompt& prompt, const Completion& completion) override {
     const Choices choices = read_choices(prompt.fields);
@@ -127,12 +138,13 @@ class ChoiceReward : public Reward {
 
 }  // namespace
 
-std::unique_ptr<Reward> make_choice_reward(const RewardConfig& config) {
-  const bool are_letters =
-      std::all_of(config.choices.begin(), config.choices.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
-  if (!are_letters)
-    throw ConfigError(str("reward ", config.name, ": `choices` must be capital letters, such as ABCD"));
-  return std::make_unique<ChoiceReward>(config);
+RewardMaker choice_reward() {
+  return reward_maker<ChoiceKeys>([](const RewardConfig& config, const ChoiceKeys& keys) {
+    const auto is_letter = [](char c) { return c >= 'A' && c <= 'Z'; };
+    if (!std::all_of(keys.choices.begin(), keys.choices.end(), is_letter))
+      throw ConfigError(str("reward ", config.name, ": `choices` must be capital letters, such as ABCD"));
+    return std::make_unique<ChoiceReward>(keys);
+  });
 }
 
 }  // namespace cohort

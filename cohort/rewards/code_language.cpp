@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <sstream>
 
+#include "cohort/core/error.h"
+#include "cohort/core/json.h"
 #include "cohort/rewards/child_process.h"
 #include "cohort/rewards/sandbox_protocol.h"
 #include "libs/common/nearest.h"
@@ -77,7 +79,7 @@ std::string follow_alternatives(std::filesystem::path program) {
   return program.string();
 }
 
-std::string find_program(const RewardConfig& config, const std::string& name) {
+std::string find_program(const std::string& where, const std::string& name) {
   if (name.starts_with("{")) return name;
   const char* path = getenv("PATH");
   std::istringstream folders(name.find('/') == std::string::npos && path != nullptr ? path : "");
@@ -87,23 +89,22 @@ std::string find_program(const RewardConfig& config, const std::string& name) {
   }
   if (name.find('/') != std::string::npos && access(name.c_str(), X_OK) == 0)
     return follow_alternatives(std::filesystem::absolute(name));
-  throw ConfigError(
-      str("reward ", config.name, ": there is no program \"", name, "\" to run or compile code with"));
+  throw ConfigError(str(where, "there is no program \"", name, "\" to run or compile code with"));
 }
 
 // The key `runtime` by real paths.
-std::vector<std::string> read_runtime(const RewardConfig& config) {
+std::vector<std::string> read_runtime(const std::string& where, const std::vector<std::string>& names) {
   std::vector<std::string> paths;
-  for (const std::string& name : config.runtime) {
+  for (const std::string& name : names) {
     std::error_code error;
     const std::string path = std::filesystem::canonical(name, error).string();
     if (error) {
-      throw ConfigError(str("reward ", config.name, ": `runtime` names \"", name,
-                            "\", which can't be found: ", error.message()));
+      throw ConfigError(
+          str(where, "`runtime` names \"", name, "\", which can't be found: ", error.message()));
     }
     for (const char* root : {"/proc", "/sys", "/dev"}) {
       if (path == root || path.starts_with(str(root, "/")) || path == "/" || path == "/etc") {
-        throw ConfigError(str("reward ", config.name, ": `runtime` names \"", name,
+        throw ConfigError(str(where, "`runtime` names \"", name,
                               "\", which would show the machine to programs; name what is needed of it"));
       }
     }
@@ -113,17 +114,16 @@ std::vector<std::string> read_runtime(const RewardConfig& config) {
 }
 
 // The interpreter by its real path, without the shell scripts of version managers, and all that it needs.
-void resolve_python(const RewardConfig& config, const std::vector<std::string>& more_runtime,
+void resolve_python(const std::string& where, const std::vector<std::string>& more_runtime,
                     CodeLanguage& language) {
-  const std::string interpreter = find_program(config, language.run[0]);
+  const std::string interpreter = find_program(where, language.run[0]);
   ChildProcess python({interpreter, "-I", "-c", kAskPython});
   const ChildProcess::Reply reply =
       python.exchange("", ChildProcess::Clock::now() + std::chrono::seconds(30));
   const Json answer =
       reply.status == ChildProcess::Status::kOk ? Json::parse(reply.text, nullptr, false) : Json();
   if (!answer.is_object()) {
-    throw ConfigError(str("reward ", config.name, ": ", interpreter,
-                          " does not say which files it consists of: ", reply.text));
+    throw ConfigError(str(where, "", interpreter, " does not say which files it consists of: ", reply.text));
   }
   language.run[0] = answer.at("executable").get<std::string>();
   for (const char* key : {"paths", "packages"}) {
@@ -150,16 +150,15 @@ CodeLanguage from_known(const KnownLanguage& known) {
   return language;
 }
 
-CodeLanguage start_from(const RewardConfig& config, const std::string& name) {
+CodeLanguage start_from(const std::string& where, const CodeLanguageKeys& keys, const std::string& name) {
   std::vector<std::string> names;
   for (const KnownLanguage& known : kLanguages) {
     if (name == known.name) return from_known(known);
     names.emplace_back(known.name);
   }
-  if (config.command.empty()) {
-    throw ConfigError(str("reward ", config.name, ": language \"", name,
-                          "\" needs `command`, the line that runs ", "{source}; did you mean \"",
-                          nearest_name(name, names), "\"?"));
+  if (keys.command.empty()) {
+    throw ConfigError(str(where, "language \"", name, "\" needs `command`, the line that runs ",
+                          "{source}; did you mean \"", nearest_name(name, names), "\"?"));
   }
   CodeLanguage language;
   language.tags = {name};
@@ -167,43 +166,44 @@ CodeLanguage start_from(const RewardConfig& config, const std::string& name) {
   return language;
 }
 
-void require_file(const RewardConfig& config, const char* key, const std::vector<std::string>& words,
+void require_file(const std::string& where, const char* key, const std::vector<std::string>& words,
                   const char* file) {
   const auto has_file = [&](const std::string& word) { return word.find(file) != std::string::npos; };
   if (std::any_of(words.begin(), words.end(), has_file)) return;
-  throw ConfigError(str("reward ", config.name, ": `", key, "` does not say where ", file,
-                        ", the file that it is about, stands; add it"));
+  throw ConfigError(
+      str(where, "`", key, "` does not say where ", file, ", the file that it is about, stands; add it"));
 }
 
-void check_commands(const RewardConfig& config, const CodeLanguage& language) {
+void check_commands(const std::string& where, const CodeLanguage& language) {
   if (language.compile.empty()) {
-    require_file(config, "command", language.run, "{source}");
+    require_file(where, "command", language.run, "{source}");
   } else {
-    require_file(config, "compile", language.compile, "{source}");
-    require_file(config, "compile", language.compile, "{program}");
-    require_file(config, "command", language.run, "{program}");
+    require_file(where, "compile", language.compile, "{source}");
+    require_file(where, "compile", language.compile, "{program}");
+    require_file(where, "command", language.run, "{program}");
   }
 }
 
 }  // namespace
 
-CodeLanguage find_language(const RewardConfig& config) {
-  const std::string name = config.language.empty() ? "python" : config.language;
-  CodeLanguage language = start_from(config, name);
-  if (!config.command.empty()) language.run = words_of(config.command);
-  if (!config.compile.empty()) language.compile = split(config.compile);
-  check_commands(config, language);
-  const std::vector<std::string> more_runtime = read_runtime(config);
+CodeLanguage find_language(const std::string& name, const CodeLanguageKeys& keys) {
+  const std::string where = str("reward ", name, ": ");
+  const std::string wanted = keys.language.empty() ? "python" : keys.language;
+  CodeLanguage language = start_from(where, keys, wanted);
+  if (!keys.command.empty()) language.run = words_of(keys.command);
+  if (!keys.compile.empty()) language.compile = split(keys.compile);
+  check_commands(where, language);
+  const std::vector<std::string> more_runtime = read_runtime(where, keys.runtime);
   language.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", str("HOME=", kWorkFolder),
                           str("TMPDIR=", kWorkFolder), "LANG=C.UTF-8", "MALLOC_ARENA_MAX=2"};
-  if (name == "python") {
+  if (wanted == "python") {
     language.is_python = true;
-    resolve_python(config, more_runtime, language);
+    resolve_python(where, more_runtime, language);
   } else {
-    language.run[0] = find_program(config, language.run[0]);
+    language.run[0] = find_program(where, language.run[0]);
     language.runtime.assign(std::begin(kUsualRuntime), std::end(kUsualRuntime));
   }
-  if (!language.compile.empty()) language.compile[0] = find_program(config, language.compile[0]);
+  if (!language.compile.empty()) language.compile[0] = find_program(where, language.compile[0]);
   language.runtime.insert(language.runtime.end(), more_runtime.begin(), more_runtime.end());
   return language;
 }

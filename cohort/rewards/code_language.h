@@ -5,9 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "cohort/rewards/reward.h"
-
 namespace cohort {
+
+/// The keys that choose a language, as the code reward describes them.
+struct CodeLanguageKeys {
+  std::vector<std::string> command;
+  std::string language;
+  std::string compile;
+  std::vector<std::string> runtime;
+};
 
 struct CodeLanguage {
   std::vector<std::string> tags;  ///< of fenced blocks, in lower case
@@ -21,10 +27,10 @@ struct CodeLanguage {
   bool is_python = false;            ///< runs through kPythonDriver, so that tests may call functions
 };
 
-/// The language of a reward's settings. For Python the interpreter is asked for its files. Throws ConfigError
+/// The language of the reward `name`. For Python the interpreter is asked for its files. Throws ConfigError
 /// for a language that is not known and has no `command`, for commands without the files that they are about,
 /// and for programs and `runtime` paths that do not exist.
-CodeLanguage find_language(const RewardConfig& config);
+CodeLanguage find_language(const std::string& name, const CodeLanguageKeys& keys);
 
 /// `command` with the paths of the files in the place of {source} and {program}.
 std::vector<std::string> with_files(std::vector<std::string> command, const std::string& source,

@@ -2,13 +2,12 @@
 // own for each hidden test, and our side compares what comes out. Whatever the program does, be it wrong, a
 // crash, a hang or an attack, is a test that is not passed; only a failure of the sandbox itself is none of
 // its business.
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "cohort/core/error.h"
 #include "cohort/rewards/code_block.h"
-#include "cohort/rewards/code_language.h"
+#include "cohort/rewards/code_keys.h"
 #include "cohort/rewards/code_test.h"
 #include "cohort/rewards/make_reward.h"
 #include "cohort/rewards/python_driver.h"
@@ -16,13 +15,12 @@
 #include "cohort/rewards/sandbox.h"
 #include "libs/common/ascii.h"
 #include "libs/common/excerpt.h"
-#include "libs/common/nearest.h"
 
 namespace cohort {
 namespace {
 
-constexpr double kDefaultTestTimeoutS = 2.0, kMaxTestTimeoutS = 600.0;
-constexpr int64_t kDefaultMemoryMb = 256, kMinMemoryMb = 16, kMaxMemoryMb = 65536;
+constexpr double kDefaultTestTimeoutS = 2.0;
+constexpr int64_t kDefaultMemoryMb = 256;
 constexpr int64_t kCompileMs = 30000, kCompileBytes = int64_t{1} << 30;
 // Where only the memory of each process is bounded, few may run.
 constexpr int64_t kUnboundedProcesses = 4;
@@ -32,11 +30,11 @@ constexpr int64_t kMaxFailuresNamed = 3;
 constexpr double kPrintedTolerance = 1e-6;
 constexpr const char* kNoPrelude = "none";
 
-SandboxOptions sandbox_options(const RewardConfig& config, const CodeLanguage& language) {
+SandboxOptions sandbox_options(const CodeKeys& keys, const CodeLanguage& language) {
   SandboxOptions options;
   options.runtime = language.runtime;
-  options.waived = config.waive_layers;
-  options.num_workers = config.workers.value_or(0);
+  options.waived = keys.waive_layers;
+  options.num_workers = keys.workers.value_or(0);
   return options;
 }
 
@@ -68,46 +66,30 @@ std::string find_end_fault(const SandboxOutcome& outcome, const SandboxLimits& l
   }
 }
 
-Tolerance float_tolerance(const RewardConfig& config, double usual) {
+Tolerance float_tolerance(const CodeKeys& keys, double usual) {
   Tolerance tolerance;
-  tolerance.absolute = config.tolerance.value_or(usual);
+  tolerance.absolute = keys.tolerance.value_or(usual);
   if (tolerance.absolute == 0.0) tolerance.relative = 0.0;
   return tolerance;
 }
 
 std::string in_box(const std::string& name) { return str(kBoxFolder, "/", name); }
 
-// Typing errors in `waive_layers` would else waive nothing, and say so far from here.
-void check_layers(const RewardConfig& config) {
-  const std::vector<std::string> known{
-#define LAYER(Name, name, meaning, mend) #name,
-#include "cohort/rewards/sandbox_layers.def"
-#undef LAYER
-  };
-  for (const std::string& name : config.waive_layers) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    throw ConfigError(str("reward ", config.name, ": `waive_layers` names \"", name,
-                          "\", which is no layer of the sandbox; did you mean \"", nearest_name(name, known),
-                          "\"?"));
-  }
-}
-
 class CodeReward : public Reward {
  public:
-  CodeReward(const RewardConfig& config, CodeLanguage language)
-      : language_(std::move(language)),
-        sandbox_(sandbox_options(config, language_)),
-        needs_all_tests_(config.all_tests),
-        prelude_(config.prelude),
-        output_tolerance_(float_tolerance(config, kPrintedTolerance)),
-        value_tolerance_(float_tolerance(config, Tolerance().absolute)) {
-    limits_.wall_ms =
-        static_cast<int64_t>(std::ceil(config.timeout_s.value_or(kDefaultTestTimeoutS) * 1000.0));
-    limits_.memory_bytes = config.memory_mb.value_or(kDefaultMemoryMb) << 20;
+  CodeReward(const std::string& name, const CodeKeys& keys)
+      : language_(find_language(name, keys.language)),
+        sandbox_(sandbox_options(keys, language_)),
+        needs_all_tests_(keys.all_tests),
+        prelude_(keys.prelude),
+        output_tolerance_(float_tolerance(keys, kPrintedTolerance)),
+        value_tolerance_(float_tolerance(keys, Tolerance().absolute)) {
+    limits_.wall_ms = static_cast<int64_t>(std::ceil(keys.timeout_s.value_or(kDefaultTestTimeoutS) * 1000.0));
+    limits_.memory_bytes = keys.memory_mb.value_or(kDefaultMemoryMb) << 20;
     if (!sandbox_.limits_memory()) limits_.num_processes = kUnboundedProcesses;
     const std::string fault = try_out();
     if (!fault.empty()) {
-      throw ConfigError(str("reward ", config.name, ": a program of ", language_.tags.front(),
+      throw ConfigError(str("reward ", name, ": a program of ", language_.tags.front(),
                             " that does nothing can't run in the sandbox: ", fault,
                             "; `runtime` must name all files that programs need"));
     }
@@ -284,26 +266,13 @@ class CodeReward : public Reward {
   SandboxLimits limits_;
 };
 
-template <typename Number>
-void check_range(const RewardConfig& config, const char* key, const std::optional<Number>& value, Number low,
-                 Number high) {
-  if (value && !(*value >= low && *value <= high)) {
-    throw ConfigError(str("reward ", config.name, ": ", key, " = ", *value,
-                          " is out of range; it must be from ", low, " to ", high));
-  }
-}
-
 }  // namespace
 
-std::unique_ptr<Reward> make_code_reward(const RewardConfig& config) {
-  check_range(config, "timeout_s", config.timeout_s, 0.001, kMaxTestTimeoutS);
-  check_range(config, "memory_mb", config.memory_mb, kMinMemoryMb, kMaxMemoryMb);
-  check_range(config, "workers", config.workers, int64_t{1}, int64_t{1024});
-  check_layers(config);
-  if (!config.prelude.empty() && !config.language.empty() && config.language != "python")
-    throw ConfigError(str("reward ", config.name, ": `prelude` is Python, and `language` is ",
-                          config.language, "; remove it"));
-  return std::make_unique<CodeReward>(config, find_language(config));
+RewardMaker code_reward() {
+  return reward_maker<CodeKeys>([](const RewardConfig& config, const CodeKeys& keys) {
+    keys.check(str("reward ", config.name, ": "));
+    return std::make_unique<CodeReward>(config.name, keys);
+  });
 }
 
 }  // namespace cohort

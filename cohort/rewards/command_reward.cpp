@@ -15,12 +15,24 @@ namespace {
 constexpr double kDefaultTimeoutS = 10.0, kMaxTimeoutS = 86400.0;
 constexpr int64_t kDefaultBatchSize = 8;
 
+struct CommandKeys {
+  std::vector<std::string> command;
+  ProgramKeys program;
+
+  void describe(FieldVisitor& f) {
+    f("command", command,
+      "A program that answers one JSON line with one JSON line (docs/rewards.md), as a list of words or as "
+      "one text that /bin/sh runs.");
+    program.describe(f);
+  }
+};
+
 class ProgramReward : public Reward {
  public:
-  ProgramReward(const RewardConfig& config, std::vector<std::string> command)
-      : pool_(std::move(command), config.timeout_s.value_or(kDefaultTimeoutS)),
-        batch_size_(config.batch_size.value_or(kDefaultBatchSize)),
-        num_workers_(config.workers.value_or(1)) {}
+  ProgramReward(const ProgramKeys& keys, std::vector<std::string> command)
+      : pool_(std::move(command), keys.timeout_s.value_or(kDefaultTimeoutS)),
+        batch_size_(keys.batch_size.value_or(kDefaultBatchSize)),
+        num_workers_(keys.workers.value_or(1)) {}
 
   RewardResult score(const Prompt& prompt, const Completion& completion) override {
     const RewardRow row{prompt, completion};
@@ -52,22 +64,36 @@ class ProgramReward : public Reward {
 
 }  // namespace
 
-std::unique_ptr<Reward> make_program_reward(const RewardConfig& config, std::vector<std::string> command) {
-  if (config.workers.value_or(1) < 1 || config.batch_size.value_or(1) < 1)
-    throw ConfigError(str("reward ", config.name, ": workers and batch_size must be at least 1"));
-  if (const double timeout_s = config.timeout_s.value_or(kDefaultTimeoutS);
-      !(timeout_s > 0.0 && timeout_s <= kMaxTimeoutS)) {
-    throw ConfigError(str("reward ", config.name, ": timeout_s = ", timeout_s,
-                          " is out of range; it must be above 0 and at most ", kMaxTimeoutS));
-  }
-  return std::make_unique<ProgramReward>(config, std::move(command));
+void ProgramKeys::describe(FieldVisitor& f) {
+  f("timeout_s", timeout_s,
+    "Seconds for one request, the start of its program included, 10 when unset; later answers count as "
+    "timeout.",
+    above(0.0), OnResume::kTaken);
+  f("workers", workers, "Programs at a time, 1 when unset.", between(1, 1024), OnResume::kTaken);
+  f("batch_size", batch_size, "Completions in one request at most, 8 when unset.", between(1, 65536),
+    OnResume::kTaken);
 }
 
-std::unique_ptr<Reward> make_command_reward(const RewardConfig& config) {
-  if (config.command.empty() || config.command[0].empty()) {
-    throw ConfigError(str("reward ", config.name, ": type \"command\" needs `command`, the program to run"));
+std::unique_ptr<Reward> make_program_reward(const std::string& name, const ProgramKeys& keys,
+                                            std::vector<std::string> command) {
+  if (keys.workers.value_or(1) < 1 || keys.batch_size.value_or(1) < 1)
+    throw ConfigError(str("reward ", name, ": workers and batch_size must be at least 1"));
+  if (const double timeout_s = keys.timeout_s.value_or(kDefaultTimeoutS);
+      !(timeout_s > 0.0 && timeout_s <= kMaxTimeoutS)) {
+    throw ConfigError(str("reward ", name, ": timeout_s = ", timeout_s,
+                          " is out of range; it must be above 0 and at most ", kMaxTimeoutS));
   }
-  return make_program_reward(config, config.command);
+  return std::make_unique<ProgramReward>(keys, std::move(command));
+}
+
+RewardMaker command_reward() {
+  return reward_maker<CommandKeys>([](const RewardConfig& config, const CommandKeys& keys) {
+    if (keys.command.empty() || keys.command[0].empty()) {
+      throw ConfigError(
+          str("reward ", config.name, ": type \"command\" needs `command`, the program to run"));
+    }
+    return make_program_reward(config.name, keys.program, keys.command);
+  });
 }
 
 }  // namespace cohort

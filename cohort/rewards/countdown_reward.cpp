@@ -84,8 +84,8 @@ class CountdownReward : public Reward {
 
 }  // namespace
 
-std::unique_ptr<Reward> make_countdown_reward(const RewardConfig&) {
-  return std::make_unique<CountdownReward>();
+RewardMaker countdown_reward() {
+  return {[](const RewardConfig&) { return std::make_unique<CountdownReward>(); }};
 }
 
 }  // namespace cohort

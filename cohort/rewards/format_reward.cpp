@@ -28,7 +28,7 @@ std::string find_fault(std::string_view text, const std::vector<std::string>& ta
 
 class FormatReward : public Reward {
  public:
-  explicit FormatReward(const RewardConfig& config) : tags_(section_tags(config)) {}
+  explicit FormatReward(std::vector<std::string> tags) : tags_(std::move(tags)) {}
 
   RewardResult score(const Prompt& prompt, const Completion& completion) override {
     const std::string fault = find_fault(tagged_text(prompt, completion, tags_), tags_);
@@ -45,8 +45,10 @@ class FormatReward : public Reward {
 
 }  // namespace
 
-std::unique_ptr<Reward> make_format_reward(const RewardConfig& config) {
-  return std::make_unique<FormatReward>(config);
+RewardMaker format_reward() {
+  return reward_maker<SectionTagKeys>([](const RewardConfig& config, const SectionTagKeys&) {
+    return std::make_unique<FormatReward>(section_tags(config));
+  });
 }
 
 }  // namespace cohort

@@ -12,16 +12,12 @@ namespace {
 constexpr const char* kTypesOfForm[] = {"format",     "language_consistency", "length",
                                         "repetition", "soft_overlong",        "tag_count"};
 
-const std::string& type_of(const RewardConfig& config) {
-  return config.type.empty() ? config.name : config.type;
-}
-
 std::vector<int64_t> chosen_places(const std::vector<RewardConfig>& rewards, const std::string& name) {
   std::vector<int64_t> places;
   for (int64_t i = 0; i < std::ssize(rewards); ++i) {
     const RewardConfig& reward = rewards[i];
-    const bool is_form = std::find(std::begin(kTypesOfForm), std::end(kTypesOfForm), type_of(reward)) !=
-                         std::end(kTypesOfForm);
+    const bool is_form =
+        std::find(std::begin(kTypesOfForm), std::end(kTypesOfForm), reward.kind()) != std::end(kTypesOfForm);
     if (name.empty() ? !is_form && reward.weight > 0.0 : reward.name == name) places.push_back(i);
   }
   if (!places.empty()) return places;
@@ -52,9 +48,10 @@ double full_score(const RewardConfig& config) { return std::min(1.0, config.clip
 // A program by itself, as data sets have it, becomes the fenced block that the reward looks for.
 std::string as_completion(const std::string& program, const std::vector<RewardConfig>& rewards) {
   const auto code = std::find_if(rewards.begin(), rewards.end(),
-                                 [](const RewardConfig& config) { return type_of(config) == "code"; });
+                                 [](const RewardConfig& config) { return config.kind() == "code"; });
   if (code == rewards.end() || program.find("```") != std::string::npos) return program;
-  return str("```", code->language.empty() ? "python" : code->language, "\n", program, "\n```\n");
+  const auto language = value_in<std::string>(code->keys, "language");
+  return str("```", language.empty() ? "python" : language, "\n", program, "\n```\n");
 }
 
 // The text of a string or number, or of the last of a list of messages.

@@ -7,6 +7,24 @@
 namespace cohort {
 namespace {
 
+struct HttpKeys {
+  EndpointKeys endpoint;
+  std::optional<int64_t> batch_size;
+  std::optional<int64_t> workers;
+
+  void describe(FieldVisitor& f) {
+    f("url", endpoint.url, "The address that batches are posted to. Redirects are not followed.",
+      OnResume::kTaken);
+    f("batch_size", batch_size, "Completions in one request at most, 8 when unset.", between(1, 65536),
+      OnResume::kTaken);
+    f("workers", workers, "Requests at a time, 4 when unset.", between(1, 1024), OnResume::kTaken);
+    endpoint.describe_retries(f);
+    f("timeout_s", endpoint.timeout_s, "Seconds for one request with its retries, 10 when unset.", above(0.0),
+      OnResume::kTaken);
+    endpoint.describe_api_key_env(f);
+  }
+};
+
 class HttpReward : public Reward {
  public:
   HttpReward(EndpointSettings settings, int64_t batch_size, int64_t num_workers)
@@ -38,15 +56,17 @@ class HttpReward : public Reward {
 
 }  // namespace
 
-std::unique_ptr<Reward> make_http_reward(const RewardConfig& config) {
-  constexpr double kTimeoutS = 10.0;
-  constexpr int64_t kNumWorkers = 4, kBatchSize = 8;
-  if (config.url.empty())
-    throw ConfigError(
-        str("reward ", config.name, ": type \"http\" needs `url`, the address that rows are posted to"));
-  return std::make_unique<HttpReward>(read_endpoint_settings(config, kTimeoutS),
-                                      config.batch_size.value_or(kBatchSize),
-                                      config.workers.value_or(kNumWorkers));
+RewardMaker http_reward() {
+  return reward_maker<HttpKeys>([](const RewardConfig& config, const HttpKeys& keys) {
+    constexpr double kTimeoutS = 10.0;
+    constexpr int64_t kNumWorkers = 4, kBatchSize = 8;
+    if (keys.endpoint.url.empty())
+      throw ConfigError(
+          str("reward ", config.name, ": type \"http\" needs `url`, the address that rows are posted to"));
+    return std::make_unique<HttpReward>(read_endpoint_settings(config.name, keys.endpoint, kTimeoutS),
+                                        keys.batch_size.value_or(kBatchSize),
+                                        keys.workers.value_or(kNumWorkers));
+  });
 }
 
 }  // namespace cohort

@@ -14,6 +14,17 @@ namespace {
 
 using json_schema::Schema;
 
+struct JsonSchemaKeys {
+  std::string schema;
+  std::string column;
+
+  void describe(FieldVisitor& f) {
+    f("schema", schema,
+      "The schema of all rows, as JSON or as the name of a file; that of the row's column when empty.");
+    f("column", column, "The data's column with the schema; `schema` when empty.");
+  }
+};
+
 struct FoundJson {
   const char* place;
   std::string text;
@@ -42,15 +53,15 @@ std::shared_ptr<const Schema> read_schema(const std::string& text) {
 
 class JsonSchemaReward : public Reward {
  public:
-  explicit JsonSchemaReward(const RewardConfig& config)
-      : column_(config.column.empty() ? "schema" : config.column) {
-    if (config.schema.empty()) return;
-    const bool is_inline = trim(config.schema).starts_with('{');
+  JsonSchemaReward(const std::string& name, const JsonSchemaKeys& keys)
+      : column_(keys.column.empty() ? "schema" : keys.column) {
+    if (keys.schema.empty()) return;
+    const bool is_inline = trim(keys.schema).starts_with('{');
     try {
-      common_ = read_schema(is_inline ? config.schema : read_whole_file(config.schema));
+      common_ = read_schema(is_inline ? keys.schema : read_whole_file(keys.schema));
     } catch (const FormatError& error) {
-      const std::string file = is_inline ? "" : config.schema + ": ";
-      throw ConfigError(str("reward ", config.name, ": `schema`: ", file, error.what()));
+      const std::string file = is_inline ? "" : keys.schema + ": ";
+      throw ConfigError(str("reward ", name, ": `schema`: ", file, error.what()));
     }
   }
 
@@ -103,10 +114,12 @@ class JsonSchemaReward : public Reward {
 
 }  // namespace
 
-std::unique_ptr<Reward> make_json_schema_reward(const RewardConfig& config) {
-  if (!config.schema.empty() && !config.column.empty())
-    throw ConfigError(str("reward ", config.name, ": give either `schema` or `column`"));
-  return std::make_unique<JsonSchemaReward>(config);
+RewardMaker json_schema_reward() {
+  return reward_maker<JsonSchemaKeys>([](const RewardConfig& config, const JsonSchemaKeys& keys) {
+    if (!keys.schema.empty() && !keys.column.empty())
+      throw ConfigError(str("reward ", config.name, ": give either `schema` or `column`"));
+    return std::make_unique<JsonSchemaReward>(config.name, keys);
+  });
 }
 
 }  // namespace cohort

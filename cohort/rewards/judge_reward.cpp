@@ -6,17 +6,19 @@
 namespace cohort {
 namespace {
 
-std::string where_of(const RewardConfig& config) { return str("reward ", config.name, ": "); }
+std::string where_of(const std::string& name) { return str("reward ", name, ": "); }
 
-EndpointSettings read_settings(const RewardConfig& config) {
+EndpointSettings read_settings(const std::string& name, const JudgeKeys& keys) {
   constexpr double kTimeoutS = 60.0;
-  if (config.url.empty() || config.model.empty()) {
-    throw ConfigError(str(where_of(config),
+  if (keys.endpoint.url.empty() || keys.model.empty()) {
+    throw ConfigError(str(where_of(name),
                           "type \"judge\" needs `path`, the directory of a model, or `url`, such as "
                           "https://HOST/v1, and `model`, the name that the server knows the judge by"));
   }
-  EndpointSettings settings = read_endpoint_settings(config, kTimeoutS);
+  EndpointSettings settings = read_endpoint_settings(name, keys.endpoint, kTimeoutS);
   settings.url = chat_url(settings.url);
+  settings.requests_per_minute = keys.requests_per_minute;
+  settings.tokens_per_minute = keys.tokens_per_minute;
   return settings;
 }
 
@@ -28,16 +30,17 @@ int64_t estimate_tokens(const std::string& request) {
 
 }  // namespace
 
-JudgeReward::JudgeReward(const RewardConfig& config, std::unique_ptr<HttpTransport> transport, Clock& clock)
-    : endpoint_(read_settings(config), std::move(transport), clock),
-      prompt_(config.rubric, read_judge_scale(config, where_of(config)), where_of(config)),
+JudgeReward::JudgeReward(const std::string& name, const JudgeKeys& keys,
+                         std::unique_ptr<HttpTransport> transport, Clock& clock)
+    : endpoint_(read_settings(name, keys), std::move(transport), clock),
+      prompt_(keys.rubric, read_judge_scale(keys, where_of(name)), where_of(name)),
       schema_(judge_answer_schema(prompt_.scale())),
-      url_(chat_url(config.url)),
-      model_(config.model),
-      temperature_(config.temperature),
-      num_votes_(config.votes.value_or(1)),
-      num_workers_(config.workers.value_or(8)) {
-  if (!config.cache_dir.empty()) cache_ = std::make_unique<ResponseCache>(config.cache_dir, where_of(config));
+      url_(chat_url(keys.endpoint.url)),
+      model_(keys.model),
+      temperature_(keys.temperature),
+      num_votes_(keys.votes.value_or(1)),
+      num_workers_(keys.workers.value_or(8)) {
+  if (!keys.cache_dir.empty()) cache_ = std::make_unique<ResponseCache>(keys.cache_dir, where_of(name));
 }
 
 RewardResult JudgeReward::score(const Prompt& prompt, const Completion& completion) {

@@ -17,13 +17,17 @@ class JudgeReward : public Reward {
  public:
   /// Without `transport` over the network.
   explicit JudgeReward(const RewardConfig& config, std::unique_ptr<HttpTransport> transport = nullptr,
-                       Clock& clock = machine_clock());
+                       Clock& clock = machine_clock())
+      : JudgeReward(config.name, read_keys<JudgeKeys>(config), std::move(transport), clock) {}
 
   RewardResult score(const Prompt& prompt, const Completion& completion) override;
   bool may_recover() const override { return true; }
   int64_t num_workers() const override { return num_workers_; }
 
  private:
+  JudgeReward(const std::string& name, const JudgeKeys& keys, std::unique_ptr<HttpTransport> transport,
+              Clock& clock);
+
   Ballot hold(const Json& messages);
   JudgeVote vote(const Json& messages, int64_t index, RewardStatus& status);
   JudgeVote ask(const Json& messages, RewardStatus& status, std::string& message);

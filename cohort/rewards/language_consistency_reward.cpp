@@ -10,6 +10,14 @@
 namespace cohort {
 namespace {
 
+struct LanguageKeys {
+  std::string language;
+
+  void describe(FieldVisitor& f) {
+    f("language", language, "A language's code, such as en; that of the prompt when empty.");
+  }
+};
+
 /// The inside of <think>, or the whole completion.
 std::string_view thinking(std::string_view text) {
   constexpr std::string_view kOpen = "<think>";
@@ -53,15 +61,17 @@ class LanguageConsistencyReward : public Reward {
 
 }  // namespace
 
-std::unique_ptr<Reward> make_language_consistency_reward(const RewardConfig& config) {
-  const std::vector<std::string> known = known_languages();
-  if (!config.language.empty() && std::find(known.begin(), known.end(), config.language) == known.end()) {
-    std::string list;
-    for (const std::string& code : known) list += (list.empty() ? "" : " ") + code;
-    throw ConfigError(str("reward ", config.name, ": `language` = \"", config.language,
-                          "\" is not known; there are ", list));
-  }
-  return std::make_unique<LanguageConsistencyReward>(config.language);
+RewardMaker language_consistency_reward() {
+  return reward_maker<LanguageKeys>([](const RewardConfig& config, const LanguageKeys& keys) {
+    const std::vector<std::string> known = known_languages();
+    if (!keys.language.empty() && std::find(known.begin(), known.end(), keys.language) == known.end()) {
+      std::string list;
+      for (const std::string& code : known) list += (list.empty() ? "" : " ") + code;
+      throw ConfigError(str("reward ", config.name, ": `language` = \"", keys.language,
+                            "\" is not known; there are ", list));
+    }
+    return std::make_unique<LanguageConsistencyReward>(keys.language);
+  });
 }
 
 }  // namespace cohort

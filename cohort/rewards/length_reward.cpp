@@ -8,6 +8,23 @@
 namespace cohort {
 namespace {
 
+struct LengthKeys {
+  std::string schedule;
+  std::optional<int64_t> min_length;
+  std::optional<int64_t> max_length;
+  std::string correctness;
+
+  void describe(FieldVisitor& f) {
+    f("schedule", schedule, "Schedule: linear, cosine or target; linear when empty.",
+      one_of({"", "linear", "cosine", "target"}));
+    f("min_length", min_length, "The shortest length, in tokens, of a linear schedule; 0 when unset.",
+      at_least(0));
+    f("max_length", max_length, "The longest length, in tokens; required, but for target.", at_least(1));
+    f("correctness", correctness,
+      "With cosine: the reward whose 1 means that a completion is right; accuracy when empty.");
+  }
+};
+
 /// 1 up to min_length tokens, 0 from max_length on.
 class LinearLength : public Reward {
  public:
@@ -71,26 +88,27 @@ class TargetLength : public Reward {
   throw ConfigError(str("reward ", config.name, ": ", what));
 }
 
-}  // namespace
-
-std::unique_ptr<Reward> make_length_reward(const RewardConfig& config) {
-  const std::string schedule = config.schedule.empty() ? "linear" : config.schedule;
-  if (schedule != "cosine" && !config.correctness.empty())
+std::unique_ptr<Reward> make_length(const RewardConfig& config, const LengthKeys& keys) {
+  const std::string schedule = keys.schedule.empty() ? "linear" : keys.schedule;
+  if (schedule != "cosine" && !keys.correctness.empty())
     refuse(config, "`correctness` is for schedule = \"cosine\"");
-  if (schedule != "linear" && config.min_length) refuse(config, "`min_length` is for schedule = \"linear\"");
+  if (schedule != "linear" && keys.min_length) refuse(config, "`min_length` is for schedule = \"linear\"");
   if (schedule == "target") {
-    if (config.max_length) refuse(config, "`max_length` has no effect with schedule = \"target\"");
+    if (keys.max_length) refuse(config, "`max_length` has no effect with schedule = \"target\"");
     return std::make_unique<TargetLength>();
   }
-  if (!config.max_length) refuse(config, "type \"length\" needs `max_length`");
+  if (!keys.max_length) refuse(config, "type \"length\" needs `max_length`");
   if (schedule == "cosine") {
-    const std::string type = config.correctness.empty() ? "accuracy" : config.correctness;
-    return std::make_unique<CosineLength>(make_reward({.name = config.name, .type = type}),
-                                          *config.max_length);
+    const std::string type = keys.correctness.empty() ? "accuracy" : keys.correctness;
+    return std::make_unique<CosineLength>(make_reward({.name = config.name, .type = type}), *keys.max_length);
   }
-  const int64_t shortest = config.min_length.value_or(0);
-  if (shortest >= *config.max_length) refuse(config, "`min_length` must be below `max_length`");
-  return std::make_unique<LinearLength>(shortest, *config.max_length);
+  const int64_t shortest = keys.min_length.value_or(0);
+  if (shortest >= *keys.max_length) refuse(config, "`min_length` must be below `max_length`");
+  return std::make_unique<LinearLength>(shortest, *keys.max_length);
 }
+
+}  // namespace
+
+RewardMaker length_reward() { return reward_maker<LengthKeys>(make_length); }
 
 }  // namespace cohort

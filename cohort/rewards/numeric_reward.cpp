@@ -14,13 +14,27 @@ namespace {
 using answers::Finding;
 using answers::Quantity;
 
+struct NumericKeys {
+  std::optional<double> absolute_tolerance;
+  std::optional<double> relative_tolerance;
+  std::string column;
+
+  void describe(FieldVisitor& f) {
+    f("absolute_tolerance", absolute_tolerance, "How far a number may be off, 0 when unset.", at_least(0.0));
+    f("relative_tolerance", relative_tolerance,
+      "How far a number may be off, as a share of the reference; 1e-9 when unset, and 0 between integers.",
+      at_least(0.0));
+    describe_reference_column(f, column);
+  }
+};
+
 class NumericReward : public Reward {
  public:
-  explicit NumericReward(const RewardConfig& config)
-      : tolerance_{.absolute = config.absolute_tolerance.value_or(0.0),
-                   .relative = config.relative_tolerance.value_or(1e-9),
-                   .integer_relative = config.relative_tolerance.value_or(0.0)},
-        column_(config.column.empty() ? "answer" : config.column) {}
+  explicit NumericReward(const NumericKeys& keys)
+      : tolerance_{.absolute = keys.absolute_tolerance.value_or(0.0),
+                   .relative = keys.relative_tolerance.value_or(1e-9),
+                   .integer_relative = keys.relative_tolerance.value_or(0.0)},
+        column_(keys.column.empty() ? "answer" : keys.column) {}
 
   RewardResult score(const Prompt& prompt, const Completion& completion) override {
     const std::optional<Quantity> right = reference(prompt);
@@ -82,8 +96,9 @@ class NumericReward : public Reward {
 
 }  // namespace
 
-std::unique_ptr<Reward> make_numeric_reward(const RewardConfig& config) {
-  return std::make_unique<NumericReward>(config);
+RewardMaker numeric_reward() {
+  return reward_maker<NumericKeys>(
+      [](const RewardConfig&, const NumericKeys& keys) { return std::make_unique<NumericReward>(keys); });
 }
 
 }  // namespace cohort

@@ -6,6 +6,14 @@
 namespace cohort {
 namespace {
 
+struct RegexKeys {
+  std::string pattern;
+
+  void describe(FieldVisitor& f) {
+    f("pattern", pattern, "A pattern in PCRE2's syntax; a match anywhere in the completion scores 1.");
+  }
+};
+
 class RegexReward : public Reward {
  public:
   explicit RegexReward(const std::string& pattern) : pattern_(pattern), regex_(pattern) {}
@@ -45,14 +53,16 @@ class RegexReward : public Reward {
 
 }  // namespace
 
-std::unique_ptr<Reward> make_regex_reward(const RewardConfig& config) {
-  if (config.pattern.empty())
-    throw ConfigError(str("reward ", config.name, ": type \"regex\" needs `pattern`"));
-  try {
-    return std::make_unique<RegexReward>(config.pattern);
-  } catch (const RegexError& error) {
-    throw ConfigError(str("reward ", config.name, ": `pattern`: ", error.what()));
-  }
+RewardMaker regex_reward() {
+  return reward_maker<RegexKeys>([](const RewardConfig& config, const RegexKeys& keys) {
+    if (keys.pattern.empty())
+      throw ConfigError(str("reward ", config.name, ": type \"regex\" needs `pattern`"));
+    try {
+      return std::make_unique<RegexReward>(keys.pattern);
+    } catch (const RegexError& error) {
+      throw ConfigError(str("reward ", config.name, ": `pattern`: ", error.what()));
+    }
+  });
 }
 
 }  // namespace cohort

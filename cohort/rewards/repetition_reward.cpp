@@ -7,6 +7,16 @@
 namespace cohort {
 namespace {
 
+struct RepetitionKeys {
+  std::optional<int64_t> ngram_size;
+  std::optional<double> max_penalty;
+
+  void describe(FieldVisitor& f) {
+    f("ngram_size", ngram_size, "Tokens of an n-gram, 3 when unset.", at_least(1));
+    f("max_penalty", max_penalty, "Reward where all n-grams repeat, -1 when unset.", between(-1e6, 0.0));
+  }
+};
+
 class RepetitionReward : public Reward {
  public:
   RepetitionReward(int64_t ngram_size, double max_penalty)
@@ -36,8 +46,10 @@ class RepetitionReward : public Reward {
 
 }  // namespace
 
-std::unique_ptr<Reward> make_repetition_reward(const RewardConfig& config) {
-  return std::make_unique<RepetitionReward>(config.ngram_size.value_or(3), config.max_penalty.value_or(-1.0));
+RewardMaker repetition_reward() {
+  return reward_maker<RepetitionKeys>([](const RewardConfig&, const RepetitionKeys& keys) {
+    return std::make_unique<RepetitionReward>(keys.ngram_size.value_or(3), keys.max_penalty.value_or(-1.0));
+  });
 }
 
 }  // namespace cohort

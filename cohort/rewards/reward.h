@@ -78,21 +78,36 @@ class Reward {
 std::vector<RewardResult> fail_rows(std::span<const RewardRow> rows, RewardStatus status,
                                     const std::string& reason);
 
+/// The own keys of a type of reward, and what makes a reward of them.
+struct RewardMaker {
+  std::function<std::unique_ptr<Reward>(const RewardConfig&)> make;
+  std::function<Section()> keys{};  ///< the struct of its keys with their defaults; none where it is empty
+  size_t keys_size = 0;             ///< of that struct, for the test that it describes all of its members
+
+  Section own_keys() const { return keys ? keys() : Section{}; }
+};
+
+/// The maker of a type whose keys are the struct `Keys`: `make(config, keys)` returns a reward, or throws
+/// ConfigError.
+template <typename Keys, typename Make>
+RewardMaker reward_maker(Make make) {
+  return {[make = std::move(make)](const RewardConfig& config) -> std::unique_ptr<Reward> {
+            return make(config, read_keys<Keys>(config));
+          },
+          [keys = std::make_shared<Keys>()] { return settings_of(*keys); }, sizeof(Keys)};
+}
+
 /// A kind of reward: a line of rewards.def, or one that a layer above adds.
 struct RewardType {
   std::string name;
-  std::string keys;     ///< of RewardConfig that it heeds, with blanks between them
   std::string meaning;  ///< what it scores
-  std::function<std::unique_ptr<Reward>(const RewardConfig&)> make;
+  RewardMaker maker;
 };
 
 using RewardTypes = std::vector<RewardType>;
 
 /// Those of rewards.def, in its order.
 const RewardTypes& builtin_rewards();
-
-/// Throws ConfigError for a setting of a reward that is neither common to all nor one of `keys`.
-void check_keys(const RewardConfig& config, const std::string& type, const std::string& keys);
 
 /// Builds a reward of one of `types`. Throws ConfigError for an unknown type, naming the nearest one, and for
 /// settings that are missing, out of range or without effect.

@@ -43,9 +43,13 @@ std::string begun_message(const Prompt& prompt, const std::vector<std::string>& 
 
 }  // namespace
 
+void SectionTagKeys::describe(FieldVisitor& f) {
+  f("tags", tags, "The sections of a completion, in order; think and answer when empty.");
+}
+
 std::vector<std::string> section_tags(const RewardConfig& config) {
-  const std::vector<std::string> names =
-      config.tags.empty() ? std::vector<std::string>{"think", "answer"} : config.tags;
+  std::vector<std::string> names = read_keys<SectionTagKeys>(config).tags;
+  if (names.empty()) names = {"think", "answer"};
   std::vector<std::string> tags;
   for (const std::string& name : names) {
     const bool is_name = !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {

@@ -9,8 +9,15 @@
 
 namespace cohort {
 
-/// "<think>", "</think>", "<answer>", "</answer>", or the same of `tags`. Throws ConfigError for a name that
-/// is empty, comes twice, or has more than letters, digits, "_", "-", "|" and ":".
+/// The keys of rewards that look for sections in tags.
+struct SectionTagKeys {
+  std::vector<std::string> tags;
+
+  void describe(FieldVisitor& f);
+};
+
+/// "<think>", "</think>", "<answer>", "</answer>", or the same of the key `tags`. Throws ConfigError for a
+/// name that is empty, comes twice, or has more than letters, digits, "_", "-", "|" and ":".
 std::vector<std::string> section_tags(const RewardConfig& config);
 
 /// The completion's text with the beginning of its turn that the prompt holds. That is the first of `tags`,

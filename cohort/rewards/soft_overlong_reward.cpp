@@ -7,6 +7,18 @@
 namespace cohort {
 namespace {
 
+struct SoftOverlongKeys {
+  std::optional<int64_t> max_completion_length;
+  std::optional<int64_t> soft_punish_cache;
+
+  void describe(FieldVisitor& f) {
+    f("max_completion_length", max_completion_length, "Tokens from which the reward is -1; required.",
+      at_least(1));
+    f("soft_punish_cache", soft_punish_cache,
+      "Tokens before max_completion_length over which the reward falls; required.", at_least(1));
+  }
+};
+
 class SoftOverlongReward : public Reward {
  public:
   SoftOverlongReward(int64_t longest, int64_t cache) : longest_(longest), cache_(cache) {}
@@ -23,15 +35,18 @@ class SoftOverlongReward : public Reward {
 
 }  // namespace
 
-std::unique_ptr<Reward> make_soft_overlong_reward(const RewardConfig& config) {
-  if (!config.max_completion_length || !config.soft_punish_cache) {
-    throw ConfigError(str("reward ", config.name,
-                          ": type \"soft_overlong\" needs `max_completion_length` and `soft_punish_cache`"));
-  }
-  if (*config.soft_punish_cache > *config.max_completion_length) {
-    throw ConfigError(str("reward ", config.name, ": `soft_punish_cache` is above `max_completion_length`"));
-  }
-  return std::make_unique<SoftOverlongReward>(*config.max_completion_length, *config.soft_punish_cache);
+RewardMaker soft_overlong_reward() {
+  return reward_maker<SoftOverlongKeys>([](const RewardConfig& config, const SoftOverlongKeys& keys) {
+    const auto [longest, cache] = keys;
+    const std::string where = str("reward ", config.name, ": ");
+    if (!longest || !cache) {
+      throw ConfigError(
+          str(where, "type \"soft_overlong\" needs `max_completion_length` and `soft_punish_cache`"));
+    }
+    if (*cache > *longest)
+      throw ConfigError(str(where, "`soft_punish_cache` is above `max_completion_length`"));
+    return std::make_unique<SoftOverlongReward>(*longest, *cache);
+  });
 }
 
 }  // namespace cohort

@@ -10,6 +10,18 @@
 namespace cohort {
 namespace {
 
+struct StringCheckKeys {
+  std::string operation;
+  std::string column;
+
+  void describe(FieldVisitor& f) {
+    f("operation", operation,
+      "Equal, unequal, or the reference is contained, in any case of letters for ilike; eq when empty.",
+      one_of({"", "eq", "ne", "like", "ilike"}));
+    describe_reference_column(f, column);
+  }
+};
+
 bool holds(const std::string& operation, std::string_view answer, std::string_view reference) {
   if (operation == "eq") return answer == reference;
   if (operation == "ne") return answer != reference;
@@ -19,9 +31,9 @@ bool holds(const std::string& operation, std::string_view answer, std::string_vi
 
 class StringCheckReward : public Reward {
  public:
-  explicit StringCheckReward(const RewardConfig& config)
-      : operation_(config.operation.empty() ? "eq" : config.operation),
-        column_(config.column.empty() ? "answer" : config.column) {}
+  explicit StringCheckReward(const StringCheckKeys& keys)
+      : operation_(keys.operation.empty() ? "eq" : keys.operation),
+        column_(keys.column.empty() ? "answer" : keys.column) {}
 
   RewardResult score(const Prompt& prompt, const Completion& completion) override {
     const auto reference = column_text(prompt.fields, column_);
@@ -46,8 +58,10 @@ class StringCheckReward : public Reward {
 
 }  // namespace
 
-std::unique_ptr<Reward> make_string_check_reward(const RewardConfig& config) {
-  return std::make_unique<StringCheckReward>(config);
+RewardMaker string_check_reward() {
+  return reward_maker<StringCheckKeys>([](const RewardConfig&, const StringCheckKeys& keys) {
+    return std::make_unique<StringCheckReward>(keys);
+  });
 }
 
 }  // namespace cohort

@@ -10,7 +10,7 @@ namespace {
 
 class TagCountReward : public Reward {
  public:
-  explicit TagCountReward(const RewardConfig& config) : tags_(section_tags(config)) {}
+  explicit TagCountReward(std::vector<std::string> tags) : tags_(std::move(tags)) {}
 
   RewardResult score(const Prompt& prompt, const Completion& completion) override {
     const std::string judged = tagged_text(prompt, completion, tags_);
@@ -36,8 +36,10 @@ class TagCountReward : public Reward {
 
 }  // namespace
 
-std::unique_ptr<Reward> make_tag_count_reward(const RewardConfig& config) {
-  return std::make_unique<TagCountReward>(config);
+RewardMaker tag_count_reward() {
+  return reward_maker<SectionTagKeys>([](const RewardConfig& config, const SectionTagKeys&) {
+    return std::make_unique<TagCountReward>(section_tags(config));
+  });
 }
 
 }  // namespace cohort

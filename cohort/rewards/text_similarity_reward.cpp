@@ -8,6 +8,17 @@
 namespace cohort {
 namespace {
 
+struct TextSimilarityKeys {
+  std::string metric;
+  std::string column;
+
+  void describe(FieldVisitor& f) {
+    f("metric", metric, "How alike is measured; rouge_l when empty.",
+      one_of({"", "exact", "fuzzy_match", "bleu", "chrf", "rouge_l"}));
+    describe_reference_column(f, column);
+  }
+};
+
 /// A longer answer or reference is not compared: the work grows with the product of the lengths.
 constexpr size_t kMaxBytes = size_t{1} << 16;
 
@@ -24,18 +35,18 @@ constexpr Metric kMetrics[] = {{"rouge_l", rouge_l},
                                {"bleu", sentence_bleu},
                                {"chrf", chrf}};
 
-const Metric& find_metric(const RewardConfig& config) {
-  if (config.metric.empty()) return kMetrics[0];
+const Metric& find_metric(const std::string& reward, const std::string& name) {
+  if (name.empty()) return kMetrics[0];
   for (const Metric& metric : kMetrics) {
-    if (config.metric == metric.name) return metric;
+    if (name == metric.name) return metric;
   }
-  throw ConfigError(str("reward ", config.name, ": unknown `metric` \"", config.metric, "\""));
+  throw ConfigError(str("reward ", reward, ": unknown `metric` \"", name, "\""));
 }
 
 class TextSimilarityReward : public Reward {
  public:
-  explicit TextSimilarityReward(const RewardConfig& config)
-      : metric_(find_metric(config)), column_(config.column.empty() ? "answer" : config.column) {}
+  TextSimilarityReward(const Metric& metric, std::string column)
+      : metric_(metric), column_(std::move(column)) {}
 
   RewardResult score(const Prompt& prompt, const Completion& completion) override {
     const auto reference = column_text(prompt.fields, column_);
@@ -64,8 +75,11 @@ class TextSimilarityReward : public Reward {
 
 }  // namespace
 
-std::unique_ptr<Reward> make_text_similarity_reward(const RewardConfig& config) {
-  return std::make_unique<TextSimilarityReward>(config);
+RewardMaker text_similarity_reward() {
+  return reward_maker<TextSimilarityKeys>([](const RewardConfig& config, const TextSimilarityKeys& keys) {
+    return std::make_unique<TextSimilarityReward>(find_metric(config.name, keys.metric),
+                                                  keys.column.empty() ? "answer" : keys.column);
+  });
 }
 
 }  // namespace cohort

@@ -10,13 +10,33 @@
 namespace cohort {
 namespace {
 
-std::string reward_table() {
-  std::string text = "| type | keys | score |\n|---|---|---|\n";
-  for (const RewardType& type : all_rewards({})) {
-    std::string keys;
-    for (const char letter : type.keys) keys += letter == ' ' ? std::string("`, `") : std::string(1, letter);
-    text +=
-        "| `" + type.name + "` | " + (keys.empty() ? "" : "`" + keys + "`") + " | " + type.meaning + " |\n";
+/// A `[[reward]]` table with the keys of all rewards alone.
+Section common_reward_keys(const SectionList& list, RewardConfig& config) {
+  Section section{list.name, list.meaning, {}, {}, {}};
+  FieldVisitor visitor(section);
+  config.describe_common(visitor);
+  return section;
+}
+
+/// The tables of `cohort train`; the own keys of types of rewards have sections of their own.
+std::string train_tables() {
+  TrainConfig config;
+  RewardConfig reward;
+  Section settings = settings_of(config);
+  for (SectionList& list : settings.lists) {
+    if (list.name == "reward") list.prototype = [&list, &reward] { return common_reward_keys(list, reward); };
+  }
+  return to_markdown(settings);
+}
+
+/// A section for each type: what it scores, and its own keys.
+std::string reward_sections() {
+  std::string text;
+  const RewardTypes types = all_rewards({});
+  for (const RewardType& type : types) {
+    text += "\n### `type = \"" + type.name + "\"`\n\n" + type.meaning + "\n";
+    const Section keys = type.maker.own_keys();
+    text += keys.fields.empty() ? "It has no keys of its own.\n" : to_markdown(keys);
   }
   return text;
 }
@@ -24,7 +44,6 @@ std::string reward_table() {
 }  // namespace
 
 std::string configuration_page() {
-  TrainConfig train;
   SftConfig sft;
   DpoConfig dpo;
   RewardTrainConfig reward_train;
@@ -45,8 +64,10 @@ std::string configuration_page() {
          "that other tools\n"
          "use for another key is refused: `--lr` could mean `optimizer.learning_rate` or `critic.lr`.\n\n"
          "## `cohort train`\n" +
-         to_markdown(settings_of(train)) + "\n## Types of rewards\n\n" + reward_table() +
-         "\n## `cohort sft`\n" + to_markdown(settings_of(sft)) + "\n## `cohort dpo`\n" +
+         train_tables() +
+         "\n## Types of rewards\n\n"
+         "A `[[reward]]` table takes the keys of its type beside those above, and no key of another type.\n" +
+         reward_sections() + "\n## `cohort sft`\n" + to_markdown(settings_of(sft)) + "\n## `cohort dpo`\n" +
          to_markdown(settings_of(dpo)) + "\n## `cohort reward-train`\n" +
          to_markdown(settings_of(reward_train));
 }

@@ -16,9 +16,9 @@ RewardResult judge_question(int64_t num_tokens) {
   config["vocab_size"] = 420;
   config["max_position_embeddings"] = 16384;
   save_pretrained(*tiny_decoder(config, at::kFloat, 1), files, folder.path() / "judge");
-  const auto judge =
-      make_reward({.name = "judge", .max_completion_length = 1, .path = folder.path() / "judge"},
-                  all_rewards({files, {}}));
+  const auto judge = make_reward(
+      {.name = "judge", .keys = {{"max_completion_length", 1}, {"path", folder.path() / "judge"}}},
+      all_rewards({files, {}}));
   Prompt prompt;
   prompt.id = "row";
   return judge->score(prompt, {});

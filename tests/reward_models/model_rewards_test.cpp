@@ -64,7 +64,7 @@ std::vector<int32_t> joined(const Prompt& prompt, const Completion& completion) 
 
 TEST_F(ModelRewardTest, ScoresTheSampledIds) {
   const fs::path path = outcome_model();
-  const auto reward = make({.name = "model", .path = path});
+  const auto reward = make({.name = "model", .keys = {{"path", path}}});
   const auto decoder = load_pretrained(path, at::kFloat, at::kCPU, HeadKind::kSequenceClassification);
   const Prompt asked = prompt("Numbers: 1 2 3.");
   for (const Completion& answer : {completion("1 + 2"), completion("12 - 3", false), completion("")}) {
@@ -83,7 +83,7 @@ TEST_F(ModelRewardTest, AnotherTokenizerEncodesTheTextAnew) {
   const fs::path other = write_tokenizer(folder_.path() / "other", " ");  // other bytes, the same ids
   const fs::path path =
       write_reward_model(folder_.path() / "foreign", other, HeadKind::kSequenceClassification, 1);
-  const auto reward = make({.name = "model", .path = path});
+  const auto reward = make({.name = "model", .keys = {{"path", path}}});
   const auto decoder = load_pretrained(path, at::kFloat, at::kCPU, HeadKind::kSequenceClassification);
   const Prompt asked = prompt("Numbers: 1 2 3.");
   for (const bool has_stopped : {true, false}) {
@@ -101,7 +101,7 @@ TEST_F(ModelRewardTest, ConversationsGoThroughItsOwnTemplate) {
              "{% if add_generation_prompt %}assistant: {% endif %}");
   const fs::path path =
       write_reward_model(folder_.path() / "chat-model", other, HeadKind::kSequenceClassification, 1);
-  const auto reward = make({.name = "model", .path = path});
+  const auto reward = make({.name = "model", .keys = {{"path", path}}});
   const auto decoder = load_pretrained(path, at::kFloat, at::kCPU, HeadKind::kSequenceClassification);
   Prompt asked = prompt("as the policy's template renders it");
   asked.fields["prompt_messages"] = Json::parse(R"([{"role": "user", "content": "1 2"}])");
@@ -113,8 +113,9 @@ TEST_F(ModelRewardTest, ConversationsGoThroughItsOwnTemplate) {
 TEST_F(ModelRewardTest, AScoreDependsOnNothingBeside) {
   const std::string outcome = outcome_model(), process = process_model();
   for (const RewardConfig& config :
-       {RewardConfig{.name = "model", .path = outcome}, RewardConfig{.name = "process", .path = process},
-        RewardConfig{.name = "model", .path = outcome, .dtype = "bfloat16"}}) {
+       {RewardConfig{.name = "model", .keys = {{"path", outcome}}},
+        RewardConfig{.name = "process", .keys = {{"path", process}}},
+        RewardConfig{.name = "model", .keys = {{"path", outcome}, {"dtype", "bfloat16"}}}}) {
     const auto reward = make(config);
     std::vector<Prompt> prompts;
     std::vector<Completion> completions;
@@ -148,7 +149,7 @@ TEST_F(ModelRewardTest, StepsAreThoseOfTheTokenHead) {
   const auto first_end = static_cast<int64_t>(tokenizer_.encode("4 - 2 = 2\n").size());
   const auto before = static_cast<int64_t>(asked.token_ids.size());
   const double first = shares[before + first_end - 1].item<double>(), second = shares[-1].item<double>();
-  const RewardResult result = make({.name = "process", .path = path})->score(asked, answer);
+  const RewardResult result = make({.name = "process", .keys = {{"path", path}}})->score(asked, answer);
   ASSERT_EQ(result.steps.size(), 2u) << result.detail;
   EXPECT_NEAR(result.steps[0].score, first, 1e-6);
   EXPECT_NEAR(result.steps[1].score, second, 1e-6);
@@ -156,7 +157,9 @@ TEST_F(ModelRewardTest, StepsAreThoseOfTheTokenHead) {
   EXPECT_EQ(result.steps[1].end, static_cast<int64_t>(answer.token_ids.size()));
   EXPECT_NEAR(result.score, std::min(first, second), 1e-6);
   const auto by = [&](const char* aggregation) {
-    return make({.name = "process", .path = path, .aggregation = aggregation})->score(asked, answer).score;
+    return make({.name = "process", .keys = {{"path", path}, {"aggregation", aggregation}}})
+        ->score(asked, answer)
+        .score;
   };
   EXPECT_NEAR(by("mean"), (first + second) / 2, 1e-6);
   EXPECT_NEAR(by("last"), second, 1e-6);
@@ -175,14 +178,14 @@ TEST_F(ModelRewardTest, EndsOfStepsAreInThePolicysTokens) {
     answer.token_ids.insert(answer.token_ids.end(), ids.begin(), ids.end());
   }
   ASSERT_GT(answer.token_ids.size(), tokenizer_.encode(text).size());
-  const RewardResult result = make({.name = "process", .path = path})->score(prompt("x"), answer);
+  const RewardResult result = make({.name = "process", .keys = {{"path", path}}})->score(prompt("x"), answer);
   ASSERT_EQ(result.steps.size(), 2u) << result.detail;
   EXPECT_EQ(result.steps[0].end, 20);
   EXPECT_EQ(result.steps[1].end, static_cast<int64_t>(answer.token_ids.size()));
 }
 
 TEST_F(ModelRewardTest, WhatItCannotReadIsUnparsed) {
-  const auto reward = make({.name = "model", .path = outcome_model()});
+  const auto reward = make({.name = "model", .keys = {{"path", outcome_model()}}});
   const Prompt asked = prompt("1 2");
   Completion longer = completion("");
   longer.token_ids.assign(300, 5);
@@ -206,30 +209,33 @@ TEST_F(ModelRewardTest, SettingsThatDoNotFitAreRefused) {
   const std::string outcome = outcome_model(), process = process_model();
   const std::string labels = write("labels", HeadKind::kSequenceClassification, 3);
   refuses({.name = "model"}, "`path`");
-  refuses({.name = "model", .path = "/no/such"}, "no such model directory");
-  refuses({.name = "model", .path = process}, "Qwen3ForTokenClassification");
-  refuses({.name = "process", .path = outcome}, "Qwen3ForSequenceClassification");
-  refuses({.name = "model", .path = outcome, .aggregation = "mean"}, "no effect");
-  refuses({.name = "model", .path = labels}, "0 (\"LABEL_0\"), 1 (\"LABEL_1\")");
-  refuses({.name = "model", .path = labels, .label = "good"}, "no label \"good\"");
+  refuses({.name = "model", .keys = {{"path", "/no/such"}}}, "no such model directory");
+  refuses({.name = "model", .keys = {{"path", process}}}, "Qwen3ForTokenClassification");
+  refuses({.name = "process", .keys = {{"path", outcome}}}, "Qwen3ForSequenceClassification");
+  refuses({.name = "model", .keys = {{"path", outcome}, {"aggregation", "mean"}}}, "no effect");
+  refuses({.name = "model", .keys = {{"path", labels}}}, "0 (\"LABEL_0\"), 1 (\"LABEL_1\")");
+  refuses({.name = "model", .keys = {{"path", labels}, {"label", "good"}}}, "no label \"good\"");
   refuses({.name = "judgement", .type = "proces"}, "\"process\"");
-  EXPECT_EQ(make({.name = "model", .path = labels, .label = "LABEL_2"})->batch_size(), 16);
+  EXPECT_EQ(make({.name = "model", .keys = {{"path", labels}, {"label", "LABEL_2"}}})->batch_size(), 16);
   fs::remove(folder_.path() / "outcome" / "tokenizer.json");
-  refuses({.name = "model", .path = outcome}, "tokenizer.json");
+  refuses({.name = "model", .keys = {{"path", outcome}}}, "tokenizer.json");
 }
 
 TEST_F(ModelRewardTest, TheScorerRunsThemBesideTheRest) {
-  RewardScorer scorer(
-      {{.name = "model", .path = outcome_model()},
-       {.name = "steps", .type = "process", .weight = 0.0, .clip_max = 0.5, .path = process_model()},
-       {.name = "format"}},
-      all_rewards({policy_, {}}));
+  RewardScorer scorer({{.name = "model", .keys = {{"path", outcome_model()}}},
+                       {.name = "steps",
+                        .type = "process",
+                        .weight = 0.0,
+                        .clip_max = 0.5,
+                        .keys = {{"path", process_model()}}},
+                       {.name = "format"}},
+                      all_rewards({policy_, {}}));
   EXPECT_EQ(scorer.gives_steps(), (std::vector<uint8_t>{0, 1, 0}));
   const Decoder shapes(read_decoder_config(folder_.path() / "outcome"), at::kFloat, at::kMeta);
   EXPECT_GT(scorer.memory_bytes(), 4 * shapes.num_parameters() * 4);  // two models, each twice
   for (int64_t i = 0; i < 20; ++i) scorer.submit(0, i, prompt("1 2"), completion(str(i, "\n", i * i)));
   const auto rewards = scorer.take(0);
-  const auto alone = make({.name = "model", .path = outcome_model()});
+  const auto alone = make({.name = "model", .keys = {{"path", outcome_model()}}});
   for (int64_t i = 0; i < 20; ++i) {
     EXPECT_EQ(rewards[i][0].score, alone->score(prompt("1 2"), completion(str(i, "\n", i * i))).score);
     ASSERT_EQ(rewards[i][1].steps.size(), 2u);

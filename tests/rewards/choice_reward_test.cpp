@@ -13,7 +13,7 @@ using choice::Choices;
 using choice::find_stated_choice;
 
 std::string score(const std::string& text, Json fields, const std::string& letters = "") {
-  const auto reward = make_reward({.name = "choice", .choices = letters});
+  const auto reward = make_reward({.name = "choice", .keys = {{"choices", letters}}});
   return brief(reward->score(make_prompt(std::move(fields)), make_completion(text)));
 }
 

@@ -23,7 +23,8 @@ class CommandReward : public testing::Test {
   }
 
   void start(const std::vector<std::string>& command, double timeout_s = 20.0) {
-    reward_ = make_reward({.name = "mine", .type = "command", .command = command, .timeout_s = timeout_s});
+    reward_ = make_reward(
+        {.name = "mine", .type = "command", .keys = {{"command", command}, {"timeout_s", timeout_s}}});
   }
 
   /// Starts a program of Python, see programs.h.

@@ -62,8 +62,8 @@ TEST(GoldCheck, PlantedDefectsAreListedByLine) {
 }
 
 TEST(GoldCheck, EmptyCompletionsMustNotPass) {
-  const Checked checked =
-      check({{{"prompt", "a"}}, {{"prompt", "b"}}}, {{.name = "regex", .pattern = "^"}}, "", "prompt");
+  const Checked checked = check({{{"prompt", "a"}}, {{"prompt", "b"}}},
+                                {{.name = "regex", .keys = {{"pattern", "^"}}}}, "", "prompt");
   EXPECT_TRUE(checked.has_failed);
   EXPECT_PART(checked.report, "empty completions: 2 rows where nothing scores full, in lines 1, 2\n");
   EXPECT_PART(checked.faults, "cohort: rows:1: an empty completion scores 1 on regex: \n");
@@ -117,7 +117,7 @@ TEST(GoldCheck, PromptsAreThoseOfTraining) {
   std::mutex mutex;
   RewardTypes types = builtin_rewards();
   types.push_back(
-      {"notebook", "", "", [&](const RewardConfig&) { return std::make_unique<Notebook>(seen, mutex); }});
+      {"notebook", "", {[&](const RewardConfig&) { return std::make_unique<Notebook>(seen, mutex); }}});
   const Json user = {{"role", "user"}, {"content", "hi"}}, reply = {{"role", "assistant"}, {"content", "x"}};
   const Json alone = Json::array({user}), both = Json::array({user, reply}), last = Json::array({reply});
   const auto prompt_for = [&](const Json& row) {
@@ -142,10 +142,10 @@ TEST(GoldCheck, PromptsAreThoseOfTraining) {
 TEST(GoldCheck, OnlyWhatIsCheckedAndWhatThatRequiresIsMade) {
   std::vector<std::string> made;
   RewardTypes types = builtin_rewards();
-  types.push_back({"noted", "", "", [&](const RewardConfig& config) {
+  types.push_back({"noted", "", {[&](const RewardConfig& config) {
                      made.push_back(config.name);
                      return make_reward({.name = "string_check"});
-                   }});
+                   }}});
   const std::vector<RewardConfig> rewards = {
       {.name = "unasked", .type = "noted", .weight = 0.0},
       {.name = "gate", .type = "noted", .weight = 0.0},
@@ -204,13 +204,13 @@ TEST(Explanation, SaysWhatWasReadAndWhy) {
   EXPECT_PART(explain({.name = "choice"}, "The answer is B.", {{"answer", "(b)"}}),
               "answer read as           B");
   EXPECT_PART(explain({.name = "numeric"}, "It is 12.5 %", {{"answer", "3 km"}}), "3 (3000 m)");
-  EXPECT_PART(explain({.name = "regex", .pattern = "c.t"}, "a cat"), "\"cat\" at byte 3");
+  EXPECT_PART(explain({.name = "regex", .keys = {{"pattern", "c.t"}}}, "a cat"), "\"cat\" at byte 3");
   EXPECT_PART(explain({.name = "format"}, "<think></think>"), "<think>    1 time, at byte 1");
   EXPECT_PART(explain({.name = "tag_count"}, "x"), "missing");
   EXPECT_PART(explain({.name = "text_similarity"}, "cat", {{"answer", "dog"}}), "rouge_l");
   EXPECT_PART(explain({.name = "language_consistency"}, "There are seven apples in the basket."),
               "en, the prompt's");
-  EXPECT_PART(explain({.name = "length", .max_length = 4}, "x"), "3 tokens");
+  EXPECT_PART(explain({.name = "length", .keys = {{"max_length", 4}}}, "x"), "3 tokens");
 }
 
 TEST(Explanation, OfARewardThatDoesNotApply) {

@@ -26,11 +26,11 @@ class HttpReward : public testing::Test {
   RewardConfig config(const std::string& mode) {
     return {.name = "mine",
             .type = "http",
-            .timeout_s = 60.0,
-            .workers = 3,
-            .batch_size = 4,
-            .url = server_.url("/" + mode),
-            .retries = 1};
+            .keys = {{"timeout_s", 60.0},
+                     {"workers", 3},
+                     {"batch_size", 4},
+                     {"url", server_.url("/" + mode)},
+                     {"retries", 1}}};
   }
 
   using Rewards = std::vector<std::vector<RewardResult>>;  // a list for each row
@@ -107,7 +107,7 @@ TEST_F(HttpReward, ABatchWithoutAUsableReplyIsMaskedAlone) {
                            "redirect_get", "broken_json", "empty", "wrong_id", "unknown_row"}) {
     SCOPED_TRACE(mode);
     RewardConfig one = config(mode);
-    one.batch_size = 1;
+    one.keys["batch_size"] = 1;
     expect_masked(score(one), hostile_rows(), RewardStatus::kError);
   }
 }
@@ -121,8 +121,8 @@ TEST_F(HttpReward, WhatIsLateIsATimeout) {
   for (const char* mode : {"slow", "hang"}) {
     SCOPED_TRACE(mode);
     RewardConfig late = config(mode);
-    late.timeout_s = 4.0;
-    late.batch_size = 1;
+    late.keys["timeout_s"] = 4.0;
+    late.keys["batch_size"] = 1;
     expect_masked(score(late), hostile_rows(), RewardStatus::kTimeout);
   }
 }
@@ -152,8 +152,8 @@ TEST_F(HttpReward, AtMostOneMoreAttemptThanRetries) {
   for (const char* mode : {"status500", "reset", "hang_up", "truncated"}) score(config(mode));
   for (const auto& [id, count] : attempts()) EXPECT_LE(count, 2) << id;
   RewardConfig never = config("status500");
-  never.retries = 0;
-  never.batch_size = 1;
+  never.keys["retries"] = 0;
+  never.keys["batch_size"] = 1;
   const size_t before = server_.requests().size();
   score(never);
   EXPECT_EQ(server_.requests().size() - before, static_cast<size_t>(kNumRows));
@@ -161,7 +161,7 @@ TEST_F(HttpReward, AtMostOneMoreAttemptThanRetries) {
 
 TEST_F(HttpReward, ARetryAfterBeyondTheDeadlineIsNotWaitedFor) {
   RewardConfig patient = config("patience");
-  patient.batch_size = 1;
+  patient.keys["batch_size"] = 1;
   const auto rewards = score(patient);
   EXPECT_NE(rewards[4][0].detail.find("no time for another attempt within 60 s"), std::string::npos)
       << rewards[4][0].detail;
@@ -169,7 +169,7 @@ TEST_F(HttpReward, ARetryAfterBeyondTheDeadlineIsNotWaitedFor) {
 
 TEST_F(HttpReward, RedirectsReachNobody) {
   RewardConfig redirected = config("redirect");
-  redirected.batch_size = 1;
+  redirected.keys["batch_size"] = 1;
   const auto rewards = score(redirected);
   EXPECT_NE(rewards[4][0].detail.find("redirects are not followed"), std::string::npos)
       << rewards[4][0].detail;
@@ -181,9 +181,9 @@ TEST_F(HttpReward, AServerThatIsGoneMasksAllRows) {
   {
     const PythonServer server("hostile_server.py");
     gone = config("fair");
-    gone.url = server.url("/fair");
+    gone.keys["url"] = server.url("/fair");
   }
-  gone.batch_size = 1;
+  gone.keys["batch_size"] = 1;
   const auto rewards = score(gone);
   for (int64_t row = 0; row < kNumRows; ++row) EXPECT_EQ(rewards[row][0].status, RewardStatus::kError);
   EXPECT_NE(rewards[kNumRows - 1][0].detail.find("the server failed several times in a row"),
@@ -197,7 +197,7 @@ TEST_F(HttpReward, DISABLED_NoRewardGoesAstrayInALongRun) {
   const Clock::TimePoint end =
       machine_clock().now() + seconds_of(duration == nullptr ? 30.0 : std::stod(duration));
   RewardConfig mixed = config("mixed");
-  mixed.timeout_s = 1.0;
+  mixed.keys["timeout_s"] = 1.0;
   RewardScorer scorer({mixed});
   std::map<std::string, int64_t> counts;
   int64_t num_astray = 0;
@@ -222,8 +222,8 @@ TEST_F(HttpReward, TheKeyIsSentAndShownNowhere) {
   ASSERT_EQ(setenv("COHORT_TEST_KEY", kSecret, 1), 0);
   for (const char* mode : {"echo_key", "leak_key"}) {
     RewardConfig keyed = config(mode);
-    keyed.api_key_env = "COHORT_TEST_KEY";
-    keyed.batch_size = 1;
+    keyed.keys["api_key_env"] = "COHORT_TEST_KEY";
+    keyed.keys["batch_size"] = 1;
     const auto rewards = score(keyed);
     EXPECT_NE(rewards[4][0].detail.find("[key]"), std::string::npos) << rewards[4][0].detail;
     for (int64_t row = 0; row < kNumRows; ++row)
@@ -238,19 +238,23 @@ TEST(HttpRewardConfig, RefusesWhatCannotWork) {
     return message_of<ConfigError>([&] { make_reward(config); });
   };
   EXPECT_NE(message({.name = "mine", .type = "http"}).find("needs `url`"), std::string::npos);
-  EXPECT_NE(message({.name = "mine", .type = "http", .url = "file:///x"}).find("reward mine: `url`"),
+  EXPECT_NE(
+      message({.name = "mine", .type = "http", .keys = {{"url", "file:///x"}}}).find("reward mine: `url`"),
+      std::string::npos);
+  EXPECT_NE(message({.name = "mine", .type = "http", .keys = {{"timeout_s", 0.0}, {"url", "http://h"}}})
+                .find("timeout_s"),
             std::string::npos);
-  EXPECT_NE(message({.name = "mine", .type = "http", .timeout_s = 0.0, .url = "http://h"}).find("timeout_s"),
-            std::string::npos);
-  EXPECT_NE(message({.name = "mine", .type = "http", .url = "http://h", .rubric = "x"})
+  EXPECT_NE(message({.name = "mine", .type = "http", .keys = {{"url", "http://h"}, {"rubric", "x"}}})
                 .find("`rubric` has no effect"),
             std::string::npos);
-  EXPECT_NE(message({.name = "mine", .type = "http", .url = "http://h", .api_key_env = "COHORT_NOT_SET"})
-                .find("COHORT_NOT_SET"),
-            std::string::npos);
+  EXPECT_NE(
+      message(
+          {.name = "mine", .type = "http", .keys = {{"url", "http://h"}, {"api_key_env", "COHORT_NOT_SET"}}})
+          .find("COHORT_NOT_SET"),
+      std::string::npos);
   ASSERT_EQ(setenv("COHORT_TEST_KEY", "with\r\nnew: header", 1), 0);
-  const std::string refused =
-      message({.name = "mine", .type = "http", .url = "http://h", .api_key_env = "COHORT_TEST_KEY"});
+  const std::string refused = message(
+      {.name = "mine", .type = "http", .keys = {{"url", "http://h"}, {"api_key_env", "COHORT_TEST_KEY"}}});
   unsetenv("COHORT_TEST_KEY");
   EXPECT_NE(refused.find("COHORT_TEST_KEY"), std::string::npos) << refused;
   EXPECT_EQ(refused.find("header"), std::string::npos) << refused;

@@ -40,19 +40,23 @@ TEST(JsonSchemaReward, FindsTheJson) {
 
 TEST(JsonSchemaReward, TheSchemaIsTheRowsOrTheRecipes) {
   EXPECT_EQ(brief(judge({.name = "json_schema"}, "3", {{"schema", "{\"type\": \"integer\"}"}})), "1 ok");
-  EXPECT_EQ(brief(judge({.name = "json_schema", .column = "s"}, "3", {{"s", {{"type", "null"}}}})), "0 ok");
-  EXPECT_EQ(brief(judge({.name = "json_schema", .schema = "{\"type\": \"integer\"}"}, "3")), "1 ok");
+  EXPECT_EQ(
+      brief(judge({.name = "json_schema", .keys = {{"column", "s"}}}, "3", {{"s", {{"type", "null"}}}})),
+      "0 ok");
+  EXPECT_EQ(brief(judge({.name = "json_schema", .keys = {{"schema", "{\"type\": \"integer\"}"}}}, "3")),
+            "1 ok");
   const TemporaryDirectory directory;
   const auto path = directory.path() / "schema.json";
   write_json(path, Json{{"minimum", 5}});
-  EXPECT_EQ(brief(judge({.name = "json_schema", .schema = path.string()}, "3")), "0 ok");
+  EXPECT_EQ(brief(judge({.name = "json_schema", .keys = {{"schema", path.string()}}}, "3")), "0 ok");
   for (const Json& fields :
        {Json::object(), Json{{"schema", {{"minLenght", 3}}}}, Json{{"schema", "{"}}, Json{{"schema", 3}}})
     EXPECT_EQ(brief(judge({.name = "json_schema"}, "3", fields)), "0 unparsed") << fields;
   EXPECT_PART(judge({.name = "json_schema"}, "3", {{"schema", {{"minLenght", 3}}}}).detail, "minLenght");
-  EXPECT_THROW(make_reward({.name = "json_schema", .schema = "{\"minLenght\": 3}"}), ConfigError);
-  EXPECT_THROW(make_reward({.name = "json_schema", .schema = "/no/such/file"}), ConfigError);
-  EXPECT_THROW(make_reward({.name = "json_schema", .column = "a", .schema = "{}"}), ConfigError);
+  EXPECT_THROW(make_reward({.name = "json_schema", .keys = {{"schema", "{\"minLenght\": 3}"}}}), ConfigError);
+  EXPECT_THROW(make_reward({.name = "json_schema", .keys = {{"schema", "/no/such/file"}}}), ConfigError);
+  EXPECT_THROW(make_reward({.name = "json_schema", .keys = {{"column", "a"}, {"schema", "{}"}}}),
+               ConfigError);
 }
 
 }  // namespace

@@ -22,10 +22,7 @@ class JudgeRewardTest : public testing::Test {
   RewardConfig config() const {
     return {.name = "mine",
             .type = "judge",
-            .timeout_s = 60.0,
-            .url = server_.url("/v1"),
-            .retries = 0,
-            .model = "good"};
+            .keys = {{"timeout_s", 60.0}, {"url", server_.url("/v1")}, {"retries", 0}, {"model", "good"}}};
   }
 
   RewardResult judge(const RewardConfig& config, const std::string& completion) {
@@ -37,9 +34,9 @@ class JudgeRewardTest : public testing::Test {
 
 TEST_F(JudgeRewardTest, AsksForScoresByASchema) {
   RewardConfig two = config();
-  two.criteria = {"correct", "clear"};
-  two.max_score = 5;
-  two.temperature = 0.25;
+  two.keys["criteria"] = std::vector<std::string>{"correct", "clear"};
+  two.keys["max_score"] = 5;
+  two.keys["temperature"] = 0.25;
   const RewardResult result = judge(two, "votes: 4");
   EXPECT_EQ(brief(result), "0.8 ok");
   EXPECT_EQ(result.detail, R"({"scores":{"correct":[4.0],"clear":[4.0]}})");
@@ -55,7 +52,7 @@ TEST_F(JudgeRewardTest, AsksForScoresByASchema) {
 
 TEST_F(JudgeRewardTest, CriteriaCountAlike) {
   RewardConfig two = config();
-  two.criteria = {"correct", "clear"};
+  two.keys["criteria"] = std::vector<std::string>{"correct", "clear"};
   EXPECT_EQ(brief(judge(two, "votes: text: {\"clear\": 10, \"correct\": 3}")), "0.65 ok");
 }
 
@@ -64,7 +61,7 @@ TEST_F(JudgeRewardTest, ServersThatKnowNoSchemaAreAskedOtherwise) {
   for (const auto& [model, formats] : std::map<std::string, std::vector<Json>>{
            {"no-schema", {"json_schema", "json_object", "json_object"}},
            {"plain", {"json_schema", "json_object", nullptr, nullptr}}}) {
-    other.model = model;
+    other.keys["model"] = model;
     JudgeReward reward(other);
     const size_t before = server_.requests().size();
     for (const char* completion : {"votes: 2", "votes: 3"})
@@ -81,7 +78,7 @@ TEST_F(JudgeRewardTest, ServersThatKnowNoSchemaAreAskedOtherwise) {
 
 TEST_F(JudgeRewardTest, TheMeanOfTheValidVotes) {
   RewardConfig many = config();
-  many.votes = 4;
+  many.keys["votes"] = 4;
   const RewardResult result = judge(many, "votes: 2 | text: I refuse. | 9 | 4");
   EXPECT_EQ(brief(result), "0.5 ok");
   EXPECT_EQ(
@@ -96,13 +93,13 @@ TEST_F(JudgeRewardTest, TheMeanOfTheValidVotes) {
 
 TEST_F(JudgeRewardTest, FewerThanHalfOfTheVotesAreNoScore) {
   RewardConfig many = config();
-  many.votes = 5;
+  many.keys["votes"] = 5;
   const RewardResult result = judge(many, "votes: 10 | status: 400 | text: {\"quality\": 11} | status: 500");
   EXPECT_EQ(brief(result), "0 error");
   EXPECT_EQ(result.detail,
             "rows.jsonl:5: 1 of 5 votes: HTTP 400: \"{\\\"error\\\": {\\\"message\\\": \\\"as asked\\\"}}\"");
   EXPECT_EQ(server_.requests().size(), 4u);  // the fifth could not save it
-  many.votes = 2;
+  many.keys["votes"] = 2;
   EXPECT_EQ(brief(judge(many, "votes: 10 | status: 400 ")), "1 ok");
 }
 
@@ -116,14 +113,14 @@ TEST_F(JudgeRewardTest, OutagesAreNeverAZero) {
   RewardConfig lost = config();
   {
     const PythonServer gone("fake_openai.py");
-    lost.url = gone.url("/v1");
+    lost.keys["url"] = gone.url("/v1");
   }
   EXPECT_EQ(brief(judge(lost, "votes: 10")), "0 error");
 }
 
 TEST_F(JudgeRewardTest, RetriesAreMadeAndCounted) {
   RewardConfig again = config();
-  again.retries = 2;
+  again.keys["retries"] = 2;
   EXPECT_EQ(brief(judge(again, "votes: status: 500 | status: 429 | 6")), "0.6 ok");
   const std::vector<Json> requests = server_.requests();
   ASSERT_EQ(requests.size(), 3u);
@@ -133,16 +130,16 @@ TEST_F(JudgeRewardTest, RetriesAreMadeAndCounted) {
 TEST_F(JudgeRewardTest, WhatWasAskedIsNotAskedAgain) {
   const TemporaryDirectory folder;
   RewardConfig cached = config();
-  cached.votes = 2;
-  cached.cache_dir = (folder.path() / "cache").string();
+  cached.keys["votes"] = 2;
+  cached.keys["cache_dir"] = (folder.path() / "cache").string();
   EXPECT_EQ(brief(judge(cached, "votes: 2 | 4")), "0.3 ok");
   EXPECT_EQ(server_.requests().size(), 2u);
   EXPECT_EQ(brief(judge(cached, "votes: 2 | 4")), "0.3 ok");
   EXPECT_EQ(server_.requests().size(), 2u);
-  cached.votes = 3;  // two are known
+  cached.keys["votes"] = 3;  // two are known
   EXPECT_EQ(judge(cached, "votes: 2 | 4").detail, R"({"scores":{"quality":[2.0,4.0,2.0]}})");
   EXPECT_EQ(server_.requests().size(), 3u);
-  cached.temperature = 0.5;
+  cached.keys["temperature"] = 0.5;
   EXPECT_EQ(judge(cached, "votes: 2 | 4").status, RewardStatus::kOk);
   EXPECT_EQ(server_.requests().size(), 6u);
 }
@@ -150,7 +147,7 @@ TEST_F(JudgeRewardTest, WhatWasAskedIsNotAskedAgain) {
 TEST_F(JudgeRewardTest, OnlyAnswersAreCached) {
   const TemporaryDirectory folder;
   RewardConfig cached = config();
-  cached.cache_dir = (folder.path() / "cache").string();
+  cached.keys["cache_dir"] = (folder.path() / "cache").string();
   EXPECT_EQ(brief(judge(cached, "votes: text: no | status: 500 | 8")), "0 error");
   EXPECT_EQ(brief(judge(cached, "votes: text: no | status: 500 | 8")), "0 error");
   EXPECT_EQ(brief(judge(cached, "votes: text: no | status: 500 | 8")), "0.8 ok");
@@ -168,9 +165,10 @@ TEST_F(JudgeRewardTest, OnlyAnswersAreCached) {
 
 TEST_F(JudgeRewardTest, ManyRowsAtATimeKeepTheirScores) {
   RewardConfig many = config();
-  many.workers = 6;
-  const RewardTypes types{{"judge", "url model workers retries timeout_s", "",
-                           [](const RewardConfig& config) { return std::make_unique<JudgeReward>(config); }}};
+  many.keys["workers"] = 6;
+  const RewardMaker maker = reward_maker<JudgeKeys>(
+      [](const RewardConfig& config, const JudgeKeys&) { return std::make_unique<JudgeReward>(config); });
+  const RewardTypes types{{"judge", "", maker}};
   RewardScorer scorer({many}, types);
   for (int64_t row = 0; row < 60; ++row)
     scorer.submit(0, row, make_prompt({}), make_completion(str("row ", row, " votes: ", row % 11)));
@@ -183,9 +181,9 @@ TEST_F(JudgeRewardTest, TheKeyIsSentAndKeptNowhere) {
   const TemporaryDirectory folder;
   ASSERT_EQ(setenv("COHORT_TEST_KEY", kSecret, 1), 0);
   RewardConfig keyed = config();
-  keyed.api_key_env = "COHORT_TEST_KEY";
-  keyed.cache_dir = (folder.path() / "cache").string();
-  keyed.votes = 2;
+  keyed.keys["api_key_env"] = "COHORT_TEST_KEY";
+  keyed.keys["cache_dir"] = (folder.path() / "cache").string();
+  keyed.keys["votes"] = 2;
   testing::internal::CaptureStderr();
   const std::string echo =
       str("votes: text: {\"reason\": \"", kSecret, "\", \"quality\": 4} | text: ", kSecret);
@@ -208,7 +206,7 @@ TEST_F(JudgeRewardTest, TheKeyIsSentAndKeptNowhere) {
 
 TEST_F(JudgeRewardTest, RowsThatLackAColumnAreUnparsed) {
   RewardConfig column = config();
-  column.rubric = "{completion} {answer}";
+  column.keys["rubric"] = "{completion} {answer}";
   const RewardResult result = judge(column, "votes: 1");
   EXPECT_EQ(brief(result), "0 unparsed");
   EXPECT_EQ(result.detail, "rows.jsonl:5: the row has no column \"answer\" of the rubric");
@@ -232,8 +230,10 @@ std::vector<double> times_of(const FakeNetwork& network) {
 TEST(JudgeLimits, RequestsPerMinute) {
   FakeNetwork network;
   network.answer = [](const HttpRequest&) { return chat_reply(10); };
-  JudgeReward judge({.name = "j", .url = "http://h/v1", .model = "m", .votes = 2, .requests_per_minute = 3},
-                    std::make_unique<FakeTransport>(network), network.clock);
+  JudgeReward judge(
+      {.name = "j",
+       .keys = {{"url", "http://h/v1"}, {"model", "m"}, {"votes", 2}, {"requests_per_minute", 3}}},
+      std::make_unique<FakeTransport>(network), network.clock);
   for (int i = 0; i < 4; ++i) EXPECT_EQ(brief(judge.score(make_prompt({}), make_completion("x"))), "0.7 ok");
   EXPECT_EQ(times_of(network), (std::vector<double>{0, 0, 0, 60, 60, 60, 120, 120}));
 }
@@ -241,8 +241,9 @@ TEST(JudgeLimits, RequestsPerMinute) {
 TEST(JudgeLimits, TokensPerMinuteByWhatTheServerCounts) {
   FakeNetwork network;
   network.answer = [](const HttpRequest&) { return chat_reply(4000); };
-  JudgeReward judge({.name = "j", .url = "http://h/v1", .model = "m", .tokens_per_minute = 10000},
-                    std::make_unique<FakeTransport>(network), network.clock);
+  JudgeReward judge(
+      {.name = "j", .keys = {{"url", "http://h/v1"}, {"model", "m"}, {"tokens_per_minute", 10000}}},
+      std::make_unique<FakeTransport>(network), network.clock);
   for (int i = 0; i < 5; ++i) judge.score(make_prompt({}), make_completion("x"));
   // Two of 4000 and the next one's estimate, a few hundred, stay below 10000; with three of them they do not.
   EXPECT_EQ(times_of(network), (std::vector<double>{0, 0, 0, 60, 60}));
@@ -254,7 +255,7 @@ TEST(JudgeLimits, LateVotesAreATimeout) {
     network.clock.pass(network.sent.back().timeout);
     return broken_reply(HttpReply::Outcome::kTimeout);
   };
-  JudgeReward judge({.name = "j", .timeout_s = 5.0, .url = "http://h/v1", .model = "m"},
+  JudgeReward judge({.name = "j", .keys = {{"timeout_s", 5.0}, {"url", "http://h/v1"}, {"model", "m"}}},
                     std::make_unique<FakeTransport>(network), network.clock);
   const RewardResult result = judge.score(make_prompt({}), make_completion("x"));
   EXPECT_EQ(brief(result), "0 timeout");
@@ -264,14 +265,17 @@ TEST(JudgeConfig, RefusesWhatCannotWork) {
   const auto message = [](const RewardConfig& config) {
     return message_of<ConfigError>([&] { JudgeReward{config}; });
   };
-  EXPECT_NE(message({.name = "j", .type = "judge", .url = "http://h/v1"}).find("`model`"), std::string::npos);
-  EXPECT_NE(message({.name = "j", .type = "judge", .model = "m"}).find("`url`"), std::string::npos);
+  EXPECT_NE(message({.name = "j", .type = "judge", .keys = {{"url", "http://h/v1"}}}).find("`model`"),
+            std::string::npos);
+  EXPECT_NE(message({.name = "j", .type = "judge", .keys = {{"model", "m"}}}).find("`url`"),
+            std::string::npos);
   for (const std::vector<std::string>& criteria :
        {std::vector<std::string>{"reason"}, {"a", "a"}, {""}, {"a\"b"}, {"a\nb"}}) {
-    EXPECT_NE(
-        message({.name = "j", .type = "judge", .url = "http://h/v1", .model = "m", .criteria = criteria})
-            .find("`criteria`"),
-        std::string::npos);
+    EXPECT_NE(message({.name = "j",
+                       .type = "judge",
+                       .keys = {{"url", "http://h/v1"}, {"model", "m"}, {"criteria", criteria}}})
+                  .find("`criteria`"),
+              std::string::npos);
   }
 }
 

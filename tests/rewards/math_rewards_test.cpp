@@ -247,13 +247,18 @@ TEST(AccuracyReward, SaysWhyThereIsNoAnswer) {
 }
 
 TEST(AccuracyReward, LooksForAnswersWhereItIsTold) {
-  const auto reward = make_reward({.name = "accuracy", .answer_places = {"boxed"}});
+  const auto reward =
+      make_reward({.name = "accuracy", .keys = {{"answer_places", std::vector<std::string>{"boxed"}}}});
   EXPECT_EQ(
       brief(reward->score(make_prompt({{"answer", 2}}), make_completion("\\boxed{2} <answer>3</answer>"))),
       "1 ok");
   EXPECT_EQ(brief(reward->score(make_prompt({{"answer", 2}}), make_completion("it is 2"))), "0 ok");
-  EXPECT_THROW(make_reward({.name = "accuracy", .answer_places = {"box"}}), ConfigError);
-  EXPECT_THROW(make_reward({.name = "format", .answer_places = {"boxed"}}), ConfigError);
+  EXPECT_THROW(
+      make_reward({.name = "accuracy", .keys = {{"answer_places", std::vector<std::string>{"box"}}}}),
+      ConfigError);
+  EXPECT_THROW(
+      make_reward({.name = "format", .keys = {{"answer_places", std::vector<std::string>{"boxed"}}}}),
+      ConfigError);
 }
 
 TEST(AccuracyReward, ReadsGoldAnswersAsDataSetsSpellThem) {
@@ -293,7 +298,7 @@ TEST(AccuracyReward, AnAnswerThatItCannotReadIsWrong) {
 
 TEST(AccuracyReward, RoundedGoldAnswersAreAnOption) {
   const auto score_of = [](bool is_rounded, const Json& gold, const std::string& answer) {
-    return brief(make_reward({.name = "accuracy", .rounded_gold = is_rounded})
+    return brief(make_reward({.name = "accuracy", .keys = {{"rounded_gold", is_rounded}}})
                      ->score(make_prompt({{"answer", gold}}), make_completion("\\boxed{" + answer + "}")));
   };
   for (const auto& [gold, answer] :
@@ -329,16 +334,27 @@ TEST(MakeReward, NamesTheNearestType) {
 }
 
 TEST(MakeReward, RefusesSettingsThatAreMissingOrWithoutEffect) {
-  EXPECT_THROW(make_reward({.name = "format", .command = {"cat"}}), ConfigError);
+  EXPECT_THROW(make_reward({.name = "format", .keys = {{"command", std::vector<std::string>{"cat"}}}}),
+               ConfigError);
   EXPECT_THROW(make_reward({.name = "mine", .type = "command"}), ConfigError);
-  EXPECT_THROW(make_reward({.name = "mine", .type = "command", .command = {""}}), ConfigError);
-  EXPECT_THROW(make_reward({.name = "mine", .type = "command", .command = {"cat"}, .timeout_s = 0.0}),
+  EXPECT_THROW(
+      make_reward({.name = "mine", .type = "command", .keys = {{"command", std::vector<std::string>{""}}}}),
+      ConfigError);
+  EXPECT_THROW(make_reward({.name = "mine",
+                            .type = "command",
+                            .keys = {{"command", std::vector<std::string>{"cat"}}, {"timeout_s", 0.0}}}),
                ConfigError);
-  EXPECT_THROW(make_reward({.name = "mine", .type = "command", .command = {"cat"}, .workers = 0}),
+  EXPECT_THROW(make_reward({.name = "mine",
+                            .type = "command",
+                            .keys = {{"command", std::vector<std::string>{"cat"}}, {"workers", 0}}}),
                ConfigError);
-  EXPECT_THROW(make_reward({.name = "mine", .type = "command", .command = {"cat"}, .batch_size = 0}),
+  EXPECT_THROW(make_reward({.name = "mine",
+                            .type = "command",
+                            .keys = {{"command", std::vector<std::string>{"cat"}}, {"batch_size", 0}}}),
                ConfigError);
-  EXPECT_THROW(make_reward({.name = "mine", .type = "command", .command = {"cat"}, .function = "a.py:f"}),
+  EXPECT_THROW(make_reward({.name = "mine",
+                            .type = "command",
+                            .keys = {{"command", std::vector<std::string>{"cat"}}, {"function", "a.py:f"}}}),
                ConfigError);
   EXPECT_THROW(make_reward({.name = "format", .weight = std::numeric_limits<double>::infinity()}),
                ConfigError);

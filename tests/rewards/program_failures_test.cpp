@@ -96,10 +96,10 @@ TEST_P(ProgramFailures, MaskTheRowsConcernedAndNoOther) {
   {
     RewardScorer scorer({{.name = "mine",
                           .type = "command",
-                          .command = program.command(),
-                          .timeout_s = failure.timeout_s,
-                          .workers = 2,
-                          .batch_size = 3}});
+                          .keys = {{"command", program.command()},
+                                   {"timeout_s", failure.timeout_s},
+                                   {"workers", 2},
+                                   {"batch_size", 3}}}});
     for (int64_t i = 0; i < kNumGroups * kGroupSize; ++i)
       scorer.submit(i / kGroupSize, i % kGroupSize, make_prompt({}), make_completion(text_of(i)));
     std::vector<RewardResult> results;

@@ -13,7 +13,8 @@ namespace {
 class ProgramStart : public testing::Test {
  protected:
   void start(const std::vector<std::string>& command) {
-    reward_ = make_reward({.name = "mine", .type = "command", .command = command, .timeout_s = 60.0});
+    reward_ =
+        make_reward({.name = "mine", .type = "command", .keys = {{"command", command}, {"timeout_s", 60.0}}});
   }
 
   /// Starts a program of Python, see programs.h.

@@ -332,10 +332,10 @@ TEST(ProseValues, NumericComparesIntegersExactly) {
   const auto tolerant = [](const RewardConfig& config, const std::string& text) {
     return brief(make_reward(config)->score(make_prompt({{"answer", "3000000000"}}), make_completion(text)));
   };
-  EXPECT_EQ(tolerant({.name = "numeric", .absolute_tolerance = 1}, "3000000001"), "1 ok");
-  EXPECT_EQ(tolerant({.name = "numeric", .absolute_tolerance = 1}, "3000000002"), "0 ok");
-  EXPECT_EQ(tolerant({.name = "numeric", .relative_tolerance = 1e-9}, "3000000003"), "1 ok");
-  EXPECT_EQ(tolerant({.name = "numeric", .relative_tolerance = 1e-9}, "3000000004"), "0 ok");
+  EXPECT_EQ(tolerant({.name = "numeric", .keys = {{"absolute_tolerance", 1}}}, "3000000001"), "1 ok");
+  EXPECT_EQ(tolerant({.name = "numeric", .keys = {{"absolute_tolerance", 1}}}, "3000000002"), "0 ok");
+  EXPECT_EQ(tolerant({.name = "numeric", .keys = {{"relative_tolerance", 1e-9}}}, "3000000003"), "1 ok");
+  EXPECT_EQ(tolerant({.name = "numeric", .keys = {{"relative_tolerance", 1e-9}}}, "3000000004"), "0 ok");
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ TEST(RewardScorer, FillsTheCellsByGroupAndSample) {
 }
 
 TEST(RewardScorer, TheSamplesOfAGroupTakeTheirRewards) {
-  RewardScorer scorer({{.name = "right", .type = "regex", .pattern = "yes"}, {.name = "format"}});
+  RewardScorer scorer({{.name = "right", .type = "regex", .keys = {{"pattern", "yes"}}}, {.name = "format"}});
   Group group;
   group.prompt = make_prompt({});
   for (const char* text : {"no", "yes", "<think></think><answer>yes</answer>"}) {
@@ -73,7 +73,7 @@ TEST(RewardScorer, TheSamplesOfAGroupTakeTheirRewards) {
 TEST(RewardScorer, AProgramThatFailsOnSomeRowsSpoilsOnlyThem) {
   const Program program(kHalf);
   RewardScorer scorer(
-      {{.name = "mine", .type = "command", .command = program.command()}, {.name = "format"}});
+      {{.name = "mine", .type = "command", .keys = {{"command", program.command()}}}, {.name = "format"}});
   for (int64_t sample = 0; sample < 9; ++sample) {
     const char* text = sample % 3 == 0 ? "good" : sample % 3 == 1 ? "fail" : "skip";
     scorer.submit(0, sample, make_prompt({}), make_completion(text));
@@ -86,7 +86,7 @@ TEST(RewardScorer, AProgramThatFailsOnSomeRowsSpoilsOnlyThem) {
 }
 
 TEST(RewardScorer, ScoresAreClippedAndGated) {
-  RewardScorer scorer({{.name = "right", .type = "regex", .required = "format", .pattern = "yes"},
+  RewardScorer scorer({{.name = "right", .type = "regex", .required = "format", .keys = {{"pattern", "yes"}}},
                        {.name = "format"},
                        {.name = "tags", .type = "tag_count", .clip_min = 0.25, .clip_max = 0.75}});
   const char* texts[] = {"<think></think><answer>yes</answer>", "yes", "<think></think><answer>no</answer>"};
@@ -102,8 +102,8 @@ TEST(RewardScorer, ScoresAreClippedAndGated) {
 
 TEST(RewardScorer, AGateThatFailedFailsWhatItGates) {
   const Program program(kHalf);
-  RewardScorer scorer({{.name = "right", .type = "regex", .required = "mine", .pattern = "fail"},
-                       {.name = "mine", .type = "command", .command = program.command()}});
+  RewardScorer scorer({{.name = "right", .type = "regex", .required = "mine", .keys = {{"pattern", "fail"}}},
+                       {.name = "mine", .type = "command", .keys = {{"command", program.command()}}}});
   for (const char* text : {"fail", "skip fail", "good"}) {
     static int64_t sample = 0;
     scorer.submit(0, sample++, make_prompt({}), make_completion(text));
@@ -117,7 +117,7 @@ TEST(RewardScorer, ProgramsBeginAnewAfterAReset) {
   const Program program(
       "count = 0\ndef rewards(request):\n  global count\n  count += 1\n  note('seen', request['id'])\n"
       "  return [{'id': row['id'], 'score': count} for row in request['rows']]");
-  RewardScorer scorer({{.name = "mine", .type = "command", .command = program.command()}});
+  RewardScorer scorer({{.name = "mine", .type = "command", .keys = {{"command", program.command()}}}});
   const auto score = [&] { return brief(scorer.score_alone(0, make_prompt({}), make_completion("a"))); };
   EXPECT_EQ(score(), "1 ok");
   EXPECT_EQ(score(), "2 ok");
@@ -162,7 +162,7 @@ class SteppedReward : public Reward {
 
 RewardTypes with_stepped() {
   RewardTypes types = builtin_rewards();
-  types.push_back({"stepped", "", "", [](const RewardConfig&) { return std::make_unique<SteppedReward>(); }});
+  types.push_back({"stepped", "", {[](const RewardConfig&) { return std::make_unique<SteppedReward>(); }}});
   return types;
 }
 
@@ -225,9 +225,10 @@ def rewards(request):
     random.shuffle(list)
     return list
 )");
-  RewardScorer scorer(
-      {{.name = "format"},
-       {.name = "mine", .type = "command", .command = program.command(), .workers = 3, .batch_size = 5}});
+  RewardScorer scorer({{.name = "format"},
+                       {.name = "mine",
+                        .type = "command",
+                        .keys = {{"command", program.command()}, {"workers", 3}, {"batch_size", 5}}}});
   constexpr int64_t kNumGroups = 12, kGroupSize = 9;
   for (int64_t sample = kGroupSize - 1; sample >= 0; --sample) {
     for (int64_t group = 0; group < kNumGroups; ++group)
@@ -257,11 +258,10 @@ def rewards(request):
 )";
   for (const int64_t workers : {1, 2}) {
     const Program program(body);
-    RewardScorer scorer({{.name = "mine",
-                          .type = "command",
-                          .command = program.command(),
-                          .workers = workers,
-                          .batch_size = 4}});
+    RewardScorer scorer(
+        {{.name = "mine",
+          .type = "command",
+          .keys = {{"command", program.command()}, {"workers", workers}, {"batch_size", 4}}}});
     for (int64_t sample = 0; sample < 10 + workers; ++sample) {
       scorer.submit(0, sample, make_prompt({}), make_completion(""));
       // One row for each worker, then ten that must wait.
@@ -286,12 +286,10 @@ def score(row):
     while len(open("running").readlines()) < 3: time.sleep(0.01)
     return 1
 )");
-  RewardScorer scorer({{.name = "mine",
-                        .type = "command",
-                        .command = program.command(),
-                        .timeout_s = 60.0,
-                        .workers = 3,
-                        .batch_size = 1}});
+  RewardScorer scorer(
+      {{.name = "mine",
+        .type = "command",
+        .keys = {{"command", program.command()}, {"timeout_s", 60.0}, {"workers", 3}, {"batch_size", 1}}}});
   for (int64_t sample = 0; sample < 3; ++sample)
     scorer.submit(0, sample, make_prompt({}), make_completion(""));
   const auto rewards = scorer.take(0);
@@ -302,7 +300,9 @@ def score(row):
 }
 
 TEST(RewardScorer, DropsWhatIsUnderWay) {
-  RewardScorer scorer({{.name = "mine", .type = "command", .command = {"sleep 100"}, .timeout_s = 0.2}});
+  RewardScorer scorer({{.name = "mine",
+                        .type = "command",
+                        .keys = {{"command", std::vector<std::string>{"sleep 100"}}, {"timeout_s", 0.2}}}});
   for (int64_t sample = 0; sample < 100; ++sample)
     scorer.submit(0, sample, make_prompt({}), make_completion(""));
   // Leaving the scope waits for one call, not for a hundred; the test's time limit would tell.
@@ -316,8 +316,11 @@ TEST(RewardScorer, MoreWorkersThanTheMachineAllowsAreRefused) {
   const auto construct = [] {
     const rlimit room{size_t{2} << 30, RLIM_INFINITY};
     setrlimit(RLIMIT_AS, &room);
-    const std::string message = message_of<ConfigError>(
-        [] { RewardScorer({{.name = "mine", .type = "command", .command = {"true"}, .workers = 100000}}); });
+    const std::string message = message_of<ConfigError>([] {
+      RewardScorer({{.name = "mine",
+                     .type = "command",
+                     .keys = {{"command", std::vector<std::string>{"true"}}, {"workers", 100000}}}});
+    });
     _exit(message.find("`workers`") != std::string::npos ? 0 : 1);
   };
   EXPECT_EXIT(construct(), testing::ExitedWithCode(0), "");

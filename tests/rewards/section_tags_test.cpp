@@ -62,7 +62,8 @@ TEST(SectionTags, AMessageOfTheAssistantsIsGoneOnWith) {
 }
 
 TEST(SectionTags, NamesAreTheRecipes) {
-  const RewardConfig format{.name = "f", .type = "format", .tags = {"reasoning", "solution"}};
+  const RewardConfig format{
+      .name = "f", .type = "format", .keys = {{"tags", std::vector<std::string>{"reasoning", "solution"}}}};
   EXPECT_EQ(brief_of(format, prompt_with("<reasoning>\n"), "a</reasoning><solution>b</solution>"), "1 ok");
   EXPECT_EQ(brief_of(format, prompt_with("<think>\n"), "a</reasoning><solution>b</solution>"), "0 ok");
 }

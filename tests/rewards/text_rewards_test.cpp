@@ -25,12 +25,12 @@ void expect_refused(const RewardConfig& config, const char* part) {
 }
 
 TEST(FormatReward, TagsAreTheRecipes) {
-  const RewardConfig config{.name = "format", .tags = {"plan", "code"}};
+  const RewardConfig config{.name = "format", .keys = {{"tags", std::vector<std::string>{"plan", "code"}}}};
   EXPECT_EQ(score(config, "<plan>x</plan>\n<code>y</code>\n"), "1 ok");
   EXPECT_EQ(score(config, "<think>x</think><answer>y</answer>"), "0 ok");
   EXPECT_EQ(score(config, "<code>y</code><plan>x</plan>"), "0 ok");
-  expect_refused({.name = "format", .tags = {"a b"}}, "\"a b\"");
-  expect_refused({.name = "format", .tags = {"a", "a"}}, "twice");
+  expect_refused({.name = "format", .keys = {{"tags", std::vector<std::string>{"a b"}}}}, "\"a b\"");
+  expect_refused({.name = "format", .keys = {{"tags", std::vector<std::string>{"a", "a"}}}}, "twice");
 }
 
 TEST(TagCountReward, CountsTagsThatStandThereOnce) {
@@ -42,27 +42,30 @@ TEST(TagCountReward, CountsTagsThatStandThereOnce) {
 }
 
 TEST(RepetitionReward, IsTrlsPenalty) {
-  const RewardConfig config{.name = "repetition", .ngram_size = 2};
+  const RewardConfig config{.name = "repetition", .keys = {{"ngram_size", 2}}};
   // TRL's own examples: get_repetition_penalty_reward(ngram_size=2, max_penalty=-1.0).
   EXPECT_EQ(score_tokens(config, {1, 2, 3, 4}), "0 ok");
   EXPECT_EQ(score_tokens(config, {5, 5, 5, 5, 5}), "-0.75 ok");
   EXPECT_EQ(score_tokens(config, {5}), "0 ok");
-  EXPECT_EQ(score_tokens({.name = "repetition", .ngram_size = 1, .max_penalty = -2.0}, {5, 5, 6, 6}),
-            "-1 ok");
+  EXPECT_EQ(
+      score_tokens({.name = "repetition", .keys = {{"ngram_size", 1}, {"max_penalty", -2.0}}}, {5, 5, 6, 6}),
+      "-1 ok");
 }
 
 TEST(SoftOverlongReward, FallsOverTheCache) {
-  const RewardConfig config{.name = "soft_overlong", .max_completion_length = 20, .soft_punish_cache = 4};
+  const RewardConfig config{.name = "soft_overlong",
+                            .keys = {{"max_completion_length", 20}, {"soft_punish_cache", 4}}};
   EXPECT_EQ(score_tokens(config, tokens(16)), "0 ok");
   EXPECT_EQ(score_tokens(config, tokens(17)), "-0.25 ok");
   EXPECT_EQ(score_tokens(config, tokens(20)), "-1 ok");
   EXPECT_EQ(score_tokens(config, tokens(25)), "-1 ok");
-  expect_refused({.name = "soft_overlong", .max_completion_length = 20}, "soft_punish_cache");
-  expect_refused({.name = "soft_overlong", .max_completion_length = 2, .soft_punish_cache = 3}, "above");
+  expect_refused({.name = "soft_overlong", .keys = {{"max_completion_length", 20}}}, "soft_punish_cache");
+  expect_refused({.name = "soft_overlong", .keys = {{"max_completion_length", 2}, {"soft_punish_cache", 3}}},
+                 "above");
 }
 
 TEST(LengthReward, LinearFallsFromShortestToLongest) {
-  const RewardConfig config{.name = "length", .min_length = 10, .max_length = 30};
+  const RewardConfig config{.name = "length", .keys = {{"min_length", 10}, {"max_length", 30}}};
   EXPECT_EQ(score_tokens(config, tokens(3)), "1 ok");
   EXPECT_EQ(score_tokens(config, tokens(15)), "0.75 ok");
   EXPECT_EQ(score_tokens(config, tokens(40)), "0 ok");
@@ -70,7 +73,7 @@ TEST(LengthReward, LinearFallsFromShortestToLongest) {
 
 TEST(LengthReward, CosineDependsOnCorrectness) {
   const RewardConfig config{
-      .name = "length", .schedule = "cosine", .correctness = "string_check", .max_length = 4};
+      .name = "length", .keys = {{"schedule", "cosine"}, {"correctness", "string_check"}, {"max_length", 4}}};
   const auto judged = [&](const char* text, int64_t count) {
     Completion completion = make_completion(text);
     completion.token_ids = tokens(count);
@@ -86,7 +89,7 @@ TEST(LengthReward, CosineDependsOnCorrectness) {
 }
 
 TEST(LengthReward, TargetComesFromTheRow) {
-  const RewardConfig config{.name = "length", .schedule = "target"};
+  const RewardConfig config{.name = "length", .keys = {{"schedule", "target"}}};
   EXPECT_EQ(score_tokens(config, tokens(8), {{"target_length", 8}}), "1 ok");
   EXPECT_EQ(score_tokens(config, tokens(6), {{"target_length", 8}}), "0.75 ok");
   EXPECT_EQ(score_tokens(config, tokens(80), {{"target_length", 8}}), "0 ok");
@@ -102,19 +105,22 @@ TEST(LengthReward, OnlySampledTokensHaveALength) {
   const auto judged = [&](const RewardConfig& config, Json fields) {
     return brief(make_reward(config)->score(make_prompt(std::move(fields)), completion));
   };
-  EXPECT_EQ(judged({.name = "length", .min_length = 10, .max_length = 30}, Json::object()), "0.75 ok");
-  EXPECT_EQ(judged({.name = "length", .schedule = "target"}, {{"target_length", 20}}), "0.75 ok");
+  EXPECT_EQ(judged({.name = "length", .keys = {{"min_length", 10}, {"max_length", 30}}}, Json::object()),
+            "0.75 ok");
+  EXPECT_EQ(judged({.name = "length", .keys = {{"schedule", "target"}}}, {{"target_length", 20}}), "0.75 ok");
   EXPECT_EQ(
-      judged({.name = "soft_overlong", .max_completion_length = 18, .soft_punish_cache = 4}, Json::object()),
+      judged({.name = "soft_overlong", .keys = {{"max_completion_length", 18}, {"soft_punish_cache", 4}}},
+             Json::object()),
       "-0.25 ok");
 }
 
 TEST(LengthReward, RefusesKeysOfOtherSchedules) {
   expect_refused({.name = "length"}, "max_length");
-  expect_refused({.name = "length", .min_length = 5, .max_length = 5}, "below");
-  expect_refused({.name = "length", .schedule = "target", .max_length = 5}, "max_length");
-  expect_refused({.name = "length", .correctness = "accuracy", .max_length = 5}, "correctness");
-  expect_refused({.name = "length", .schedule = "cosine", .min_length = 1, .max_length = 5}, "min_length");
+  expect_refused({.name = "length", .keys = {{"min_length", 5}, {"max_length", 5}}}, "below");
+  expect_refused({.name = "length", .keys = {{"schedule", "target"}, {"max_length", 5}}}, "max_length");
+  expect_refused({.name = "length", .keys = {{"correctness", "accuracy"}, {"max_length", 5}}}, "correctness");
+  expect_refused({.name = "length", .keys = {{"schedule", "cosine"}, {"min_length", 1}, {"max_length", 5}}},
+                 "min_length");
 }
 
 TEST(StringCheckReward, ComparesTheStatedAnswer) {
@@ -123,10 +129,10 @@ TEST(StringCheckReward, ComparesTheStatedAnswer) {
   EXPECT_EQ(score({.name = "string_check"}, "<think>London</think> <answer> Paris </answer>.", row), "1 ok");
   EXPECT_EQ(score({.name = "string_check"}, "<think>Paris</think>London", row), "0 ok");
   EXPECT_EQ(score({.name = "string_check"}, "paris", row), "0 ok");
-  EXPECT_EQ(score({.name = "string_check", .operation = "ne"}, "paris", row), "1 ok");
-  EXPECT_EQ(score({.name = "string_check", .operation = "like"}, "It is Paris.", row), "1 ok");
-  EXPECT_EQ(score({.name = "string_check", .operation = "ilike"}, "it is PARIS.", row), "1 ok");
-  EXPECT_EQ(score({.name = "string_check", .column = "n"}, "\\boxed{42}", {{"n", 42}}), "1 ok");
+  EXPECT_EQ(score({.name = "string_check", .keys = {{"operation", "ne"}}}, "paris", row), "1 ok");
+  EXPECT_EQ(score({.name = "string_check", .keys = {{"operation", "like"}}}, "It is Paris.", row), "1 ok");
+  EXPECT_EQ(score({.name = "string_check", .keys = {{"operation", "ilike"}}}, "it is PARIS.", row), "1 ok");
+  EXPECT_EQ(score({.name = "string_check", .keys = {{"column", "n"}}}, "\\boxed{42}", {{"n", 42}}), "1 ok");
   EXPECT_EQ(score({.name = "string_check"}, "x"), "0 unparsed");
   EXPECT_EQ(score({.name = "string_check"}, "", {{"answer", " "}}), "0 unparsed");
 }
@@ -147,17 +153,17 @@ TEST(StringCheckReward, BoxesAreThoseOfMathematics) {
 }
 
 TEST(RegexReward, MatchesAnywhere) {
-  EXPECT_EQ(score({.name = "regex", .pattern = "\\bcat\\b"}, "the cat sat"), "1 ok");
-  EXPECT_EQ(score({.name = "regex", .pattern = "\\bcat\\b"}, "concatenate"), "0 ok");
-  EXPECT_EQ(score({.name = "regex", .pattern = "^\\p{Han}+$"}, "\u6771\u4eac"), "1 ok");
+  EXPECT_EQ(score({.name = "regex", .keys = {{"pattern", "\\bcat\\b"}}}, "the cat sat"), "1 ok");
+  EXPECT_EQ(score({.name = "regex", .keys = {{"pattern", "\\bcat\\b"}}}, "concatenate"), "0 ok");
+  EXPECT_EQ(score({.name = "regex", .keys = {{"pattern", "^\\p{Han}+$"}}}, "\u6771\u4eac"), "1 ok");
   expect_refused({.name = "regex"}, "pattern");
-  expect_refused({.name = "regex", .pattern = "(a"}, "pattern");
+  expect_refused({.name = "regex", .keys = {{"pattern", "(a"}}}, "pattern");
 }
 
 TEST(RegexReward, ALongSearchIsNoWayOut) {
   std::string text(5000, 'a');
   text.back() = 'b';
-  EXPECT_EQ(score({.name = "regex", .pattern = "^(a+)+$"}, text), "0 ok");
+  EXPECT_EQ(score({.name = "regex", .keys = {{"pattern", "^(a+)+$"}}}, text), "0 ok");
 }
 
 std::string choice(const std::string& text, Json row = {{"answer", "B"}}) {
@@ -209,7 +215,7 @@ TEST(ChoiceReward, KnowsTheTextsOfTheChoices) {
   EXPECT_EQ(choice("A", {{"answer", "dog"}, {"choices", {"dog", "cat"}}}), "1 ok");
   EXPECT_EQ(choice("A", {{"answer", "Z"}}), "0 unparsed");
   EXPECT_EQ(choice("A", Json::object()), "0 unparsed");
-  expect_refused({.name = "choice", .choices = "ab"}, "capital letters");
+  expect_refused({.name = "choice", .keys = {{"choices", "ab"}}}, "capital letters");
 }
 
 std::string numeric(const std::string& text, const Json& answer) {
@@ -266,18 +272,18 @@ TEST(NumericReward, NearMissesAreWrong) {
 
 TEST(NumericReward, ToleratesWhatTheRecipeAllows) {
   const Json row{{"answer", 100}};
-  EXPECT_EQ(score({.name = "numeric", .absolute_tolerance = 0.5}, "100.4", row), "1 ok");
-  EXPECT_EQ(score({.name = "numeric", .absolute_tolerance = 0.5}, "100.6", row), "0 ok");
-  EXPECT_EQ(score({.name = "numeric", .relative_tolerance = 0.01}, "99", row), "1 ok");
-  EXPECT_EQ(score({.name = "numeric", .relative_tolerance = 0.01}, "98.9", row), "0 ok");
+  EXPECT_EQ(score({.name = "numeric", .keys = {{"absolute_tolerance", 0.5}}}, "100.4", row), "1 ok");
+  EXPECT_EQ(score({.name = "numeric", .keys = {{"absolute_tolerance", 0.5}}}, "100.6", row), "0 ok");
+  EXPECT_EQ(score({.name = "numeric", .keys = {{"relative_tolerance", 0.01}}}, "99", row), "1 ok");
+  EXPECT_EQ(score({.name = "numeric", .keys = {{"relative_tolerance", 0.01}}}, "98.9", row), "0 ok");
 }
 
 TEST(TextSimilarityReward, MeasuresTheStatedAnswer) {
   const Json row{{"answer", "the cat"}};
   EXPECT_EQ(score({.name = "text_similarity"}, "<answer>The cat!</answer>", row), "1 ok");
-  EXPECT_EQ(score({.name = "text_similarity", .metric = "exact"}, "the cat ", row), "1 ok");
-  EXPECT_EQ(score({.name = "text_similarity", .metric = "exact"}, "The cat", row), "0 ok");
-  EXPECT_EQ(score({.name = "text_similarity", .metric = "fuzzy_match"}, "the cat", row), "1 ok");
+  EXPECT_EQ(score({.name = "text_similarity", .keys = {{"metric", "exact"}}}, "the cat ", row), "1 ok");
+  EXPECT_EQ(score({.name = "text_similarity", .keys = {{"metric", "exact"}}}, "The cat", row), "0 ok");
+  EXPECT_EQ(score({.name = "text_similarity", .keys = {{"metric", "fuzzy_match"}}}, "the cat", row), "1 ok");
   EXPECT_EQ(score({.name = "text_similarity"}, "", {{"answer", ""}}), "0 unparsed");
   EXPECT_EQ(score({.name = "text_similarity"}, std::string(100'000, 'a'), row), "0 ok");
 }
@@ -306,7 +312,7 @@ TEST(LanguageConsistencyReward, CountsWordsInThePromptsLanguage) {
   const std::string chinese = "\u4e00\u5171\u6709\u591a\u5c11\u4e2a\u82f9\u679c\uff1f";
   EXPECT_EQ(language_score(chinese, "\u6211\u4eec\u5148\u7b97 $\\sin x$ \u3002x = 3"), "1 ok");
   EXPECT_EQ(language_score(chinese, "\u308a\u3093\u3054\u306f\u4e94\u500b\u3067\u3059"), "0 ok");
-  expect_refused({.name = "language_consistency", .language = "xx"}, "\"xx\"");
+  expect_refused({.name = "language_consistency", .keys = {{"language", "xx"}}}, "\"xx\"");
 }
 
 TEST(LanguageConsistencyReward, TellsLanguagesOfOneScriptApart) {
@@ -325,15 +331,16 @@ TEST(LanguageConsistencyReward, TellsLanguagesOfOneScriptApart) {
             "\u0441\u0432\u043e\u0435\u0439 \u043d\u043e\u0432\u043e\u0439 "
             "\u0441\u043e\u0431\u0430\u043a\u043e\u0439.",
             "ru"}}) {
-    RewardConfig config{.name = "language_consistency", .language = language};
+    RewardConfig config{.name = "language_consistency", .keys = {{"language", language}}};
     EXPECT_EQ(score(config, text), "1 ok") << text;
   }
 }
 
 TEST(RewardConfig, RefusesKeysWithoutEffect) {
-  expect_refused({.name = "format", .pattern = "x"}, "`pattern` has no effect on type \"format\"");
-  expect_refused({.name = "countdown", .timeout_s = 1.0}, "which has no keys");
-  expect_refused({.name = "accuracy", .timeout_s = 1.0}, "which heeds answer_places");
+  expect_refused({.name = "format", .keys = {{"pattern", "x"}}},
+                 "`pattern` has no effect on type \"format\"");
+  expect_refused({.name = "countdown", .keys = {{"timeout_s", 1.0}}}, "which has no keys");
+  expect_refused({.name = "accuracy", .keys = {{"timeout_s", 1.0}}}, "which heeds answer_places");
   expect_refused({.name = "mine", .type = "regx"}, "\"regex\"");
 }
 

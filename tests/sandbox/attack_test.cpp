@@ -75,8 +75,8 @@ const Json kOutputTests = {{{"stdin", "2\n"}, {"stdout", "11\n"}}, {{"stdin", "5
 class Attack : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    reward_ =
-        make_reward({.name = "code", .timeout_s = 1.0, .memory_mb = 64, .waive_layers = waived_layers()});
+    reward_ = make_reward(
+        {.name = "code", .keys = {{"timeout_s", 1.0}, {"memory_mb", 64}, {"waive_layers", waived_layers()}}});
   }
   static void TearDownTestSuite() { reward_.reset(); }
 

@@ -13,8 +13,8 @@ namespace {
 const Json kAssertTests = {"assert f(2) == 11", "assert f(5) == 32", "assert f(9) == 88"};
 
 TEST(CodeReward, AllOrNothing) {
-  const auto reward =
-      make_reward({.name = "code", .timeout_s = 1.0, .all_tests = true, .waive_layers = waived_layers()});
+  const auto reward = make_reward(
+      {.name = "code", .keys = {{"timeout_s", 1.0}, {"all_tests", true}, {"waive_layers", waived_layers()}}});
   const auto score = [&](const char* program) {
     return reward->score(make_prompt({{"tests", kAssertTests}}),
                          make_completion(str("```py\n", program, "\n```")));
@@ -28,8 +28,8 @@ TEST(CodeReward, CompiledAndOtherLanguages) {
   const auto score = [&](Reward& reward, const std::string& text) {
     return reward.score(make_prompt({{"tests", tests}}), make_completion(text));
   };
-  const auto cpp =
-      make_reward({.name = "code", .language = "cpp", .workers = 1, .waive_layers = waived_layers()});
+  const auto cpp = make_reward(
+      {.name = "code", .keys = {{"language", "cpp"}, {"workers", 1}, {"waive_layers", waived_layers()}}});
   EXPECT_EQ(brief(score(*cpp,
                         "```cpp\n#include <iostream>\nint main() { int a, b; std::cin >> a >> b; std::cout "
                         "<< a + b; }\n```")),
@@ -40,8 +40,8 @@ TEST(CodeReward, CompiledAndOtherLanguages) {
   EXPECT_NE(
       score(*cpp, "```cpp\n#include \"/etc/passwd\"\nint main() {}\n```").detail.find("does not compile"),
       std::string::npos);
-  const auto bash =
-      make_reward({.name = "code", .language = "bash", .workers = 1, .waive_layers = waived_layers()});
+  const auto bash = make_reward(
+      {.name = "code", .keys = {{"language", "bash"}, {"workers", 1}, {"waive_layers", waived_layers()}}});
   const RewardResult sum = score(*bash, "```bash\nread a b; echo $((a + b))\n```");
   EXPECT_EQ(brief(sum), "1 ok") << sum.detail;
   Json calls = {"assert f(1) == 2"};
@@ -63,7 +63,8 @@ TEST(CodeReward, SolutionsFindTheNamesThatJudgesImport) {
       "        return [max(accumulate([1, 2])), counts, Counter('aab')['a'], deque([n])[0], inf > math.pi, "
       "pow(2, 3, 5)]\n";
   const auto score = [&](const std::string& program, const Json& tests, const std::string& prelude = "") {
-    const auto reward = make_reward({.name = "code", .waive_layers = waived_layers(), .prelude = prelude});
+    const auto reward =
+        make_reward({.name = "code", .keys = {{"waive_layers", waived_layers()}, {"prelude", prelude}}});
     return reward->score(make_prompt({{"tests", tests}}), make_completion("```python\n" + program + "```"));
   };
   const Json call = "assert Solution().ways(6)[2:] == [2, 6, True, 3]";
@@ -89,16 +90,18 @@ TEST(CodeReward, SolutionsFindTheNamesThatJudgesImport) {
   const auto refused = [&](const RewardConfig& config) {
     return message_of<ConfigError>([&] { make_reward(config); });
   };
-  EXPECT_NE(refused({.name = "code", .waive_layers = waived_layers(), .prelude = "import nosuchmodule"})
+  EXPECT_NE(refused({.name = "code",
+                     .keys = {{"waive_layers", waived_layers()}, {"prelude", "import nosuchmodule"}}})
                 .find("nosuchmodule"),
             std::string::npos);
-  EXPECT_NE(refused({.name = "code", .language = "bash", .waive_layers = waived_layers(), .prelude = "x = 1"})
+  EXPECT_NE(refused({.name = "code",
+                     .keys = {{"language", "bash"}, {"waive_layers", waived_layers()}, {"prelude", "x = 1"}}})
                 .find("`prelude`"),
             std::string::npos);
 }
 
 TEST(CodeReward, RunsTheFormsOfPublicDataSets) {
-  const auto reward = make_reward({.name = "code", .waive_layers = waived_layers()});
+  const auto reward = make_reward({.name = "code", .keys = {{"waive_layers", waived_layers()}}});
   const auto score = [&](const std::string& program, const Json& fields) {
     return reward->score(make_prompt(fields), make_completion("```python\n" + program + "\n```"));
   };
@@ -133,7 +136,7 @@ TEST(CodeReward, RunsTheFormsOfPublicDataSets) {
 TEST(CodeReward, AToleranceForAllFloats) {
   const auto score = [&](std::optional<double> tolerance, const std::string& program, const Json& test) {
     const auto reward =
-        make_reward({.name = "code", .waive_layers = waived_layers(), .tolerance = tolerance});
+        make_reward({.name = "code", .keys = {{"waive_layers", waived_layers()}, {"tolerance", tolerance}}});
     return brief(reward->score(make_prompt({{"tests", Json::array({test})}}),
                                make_completion("```python\n" + program + "\n```")));
   };
@@ -154,19 +157,19 @@ TEST(CodeReward, TriesTheLanguageAtTheStart) {
   const std::string program = (folder.path() / "true").string();
   std::filesystem::copy_file("/bin/true", program);
   RewardConfig config{.name = "code",
-                      .command = {program + " {source}"},
-                      .language = "bash",
-                      .workers = 1,
-                      .waive_layers = waived_layers()};
+                      .keys = {{"command", std::vector<std::string>{program + " {source}"}},
+                               {"language", "bash"},
+                               {"workers", 1},
+                               {"waive_layers", waived_layers()}}};
   for (const char* language : {"bash", "own"}) {
-    config.language = language;
+    config.keys["language"] = language;
     const std::string message = message_of<ConfigError>([&] { make_reward(config); });
     EXPECT_NE(message.find("No such file"), std::string::npos) << message;
     EXPECT_NE(message.find("`runtime`"), std::string::npos) << message;
   }
-  config.language = "bash";
-  config.runtime = {folder.path().string()};
-  config.command = {program + " {source}"};
+  config.keys["language"] = "bash";
+  config.keys["runtime"] = std::vector<std::string>{folder.path().string()};
+  config.keys["command"] = std::vector<std::string>{program + " {source}"};
   const auto reward = make_reward(config);
   // Taken away later it is ours, not the program's: no score.
   std::filesystem::remove(program);
@@ -188,8 +191,10 @@ TEST(CodeReward, ModulesOfTheRuntimeAreFound) {
   const Json tests = {{{"stdin", ""}, {"stdout", "4711"}}};
   for (const std::filesystem::path& path :
        {folder.path() / "real", folder.path() / "link", std::filesystem::proximate(folder.path() / "link")}) {
-    const auto reward = make_reward(
-        {.name = "code", .workers = 1, .runtime = {path.string()}, .waive_layers = waived_layers()});
+    const auto reward = make_reward({.name = "code",
+                                     .keys = {{"workers", 1},
+                                              {"runtime", std::vector<std::string>{path.string()}},
+                                              {"waive_layers", waived_layers()}}});
     const RewardResult result =
         reward->score(make_prompt({{"tests", tests}}),
                       make_completion("```python\nimport some_module\nprint(some_module.X)\n```"));
@@ -198,8 +203,8 @@ TEST(CodeReward, ModulesOfTheRuntimeAreFound) {
 }
 
 TEST(CodeReward, ALargeProgramIsTheCompletionsFault) {
-  const auto reward =
-      make_reward({.name = "code", .language = "c", .workers = 1, .waive_layers = waived_layers()});
+  const auto reward = make_reward(
+      {.name = "code", .keys = {{"language", "c"}, {"workers", 1}, {"waive_layers", waived_layers()}}});
   const Json tests = {{{"stdin", ""}, {"stdout", "1"}}};
   const RewardResult result = reward->score(
       make_prompt({{"tests", tests}}),
@@ -210,7 +215,8 @@ TEST(CodeReward, ALargeProgramIsTheCompletionsFault) {
 
 // Values that the comparison outside decides: nothing of it is left to the program.
 TEST(CodeReward, LongIntegersAndHalfPairsArriveAsTheyAre) {
-  const auto reward = make_reward({.name = "code", .workers = 1, .waive_layers = waived_layers()});
+  const auto reward =
+      make_reward({.name = "code", .keys = {{"workers", 1}, {"waive_layers", waived_layers()}}});
   const auto score = [&](const std::string& body, const Json& tests) {
     return reward->score(make_prompt({{"tests", tests}}),
                          make_completion("```python\ndef f(n): return " + body + "\n```"));
@@ -229,8 +235,8 @@ TEST(CodeReward, LongIntegersAndHalfPairsArriveAsTheyAre) {
 
 // The driver writes each item as {"i": "12345"}, and each of these letters as \u00e4.
 TEST(CodeReward, ALargeRightValueIsRight) {
-  const auto reward =
-      make_reward({.name = "code", .timeout_s = 60.0, .workers = 1, .waive_layers = waived_layers()});
+  const auto reward = make_reward(
+      {.name = "code", .keys = {{"timeout_s", 60.0}, {"workers", 1}, {"waive_layers", waived_layers()}}});
   const auto score = [&](const std::string& body, const Json& expected) {
     const Json tests = {{{"call", "f"}, {"expected", expected}}};
     return reward->score(make_prompt({{"tests", tests}}),
@@ -252,7 +258,8 @@ TEST(CodeReward, ALargeRightValueIsRight) {
 // Its tests' inputs and its compiled self are not what a program uses.
 TEST(CodeReward, WhatATestBringsAlongIsNotTheProgramsMemory) {
   if (!is_full()) GTEST_SKIP() << "needs control groups";
-  const auto python = make_reward({.name = "code", .timeout_s = 20.0, .memory_mb = 64, .workers = 1});
+  const auto python =
+      make_reward({.name = "code", .keys = {{"timeout_s", 20.0}, {"memory_mb", 64}, {"workers", 1}}});
   const Json tests = {{{"stdin", std::string(48 << 20, 'x')}, {"stdout", "1"}}};
   const RewardResult unread = python->score(
       make_prompt({{"tests", tests}}), make_completion("```python\nx = b'1' * (40 << 20)\nprint(1)\n```"));
@@ -260,8 +267,8 @@ TEST(CodeReward, WhatATestBringsAlongIsNotTheProgramsMemory) {
   const RewardResult large = python->score(
       make_prompt({{"tests", tests}}), make_completion("```python\nx = b'1' * (80 << 20)\nprint(1)\n```"));
   EXPECT_EQ(large.detail, "0 of 1 tests passed; test 1: more than 64 MiB of memory");
-  const auto c =
-      make_reward({.name = "code", .timeout_s = 20.0, .language = "c", .memory_mb = 16, .workers = 1});
+  const auto c = make_reward(
+      {.name = "code", .keys = {{"timeout_s", 20.0}, {"language", "c"}, {"memory_mb", 16}, {"workers", 1}}});
   const Json nothing = {{{"stdin", ""}, {"stdout", "1"}}};
   const RewardResult program = c->score(
       make_prompt({{"tests", nothing}}),
@@ -270,14 +277,16 @@ TEST(CodeReward, WhatATestBringsAlongIsNotTheProgramsMemory) {
 }
 
 TEST(CodeReward, RefusesSettings) {
-  EXPECT_THROW(make_reward({.name = "code", .timeout_s = 0.0}), ConfigError);
-  EXPECT_THROW(make_reward({.name = "code", .memory_mb = 1}), ConfigError);
-  EXPECT_THROW(make_reward({.name = "format", .memory_mb = 100}), ConfigError);
-  EXPECT_THROW(make_reward({.name = "format", .language = "python"}), ConfigError);
+  EXPECT_THROW(make_reward({.name = "code", .keys = {{"timeout_s", 0.0}}}), ConfigError);
+  EXPECT_THROW(make_reward({.name = "code", .keys = {{"memory_mb", 1}}}), ConfigError);
+  EXPECT_THROW(make_reward({.name = "format", .keys = {{"memory_mb", 100}}}), ConfigError);
+  EXPECT_THROW(make_reward({.name = "format", .keys = {{"language", "python"}}}), ConfigError);
   const std::string message =
-      message_of<ConfigError>([] { make_reward({.name = "code", .language = "pyhton"}); });
+      message_of<ConfigError>([] { make_reward({.name = "code", .keys = {{"language", "pyhton"}}}); });
   EXPECT_NE(message.find("\"python\""), std::string::npos) << message;
-  EXPECT_THROW(make_reward({.name = "code", .command = {"/no/such/python", "{source}"}}), ConfigError);
+  EXPECT_THROW(make_reward({.name = "code",
+                            .keys = {{"command", std::vector<std::string>{"/no/such/python", "{source}"}}}}),
+               ConfigError);
 }
 
 TEST(CodeReward, RefusesSettingsThatWouldBecomeZeros) {
@@ -285,21 +294,24 @@ TEST(CodeReward, RefusesSettingsThatWouldBecomeZeros) {
     return message_of<ConfigError>([&] { make_reward(config); });
   };
   for (const char* path : {"/no/such/folder", "/", "/etc", "/proc/self", "/sys"}) {
-    const std::string text = message({.name = "code", .runtime = {path}});
+    const std::string text = message({.name = "code", .keys = {{"runtime", std::vector<std::string>{path}}}});
     EXPECT_NE(text.find(str("`runtime` names \"", path, "\"")), std::string::npos) << text;
   }
   const std::pair<RewardConfig, const char*> without_files[] = {
-      {{.name = "code", .command = {"python3 -S -B"}}, "`command` does not say where {source}"},
-      {{.name = "code", .command = {"true"}, .language = "c"}, "`command` does not say where {program}"},
-      {{.name = "code", .language = "c", .compile = "gcc {source}"},
+      {{.name = "code", .keys = {{"command", std::vector<std::string>{"python3 -S -B"}}}},
+       "`command` does not say where {source}"},
+      {{.name = "code", .keys = {{"command", std::vector<std::string>{"true"}}, {"language", "c"}}},
+       "`command` does not say where {program}"},
+      {{.name = "code", .keys = {{"language", "c"}, {"compile", "gcc {source}"}}},
        "`compile` does not say where {program}"},
-      {{.name = "code", .language = "c", .compile = "gcc -o {program}"},
+      {{.name = "code", .keys = {{"language", "c"}, {"compile", "gcc -o {program}"}}},
        "`compile` does not say where {source}"}};
   for (const auto& [config, expected] : without_files) {
     const std::string text = message(config);
     EXPECT_NE(text.find(expected), std::string::npos) << text;
   }
-  const std::string layer = message({.name = "code", .waive_layers = {"memroy"}});
+  const std::string layer =
+      message({.name = "code", .keys = {{"waive_layers", std::vector<std::string>{"memroy"}}}});
   EXPECT_NE(layer.find("did you mean \"memory\"?"), std::string::npos) << layer;
 }
 

@@ -22,7 +22,7 @@ std::string table_of_examples(const std::string& prompt) {
 }
 
 TEST(Programs, SolutionsPassAndWhatOnlyLooksLikeOneFails) {
-  const auto reward = make_reward({.name = "code", .waive_layers = waived_layers()});
+  const auto reward = make_reward({.name = "code", .keys = {{"waive_layers", waived_layers()}}});
   const auto score = [&](const Json& row, const std::string& completion) {
     return brief(reward->score(make_prompt(row), make_completion(completion)));
   };

@@ -5,7 +5,9 @@
 #include <functional>
 
 #include "cohort/core/config_io.h"
+#include "cohort/core/config_values.h"
 #include "cohort/core/error.h"
+#include "cohort/reward_models/all_rewards.h"
 #include "cohort/train/configuration_page.h"
 #include "cohort/train/grpo/train_config.h"
 #include "cohort/train/preference/dpo_config.h"
@@ -49,12 +51,11 @@ void expect_complete(const char* name) {
 }
 
 TEST(TrainConfig, DescribesEveryMember) {
-  static_assert(num_members<RunConfig>() == 1 && num_members<RewardConfig>() == 58);
+  static_assert(num_members<RunConfig>() == 1 && num_members<RewardConfig>() == 10);
   expect_complete<TrainConfig>("TrainConfig");
   expect_complete<ModelConfig>("ModelConfig");
   expect_complete<DataConfig, RowsConfig>("DataConfig");
   expect_complete<RolloutConfig>("RolloutConfig");
-  expect_complete<RewardConfig>("RewardConfig");
   expect_complete<MonitorConfig>("MonitorConfig");
   expect_complete<CriticConfig>("CriticConfig");
   expect_complete<AdvantageConfig>("AdvantageConfig");
@@ -74,10 +75,11 @@ TEST(TrainConfig, DescribesEveryMember) {
   expect_complete<RewardLoopConfig, LoopKeys, EvaluationKeys>("RewardLoopConfig");
 }
 
-/// The bytes of a surrogate whose members are those that it describes.
-size_t described_bytes(const Section& surrogate) {
-  size_t bytes = sizeof(void*);  // of its virtual functions
-  for (const Field& field : surrogate.fields)
+/// The bytes of a struct whose members are those that it describes; of a surrogate, whose first ones are its
+/// virtual functions', by default.
+size_t described_bytes(const Section& section, size_t first_bytes = sizeof(void*)) {
+  size_t bytes = first_bytes;
+  for (const Field& field : section.fields)
     bytes += std::visit([](const auto* value) { return sizeof(*value); }, field.value);
   return (bytes + sizeof(void*) - 1) / sizeof(void*) * sizeof(void*);
 }
@@ -94,6 +96,50 @@ TEST(TrainConfig, LossAndSurrogatesDescribeEveryMember) {
 #include "cohort/objectives/surrogates.def"
 #undef SURROGATE
   EXPECT_EQ(num_keys, num_members<LossConfig>());
+}
+
+TEST(TrainConfig, RewardsDescribeEveryMember) {
+  RewardConfig config;
+  Section common;
+  FieldVisitor visitor(common);
+  config.describe_common(visitor);
+  EXPECT_EQ(common.fields.size() + 1, num_members<RewardConfig>());  // all but `keys`
+  for (const RewardType& type : all_rewards({}))
+    EXPECT_EQ(described_bytes(type.maker.own_keys(), 0), type.maker.keys_size) << type.name;
+}
+
+/// What the types that have a key must agree on, since a `[[reward]]` table holds it once.
+std::string agreement_of(const Field& field) {
+  FieldTable table;
+  const Field kept = field_in(table, field);
+  return str(type_name(field), " ", value_text(kept), " ", field.limits.describe(), " ",
+             static_cast<int>(field.on_resume));
+}
+
+TEST(TrainConfig, RewardsTakeTheKeysOfAllTypesFlat) {
+  RewardConfig config;
+  std::map<std::string, std::string> agreements;
+  for (const Field& field : settings_of(config).fields)
+    EXPECT_TRUE(agreements.emplace(field.name, agreement_of(field)).second) << field.name << " comes twice";
+  for (const RewardType& type : all_rewards({})) {
+    for (const Field& field : type.maker.own_keys().fields)
+      EXPECT_EQ(agreements[field.name], agreement_of(field)) << type.name << "." << field.name;
+  }
+}
+
+TEST(TrainConfig, RewardsReadWhatTheirTableGives) {
+  TrainConfig config;
+  apply_toml_text(settings_of(config),
+                  "[[reward]]\nname = 'a'\ntimeout_s = 3\nworkers = 2\ntags = 'x'\npath = 'm'", "r.toml");
+  apply_flags(settings_of(config), {"--reward.0.all_tests", "--reward.0.workers=4"});
+  const FieldTable& keys = config.reward.at(0).keys;
+  EXPECT_EQ(value_in<std::optional<double>>(keys, "timeout_s"), 3.0);
+  EXPECT_EQ(value_in<double>(keys, "timeout_s"), 3.0);
+  EXPECT_EQ(value_in<int64_t>(keys, "workers"), 4);
+  EXPECT_EQ(value_in<int64_t>(keys, "batch_size"), 0);  // unset
+  EXPECT_EQ(value_in<std::vector<std::string>>(keys, "tags"), std::vector<std::string>{"x"});
+  EXPECT_TRUE(value_in<bool>(keys, "all_tests"));
+  EXPECT_THROW(value_in<int64_t>(keys, "path"), InternalError);
 }
 
 // DPOConfig of TRL 1.16.

@@ -50,8 +50,9 @@ inline RewardTypes judged_by(Judge judge, const char* name = "mine") {
    private:
     Judge judge_;
   };
-  return {{name, "", "a test's",
-           [judge = std::move(judge)](const RewardConfig&) { return std::make_unique<JudgeReward>(judge); }}};
+  return {{name, "a test's", {[judge = std::move(judge)](const RewardConfig&) {
+             return std::make_unique<JudgeReward>(judge);
+           }}}};
 }
 
 /// A reward by the places of prompt and completion.

@@ -27,21 +27,34 @@ std::string read_api_key(const std::string& name, const std::string& where) {
 
 }  // namespace
 
-EndpointSettings read_endpoint_settings(const RewardConfig& config, double default_timeout_s) {
+void EndpointKeys::describe_retries(FieldVisitor& f) {
+  f("retries", retries,
+    "Further attempts of a request that found no server, status 408 or 429 or one of 500 and above; 2 when "
+    "unset.",
+    between(0, 20), OnResume::kTaken);
+}
+
+void EndpointKeys::describe_api_key_env(FieldVisitor& f) {
+  f("api_key_env", api_key_env,
+    "The environment variable that holds the API key, which is sent as a bearer token and never written "
+    "down; none when empty.",
+    OnResume::kTaken);
+}
+
+EndpointSettings read_endpoint_settings(const std::string& name, const EndpointKeys& keys,
+                                        double default_timeout_s) {
   constexpr double kMaxTimeoutS = 86400.0;
-  const std::string where = str("reward ", config.name, ": ");
-  const double timeout_s = config.timeout_s.value_or(default_timeout_s);
+  const std::string where = str("reward ", name, ": ");
+  const double timeout_s = keys.timeout_s.value_or(default_timeout_s);
   if (!(timeout_s > 0.0 && timeout_s <= kMaxTimeoutS)) {
     throw ConfigError(str(where, "timeout_s = ", timeout_s,
                           " is out of range; it must be above 0 and at most ", kMaxTimeoutS));
   }
-  check_http_url(config.url, where);
-  return {.url = config.url,
-          .api_key = read_api_key(config.api_key_env, where),
-          .retries = config.retries.value_or(2),
-          .timeout = seconds_of(timeout_s),
-          .requests_per_minute = config.requests_per_minute,
-          .tokens_per_minute = config.tokens_per_minute};
+  check_http_url(keys.url, where);
+  return {.url = keys.url,
+          .api_key = read_api_key(keys.api_key_env, where),
+          .retries = keys.retries.value_or(2),
+          .timeout = seconds_of(timeout_s)};
 }
 
 }  // namespace cohort

@@ -5,10 +5,21 @@
 #include <optional>
 #include <string>
 
+#include "cohort/core/config.h"
 #include "cohort/rewards/http/clock.h"
-#include "cohort/rewards/reward_config.h"
 
 namespace cohort {
+
+/// The keys of rewards that ask a server.
+struct EndpointKeys {
+  std::string url;
+  std::optional<double> timeout_s;
+  std::optional<int64_t> retries;
+  std::string api_key_env;
+
+  void describe_retries(FieldVisitor& f);
+  void describe_api_key_env(FieldVisitor& f);
+};
 
 struct EndpointSettings {
   std::string url{};
@@ -19,9 +30,9 @@ struct EndpointSettings {
   std::optional<int64_t> tokens_per_minute{};
 };
 
-/// Reads `url`, `api_key_env`, `retries`, `timeout_s` and the rate limits. The key is what the environment
-/// variable that `api_key_env` names holds. Throws ConfigError for what is missing or wrong; no message holds
-/// the key.
-EndpointSettings read_endpoint_settings(const RewardConfig& config, double default_timeout_s);
+/// The settings of the reward `name`, without rate limits. The key is what the environment variable that
+/// `api_key_env` names holds. Throws ConfigError for what is missing or wrong; no message holds the key.
+EndpointSettings read_endpoint_settings(const std::string& name, const EndpointKeys& keys,
+                                        double default_timeout_s);
 
 }  // namespace cohort

@@ -9,8 +9,8 @@
 
 namespace cohort {
 
-JudgeScale read_judge_scale(const RewardConfig& config, const std::string& where) {
-  JudgeScale scale{config.criteria, config.max_score.value_or(10)};
+JudgeScale read_judge_scale(const JudgeKeys& keys, const std::string& where) {
+  JudgeScale scale{keys.criteria, keys.max_score.value_or(10)};
   if (scale.criteria.empty()) scale.criteria = {"quality"};
   std::set<std::string> names;
   for (const std::string& name : scale.criteria) {

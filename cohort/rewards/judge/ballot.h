@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "cohort/rewards/judge/judge_answer.h"
-#include "cohort/rewards/reward_config.h"
+#include "cohort/rewards/judge/judge_keys.h"
 #include "cohort/rl/types.h"
 
 namespace cohort {
 
 /// The scale that `criteria` and `max_score` make. Throws ConfigError, beginning with `where`.
-JudgeScale read_judge_scale(const RewardConfig& config, const std::string& where);
+JudgeScale read_judge_scale(const JudgeKeys& keys, const std::string& where);
 
 class Ballot {
  public:

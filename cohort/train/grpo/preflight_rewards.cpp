@@ -45,18 +45,19 @@ std::string columns_of(const Trial& trial) {
 std::string advice(const TrainConfig& config, const Trial& trial, size_t reward, RewardStatus status) {
   const RewardConfig& settings = config.reward[reward];
   if (status == RewardStatus::kTimeout) return "raise " + key(reward, "timeout_s");
-  if (!settings.function.empty())
-    return str("mend ", key(reward, "function"), " = \"", settings.function, "\"");
-  if (!settings.url.empty() && status != RewardStatus::kUnparsed)
+  const auto function = value_in<std::string>(settings.keys, "function");
+  if (!function.empty()) return str("mend ", key(reward, "function"), " = \"", function, "\"");
+  if (!value_in<std::string>(settings.keys, "url").empty() && status != RewardStatus::kUnparsed)
     return str("start the server, or correct ", key(reward, "url"));
   if (status == RewardStatus::kUnparsed) {
     return str("the rows have ", columns_of(trial),
                ": give them what the reward reads, or name their column in "
                "data.columns");
   }
-  if (!settings.command.empty()) {
+  const auto command = value_in<std::vector<std::string>>(settings.keys, "command");
+  if (!command.empty()) {
     std::string words;
-    for (const std::string& word : settings.command) words += (words.empty() ? "" : " ") + word;
+    for (const std::string& word : command) words += (words.empty() ? "" : " ") + word;
     return str("mend ", key(reward, "command"), ": ", excerpt(words));
   }
   return status == RewardStatus::kSandboxError ? "see docs/sandbox.md" : str("mend reward.", reward);

@@ -158,7 +158,7 @@ void find_impossible_formats(const RunPlan& plan, const Prompt& prompt, Findings
 
 /// The pattern without its backslashes, which stand before plain characters for the most part.
 std::string plain_pattern(const RewardConfig& reward) {
-  std::string plain = reward.pattern;
+  auto plain = value_in<std::string>(reward.keys, "pattern");
   std::erase(plain, '\\');
   return plain;
 }

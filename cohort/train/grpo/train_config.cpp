@@ -5,6 +5,7 @@
 #include "cohort/core/config_io.h"
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
+#include "cohort/reward_models/all_rewards.h"  // describes RewardConfig
 
 namespace cohort {
 namespace {

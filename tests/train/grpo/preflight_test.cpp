@@ -42,7 +42,7 @@ std::vector<std::string> texts(const std::vector<Finding>& findings, Severity se
   return texts;
 }
 
-const RewardConfig kPython{.name = "r", .type = "python", .function = "mine.py:f"};
+const RewardConfig kPython{.name = "r", .type = "python", .keys = {{"function", "mine.py:f"}}};
 
 TEST(Preflight, ARewardThatFailsOnAllIsAnErrorThatSaysWhatToMend) {
   Trial trial = trial_of(
@@ -85,7 +85,7 @@ TEST(Preflight, OutagesAndLateAnswersAreWarnings) {
   EXPECT_NE(findings[0].text.find("raise reward.0.timeout_s"), std::string::npos);
   Trial down = trial_of({failed(RewardStatus::kError, "connection refused")});
   down.may_recover = {1};
-  const RewardConfig http{.name = "r", .type = "http", .url = "http://127.0.0.1:1/x"};
+  const RewardConfig http{.name = "r", .type = "http", .keys = {{"url", "http://127.0.0.1:1/x"}}};
   EXPECT_EQ(reward_findings(recipe(http), down).at(0).severity, Severity::kWarning);
   // A column that its rubric names and no row has is no outage.
   Trial lacking = trial_of({failed(RewardStatus::kUnparsed, "no column `topic`")});
