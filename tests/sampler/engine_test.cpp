@@ -10,6 +10,7 @@
 #include <optional>
 #include <thread>
 
+#include "cohort/models/weight_snapshot.h"
 #include "cohort/sampler/sampler.h"
 #include "libs/common/random.h"
 #include "tests/core/test_files.h"
@@ -494,6 +495,35 @@ TEST_F(EngineTest, RefusesWhatCannotBeDone) {
   engine.cancel(held);
   EXPECT_NE(refusal([&] { engine.extend(held, {1}); }).find("is not held"), std::string::npos);
   run(engine);
+}
+
+// The sampler of an asynchronous run: it draws from a snapshot while another thread updates the decoder.
+TEST_F(EngineTest, DrawsFromASnapshotWhileTheDecoderIsTrained) {
+  std::vector<Completion> expected;
+  for (uint64_t number = 0; number < 8; ++number) expected.push_back(alone(mixed_request(number)));
+  const WeightSnapshot snapshot = WeightSnapshot::of_now(*decoder_);
+  Engine engine(snapshot.decoder(), nullptr, kPages);
+  Results results;
+  std::vector<RequestId> ids;
+  for (uint64_t number = 0; number < 8; ++number) {
+    Request request = mixed_request(number);
+    request.on_end = results.collect();
+    ids.push_back(engine.add(std::move(request)));
+  }
+  std::atomic<bool> is_drawn = false;
+  std::thread trainer([&] {
+    const at::NoGradGuard no_grad;
+    do {
+      for (const at::Tensor& parameter : decoder_->parameters()) parameter.mul_(0.9);
+      decoder_->refresh();
+    } while (!is_drawn);
+  });
+  run(engine);
+  is_drawn = true;
+  trainer.join();
+  for (size_t i = 0; i < ids.size(); ++i) expect_same(results.of(ids[i]), expected[i]);
+  Request request = mixed_request(3);
+  EXPECT_NE(alone(request).sampler_logprobs, expected[3].sampler_logprobs) << "the decoder was trained";
 }
 
 }  // namespace
