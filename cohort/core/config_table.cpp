@@ -19,7 +19,8 @@ struct Plain<std::optional<Value>> {
 template <typename Value>
 using PlainType = typename Plain<Value>::Type;
 
-/// Numbers are taken from and by optionals, and integers by numbers. Other types must be the same.
+/// Numbers are taken from and by optionals, integers by numbers, and a string as a list of one. Other types
+/// must be the same.
 template <typename From, typename To>
 bool take(const From& from, To& to) {
   if constexpr (!std::is_same_v<From, PlainType<From>>) {
@@ -27,6 +28,9 @@ bool take(const From& from, To& to) {
   } else if constexpr (kIsNumber<From> && kIsNumber<PlainType<To>> &&
                        (std::is_same_v<From, int64_t> || !std::is_same_v<PlainType<To>, int64_t>)) {
     to = static_cast<PlainType<To>>(from);
+    return true;
+  } else if constexpr (std::is_same_v<From, std::string> && std::is_same_v<To, std::vector<std::string>>) {
+    to = {from};
     return true;
   } else if constexpr (std::is_same_v<From, To>) {
     to = from;

@@ -247,18 +247,13 @@ TEST(AccuracyReward, SaysWhyThereIsNoAnswer) {
 }
 
 TEST(AccuracyReward, LooksForAnswersWhereItIsTold) {
-  const auto reward =
-      make_reward({.name = "accuracy", .keys = {{"answer_places", std::vector<std::string>{"boxed"}}}});
+  const auto reward = make_reward({.name = "accuracy", .keys = {{"answer_places", "boxed"}}});
   EXPECT_EQ(
       brief(reward->score(make_prompt({{"answer", 2}}), make_completion("\\boxed{2} <answer>3</answer>"))),
       "1 ok");
   EXPECT_EQ(brief(reward->score(make_prompt({{"answer", 2}}), make_completion("it is 2"))), "0 ok");
-  EXPECT_THROW(
-      make_reward({.name = "accuracy", .keys = {{"answer_places", std::vector<std::string>{"box"}}}}),
-      ConfigError);
-  EXPECT_THROW(
-      make_reward({.name = "format", .keys = {{"answer_places", std::vector<std::string>{"boxed"}}}}),
-      ConfigError);
+  EXPECT_THROW(make_reward({.name = "accuracy", .keys = {{"answer_places", "box"}}}), ConfigError);
+  EXPECT_THROW(make_reward({.name = "format", .keys = {{"answer_places", "boxed"}}}), ConfigError);
 }
 
 TEST(AccuracyReward, ReadsGoldAnswersAsDataSetsSpellThem) {
@@ -334,28 +329,14 @@ TEST(MakeReward, NamesTheNearestType) {
 }
 
 TEST(MakeReward, RefusesSettingsThatAreMissingOrWithoutEffect) {
-  EXPECT_THROW(make_reward({.name = "format", .keys = {{"command", std::vector<std::string>{"cat"}}}}),
-               ConfigError);
-  EXPECT_THROW(make_reward({.name = "mine", .type = "command"}), ConfigError);
-  EXPECT_THROW(
-      make_reward({.name = "mine", .type = "command", .keys = {{"command", std::vector<std::string>{""}}}}),
-      ConfigError);
-  EXPECT_THROW(make_reward({.name = "mine",
-                            .type = "command",
-                            .keys = {{"command", std::vector<std::string>{"cat"}}, {"timeout_s", 0.0}}}),
-               ConfigError);
-  EXPECT_THROW(make_reward({.name = "mine",
-                            .type = "command",
-                            .keys = {{"command", std::vector<std::string>{"cat"}}, {"workers", 0}}}),
-               ConfigError);
-  EXPECT_THROW(make_reward({.name = "mine",
-                            .type = "command",
-                            .keys = {{"command", std::vector<std::string>{"cat"}}, {"batch_size", 0}}}),
-               ConfigError);
-  EXPECT_THROW(make_reward({.name = "mine",
-                            .type = "command",
-                            .keys = {{"command", std::vector<std::string>{"cat"}}, {"function", "a.py:f"}}}),
-               ConfigError);
+  EXPECT_THROW(make_reward({.name = "format", .keys = {{"command", "cat"}}}), ConfigError);
+  for (const FieldTable& keys : std::vector<FieldTable>{{},
+                                                        {{"command", ""}},
+                                                        {{"command", "cat"}, {"timeout_s", 0.0}},
+                                                        {{"command", "cat"}, {"workers", 0}},
+                                                        {{"command", "cat"}, {"batch_size", 0}},
+                                                        {{"command", "cat"}, {"function", "a.py:f"}}})
+    EXPECT_THROW(make_reward({.name = "mine", .type = "command", .keys = keys}), ConfigError);
   EXPECT_THROW(make_reward({.name = "format", .weight = std::numeric_limits<double>::infinity()}),
                ConfigError);
 }

@@ -300,9 +300,8 @@ def score(row):
 }
 
 TEST(RewardScorer, DropsWhatIsUnderWay) {
-  RewardScorer scorer({{.name = "mine",
-                        .type = "command",
-                        .keys = {{"command", std::vector<std::string>{"sleep 100"}}, {"timeout_s", 0.2}}}});
+  RewardScorer scorer(
+      {{.name = "mine", .type = "command", .keys = {{"command", "sleep 100"}, {"timeout_s", 0.2}}}});
   for (int64_t sample = 0; sample < 100; ++sample)
     scorer.submit(0, sample, make_prompt({}), make_completion(""));
   // Leaving the scope waits for one call, not for a hundred; the test's time limit would tell.
@@ -317,9 +316,7 @@ TEST(RewardScorer, MoreWorkersThanTheMachineAllowsAreRefused) {
     const rlimit room{size_t{2} << 30, RLIM_INFINITY};
     setrlimit(RLIMIT_AS, &room);
     const std::string message = message_of<ConfigError>([] {
-      RewardScorer({{.name = "mine",
-                     .type = "command",
-                     .keys = {{"command", std::vector<std::string>{"true"}}, {"workers", 100000}}}});
+      RewardScorer({{.name = "mine", .type = "command", .keys = {{"command", "true"}, {"workers", 100000}}}});
     });
     _exit(message.find("`workers`") != std::string::npos ? 0 : 1);
   };

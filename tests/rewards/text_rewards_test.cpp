@@ -29,7 +29,7 @@ TEST(FormatReward, TagsAreTheRecipes) {
   EXPECT_EQ(score(config, "<plan>x</plan>\n<code>y</code>\n"), "1 ok");
   EXPECT_EQ(score(config, "<think>x</think><answer>y</answer>"), "0 ok");
   EXPECT_EQ(score(config, "<code>y</code><plan>x</plan>"), "0 ok");
-  expect_refused({.name = "format", .keys = {{"tags", std::vector<std::string>{"a b"}}}}, "\"a b\"");
+  expect_refused({.name = "format", .keys = {{"tags", "a b"}}}, "\"a b\"");
   expect_refused({.name = "format", .keys = {{"tags", std::vector<std::string>{"a", "a"}}}}, "twice");
 }
 

@@ -157,7 +157,7 @@ TEST(CodeReward, TriesTheLanguageAtTheStart) {
   const std::string program = (folder.path() / "true").string();
   std::filesystem::copy_file("/bin/true", program);
   RewardConfig config{.name = "code",
-                      .keys = {{"command", std::vector<std::string>{program + " {source}"}},
+                      .keys = {{"command", program + " {source}"},
                                {"language", "bash"},
                                {"workers", 1},
                                {"waive_layers", waived_layers()}}};
@@ -168,8 +168,8 @@ TEST(CodeReward, TriesTheLanguageAtTheStart) {
     EXPECT_NE(message.find("`runtime`"), std::string::npos) << message;
   }
   config.keys["language"] = "bash";
-  config.keys["runtime"] = std::vector<std::string>{folder.path().string()};
-  config.keys["command"] = std::vector<std::string>{program + " {source}"};
+  config.keys["runtime"] = folder.path().string();
+  config.keys["command"] = program + " {source}";
   const auto reward = make_reward(config);
   // Taken away later it is ours, not the program's: no score.
   std::filesystem::remove(program);
@@ -191,10 +191,9 @@ TEST(CodeReward, ModulesOfTheRuntimeAreFound) {
   const Json tests = {{{"stdin", ""}, {"stdout", "4711"}}};
   for (const std::filesystem::path& path :
        {folder.path() / "real", folder.path() / "link", std::filesystem::proximate(folder.path() / "link")}) {
-    const auto reward = make_reward({.name = "code",
-                                     .keys = {{"workers", 1},
-                                              {"runtime", std::vector<std::string>{path.string()}},
-                                              {"waive_layers", waived_layers()}}});
+    const auto reward = make_reward(
+        {.name = "code",
+         .keys = {{"workers", 1}, {"runtime", path.string()}, {"waive_layers", waived_layers()}}});
     const RewardResult result =
         reward->score(make_prompt({{"tests", tests}}),
                       make_completion("```python\nimport some_module\nprint(some_module.X)\n```"));
@@ -294,13 +293,12 @@ TEST(CodeReward, RefusesSettingsThatWouldBecomeZeros) {
     return message_of<ConfigError>([&] { make_reward(config); });
   };
   for (const char* path : {"/no/such/folder", "/", "/etc", "/proc/self", "/sys"}) {
-    const std::string text = message({.name = "code", .keys = {{"runtime", std::vector<std::string>{path}}}});
+    const std::string text = message({.name = "code", .keys = {{"runtime", path}}});
     EXPECT_NE(text.find(str("`runtime` names \"", path, "\"")), std::string::npos) << text;
   }
   const std::pair<RewardConfig, const char*> without_files[] = {
-      {{.name = "code", .keys = {{"command", std::vector<std::string>{"python3 -S -B"}}}},
-       "`command` does not say where {source}"},
-      {{.name = "code", .keys = {{"command", std::vector<std::string>{"true"}}, {"language", "c"}}},
+      {{.name = "code", .keys = {{"command", "python3 -S -B"}}}, "`command` does not say where {source}"},
+      {{.name = "code", .keys = {{"command", "true"}, {"language", "c"}}},
        "`command` does not say where {program}"},
       {{.name = "code", .keys = {{"language", "c"}, {"compile", "gcc {source}"}}},
        "`compile` does not say where {program}"},
@@ -310,8 +308,7 @@ TEST(CodeReward, RefusesSettingsThatWouldBecomeZeros) {
     const std::string text = message(config);
     EXPECT_NE(text.find(expected), std::string::npos) << text;
   }
-  const std::string layer =
-      message({.name = "code", .keys = {{"waive_layers", std::vector<std::string>{"memroy"}}}});
+  const std::string layer = message({.name = "code", .keys = {{"waive_layers", "memroy"}}});
   EXPECT_NE(layer.find("did you mean \"memory\"?"), std::string::npos) << layer;
 }
 
