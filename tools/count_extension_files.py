@@ -177,10 +177,10 @@ FAMILY_TEST = """#include <gtest/gtest.h>
 TEST(UnnamedFamily, HasItsModelType) { EXPECT_STREQ(cohort::kUnnamed.model_type, "unnamed"); }
 """
 PRESET = (
-    'PRESET(no_clip, "none", "paper", "grpo without a clip", "surrogate=unclipped unclipped_factor=1", "")\n'
+    'PRESET(no_clip, "none", "paper", "grpo without a clip", "surrogate=unclipped unclipped_factor=2", "")\n'
 )
-# The first completion's ratios are 1.5 and 0.5, its advantage 2; the second's are 2 and -1.
-PRESET_EXAMPLE = '    "no_clip": (-0.5, 0.0, {}),\n}\n'
+# The first completion's ratios are 1.5 and 0.5, its advantage 2; the second's are 2 and -1; the factor is 2.
+PRESET_EXAMPLE = '    "no_clip": (-1.0, 0.0, {}),\n}\n'
 PRESET_ROW = "| `no_clip` | | grpo without a clip | unclipped | Unclipped.* |  |\n"
 
 
@@ -198,6 +198,13 @@ def with_example(before):
     begin = before.index("HAND = {\n")
     end = before.index("\n}\n", begin) + 1
     return before[:end] + PRESET_EXAMPLE + before[end + 2 :]
+
+
+def with_name(before):
+    """Adds a preset's name to the end of the list in the test of presets."""
+    begin = before.index("TEST(Presets, AreAllThere)")
+    end = before.index('"}));', begin)
+    return before[:end] + '",\n"no_clip' + before[end:]
 
 
 def with_row(before):
@@ -220,6 +227,7 @@ EXTENSIONS = {
     },
     "preset": {
         "cohort/objectives/presets.def": with_line(PRESET),
+        "tests/objectives/presets_test.cpp": with_name,
         "tests/python/test_objectives.py": with_example,
         "docs/papers.md": with_row,
     },
