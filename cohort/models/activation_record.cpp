@@ -91,29 +91,30 @@ void ActivationRecord::begin(const Decoder& decoder, int64_t num_rows) {
   weights_version_ = decoder.weights_version();
   num_rows_ = num_rows;
   num_taken_ = 0;
-  prompt_rows_.clear();
-  added_.clear();
+  prompts_.clear();
 }
 
 RecordedRows ActivationRecord::reserve(const std::vector<int32_t>& prompt_ids, int64_t longest) {
-  const auto [prompt, is_new] = prompt_rows_.try_emplace(prompt_ids, num_taken_);
+  const auto [prompt, is_new] = prompts_.try_emplace(prompt_ids, RecordedPrompt{num_taken_});
   if (is_new) num_taken_ += std::ssize(prompt_ids);
   const int64_t completion = std::exchange(num_taken_, num_taken_ + longest - 1);
   COHORT_CHECK(num_taken_ <= num_rows_, num_taken_, " rows in a record of ", num_rows_);
-  return {prompt->second, completion};
+  return {prompt->second.row, completion};
 }
 
 void ActivationRecord::add(const std::vector<int32_t>& prompt_ids, const std::vector<int32_t>& completion_ids,
                            RecordedRows rows) {
-  added_[prompt_ids].try_emplace(completion_ids, rows);
+  prompts_.at(prompt_ids).completions.try_emplace(completion_ids, rows.completion);
 }
 
 std::optional<RecordedRows> ActivationRecord::find(const std::vector<int32_t>& prompt_ids,
                                                    const std::vector<int32_t>& completion_ids) const {
-  const auto of_prompt = added_.find(prompt_ids);
-  if (of_prompt == added_.end()) return std::nullopt;
-  const auto found = of_prompt->second.find(completion_ids);
-  return found == of_prompt->second.end() ? std::nullopt : std::optional(found->second);
+  const auto prompt = prompts_.find(prompt_ids);
+  if (prompt == prompts_.end()) return std::nullopt;
+  const auto& [row, completions] = prompt->second;
+  const auto found = completions.find(completion_ids);
+  if (found == completions.end()) return std::nullopt;
+  return RecordedRows{row, found->second};
 }
 
 bool ActivationRecord::holds_for(const Decoder& decoder, const AdapterUse& use) const {
@@ -160,13 +161,12 @@ bool ActivationRecord::has_same(const RecordRows& rows, const ActivationRecord& 
   return is_same;
 }
 
-LayerActivations ActivationRecord::read_output(int64_t layer, const RecordRows& rows) const {
-  const LayerActivations& kept = layers_.at(layer);
-  const std::vector<RowRange>& ranges = behind_qkv(layer, rows);
-  LayerActivations known;
-  known.output = rows_in(kept.output, ranges);
-  known.down = rows_in(kept.down, ranges);
-  return known;
+at::Tensor ActivationRecord::read_output(int64_t layer, const RecordRows& rows) const {
+  return rows_in(layers_.at(layer).output, behind_qkv(layer, rows));
+}
+
+at::Tensor ActivationRecord::read_down(int64_t layer, const RecordRows& rows) const {
+  return rows_in(layers_.at(layer).down, behind_qkv(layer, rows));
 }
 
 }  // namespace cohort

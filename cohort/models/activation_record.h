@@ -85,14 +85,20 @@ class ActivationRecord {
   /// are not kept are undefined tensors.
   LayerActivations read(int64_t layer, const RecordRows& rows) const;
 
-  /// `output` and `down` alone, which the record must keep.
-  LayerActivations read_output(int64_t layer, const RecordRows& rows) const;
+  /// The same for one part, which the record must keep.
+  at::Tensor read_output(int64_t layer, const RecordRows& rows) const;
+  at::Tensor read_down(int64_t layer, const RecordRows& rows) const;
 
   /// Compares all layers' activations of two row sets bit by bit, except log_sum_exp; true if they are equal.
   /// `other` keeps the same parts.
   bool has_same(const RecordRows& rows, const ActivationRecord& other, const RecordRows& other_rows) const;
 
  private:
+  struct RecordedPrompt {
+    int64_t row;
+    std::map<std::vector<int32_t>, int64_t> completions{};  // tokens -> first row, of those that were added
+  };
+
   /// The rows that a layer's parts after `qkv` have.
   const std::vector<RowRange>& behind_qkv(int64_t layer, const RecordRows& rows) const;
 
@@ -101,9 +107,7 @@ class ActivationRecord {
   int64_t weights_version_ = 0;
   int64_t num_rows_ = 0, num_taken_ = 0;
   std::vector<LayerActivations> layers_;
-  std::map<std::vector<int32_t>, int64_t> prompt_rows_;  // by the prompt's tokens
-  std::map<std::vector<int32_t>, std::map<std::vector<int32_t>, RecordedRows>>
-      added_;  // by prompt and completion
+  std::map<std::vector<int32_t>, RecordedPrompt> prompts_;  // by the prompt's tokens
 };
 
 /// The store of a pass that writes its activations to these places of a record, which must outlive this.
@@ -126,7 +130,8 @@ class RecordedLayers : public LayerStore {
 
   bool has_outputs() const override { return record_.parts() == RecordedParts::kAll; }
   LayerActivations known(int64_t layer) const override { return record_.read(layer, rows_); }
-  LayerActivations output(int64_t layer) const override { return record_.read_output(layer, rows_); }
+  at::Tensor output(int64_t layer) const override { return record_.read_output(layer, rows_); }
+  at::Tensor down(int64_t layer) const override { return record_.read_down(layer, rows_); }
   const RecordRows& rows() const { return rows_; }
 
  private:

@@ -148,10 +148,10 @@ at::Tensor DecoderLayer::experts(const at::Tensor& x, RouterBalance* balance) co
 }
 
 at::Tensor DecoderLayer::stored(const at::Tensor& x, const DecoderInput& input) const {
-  const LayerActivations known = input.store->output(index_);
-  if (!post_mlp_norm_.defined()) return known.down;
-  const at::Tensor attended = sum(rows_of(x, results_of(input)), known.output, post_attention_norm_);
-  return sum(attended, known.down, post_mlp_norm_);
+  at::Tensor down = input.store->down(index_);
+  if (!post_mlp_norm_.defined()) return down;
+  const at::Tensor output = input.store->output(index_);
+  return sum(sum(rows_of(x, results_of(input)), output, post_attention_norm_), down, post_mlp_norm_);
 }
 
 at::Tensor DecoderLayer::forward(const at::Tensor& x, const DecoderInput& input,

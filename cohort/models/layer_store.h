@@ -32,15 +32,16 @@ class LayerStore {
  public:
   virtual ~LayerStore() = default;
 
-  /// True if output() gives every layer's result, so that a pass without gradient computes nothing.
+  /// True if output() and down() give every layer's result, so that a pass without gradient computes nothing.
   virtual bool has_outputs() const { return false; }
 
   /// The activations of a layer that are stored for the rows of this pass. The layer computes undefined
   /// parts.
   virtual LayerActivations known(int64_t) const { return {}; }
 
-  /// `output` and `down` of a layer alone. Only if has_outputs().
-  virtual LayerActivations output(int64_t) const { return {}; }
+  /// One part of a layer's activations. Only if has_outputs().
+  virtual at::Tensor output(int64_t) const { return {}; }
+  virtual at::Tensor down(int64_t) const { return {}; }
 
   /// Attends from `q` [rows of `plan`, num_heads, head_dim], with gradient if gradients are on. `known`: what
   /// is stored of the result.

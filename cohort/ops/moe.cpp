@@ -206,7 +206,7 @@ at::Tensor moe(const at::Tensor& x, const Linear& router, const std::vector<Expe
     const int64_t begin = assignment.slot_begin[e], end = assignment.slot_begin[e + 1];
     if (begin == end) continue;
     const at::Tensor gate_up = experts[e].gate_up.forward(spread.slice(0, begin, end));
-    outputs.push_back(experts[e].down.forward(gate_up, activate, {}));
+    outputs.push_back(experts[e].down.forward(gate_up, activate));
   }
   return CombineFunction::apply(at::cat(outputs), weights, assignment.rows, assignment.slots);
 }

@@ -162,10 +162,9 @@ std::unique_ptr<RewardScorer> make_scorer(const TrainConfig& config, const std::
   return scorer;
 }
 
-/// The held-out prompts; empty if the run does not evaluate.
+/// The held-out prompts of a run that evaluates.
 std::vector<Prompt> held_out_prompts(const TrainConfig& config, const RunTexts& texts, const Decoder& policy,
                                      StepShape& shape) {
-  if (config.train.eval_steps == 0) return {};
   const Dataset data = open_prompts(config.data, DataPart::kEvaluation, texts.format, policy.config());
   check_cache(config, data, texts.format, policy.config());
   std::vector<Prompt> prompts = all_prompts(data, texts.format);
@@ -208,10 +207,9 @@ int run_grpo(const TrainConfig& config, const ResumeOptions& options) {
                       shape.record);
   Sampler eval_sampler(*policy, texts.tokenizer.get(), config.rollout.cache_tokens);
   std::function<EvalRecord()> evaluate_step;
-  if (std::vector<Prompt> held_out = held_out_prompts(config, texts, *policy, shape);
-      config.train.eval_steps > 0)
-    evaluate_step =
-        evaluator(config, eval_sampler, *scorer, *texts.tokenizer, policy->config(), std::move(held_out));
+  if (config.train.eval_steps > 0)
+    evaluate_step = evaluator(config, eval_sampler, *scorer, *texts.tokenizer, policy->config(),
+                              held_out_prompts(config, texts, *policy, shape));
   const double difference = sampler_trainer_difference(*policy);
   check_mismatch_acts(config, difference);
   trainer.assume_exact(difference == 0.0);
