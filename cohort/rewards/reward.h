@@ -53,7 +53,8 @@ class Reward {
   /// The most rows of one call.
   virtual int64_t batch_size() const { return 1; }
 
-  /// How many calls may run at a time, on threads of their own.
+  /// How many calls may run at a time, on threads of their own. 0: the thread that takes the results makes
+  /// one call for all completions that were submitted, and an exception of that call reaches it.
   virtual int64_t num_workers() const { return 1; }
 
   /// The environment of its programs, for a run's log and checkpoints, such as the sandbox's level; often

@@ -18,14 +18,8 @@ bool is_finite(const RewardResult& result) {
                      [](const StepReward& step) { return std::isfinite(step.score); });
 }
 
-// Holds every reward to its contract: a failure is a status.
-std::vector<RewardResult> score_safely(Reward& reward, std::span<const RewardRow> rows) {
-  std::vector<RewardResult> results;
-  try {
-    results = reward.score_batch(rows);
-  } catch (const std::exception& error) {
-    return fail_rows(rows, RewardStatus::kError, error.what());
-  }
+/// Results that are too few or not finite become failures.
+std::vector<RewardResult> checked(std::vector<RewardResult> results, std::span<const RewardRow> rows) {
   if (results.size() != rows.size()) {
     return fail_rows(rows, RewardStatus::kError, str(results.size(), " results for ", rows.size(), " rows"));
   }
@@ -34,6 +28,15 @@ std::vector<RewardResult> score_safely(Reward& reward, std::span<const RewardRow
     results[i] = {0.0, RewardStatus::kError, str(rows[i].prompt.id, ": the reward is ", results[i].score)};
   }
   return results;
+}
+
+// Holds every reward to its contract: a failure is a status.
+std::vector<RewardResult> score_safely(Reward& reward, std::span<const RewardRow> rows) {
+  try {
+    return checked(reward.score_batch(rows), rows);
+  } catch (const std::exception& error) {
+    return fail_rows(rows, RewardStatus::kError, error.what());
+  }
 }
 
 void clip(const RewardConfig& config, RewardResult& result) {
@@ -131,7 +134,7 @@ void RewardScorer::restart() {
 }
 
 void RewardScorer::submit(int64_t group, int64_t sample, const Prompt& prompt, const Completion& completion) {
-  Entry entry{prompt, completion, std::vector<RewardResult>(rewards_.size()), {}, 0};
+  Entry entry{{group, sample}, prompt, completion, std::vector<RewardResult>(rewards_.size()), {}, 0};
   {
     std::lock_guard lock(mutex_);
     auto [place, is_new] = groups_[group].emplace(sample, std::move(entry));
@@ -154,6 +157,9 @@ std::vector<std::vector<RewardResult>> RewardScorer::take(int64_t group, std::ve
   auto entry = groups_.find(group);
   COHORT_CHECK(entry != groups_.end(), "group ", group, " has no completions");
   std::map<int64_t, Entry>& samples = entry->second;
+  for (size_t reward = 0; reward < rewards_.size(); ++reward) {
+    if (rewards_[reward]->num_workers() == 0 && !queues_[reward].empty()) score_here(reward, lock);
+  }
   changed_.wait(lock, [&] {
     return std::all_of(samples.begin(), samples.end(),
                        [](const auto& item) { return item.second.num_pending == 0; });
@@ -223,13 +229,55 @@ void RewardScorer::work(size_t reward) {
     std::vector<RewardResult> results = score_safely(*rewards_[reward], rows);
     call.end = RewardCall::Clock::now();
     lock.lock();
-    for (size_t i = 0; i < samples.size(); ++i) {
-      samples[i]->results[reward] = std::move(results[i]);
-      samples[i]->calls.push_back(call);
-      --samples[i]->num_pending;
-    }
-    changed_.notify_all();
+    note(reward, samples, std::move(results), call);
   }
+}
+
+void RewardScorer::score_here(size_t reward, std::unique_lock<std::mutex>& lock) {
+  std::vector<Entry*> samples(queues_[reward].begin(), queues_[reward].end());
+  queues_[reward].clear();
+  std::ranges::sort(samples, {}, &Entry::place);
+  std::vector<RewardRow> rows;
+  rows.reserve(samples.size());
+  for (const Entry* sample : samples) rows.push_back({sample->prompt, sample->completion});
+  lock.unlock();
+  RewardCall call{reward, RewardCall::Clock::now(), {}, std::ssize(rows)};
+  std::vector<RewardResult> results;
+  try {
+    results = checked(rewards_[reward]->score_batch(rows), rows);
+  } catch (...) {
+    lock.lock();
+    for (Entry* sample : samples) --sample->num_pending;
+    drop_all(lock);
+    throw;
+  }
+  call.end = RewardCall::Clock::now();
+  lock.lock();
+  note(reward, samples, std::move(results), call);
+}
+
+void RewardScorer::note(size_t reward, const std::vector<Entry*>& samples, std::vector<RewardResult> results,
+                        const RewardCall& call) {
+  for (size_t i = 0; i < samples.size(); ++i) {
+    samples[i]->results[reward] = std::move(results[i]);
+    samples[i]->calls.push_back(call);
+    --samples[i]->num_pending;
+  }
+  changed_.notify_all();
+}
+
+void RewardScorer::drop_all(std::unique_lock<std::mutex>& lock) {
+  for (std::deque<Entry*>& queue : queues_) {
+    for (Entry* entry : queue) --entry->num_pending;
+    queue.clear();
+  }
+  changed_.wait(lock, [&] {
+    return std::all_of(groups_.begin(), groups_.end(), [](const auto& group) {
+      return std::all_of(group.second.begin(), group.second.end(),
+                         [](const auto& sample) { return sample.second.num_pending == 0; });
+    });
+  });
+  groups_.clear();
 }
 
 void take_rewards(RewardScorer& scorer, int64_t number, Group& group, std::vector<RewardCall>* calls) {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "cohort/rewards/reward.h"
@@ -74,12 +75,14 @@ class RewardScorer {
   /// Waits for all completions that were submitted for `group`, and forgets the group. Returns a sample's
   /// cells, one per reward, for each sample in order. Scores are clipped; a score is 0 if its required reward
   /// is below 1, and fails if that one failed. Appends to `calls`, if given, when each reward that applied
-  /// was at work.
+  /// was at work. Rewards without workers score here, in order of group and sample, and may throw: then all
+  /// that was submitted is dropped.
   std::vector<std::vector<RewardResult>> take(int64_t group, std::vector<RewardCall>* calls = nullptr);
 
  private:
   /// A completion that is being scored.
   struct Entry {
+    std::pair<int64_t, int64_t> place;  // group and sample
     Prompt prompt;
     Completion completion;
     std::vector<RewardResult> results;  // one per reward
@@ -91,6 +94,10 @@ class RewardScorer {
   void stop_workers();
   void work(size_t reward);
   std::vector<Entry*> take_share(size_t reward);
+  void score_here(size_t reward, std::unique_lock<std::mutex>& lock);
+  void note(size_t reward, const std::vector<Entry*>& samples, std::vector<RewardResult> results,
+            const RewardCall& call);
+  void drop_all(std::unique_lock<std::mutex>& lock);
   bool applies(size_t reward, const Prompt& prompt) const;
   void shape(std::vector<RewardResult>& results) const;
 

@@ -299,6 +299,69 @@ def score(row):
   EXPECT_EQ(std::unique(pids.begin(), pids.end()) - pids.begin(), 3);
 }
 
+/// Scores a completion by its place among those of the call; throws while it is told to.
+class CallersReward : public Reward {
+ public:
+  explicit CallersReward(std::vector<std::vector<std::string>>& calls) : calls_(calls) {}
+
+  RewardResult score(const Prompt&, const Completion&) override { return {}; }
+  int64_t num_workers() const override { return 0; }
+  std::vector<RewardResult> score_batch(std::span<const RewardRow> rows) override {
+    caller = std::this_thread::get_id();
+    if (throws) throw std::range_error("of the user");
+    std::vector<RewardResult> results;
+    calls_.emplace_back();
+    for (const RewardRow& row : rows) {
+      calls_.back().push_back(row.completion.text);
+      results.push_back({static_cast<double>(results.size()), RewardStatus::kOk, ""});
+    }
+    return results;
+  }
+
+  static inline bool throws = false;
+  static inline std::thread::id caller;
+
+ private:
+  std::vector<std::vector<std::string>>& calls_;
+};
+
+class CallersRewardTest : public testing::Test {
+ protected:
+  CallersRewardTest() {
+    CallersReward::throws = false;
+    types_.push_back(
+        {"callers", "", {[this](const RewardConfig&) { return std::make_unique<CallersReward>(calls_); }}});
+    scorer_.emplace(std::vector<RewardConfig>{{.name = "format"}, {.name = "callers"}}, types_);
+  }
+
+  void submit_two_groups() {
+    for (const auto& [group, sample] : {std::pair{1, 0}, {0, 1}, {0, 0}})
+      scorer_->submit(group, sample, make_prompt({}), make_completion(str(group, ".", sample)));
+  }
+
+  std::vector<std::vector<std::string>> calls_;
+  RewardTypes types_ = builtin_rewards();
+  std::optional<RewardScorer> scorer_;
+};
+
+TEST_F(CallersRewardTest, ScoresAllThatWasSubmittedInOneCallOfTheThreadThatTakes) {
+  submit_two_groups();
+  EXPECT_EQ(scorer_->take(0)[1][1].score, 1.0);
+  EXPECT_EQ(scorer_->take(1)[0][1].score, 2.0);
+  EXPECT_EQ(calls_, (std::vector<std::vector<std::string>>{{"0.0", "0.1", "1.0"}}));
+  EXPECT_EQ(CallersReward::caller, std::this_thread::get_id());
+}
+
+TEST_F(CallersRewardTest, ItsExceptionReachesTheCallerAndNothingIsLeft) {
+  CallersReward::throws = true;
+  submit_two_groups();
+  EXPECT_THROW(scorer_->take(0), std::range_error);
+  CallersReward::throws = false;
+  submit_two_groups();
+  EXPECT_EQ(scorer_->take(0).size(), 2u);
+  EXPECT_EQ(scorer_->take(1)[0][1].score, 2.0);
+}
+
 TEST(RewardScorer, DropsWhatIsUnderWay) {
   RewardScorer scorer(
       {{.name = "mine", .type = "command", .keys = {{"command", "sleep 100"}, {"timeout_s", 0.2}}}});
