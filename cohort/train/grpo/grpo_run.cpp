@@ -1,24 +1,20 @@
-// cohort train as a whole.
+#include "cohort/train/grpo/grpo_run.h"
+
 #include <cmath>
-#include <functional>
 #include <limits>
-#include <memory>
 
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
 #include "cohort/core/memory.h"
 #include "cohort/reward_models/all_rewards.h"
 #include "cohort/sampler/stop_ids.h"
-#include "cohort/tasks/dataset_source.h"
 #include "cohort/train/grpo/demonstrations.h"
-#include "cohort/train/grpo/grpo_trainer.h"
 #include "cohort/train/grpo/preflight.h"
 #include "cohort/train/grpo/step_shape.h"
 #include "cohort/train/run/evaluation.h"
 #include "cohort/train/run/generation_defaults.h"
 #include "cohort/train/run/memory_plan.h"
 #include "cohort/train/run/run_data.h"
-#include "cohort/train/run/run_loop.h"
 #include "cohort/train/run/run_setup.h"
 #include "cohort/train/run/self_test.h"
 #include "cohort/train/runs.h"
@@ -71,8 +67,8 @@ void check_mismatch_acts(const TrainConfig& config, double difference) {
 }
 
 /// The critic of the objective; null where it has none.
-std::unique_ptr<Critic> make_critic(const TrainConfig& config, const Decoder& policy,
-                                    int64_t longest_sequence, int64_t num_steps) {
+std::unique_ptr<Critic> make_critic(const TrainConfig& config, const Decoder& policy, int64_t num_steps,
+                                    StepShape& shape) {
   if (!needs_critic(config.objective)) return nullptr;
   if (config.critic.pretrain_steps >= num_steps) {
     throw ConfigError(str("critic.pretrain_steps is ", config.critic.pretrain_steps, " and the run has ",
@@ -81,6 +77,8 @@ std::unique_ptr<Critic> make_critic(const TrainConfig& config, const Decoder& po
   const int64_t num_updates = critic_steps(config.critic, num_steps) * GrpoTrainer::updates_per_step(config);
   auto critic = std::make_unique<Critic>(config, policy, num_updates);
   if (critic->model() == nullptr) return critic;
+  shape.critic = critic->model();
+  const int64_t longest_sequence = shape.longest_sequence;
   if (critic->model()->config().context_length < longest_sequence) {
     throw ConfigError(str("critic.path: the model's context is ", critic->model()->config().context_length,
                           " tokens, and sequences have up to ", longest_sequence,
@@ -106,43 +104,6 @@ std::function<EvalRecord()> evaluator(const TrainConfig& config, Sampler& sample
   };
 }
 
-/// Refuses a run that would learn nothing, and leaves its directory free for another try.
-void check_before_first_step(const RunPlan& plan, const Decoder& policy, RewardScorer& scorer,
-                             const RunDirectory& run) {
-  const std::vector<Finding> findings = preflight(plan, policy, scorer);
-  try {
-    report_findings(findings);
-  } catch (const ConfigError&) {
-    run.withdraw();
-    throw;
-  }
-}
-
-/// The texts and rows of a run, opened and checked against the model.
-struct RunTexts {
-  RunTexts(const TrainConfig& config, const Decoder& policy, const std::tm& start)
-      : tokenizer(require_tokenizer(config.model.path, policy.config())),
-        format(text_format(*tokenizer, config.model.path, start, text_settings(config))),
-        demonstration_format{format, end_token_id(policy.config(), *tokenizer)},
-        has_demonstrations(config.objective.control.use_demonstrations),
-        data(
-            open_prompts(config.data, DataPart::kTrain, format, policy.config(),
-                         has_demonstrations ? demonstration_ids(demonstration_format) : DemonstrationIds())) {
-    warn_unused_variables(format);
-    check_stop_strings(config.rollout.stop_strings, tokenizer.get(), config.rollout.skip_special_tokens);
-    check_token_ids(config.rollout.stop_token_ids, "stop_token_ids", policy.config());
-    check_cache(config, data, format, policy.config());
-  }
-
-  const SftFormat* demonstrations() const { return has_demonstrations ? &demonstration_format : nullptr; }
-
-  std::unique_ptr<const Tokenizer> tokenizer;
-  TextFormat format;
-  SftFormat demonstration_format;
-  bool has_demonstrations;
-  Dataset data;
-};
-
 /// A reference with weights of its own; null if there is none, or if it is the policy without its adapters.
 std::unique_ptr<Decoder> load_reference(const TrainConfig& config, const StepShape& shape) {
   const bool is_policy = config.lora.r > 0 && config.lora.path.empty();
@@ -153,81 +114,139 @@ std::unique_ptr<Decoder> load_reference(const TrainConfig& config, const StepSha
 }
 
 /// The rewards of a run, with what they take of the memory.
-std::unique_ptr<RewardScorer> make_scorer(const TrainConfig& config, const std::tm& start, StepShape& shape) {
+std::unique_ptr<RewardScorer> make_scorer(const TrainConfig& config, const std::tm& start,
+                                          const RewardTypes& more_rewards, StepShape& shape) {
   const int64_t resident = resident_memory_bytes();
-  auto scorer = std::make_unique<RewardScorer>(config.reward, all_rewards({config.model.path, start}));
+  RewardTypes types = all_rewards({config.model.path, start});
+  types.insert(types.end(), more_rewards.begin(), more_rewards.end());
+  auto scorer = std::make_unique<RewardScorer>(config.reward, types);
   check_supervision(config, *scorer);
   shape.reward_bytes = scorer->memory_bytes();
   shape.loaded_reward_bytes = std::min(shape.reward_bytes, resident_memory_bytes() - resident);
   return scorer;
 }
 
-/// The held-out prompts of a run that evaluates.
-std::vector<Prompt> held_out_prompts(const TrainConfig& config, const RunTexts& texts, const Decoder& policy,
-                                     StepShape& shape) {
-  const Dataset data = open_prompts(config.data, DataPart::kEvaluation, texts.format, policy.config());
-  check_cache(config, data, texts.format, policy.config());
-  std::vector<Prompt> prompts = all_prompts(data, texts.format);
-  add_evaluation(config, policy, prompts, shape);
-  return prompts;
+/// Settings that fit together, and those of the run that is resumed.
+TrainConfig checked(const TrainConfig& config, const ResumeOptions& options) {
+  validate(config);
+  check_resumed(config, options);
+  return config;
 }
 
-/// What the log says before the first step.
-void report_start(const TrainConfig& config, const GrpoTrainer& trainer, double difference) {
-  report_exactness(difference);
-  for (const auto& [reward, environment] : trainer.reward_environments())
-    log_info("reward ", reward, ": ", environment);
-  log_ignored_sampling_defaults(config.model.path);
+std::unique_ptr<Decoder> load_policy(const TrainConfig& config) {
+  auto policy = load_model(config.model, config.lora, config.seed);
+  check_router_loss(config.train.router_aux_loss_coef, policy->config());
+  return policy;
+}
+
+/// The shape of a step, for whose longest sequence the policy is prepared.
+StepShape plan_shape(const TrainConfig& config, Decoder& policy, const Dataset& data) {
+  StepShape shape = step_shape(config, policy, data);
+  policy.plan_length(shape.longest_sequence);
+  return shape;
 }
 
 }  // namespace
 
-int run_grpo(const TrainConfig& config, const ResumeOptions& options) {
-  validate(config);
-  check_resumed(config, options);
-  const auto policy = load_model(config.model, config.lora, config.seed);
-  check_router_loss(config.train.router_aux_loss_coef, policy->config());
-  const std::tm start = run_start(config.run, options);
-  const RunTexts texts(config, *policy, start);
-  StepShape shape = step_shape(config, *policy, texts.data);
-  policy->plan_length(shape.longest_sequence);
-  DatasetSource prompts(texts.data, texts.format, config.seed, config.data.shuffle_dataset,
-                        options.accepts("data"));
-  const auto own_reference = load_reference(config, shape);
-  Decoder* reference = own_reference != nullptr ? own_reference.get() : policy.get();
-  const auto scorer = make_scorer(config, start, shape);
-  AdamW optimizer(policy->parameters(), config.optimizer);
-  const int64_t steps = num_steps(config.train.max_steps, config.train.num_train_epochs,
-                                  texts.data.num_rows(), config.rollout.prompts_per_step);
-  const auto critic = make_critic(config, *policy, shape.longest_sequence, steps);
-  if (critic != nullptr) shape.critic = critic->model();
-  const int64_t num_updates = (steps - config.critic.pretrain_steps) * GrpoTrainer::updates_per_step(config);
-  GrpoTrainer trainer(config, num_updates, *policy, shape.has_reference ? reference : nullptr, critic.get(),
-                      texts.tokenizer.get(), prompts, *scorer, optimizer, texts.demonstrations(),
-                      shape.record);
-  Sampler eval_sampler(*policy, texts.tokenizer.get(), config.rollout.cache_tokens);
-  std::function<EvalRecord()> evaluate_step;
-  if (config.train.eval_steps > 0)
-    evaluate_step = evaluator(config, eval_sampler, *scorer, *texts.tokenizer, policy->config(),
-                              held_out_prompts(config, texts, *policy, shape));
-  const double difference = sampler_trainer_difference(*policy);
-  check_mismatch_acts(config, difference);
-  trainer.assume_exact(difference == 0.0);
-  const RunDirectory run = open_run(config, options, start);
-  report_memory(plan_memory(*policy, shape));
-  report_start(config, trainer, difference);
-  if (config.train.preflight && run.checkpoint_steps().empty())
-    check_before_first_step({config, policy->config(), *texts.tokenizer, texts.format, texts.data}, *policy,
-                            *scorer, run);
-  RunLoop run_loop(run, loop_config(config, steps), *policy, optimizer, trainer, config.model.path,
-                   std::move(evaluate_step));
-  if (options.resume) {
-    run_loop.resume();
-    take_changes(run, config, options);
+GrpoRun::Texts::Texts(const TrainConfig& config, const Decoder& policy, const std::tm& start)
+    : tokenizer(require_tokenizer(config.model.path, policy.config())),
+      format(text_format(*tokenizer, config.model.path, start, text_settings(config))),
+      demonstration_format{format, end_token_id(policy.config(), *tokenizer)},
+      has_demonstrations(config.objective.control.use_demonstrations),
+      data(open_prompts(config.data, DataPart::kTrain, format, policy.config(),
+                        has_demonstrations ? demonstration_ids(demonstration_format) : DemonstrationIds())) {
+  warn_unused_variables(format);
+  check_stop_strings(config.rollout.stop_strings, tokenizer.get(), config.rollout.skip_special_tokens);
+  check_token_ids(config.rollout.stop_token_ids, "stop_token_ids", policy.config());
+  check_cache(config, data, format, policy.config());
+}
+
+GrpoRun::GrpoRun(const TrainConfig& config, const ResumeOptions& options, const RewardTypes& more_rewards)
+    : config_(checked(config, options)),
+      start_(run_start(config_.run, options)),
+      policy_(load_policy(config_)),
+      texts_(config_, *policy_, start_),
+      shape_(plan_shape(config_, *policy_, texts_.data)),
+      num_steps_(num_steps(config_.train.max_steps, config_.train.num_train_epochs, texts_.data.num_rows(),
+                           config_.rollout.prompts_per_step)),
+      prompts_(texts_.data, texts_.format, config_.seed, config_.data.shuffle_dataset,
+               options.accepts("data")),
+      reference_(load_reference(config_, shape_)),
+      scorer_(make_scorer(config_, start_, more_rewards, shape_)),
+      optimizer_(policy_->parameters(), config_.optimizer),
+      critic_(make_critic(config_, *policy_, num_steps_, shape_)) {
+  make_trainer();
+  make_evaluation();
+  open(options);
+}
+
+void GrpoRun::make_trainer() {
+  const int64_t num_updates =
+      (num_steps_ - config_.critic.pretrain_steps) * GrpoTrainer::updates_per_step(config_);
+  Decoder* reference = nullptr;
+  if (shape_.has_reference) reference = reference_ != nullptr ? reference_.get() : policy_.get();
+  trainer_.emplace(config_, num_updates, *policy_, reference, critic_.get(), texts_.tokenizer.get(), prompts_,
+                   *scorer_, optimizer_, texts_.demonstrations(), shape_.record);
+}
+
+void GrpoRun::make_evaluation() {
+  if (config_.train.eval_steps == 0) return;
+  eval_sampler_.emplace(*policy_, texts_.tokenizer.get(), config_.rollout.cache_tokens);
+  const Dataset data = open_prompts(config_.data, DataPart::kEvaluation, texts_.format, policy_->config());
+  check_cache(config_, data, texts_.format, policy_->config());
+  std::vector<Prompt> prompts = all_prompts(data, texts_.format);
+  add_evaluation(config_, *policy_, prompts, shape_);
+  evaluate_ =
+      evaluator(config_, *eval_sampler_, *scorer_, *texts_.tokenizer, policy_->config(), std::move(prompts));
+}
+
+void GrpoRun::open(const ResumeOptions& options) {
+  const double difference = sampler_trainer_difference(*policy_);
+  check_mismatch_acts(config_, difference);
+  trainer_->assume_exact(difference == 0.0);
+  directory_.emplace(open_run(config_, options, start_));
+  report_memory(plan_memory(*policy_, shape_));
+  report_exactness(difference);
+  for (const auto& [reward, environment] : trainer_->reward_environments())
+    log_info("reward ", reward, ": ", environment);
+  log_ignored_sampling_defaults(config_.model.path);
+  if (config_.train.preflight && directory_->checkpoint_steps().empty()) check_before_first_step();
+  loop_.emplace(*directory_, loop_config(config_, num_steps_), *policy_, optimizer_, *trainer_,
+                config_.model.path, evaluate_);
+  if (!options.resume) return;
+  loop_->resume();
+  take_changes(*directory_, config_, options);
+}
+
+// A run that would learn nothing leaves its directory free for another try.
+void GrpoRun::check_before_first_step() {
+  const std::vector<Finding> findings = preflight(
+      {config_, policy_->config(), *texts_.tokenizer, texts_.format, texts_.data}, *policy_, *scorer_);
+  try {
+    report_findings(findings);
+  } catch (const ConfigError&) {
+    directory_->withdraw();
+    throw;
   }
-  const int code = run_loop.run();
-  if (code == 0 && critic != nullptr) critic->save(run.final_critic());
+}
+
+int GrpoRun::run() {
+  const int code = loop_->run();
+  if (code == 0) save_critic();
   return code;
+}
+
+void GrpoRun::finish() {
+  loop_->finish();
+  save_critic();
+}
+
+void GrpoRun::save_critic() const {
+  if (critic_ != nullptr) critic_->save(directory_->final_critic());
+}
+
+int run_grpo(const TrainConfig& config, const ResumeOptions& options) {
+  return GrpoRun(config, options).run();
 }
 
 }  // namespace cohort

@@ -7,7 +7,6 @@
 #include "cohort/core/error.h"
 #include "cohort/core/jsonl_writer.h"
 #include "cohort/core/log.h"
-#include "cohort/core/progress.h"
 #include "cohort/core/units.h"
 #include "cohort/models/adapter.h"
 #include "cohort/train/grpo/step_metrics.h"
@@ -129,33 +128,75 @@ void RunLoop::resume() {
   log_info("resuming after step ", step_);
 }
 
+RunLoop::~RunLoop() = default;
+
 int RunLoop::run() {
   const StopSignals signals;
-  RunRecords records(run_, config_.log_completions);
-  records.go_back_to(file_sizes_);
-  ProgressLine progress;
-  first_step_ = step_;
-  started_s_ = seconds_since_start();
-  if (saved_step_ < 0 && config_.eval_on_start && evaluate_) evaluate_start(records);
-  while (step_ < config_.max_steps && stop_signal == 0 && !is_stopped_early()) {
-    const std::string stop_reason = take_step(records, progress);
-    if (!stop_reason.empty()) {
-      progress.finish();
-      save(records);
-      throw UserError(str("step ", step_, ": ", stop_reason,
-                          ". The checkpoint is written: mend the cause and go on with --resume"));
-    }
-    if (config_.save_steps > 0 && step_ % config_.save_steps == 0) save(records);
+  begin();
+  while (goes_on() && stop_signal == 0) {
+    StepReport report = take_step();
+    if (is_evaluation_due()) evaluate(report);
+    end_step(report);
+    if (is_checkpoint_due()) save();
   }
-  progress.finish();
-  if (saved_step_ != step_) save(records);
-  if (is_stopped_early()) {
-    log_info("the run ends early, after step ", step_, ": ", evaluations_without_gain_,
-             " evaluations in a row were not better than the best one (train.early_stopping_patience)");
-  } else if (step_ < config_.max_steps) {
+  if (goes_on()) {
+    progress_.finish();
+    save();
     log_info("stopped by signal ", static_cast<int>(stop_signal), " after step ", step_,
              "; the checkpoint is written, --resume continues");
     return 128 + stop_signal;
+  }
+  finish();
+  return 0;
+}
+
+void RunLoop::begin() {
+  records_ = std::make_unique<RunRecords>(run_, config_.log_completions);
+  records_->go_back_to(file_sizes_);
+  first_step_ = step_;
+  started_s_ = seconds_since_start();
+  if (saved_step_ >= 0 || !config_.eval_on_start || !evaluate_) return;
+  StepReport start;
+  evaluate(start);
+  records_->log.write(0, start.metrics, start.timings, wall_time());
+}
+
+StepReport RunLoop::take_step() {
+  StepReport report = trainer_.step(step_ + 1);
+  ++step_;
+  return report;
+}
+
+bool RunLoop::is_evaluation_due() const {
+  return evaluate_ && (step_ % config_.eval_steps == 0 || step_ == config_.max_steps);
+}
+
+void RunLoop::end_step(const StepReport& report) {
+  records_->write_completions(report.completions);
+  write_batch_of(report);
+  note_nonfinite(report);
+  for (const std::string& warning : report.warnings) log_warn("step ", step_, ": ", warning);
+  records_->log.write(step_, report.metrics, report.timings, wall_time());
+  show(report);
+  if (nonfinite_steps_ >= config_.max_nonfinite_steps) {
+    throw UserError(str("step ", step_, ": the ", nonfinite_steps_,
+                        "th step in a row with a loss or gradient that is not finite; the samples are in ",
+                        run_.root().string(),
+                        "/nonfinite-*.jsonl (a lower learning_rate or max_grad_norm often helps)"));
+  }
+  if (report.stop_reason.empty()) return;
+  progress_.finish();
+  save();
+  throw UserError(str("step ", step_, ": ", report.stop_reason,
+                      ". The checkpoint is written: mend the cause and go on with --resume"));
+}
+
+void RunLoop::finish() {
+  progress_.finish();
+  save();
+  if (is_stopped_early()) {
+    log_info("the run ends early, after step ", step_, ": ", evaluations_without_gain_,
+             " evaluations in a row were not better than the best one (train.early_stopping_patience)");
   }
   if (step_ > 0 && nonfinite_steps_ == step_) {
     throw UserError(str(
@@ -163,37 +204,16 @@ int RunLoop::run() {
         "check its weights and the data; the samples are in ", run_.root().string(), "/nonfinite-*.jsonl"));
   }
   save_trained(decoder_, source_model_, run_.final_model(), config_.chat_template);
-  return 0;
 }
 
-std::string RunLoop::take_step(RunRecords& records, ProgressLine& progress) {
-  StepReport record = trainer_.step(step_ + 1);
-  ++step_;
-  records.write_completions(record.completions);
-  write_batch_of(record);
-  note_nonfinite(record);
-  for (const std::string& warning : record.warnings) log_warn("step ", step_, ": ", warning);
-  const bool is_last = step_ == config_.max_steps;
-  if (evaluate_ && (step_ % config_.eval_steps == 0 || is_last)) evaluate(record.metrics, record.timings);
-  records.log.write(step_, record.metrics, record.timings, wall_time());
-  show(record, progress);
-  if (nonfinite_steps_ >= config_.max_nonfinite_steps) {
-    throw UserError(str("step ", step_, ": the ", nonfinite_steps_,
-                        "th step in a row with a loss or gradient that is not finite; the samples are in ",
-                        run_.root().string(),
-                        "/nonfinite-*.jsonl (a lower learning_rate or max_grad_norm often helps)"));
-  }
-  return record.stop_reason;
-}
-
-void RunLoop::write_batch_of(const StepReport& record) const {
-  if (!record.batch) return;
-  run_.write_batch(*record.batch);
+void RunLoop::write_batch_of(const StepReport& report) const {
+  if (!report.batch) return;
+  run_.write_batch(*report.batch);
   if (!config_.save_batches) run_.keep_one_batch(step_);
 }
 
-void RunLoop::note_nonfinite(const StepReport& record) {
-  if (record.is_finite) {
+void RunLoop::note_nonfinite(const StepReport& report) {
+  if (report.is_finite) {
     nonfinite_steps_ = 0;
     return;
   }
@@ -201,23 +221,17 @@ void RunLoop::note_nonfinite(const StepReport& record) {
   const std::filesystem::path path = run_.root() / str("nonfinite-", step_, ".jsonl");
   JsonlWriter dump(path);
   dump.truncate_to(0);
-  for (const Json& row : record.nonfinite) dump.write(row);
+  for (const Json& row : report.nonfinite) dump.write(row);
   dump.flush();
   log_warn("step ", step_, ": the loss or gradient is not finite, the update was skipped; sample in ",
            path.string());
 }
 
-void RunLoop::evaluate_start(RunRecords& records) {
-  Metrics metrics, timings;
-  evaluate(metrics, timings);
-  records.log.write(0, metrics, timings, wall_time());
-}
-
-void RunLoop::evaluate(Metrics& metrics, Metrics& timings) {
+void RunLoop::evaluate(StepReport& report) {
   const double start = seconds_since_start();
   const EvalRecord record = evaluate_();
-  append(metrics, record.metrics);
-  timings.emplace_back("timing_s/testing", seconds_since_start() - start);
+  append(report.metrics, record.metrics);
+  report.timings.emplace_back("timing_s/testing", seconds_since_start() - start);
   const std::optional<double> score = score_of(record, config_.metric_for_best_model);
   if (!score || (best_score_ && *score <= *best_score_)) {
     ++evaluations_without_gain_;
@@ -233,8 +247,9 @@ bool RunLoop::is_stopped_early() const {
   return patience > 0 && evaluations_without_gain_ >= patience && step_ < config_.max_steps;
 }
 
-void RunLoop::save(RunRecords& records) {
-  file_sizes_ = records.save(file_sizes_);
+void RunLoop::save() {
+  if (saved_step_ == step_) return;
+  file_sizes_ = records_->save(file_sizes_);
   const Json state{{"step", step_},
                    {"nonfinite_steps", nonfinite_steps_},
                    {"best_score", best_score_ ? Json(*best_score_) : Json(nullptr)},
@@ -257,14 +272,14 @@ std::vector<TrainedPart> RunLoop::trained_parts() const {
   return parts;
 }
 
-void RunLoop::show(const StepReport& record, ProgressLine& progress) const {
+void RunLoop::show(const StepReport& report) {
   const double now = seconds_since_start();
   const double left = (now - started_s_) / static_cast<double>(step_ - first_step_) *
                       static_cast<double>(config_.max_steps - step_);
-  const auto speed = static_cast<int64_t>(find_metric(record.timings, "perf/throughput"));
-  progress.show(str("step ", step_, "/", config_.max_steps, "  ", record.summary, "  ", speed, " tokens/s  ",
-                    format_duration(left), " left"),
-                now);
+  const auto speed = static_cast<int64_t>(find_metric(report.timings, "perf/throughput"));
+  progress_.show(str("step ", step_, "/", config_.max_steps, "  ", report.summary, "  ", speed, " tokens/s  ",
+                     format_duration(left), " left"),
+                 now);
 }
 
 }  // namespace cohort

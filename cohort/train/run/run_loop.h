@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cohort/core/json.h"
+#include "cohort/core/progress.h"
 #include "cohort/models/decoder.h"
 #include "cohort/rl/batch.h"
 #include "cohort/train/run/checkpoint.h"
@@ -71,6 +73,7 @@ class RunLoop {
  public:
   RunLoop(const RunDirectory& run, const LoopConfig& config, Decoder& decoder, AdamW& optimizer,
           Trainer& trainer, std::filesystem::path source_model, std::function<EvalRecord()> evaluate = {});
+  ~RunLoop();
 
   /// Continues from the newest checkpoint, or from the start where there is none; records after it are cut
   /// off. Throws UserError for a checkpoint that does not fit the settings or lies after the last step.
@@ -81,17 +84,46 @@ class RunLoop {
   /// after a checkpoint, where a step says that the run must end.
   int run();
 
+  // What run() consists of, for a caller with a loop of its own.
+
+  /// Opens the files of the run, and evaluates where the settings ask for it before the first step.
+  void begin();
+
+  /// Whether steps are left.
+  bool goes_on() const { return step_ < config_.max_steps && !is_stopped_early(); }
+
+  /// Takes the next step. Nothing of it is written yet. After an exception of the trainer, `step` is what it
+  /// was.
+  StepReport take_step();
+
+  /// Whether the settings ask for an evaluation after the last step taken.
+  bool is_evaluation_due() const;
+
+  /// Adds an evaluation to the report of the last step; keeps the model if it is the best one so far.
+  void evaluate(StepReport& report);
+
+  /// Writes what the last step reports. Throws as run() does.
+  void end_step(const StepReport& report);
+
+  /// Whether the settings ask for a checkpoint after the last step taken.
+  bool is_checkpoint_due() const { return config_.save_steps > 0 && step_ % config_.save_steps == 0; }
+
+  /// Writes a checkpoint of the last step taken, if there is none yet.
+  void save();
+
+  /// Writes the last checkpoint and the final model. Throws as run() does.
+  void finish();
+
+  /// Steps taken since the start of the run, those of earlier processes included.
+  int64_t step() const { return step_; }
+  int64_t max_steps() const { return config_.max_steps; }
+
  private:
-  /// Returns why the run must end, as the step says.
-  std::string take_step(struct RunRecords& records, class ProgressLine& progress);
-  void evaluate_start(struct RunRecords& records);
-  void evaluate(Metrics& metrics, Metrics& timings);
   bool is_stopped_early() const;
-  void save(struct RunRecords& records);
   std::vector<TrainedPart> trained_parts() const;
-  void write_batch_of(const StepReport& record) const;
-  void note_nonfinite(const StepReport& record);
-  void show(const StepReport& record, class ProgressLine& progress) const;
+  void write_batch_of(const StepReport& report) const;
+  void note_nonfinite(const StepReport& report);
+  void show(const StepReport& report);
 
   const RunDirectory& run_;
   LoopConfig config_;
@@ -106,6 +138,8 @@ class RunLoop {
   std::optional<double> best_score_;
   int64_t evaluations_without_gain_ = 0;
   Json file_sizes_ = Json::object();
+  std::unique_ptr<struct RunRecords> records_;  // once the run has begun
+  ProgressLine progress_;
   int64_t first_step_ = 0;  // of this process
   double started_s_ = 0.0;
 };

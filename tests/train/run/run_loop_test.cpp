@@ -136,6 +136,32 @@ TEST_F(RunLoopTest, WritesALineAStepAndTheFinalModel) {
   EXPECT_EQ(read_text(run.final_model() / "tokenizer.json"), "{}");
 }
 
+// A caller with a loop of its own adds a metric, evaluates and saves when it wants to.
+TEST_F(RunLoopTest, TakesTheStepsOneByOne) {
+  const auto process = begin({.max_steps = 2, .eval_steps = 5});
+  process->evaluate = [] { return EvalRecord{1.0, {{"eval_reward", 1.0}}}; };
+  RunLoop run_loop(process->run, process->loop, *process->decoder, process->optimizer, process->trainer,
+                   source_, process->evaluate);
+  run_loop.begin();
+  StepReport first = run_loop.take_step();
+  EXPECT_EQ(steps_of(process->run.metrics_file()), Steps{});
+  EXPECT_FALSE(run_loop.is_evaluation_due());
+  run_loop.evaluate(first);
+  first.metrics.emplace_back("own", 4.0);
+  run_loop.end_step(first);
+  run_loop.save();
+  EXPECT_EQ(lines_of(process->run.metrics_file()),
+            (std::vector{Json::parse(R"({"step": 1, "reward": 1.0, "eval_reward": 1.0, "own": 4.0})")}));
+  EXPECT_EQ(process->run.checkpoint_steps(), Steps{1});
+  EXPECT_TRUE(run_loop.goes_on());
+  run_loop.end_step(run_loop.take_step());
+  EXPECT_TRUE(run_loop.is_evaluation_due()) << "the last step is evaluated";
+  EXPECT_FALSE(run_loop.goes_on());
+  run_loop.finish();
+  EXPECT_EQ(process->run.checkpoint_steps(), Steps{2});
+  EXPECT_EQ(counted_steps(process->run.final_model()), 2.0);
+}
+
 TEST_F(RunLoopTest, SavesEverySaveStepsAndKeepsTheNewest) {
   const auto process = begin({.max_steps = 7, .save_steps = 2, .save_total_limit = 2});
   std::vector<Steps> kept;

@@ -1,0 +1,90 @@
+// `cohort train` as a whole: everything that a run of GRPO consists of, made and checked before its first
+// step.
+//
+//   GrpoRun run(config, options);
+//   return run.run();
+#pragma once
+
+#include <ctime>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "cohort/models/decoder.h"
+#include "cohort/reward_models/all_rewards.h"
+#include "cohort/rewards/reward_scorer.h"
+#include "cohort/sampler/sampler.h"
+#include "cohort/tasks/dataset_source.h"
+#include "cohort/train/critic/critic.h"
+#include "cohort/train/grpo/grpo_trainer.h"
+#include "cohort/train/grpo/step_shape.h"
+#include "cohort/train/grpo/train_config.h"
+#include "cohort/train/run/resume.h"
+#include "cohort/train/run/run_data.h"
+#include "cohort/train/run/run_directory.h"
+#include "cohort/train/run/run_loop.h"
+
+namespace cohort {
+
+class GrpoRun {
+ public:
+  /// Opens or continues the run in config.run.dir. `more_rewards`: types that `[[reward]]` tables may name
+  /// besides Cohort's own. Throws UserError for whatever the user can mend.
+  GrpoRun(const TrainConfig& config, const ResumeOptions& options, const RewardTypes& more_rewards = {});
+
+  GrpoRun(const GrpoRun&) = delete;
+  GrpoRun& operator=(const GrpoRun&) = delete;
+
+  /// Runs to the last step; returns the exit code (RunLoop::run).
+  int run();
+
+  /// The steps one by one; finish() after the last one.
+  RunLoop& loop() { return *loop_; }
+
+  /// Writes what a finished run leaves: its last checkpoint and the final models.
+  void finish();
+
+  GrpoTrainer& trainer() { return *trainer_; }
+  Decoder& policy() { return *policy_; }
+  const RunDirectory& directory() const { return *directory_; }
+  const TrainConfig& config() const { return config_; }
+
+ private:
+  /// The texts and rows of a run, opened and checked against the model.
+  struct Texts {
+    Texts(const TrainConfig& config, const Decoder& policy, const std::tm& start);
+
+    const SftFormat* demonstrations() const { return has_demonstrations ? &demonstration_format : nullptr; }
+
+    std::unique_ptr<const Tokenizer> tokenizer;
+    TextFormat format;
+    SftFormat demonstration_format;
+    bool has_demonstrations;
+    Dataset data;
+  };
+
+  void make_trainer();
+  void make_evaluation();
+  void open(const ResumeOptions& options);
+  void check_before_first_step();
+  void save_critic() const;
+
+  TrainConfig config_;
+  std::tm start_;
+  std::unique_ptr<Decoder> policy_;
+  Texts texts_;
+  StepShape shape_;
+  int64_t num_steps_;
+  DatasetSource prompts_;
+  std::unique_ptr<Decoder> reference_;  // with weights of its own
+  std::unique_ptr<RewardScorer> scorer_;
+  AdamW optimizer_;
+  std::unique_ptr<Critic> critic_;
+  std::optional<GrpoTrainer> trainer_;
+  std::optional<Sampler> eval_sampler_;
+  std::function<EvalRecord()> evaluate_;
+  std::optional<RunDirectory> directory_;
+  std::optional<RunLoop> loop_;
+};
+
+}  // namespace cohort
