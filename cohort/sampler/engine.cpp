@@ -148,6 +148,15 @@ void Engine::take(RequestId cancelled) {
   if (const auto found = sequences_.find(cancelled); found != sequences_.end()) remove(found->second);
 }
 
+void Engine::set_record(ActivationRecord* record) {
+  if (record == record_) return;
+  for (const GrowingRequest& growing : growing_) {
+    COHORT_CHECK(!growing.recorded, "request ", growing.id,
+                 " has places in the engine's record until it ends");
+  }
+  record_ = record;
+}
+
 bool Engine::step() {
   take_calls();
   if (weights_version_ != decoder_.weights_version()) {

@@ -68,9 +68,10 @@ class Engine {
   /// The number of updates that led to the decoder's weights, for the spans of tokens from now on.
   void set_policy_version(int64_t version) { policy_version_ = version; }
 
-  /// The record that takes the activations of the requests added from now on; null: none does. It must have
-  /// room for each request's prompt and longest completion, and outlive the requests.
-  void set_record(ActivationRecord* record) { record_ = record; }
+  /// The record that takes the activations of the requests that begin from now on, those included that wait
+  /// for the next pass; null: none does. It must have room for each request's prompt and longest completion,
+  /// and outlive the requests. Throws InternalError if it changes while a request that is recorded is alive.
+  void set_record(ActivationRecord* record);
 
   /// The work since the last call.
   SamplerStats take_stats();

@@ -1,4 +1,4 @@
-// Requests to the engine: they come at any time, are cancelled, and give what each gives alone.
+// Requests to the engine: they come at any time, are cancelled and recorded, and give what each gives alone.
 #include "cohort/sampler/engine.h"
 
 #include <gtest/gtest.h>
@@ -9,6 +9,7 @@
 #include <optional>
 #include <thread>
 
+#include "cohort/models/activation_record.h"
 #include "cohort/models/weight_snapshot.h"
 #include "cohort/sampler/sampler.h"
 #include "tests/core/test_files.h"
@@ -241,6 +242,36 @@ TEST_F(EngineTest, RefusesWhatCannotBeDone) {
   engine.cancel(held);
   EXPECT_NE(refusal([&] { engine.extend(held, {1}); }).find("is not held"), std::string::npos);
   run(engine);
+}
+
+TEST_F(EngineTest, KeepsItsRecordWhileRecordedRequestsAreAlive) {
+  ActivationRecord record, other;
+  record.begin(*decoder_, 200);
+  other.begin(*decoder_, 200);
+  Engine engine(*decoder_, nullptr, kPages);
+  engine.set_record(&record);
+  const Request request{.token_ids = prompt_ids(1, 20), .params = sampling(8), .is_held = true};
+  const RequestId held = engine.add(request);
+  engine.step();
+  const auto refusal = [&](ActivationRecord* next) {
+    return message_of<InternalError>([&] { engine.set_record(next); });
+  };
+  EXPECT_NE(refusal(nullptr).find("request 0 has places in the engine's record"), std::string::npos);
+  EXPECT_NO_THROW(engine.set_record(&record)) << "it is the same";
+  run(engine);
+  EXPECT_NE(refusal(&other).find("request 0"), std::string::npos) << "it has ended, but is held";
+  engine.cancel(held);
+  run(engine);
+  engine.set_record(&other);
+  Results results;
+  Request last = request;
+  last.is_held = false;
+  last.on_end = results.collect();
+  const RequestId recorded = engine.add(last);
+  run(engine);
+  engine.set_record(nullptr);
+  EXPECT_TRUE(other.find(last.token_ids, results.of(recorded).token_ids));
+  EXPECT_TRUE(record.find(last.token_ids, results.of(recorded).token_ids)) << "the same draws";
 }
 
 // The sampler of an asynchronous run: it draws from a snapshot while another thread updates the decoder.
