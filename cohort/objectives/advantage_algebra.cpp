@@ -7,6 +7,7 @@
 #include "cohort/core/error.h"
 #include "cohort/objectives/advantage_batch.h"
 #include "cohort/objectives/baseline.h"
+#include "cohort/objectives/constant_groups.h"
 #include "cohort/objectives/entropy_credit.h"
 #include "cohort/objectives/group_filter.h"
 #include "cohort/objectives/sample_statistics.h"
@@ -104,28 +105,6 @@ std::vector<double> completion_scores(const AdvantageBatch& batch, const Advanta
   return sums;
 }
 
-/// [P] whether the scores of a group are all the same number, or there are none.
-std::vector<uint8_t> constant_groups(const std::vector<double>& scores, const std::vector<int64_t>& ends) {
-  std::vector<uint8_t> result;
-  for_each_group(std::span(scores), ends, [&](size_t, int64_t, std::span<const double> group) {
-    result.push_back(!spread_of(group, 0).differs());
-  });
-  return result;
-}
-
-/// The same for the sum of the rewards, or for every reward that counts where they are normalised first.
-std::vector<uint8_t> groups_without_difference(const AdvantageBatch& batch, const AdvantageConfig& config) {
-  if (config.multi_objective_aggregation == "sum_then_normalize")
-    return constant_groups(batch.totals, batch.ends);
-  std::vector<uint8_t> result(batch.ends.size(), 1);
-  for (size_t c = 0; c < batch.channels.size(); ++c) {
-    if (batch.weights[c] == 0.0) continue;
-    const std::vector<uint8_t> own = constant_groups(batch.channels[c], batch.ends);
-    for (size_t g = 0; g < own.size(); ++g) result[g] = result[g] && own[g];
-  }
-  return result;
-}
-
 std::vector<double> token_penalties(AdvantageBatch& batch, int64_t completion) {
   if (batch.kl_penalties.empty()) return {};
   const auto own = batch.own(batch.kl_penalties, completion);
@@ -176,19 +155,6 @@ Credit shaped_credit(const AdvantageBatch& batch, const AdvantageConfig& config)
                                .epsilon = config.scale_epsilon};
   if (config.credit == "gtpo") return {gtpo_advantages(groups, shaping), true};
   return {grpo_s_advantages(groups, shaping), false};
-}
-
-/// Whitening would shift the groups without difference off 0, and lengths would tell equal rewards apart.
-void clear_groups(std::vector<double>& values, const AdvantageBatch& batch, const std::vector<uint8_t>& which,
-                  bool is_per_token) {
-  int64_t begin = 0;
-  for (size_t g = 0; g < which.size(); ++g) {
-    const int64_t end = batch.ends[g];
-    const int64_t first = is_per_token ? batch.offsets[begin] : begin;
-    const int64_t last = is_per_token ? batch.offsets[end] : end;
-    if (which[g]) std::fill(values.begin() + first, values.begin() + last, 0.0);
-    begin = end;
-  }
 }
 
 Credit assign_credit(AdvantageBatch& batch, const AdvantageConfig& config) {
@@ -258,17 +224,6 @@ void add_outcomes(const AdvantageInput& input, AdvantageBatch& batch, const Adva
   const std::vector<uint8_t> is_constant = constant_groups(outcomes, batch.ends);
   for (size_t g = 0; g < is_constant.size(); ++g)
     has_no_difference[g] = has_no_difference[g] && is_constant[g];
-}
-
-/// GPG: groups without difference teach nothing, so that the others count for them.
-double informative_factor(const AdvantageBatch& batch, const std::vector<uint8_t>& same) {
-  int64_t num_informative = 0, begin = 0;
-  for (size_t g = 0; g < same.size(); ++g) {
-    if (!same[g]) num_informative += batch.ends[g] - begin;
-    begin = batch.ends[g];
-  }
-  if (num_informative == 0) return 1.0;
-  return static_cast<double>(batch.num_completions) / static_cast<double>(num_informative);
 }
 
 /// critic_share * A + (1 - critic_share) * GRPO's advantage, for training with a critic that is still small.

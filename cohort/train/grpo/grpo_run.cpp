@@ -17,7 +17,6 @@
 #include "cohort/train/run/run_data.h"
 #include "cohort/train/run/run_setup.h"
 #include "cohort/train/run/self_test.h"
-#include "cohort/train/runs.h"
 
 namespace cohort {
 namespace {

@@ -87,4 +87,8 @@ class GrpoRun {
   std::optional<RunLoop> loop_;
 };
 
+/// Runs `config` in config.run.dir, or continues what is there if the options say so. Returns the exit code.
+/// Throws UserError for whatever the user can fix.
+int run_grpo(const TrainConfig& config, const ResumeOptions& options);
+
 }  // namespace cohort

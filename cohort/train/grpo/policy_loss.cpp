@@ -7,7 +7,7 @@
 #include "cohort/objectives/loss.h"
 #include "cohort/objectives/whole_batch.h"
 #include "cohort/train/critic/value_pass.h"
-#include "cohort/train/grpo/batch_passes.h"
+#include "cohort/train/run/batch_passes.h"
 
 namespace cohort {
 namespace {
@@ -204,21 +204,6 @@ LossResult train_on(const PackedBatch& batch, const UpdateScope& update, at::Ten
 }
 
 }  // namespace
-
-void add_loss(const LossResult& more, LossResult& total) {
-  total.objective.add(more.objective);
-  total.rows.add(more.rows);
-  total.entropy_sum += more.entropy_sum;
-  if (more.aux_loss) total.aux_loss = total.aux_loss.value_or(0.0) + *more.aux_loss;
-  total.num_forwarded_tokens += more.num_forwarded_tokens;
-  total.logprob_difference_sum += more.logprob_difference_sum;
-  const double largest = more.logprob_difference_max;
-  if (!(largest <= total.logprob_difference_max)) total.logprob_difference_max = largest;  // a NaN, too
-  if (total.is_finite && !more.is_finite) {
-    total.is_finite = false;
-    total.nonfinite = more.nonfinite;
-  }
-}
 
 LossMetrics empty_loss_metrics(const LossConfig& objective, const LossCoefficients& coefficients) {
   LossInput nothing;

@@ -29,18 +29,6 @@ void take_loss_type(ObjectiveSettings& objective, const std::string& preset, con
 
 }  // namespace
 
-void DataConfig::describe(FieldVisitor& f) {
-  f("path", path,
-    "JSONL files, plain, gzip or zstd, or patterns such as `data/*.jsonl.gz`: a `prompt` per line; other "
-    "columns reach the rewards; required unless there is a `[[data.source]]`.",
-    OnResume::kTaken);
-  f("eval_path", eval_path, "Held-out JSONL files of the same form, evaluated every `train.eval_steps`.",
-    OnResume::kTaken);
-  describe_rows(f,
-                "Share of the prompts, chosen by hash, that is held out and evaluated every "
-                "`train.eval_steps`; adding rows moves none.");
-}
-
 void GrpoLoopConfig::describe(FieldVisitor& f) {
   describe_length(f);
   f("steps_per_generation", steps_per_generation,
@@ -107,6 +95,16 @@ void TrainConfig::describe(FieldVisitor& f) {
   f("optimizer", optimizer, kOptimizerMeaning);
   f("train", train, "The loop: its length, memory, evaluation and checkpoints.");
   f("run", run, kRunMeaning);
+}
+
+TrainConfig::operator CriticSetup() const {
+  return {.critic = critic,
+          .policy_path = model.path,
+          .seed = seed,
+          .objective = resolved(objective, rollout.max_completion_length),
+          .optimizer = optimizer,
+          .tokens_per_microbatch = train.tokens_per_microbatch,
+          .recompute = train.recompute};
 }
 
 void TrainConfig::apply_preset(const TrainConfig& given) {

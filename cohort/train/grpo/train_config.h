@@ -15,12 +15,6 @@
 
 namespace cohort {
 
-struct DataConfig : RowsConfig {
-  std::vector<std::string> eval_path{};
-
-  void describe(FieldVisitor& f);
-};
-
 struct GrpoLoopConfig : LoopKeys, EvaluationKeys {
   int64_t steps_per_generation = 1;
   double router_aux_loss_coef = 0.0;
@@ -58,6 +52,9 @@ struct TrainConfig {
   GrpoRunConfig run;
 
   void describe(FieldVisitor& f);
+
+  /// The settings that a critic reads, with the resolved objective.
+  operator CriticSetup() const;
 
   /// Takes the defaults of the preset that `given`, a first reading of the same sources, names, and what its
   /// `loss_type` stands for: what is read now overrides them.

@@ -59,6 +59,18 @@ void RowsConfig::describe_rows(FieldVisitor& f, const char* split_meaning) {
   f("source", source, "A part of a mixture, in place of `data.path`; the table is given once for each.");
 }
 
+void DataConfig::describe(FieldVisitor& f) {
+  f("path", path,
+    "JSONL files, plain, gzip or zstd, or patterns such as `data/*.jsonl.gz`: a `prompt` per line; other "
+    "columns reach the rewards; required unless there is a `[[data.source]]`.",
+    OnResume::kTaken);
+  f("eval_path", eval_path, "Held-out JSONL files of the same form, evaluated every `train.eval_steps`.",
+    OnResume::kTaken);
+  describe_rows(f,
+                "Share of the prompts, chosen by hash, that is held out and evaluated every "
+                "`train.eval_steps`; adding rows moves none.");
+}
+
 void LoopKeys::describe_length(FieldVisitor& f) {
   f("max_steps", max_steps, "Steps to run; with `num_train_epochs` too, whichever ends first.", at_least(1),
     OnResume::kTaken);

@@ -51,6 +51,13 @@ struct RowsConfig {
   void describe_rows(FieldVisitor& f, const char* split_meaning);
 };
 
+/// The section `[data]` of runs that draw completions.
+struct DataConfig : RowsConfig {
+  std::vector<std::string> eval_path{};
+
+  void describe(FieldVisitor& f);
+};
+
 struct OptimizerConfig {
   double learning_rate = 1e-6;
   std::string lr_scheduler_type = "linear";

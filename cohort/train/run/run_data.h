@@ -13,8 +13,7 @@
 #include "cohort/tasks/dataset.h"
 #include "cohort/tasks/text_format.h"
 #include "cohort/text/tokenizer.h"
-#include "cohort/train/grpo/train_config.h"
-#include "cohort/train/supervised/sft_config.h"
+#include "cohort/train/run/common_config.h"
 
 namespace cohort {
 
@@ -53,7 +52,5 @@ struct SftExample {
 
 /// Throws FormatError naming the line.
 SftExample to_sft_example(const Row& row, const SftFormat& format);
-
-Dataset open_examples(const SftDataConfig& data, const SftFormat& format, const DecoderConfig& model);
 
 }  // namespace cohort

@@ -10,6 +10,7 @@
 #include "cohort/core/error.h"
 #include "cohort/models/pretrained.h"
 #include "cohort/train/grpo/credit.h"
+#include "cohort/train/grpo/train_config.h"
 #include "tests/core/test_files.h"
 #include "tests/models/tiny_decoder.h"
 #include "tests/train/batches.h"

@@ -7,10 +7,10 @@
 #include <set>
 
 #include "cohort/models/pretrained.h"
-#include "cohort/train/grpo/batch_passes.h"
 #include "cohort/train/grpo/credit.h"
 #include "cohort/train/grpo/evidence.h"
 #include "cohort/train/grpo/step_metrics.h"
+#include "cohort/train/run/batch_passes.h"
 #include "cohort/train/run/optimizer.h"
 #include "tests/core/test_files.h"
 #include "tests/models/hashed_model.h"

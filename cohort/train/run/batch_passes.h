@@ -6,8 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "cohort/models/weight_snapshot.h"
 #include "cohort/rl/batch.h"
-#include "cohort/train/grpo/policy_loss.h"
+#include "cohort/train/run/loss_result.h"
 #include "cohort/train/run/microbatches.h"
 #include "cohort/train/run/packing.h"
 
