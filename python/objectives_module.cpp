@@ -18,6 +18,7 @@
 #include "cohort/objectives/objective_advice.h"
 #include "cohort/objectives/preference.h"
 #include "cohort/objectives/presets.h"
+#include "cohort/objectives/ratio_level.h"
 #include "python/packing.h"
 #include "python/pieces.h"
 #include "python/settings.h"
@@ -156,7 +157,8 @@ std::pair<at::Tensor, std::map<std::string, double>> loss(
   if (rewards)
     input.rewards = total_rewards(*rewards, packing.num_rows(), settings.reward_weights).to(options);
   if (group_size) input.group_ends = group_ends_of(packing.num_rows(), *group_size);
-  if (settings.loss.importance_sampling_level == "turn") input.turn_lengths = packing.run_lengths();
+  if (find_ratio_level(settings.loss.importance_sampling_level).is_of_turns)
+    input.turn_lengths = packing.run_lengths();
   input.is_demonstration = demonstration_flags(demonstration_mask, packing.num_rows());
   if (!num_items_in_batch.is_none()) input.num_items_in_batch = whole_count(num_items_in_batch);
   const LossOutput output = policy_loss(input, settings.loss);

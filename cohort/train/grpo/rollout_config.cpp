@@ -2,6 +2,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/objectives/baseline.h"
+#include "cohort/objectives/credit_rule.h"
 #include "cohort/objectives/scale.h"
 
 namespace cohort {
@@ -111,7 +112,7 @@ void check_lengths(const RolloutConfig& rollout) {
 /// A group of one has nothing to be judged against.
 void check_group_of_one(const RolloutConfig& rollout, const AdvantageConfig& a) {
   if (rollout.num_generations > 1 || rollout.is_adaptive()) return;
-  refuse_rollout(find_baseline(a.baseline).is_of_group || a.credit == "gtpo" || a.credit == "grpo_s",
+  refuse_rollout(find_baseline(a.baseline).is_of_group || find_credit_rule(a.credit).shares_by_entropy,
                  str("rollout.num_generations = 1 leaves a completion no other to be judged against, which "
                      "objective.baseline = \"",
                      a.baseline,
@@ -138,7 +139,7 @@ void check_selection(const RolloutConfig& rollout, const AdvantageConfig& a) {
       "rollout.keep_generations and objective.gfpo_k both choose among a prompt's completions: set "
       "one of them");
   refuse_rollout(
-      rollout.keep_generations && a.multi_objective_aggregation == "normalize_then_sum",
+      rollout.keep_generations && a.normalizes_each_reward(),
       "rollout.keep_generations chooses by the sum of all rewards, and multi_objective_aggregation = "
       "\"normalize_then_sum\" compares each by itself: set sum_then_normalize");
   refuse_rollout(a.drop_pivot && (rollout.keep_generations || rollout.is_budgeted()),

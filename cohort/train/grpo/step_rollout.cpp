@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "cohort/objectives/baseline.h"
+#include "cohort/objectives/credit_rule.h"
 #include "cohort/objectives/sample_statistics.h"
 #include "cohort/sampler/stop_ids.h"
 #include "cohort/train/grpo/credit.h"
@@ -16,7 +17,7 @@ namespace {
 AdvantageConfig difference_config(const AdvantageConfig& advantages) {
   AdvantageConfig config;
   config.scale_rewards = "none";
-  config.credit = advantages.credit == "steps" ? "steps" : "sequence";
+  config.credit = find_credit_rule(advantages.credit).sums_later_steps ? advantages.credit : "sequence";
   config.multi_objective_aggregation = advantages.multi_objective_aggregation;
   config.gfpo_k = advantages.gfpo_k;
   config.gfpo_metric = advantages.gfpo_metric;
