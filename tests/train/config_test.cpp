@@ -54,23 +54,23 @@ TEST(TrainConfig, DescribesEveryMember) {
   static_assert(num_members<RunConfig>() == 1 && num_members<RewardConfig>() == 10);
   expect_complete<TrainConfig>("TrainConfig");
   expect_complete<ModelConfig>("ModelConfig");
-  expect_complete<DataConfig, RowsConfig>("DataConfig");
-  expect_complete<RolloutConfig>("RolloutConfig");
+  expect_complete<DataConfig, HeldOutRowsConfig, RowsConfig>("DataConfig");
+  expect_complete<RolloutConfig, SamplingKeys>("RolloutConfig");
   expect_complete<MonitorConfig>("MonitorConfig");
   expect_complete<CriticConfig>("CriticConfig");
   expect_complete<OptimizerConfig>("OptimizerConfig");
-  expect_complete<GrpoLoopConfig, LoopKeys, EvaluationKeys>("GrpoLoopConfig");
+  expect_complete<GrpoLoopConfig, LoopKeys, BalanceKeys, EvaluationKeys>("GrpoLoopConfig");
   expect_complete<RunConfig>("RunConfig");
   expect_complete<SftConfig>("SftConfig");
   expect_complete<SftDataConfig, RowsConfig>("SftDataConfig");
-  expect_complete<SftLoopConfig, LoopKeys>("SftLoopConfig");
+  expect_complete<SftLoopConfig, LoopKeys, BalanceKeys>("SftLoopConfig");
   expect_complete<DpoConfig>("DpoConfig");
   expect_complete<PreferenceConfig>("PreferenceConfig");
-  expect_complete<PreferenceDataConfig, RowsConfig>("PreferenceDataConfig");
-  expect_complete<DpoLoopConfig, LoopKeys, EvaluationKeys>("DpoLoopConfig");
+  expect_complete<PreferenceDataConfig, HeldOutRowsConfig, RowsConfig>("PreferenceDataConfig");
+  expect_complete<DpoLoopConfig, LoopKeys, BalanceKeys, EvaluationKeys>("DpoLoopConfig");
   expect_complete<RewardTrainConfig>("RewardTrainConfig");
   expect_complete<HeadConfig>("HeadConfig");
-  expect_complete<RewardDataConfig, RowsConfig>("RewardDataConfig");
+  expect_complete<RewardDataConfig, HeldOutRowsConfig, RowsConfig>("RewardDataConfig");
   expect_complete<RewardLoopConfig, LoopKeys, EvaluationKeys>("RewardLoopConfig");
 }
 

@@ -252,17 +252,4 @@ Metrics StepRollout::metrics_of(const Counts& counts) const {
   return metrics;
 }
 
-SamplingParams sampling_params(const RolloutConfig& config, const std::vector<int32_t>& stop_token_ids) {
-  return {.temperature = config.temperature,
-          .top_k = config.top_k,
-          .top_p = config.top_p,
-          .min_p = config.min_p,
-          .max_completion_length = config.max_completion_length,
-          .min_tokens = config.min_tokens,
-          .stop_token_ids = merged_stop_ids(stop_token_ids, config.ignore_eos, config.stop_token_ids),
-          .stop_strings = config.stop_strings,
-          .include_stop_str_in_output = config.include_stop_str_in_output,
-          .skip_special_tokens = config.skip_special_tokens};
-}
-
 }  // namespace cohort
