@@ -1,4 +1,5 @@
 // cohort bench: how fast and how large the engine runs on this machine with one model.
+#include <array>
 #include <chrono>
 #include <functional>
 #include <iomanip>
@@ -26,7 +27,7 @@ namespace cohort::cli {
 namespace {
 
 constexpr int64_t kGroups = 8, kGroupSize = 8;
-const std::vector<int64_t> kStreams{1, 8, 64};
+constexpr auto kStreams = std::to_array<int64_t>({1, 8, 64});
 
 struct BenchConfig {
   std::string model;
@@ -111,8 +112,9 @@ class Bench {
     };
     if (is_asked("prefill")) add(prefill());
     if (is_asked("decode")) {
-      for (const int64_t streams : config_.streams > 0 ? std::vector{config_.streams} : kStreams)
-        add(decode(streams));
+      std::vector<int64_t> all(kStreams.begin(), kStreams.end());
+      if (config_.streams > 0) all = {config_.streams};
+      for (const int64_t streams : all) add(decode(streams));
     }
     if (is_asked("training")) jobs.push_back(training());
     return jobs;

@@ -130,7 +130,7 @@ std::optional<std::string> completions_path(const EvalConfig& config) {
   const fs::path output = config.output;
   const bool is_file = !fs::exists(output) || fs::is_regular_file(fs::symlink_status(output));
   if (!config.log_completions || !is_file) return std::nullopt;
-  const std::string path = (output.parent_path() / output.stem()).string() + ".completions.jsonl";
+  std::string path = (output.parent_path() / output.stem()).string() + ".completions.jsonl";
   if (fs::exists(path) && fs::equivalent(path, config.input))
     throw ConfigError(str("--input: ", path, " is what --log-completions writes: name another --output"));
   return path;

@@ -15,7 +15,7 @@
 
 namespace cohort {
 
-std::tm run_start(const RunConfig& run, const ResumeOptions& options) {
+std::tm run_start(const RunKeys& run, const ResumeOptions& options) {
   return options.resume && RunDirectory::holds_run(run.dir) ? RunDirectory::start_of(run.dir)
                                                             : present_time();
 }

@@ -20,7 +20,7 @@
 namespace cohort {
 
 /// When the run was begun: now, or what it wrote down. What chat templates are told is the time.
-std::tm run_start(const RunConfig& run, const ResumeOptions& options);
+std::tm run_start(const RunKeys& run, const ResumeOptions& options);
 
 /// The settings that a resumed run would take anew; empty for a new run. Throws ConfigError, before anything
 /// is loaded, for settings that change results and were not accepted, and if the run's checkpoints are gone.
