@@ -28,14 +28,14 @@ class Items {
         py::hasattr(given, "tolist") ? given.attr("tolist")() : py::reinterpret_borrow<py::object>(given);
     if (!py::isinstance<py::list>(list) && !py::isinstance<py::tuple>(list))
       throw py::type_error(str(where, " is a ", type_of(given), ", but must be ", wanted));
-    items_ = std::move(list);
+    items_ = py::tuple(list);
   }
 
-  int64_t size() const { return static_cast<int64_t>(PySequence_Fast_GET_SIZE(items_.ptr())); }
-  py::handle operator[](int64_t i) const { return PySequence_Fast_GET_ITEM(items_.ptr(), i); }
+  int64_t size() const { return static_cast<int64_t>(items_.size()); }
+  py::handle operator[](int64_t i) const { return PyTuple_GET_ITEM(items_.ptr(), i); }
 
  private:
-  py::object items_;
+  py::tuple items_;  // a copy: whatever runs while it is read may change the caller's list
 };
 
 double read_number(const py::handle& given, const std::string& where) {
@@ -116,18 +116,19 @@ class KeptIdsReader {
 
  private:
   KeptIds set_of(const py::handle& given, const std::string& where) {
-    KeptIds& kept = seen_[given.ptr()];
+    auto& [owner, kept] = seen_[given.ptr()];
     if (kept != nullptr) return kept;
     std::vector<int32_t> ids = read_ids(given, where);
     if (ids.empty() || ids.front() < 0 || ids.back() >= model_.vocab_size ||
         std::ranges::adjacent_find(ids, std::ranges::greater_equal()) != ids.end())
       throw UserError(str(where, " must hold ascending ids of the vocabulary of ", model_.vocab_size));
+    owner = py::reinterpret_borrow<py::object>(given);  // so that no other object takes its address
     kept = std::make_shared<const std::vector<int32_t>>(std::move(ids));
     return kept;
   }
 
   const DecoderConfig& model_;
-  std::map<PyObject*, KeptIds> seen_;
+  std::map<PyObject*, std::pair<py::object, KeptIds>> seen_;
 };
 
 /// One number, or one for each token.
@@ -159,8 +160,9 @@ void read_columns(const py::handle& given, const std::vector<uint8_t>& mask, con
   if (sample.loss_length() == 0) return;
   if (sample.completion.sampler_logprobs.empty()) sample.completion.sampler_logprobs = sample.old_logprobs;
   if (sample.completion.sampler_logprobs.empty())
-    throw UserError(str(where, " has neither logprobs nor old_logprobs: set old_logprobs to what "
-                               "Engine.logprobs() gives before the update"));
+    throw UserError(str(where,
+                        " has neither logprobs nor old_logprobs: set old_logprobs to what "
+                        "Engine.logprobs() gives before the update"));
 }
 
 /// A column that some samples with loss have and others lack.
@@ -176,40 +178,84 @@ void check_all_or_none(std::span<const Group> groups, const std::vector<float> S
     throw UserError(str(num_with, " of ", num_samples, " completions have ", name, ": give all of them"));
 }
 
-GivenBatch read_groups(const py::handle& batch, const DecoderConfig& model, bool has_columns) {
-  GivenBatch given;
-  KeptIdsReader kept_ids(model);
-  const Items groups(batch, "batch", "a list of cohort.Group");
-  if (groups.size() == 0) throw UserError("the batch has no groups");
-  for (int64_t g = 0; g < groups.size(); ++g) {
-    const std::string group_where = str("batch[", g, "]");
-    Group& group = given.groups.emplace_back();
-    group.prompt.id = group_where;
-    group.prompt.token_ids = read_ids(groups[g].attr("prompt_ids"), group_where + ".prompt_ids");
-    const double temperature = read_number(groups[g].attr("temperature"), group_where + ".temperature");
-    if (!(temperature > 0.0) || !std::isfinite(temperature))
-      throw UserError(str(group_where, ".temperature is ", temperature, ", but must be above 0"));
-    if (g > 0 && temperature != given.temperature)
-      throw UserError(str(group_where, ".temperature is ", temperature, " and that of batch[0] is ",
-                          given.temperature, ": give groups of one temperature"));
-    given.temperature = temperature;
-    const std::string samples_where = group_where + ".completions";
-    const Items samples(groups[g].attr("completions"), samples_where, "a list of cohort.Completion");
-    if (samples.size() == 0) throw UserError(samples_where + " is empty");
-    for (int64_t i = 0; i < samples.size(); ++i) {
-      const std::string where = str(samples_where, "[", i, "]");
-      Sample& sample = group.samples.emplace_back();
-      const std::vector<int32_t> ids = read_ids(samples[i].attr("token_ids"), where + ".token_ids");
-      check_token_ids(model, group.prompt.token_ids, ids, where);
-      const py::object given_mask = has_columns ? py::object(samples[i].attr("mask")) : py::none();
-      const auto mask = read_mask(given_mask, std::ssize(ids), where + ".mask");
-      set_tokens(ids, mask, sample.completion);
-      kept_ids.read(samples[i].attr("kept_ids"), ids, mask, where + ".kept_ids", sample.completion);
-      sample.completion.sample = i;
-      if (has_columns) read_columns(samples[i], mask, where, sample);
+/// Reads groups one after the other; `has_columns` says whether masks and columns are read, too.
+class BatchReader {
+ public:
+  BatchReader(const DecoderConfig& model, bool has_columns)
+      : model_(model), has_columns_(has_columns), kept_ids_(model) {}
+
+  GivenBatch read(const py::handle& batch) {
+    GivenBatch given;
+    const Items groups(batch, "batch", "a list of cohort.Group");
+    if (groups.size() == 0) throw UserError("the batch has no groups");
+    for (int64_t g = 0; g < groups.size(); ++g) {
+      const std::string where = str("batch[", g, "]");
+      const double temperature = read_temperature(groups[g], where);
+      if (g > 0 && temperature != given.temperature)
+        throw UserError(str(where, ".temperature is ", temperature, " and that of batch[0] is ",
+                            given.temperature, ": give groups of one temperature"));
+      given.temperature = temperature;
+      given.groups.push_back(read_group(groups[g], where));
     }
+    return given;
   }
-  return given;
+
+ private:
+  static double read_temperature(const py::handle& group, const std::string& where) {
+    const double temperature = read_number(group.attr("temperature"), where + ".temperature");
+    if (!(temperature > 0.0) || !std::isfinite(temperature))
+      throw UserError(str(where, ".temperature is ", temperature, ", but must be above 0"));
+    return temperature;
+  }
+
+  Group read_group(const py::handle& given, const std::string& group_where) {
+    Group group;
+    group.prompt.id = group_where;
+    group.prompt.token_ids = read_ids(given.attr("prompt_ids"), group_where + ".prompt_ids");
+    const std::string where = group_where + ".completions";
+    const Items samples(given.attr("completions"), where, "a list of cohort.Completion");
+    if (samples.size() == 0) throw UserError(where + " is empty");
+    for (int64_t i = 0; i < samples.size(); ++i) {
+      group.samples.push_back(read_sample(samples[i], group.prompt, str(where, "[", i, "]")));
+      group.samples.back().completion.sample = i;
+    }
+    return group;
+  }
+
+  Sample read_sample(const py::handle& given, const Prompt& prompt, const std::string& where) {
+    Sample sample;
+    const std::vector<int32_t> ids = read_ids(given.attr("token_ids"), where + ".token_ids");
+    check_token_ids(model_, prompt.token_ids, ids, where);
+    const py::object given_mask = has_columns_ ? py::object(given.attr("mask")) : py::none();
+    const std::vector<uint8_t> mask = read_mask(given_mask, std::ssize(ids), where + ".mask");
+    set_tokens(ids, mask, sample.completion);
+    kept_ids_.read(given.attr("kept_ids"), ids, mask, where + ".kept_ids", sample.completion);
+    if (has_columns_) read_columns(given, mask, where, sample);
+    return sample;
+  }
+
+  const DecoderConfig& model_;
+  bool has_columns_;
+  KeptIdsReader kept_ids_;
+};
+
+/// Tensors of kept sets: those that tokens share stay shared.
+using KeptSets = std::map<const void*, py::object>;
+
+/// The kept sets of a completion's tokens; None if all tokens are from the whole vocabulary.
+py::object kept_to_python(const Completion& completion, KeptSets& sets) {
+  if (completion.kept_ids.empty()) return py::none();
+  py::list list;
+  for (const KeptIds& ids : completion.kept_ids) {
+    if (ids == nullptr) {
+      list.append(py::none());
+      continue;
+    }
+    py::object& set = sets[ids.get()];
+    if (!set) set = py::cast(at::tensor(at::ArrayRef<int32_t>(*ids), at::kInt));
+    list.append(set);
+  }
+  return list;
 }
 
 at::Tensor tensor_of(const std::vector<float>& values) {
@@ -219,11 +265,11 @@ at::Tensor tensor_of(const std::vector<float>& values) {
 }  // namespace
 
 GivenBatch read_token_ids(const py::handle& batch, const DecoderConfig& model) {
-  return read_groups(batch, model, /*has_columns=*/false);
+  return BatchReader(model, /*has_columns=*/false).read(batch);
 }
 
 GivenBatch read_batch(const py::handle& batch, const DecoderConfig& model) {
-  GivenBatch given = read_groups(batch, model, /*has_columns=*/true);
+  GivenBatch given = BatchReader(model, /*has_columns=*/true).read(batch);
   check_all_or_none(given.groups, &Sample::ref_logprobs, "ref_logprobs");
   check_all_or_none(given.groups, &Sample::entropies, "entropies");
   return given;
@@ -257,8 +303,8 @@ Json read_json_value(const py::handle& value, const std::string& where) {
 
 Prompt read_prompt(const py::handle& given, const TextFormat* format, const std::string& where) {
   const bool is_text = py::isinstance<py::str>(given);
-  const bool is_conversation = py::isinstance<py::list>(given) && py::len(given) > 0 &&
-                               py::isinstance<py::dict>(given[py::int_(0)]);
+  const bool is_conversation =
+      py::isinstance<py::list>(given) && py::len(given) > 0 && py::isinstance<py::dict>(given[py::int_(0)]);
   if (!is_text && !is_conversation) {
     Prompt prompt;
     prompt.id = where;
@@ -273,26 +319,15 @@ Prompt read_prompt(const py::handle& given, const TextFormat* format, const std:
 }
 
 py::list to_python(const std::vector<Group>& groups) {
-  std::map<const void*, py::object> sets;  // kept sets that tokens share stay shared
-  const auto kept = [&](const KeptIds& ids) -> py::object {
-    if (ids == nullptr) return py::none();
-    py::object& set = sets[ids.get()];
-    if (!set) set = py::cast(at::tensor(at::ArrayRef<int32_t>(*ids), at::kInt));
-    return set;
-  };
+  KeptSets sets;
   py::list result;
   for (const Group& group : groups) {
     py::list samples;
     for (const Sample& sample : group.samples) {
       const Completion& completion = sample.completion;
-      py::object kept_ids = py::none();
-      if (!completion.kept_ids.empty()) {
-        py::list sets_of_tokens;
-        for (const KeptIds& ids : completion.kept_ids) sets_of_tokens.append(kept(ids));
-        kept_ids = std::move(sets_of_tokens);
-      }
       samples.append(py::make_tuple(completion.token_ids, tensor_of(completion.sampler_logprobs),
-                                    completion.text, to_string(completion.finish_reason), kept_ids));
+                                    completion.text, to_string(completion.finish_reason),
+                                    kept_to_python(completion, sets)));
     }
     result.append(py::make_tuple(group.prompt.token_ids, group.prompt.text, samples));
   }

@@ -19,9 +19,9 @@ struct GivenBatch {
   double temperature = 1.0;
 };
 
-/// Prompts and token ids alone, every token of a completion as a sampled one: what a forward pass reads. Throws
-/// UserError for values that cannot be used and pybind11's type_error for those of another type, with their
-/// place.
+/// Prompts and token ids alone, every token of a completion as a sampled one: what a forward pass reads.
+/// Throws UserError for values that cannot be used and pybind11's type_error for those of another type, with
+/// their place.
 GivenBatch read_token_ids(const pybind11::handle& batch, const DecoderConfig& model);
 
 /// All columns. Tokens whose mask is 0 become injected ones, and columns keep the values of the others.

@@ -1,14 +1,17 @@
-// The module `cohort._cohort.engine`. What the arguments mean is written in python/cohort/engine.py. The engine
-// works without Python's global lock.
+// The module `cohort._cohort.engine`. What the arguments mean is written in python/cohort/engine.py. The
+// engine works without Python's global lock.
 #include <ATen/autocast_mode.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <torch/csrc/utils/pybind.h>
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "cohort/core/error.h"
@@ -35,8 +38,36 @@ struct OwnModes {
   c10::impl::ExcludeDispatchKeyGuard no_autocast{c10::autocast_dispatch_keyset};
 };
 
+/// Calls that work without the global lock, and whether the interpreter ends: a thread that wants the lock
+/// after that would be cut off within C++.
+std::atomic<int64_t> num_calls = 0;
+std::atomic<bool> is_ending = false;
+
+void check_not_ending() {
+  if (is_ending) throw std::runtime_error("the interpreter ends");
+}
+
+/// Ends the calls of other threads and waits for them; at exit.
+void end_calls() {
+  is_ending = true;
+  const py::gil_scoped_release released;
+  while (num_calls > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+class CountedCall {
+ public:
+  CountedCall() {
+    check_not_ending();
+    ++num_calls;
+  }
+  ~CountedCall() { --num_calls; }
+  CountedCall(const CountedCall&) = delete;
+  CountedCall& operator=(const CountedCall&) = delete;
+};
+
 /// Ctrl-C between two passes. Python lets its main thread alone see it.
 void check_signals() {
+  check_not_ending();
   const py::gil_scoped_acquire lock;
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
@@ -44,6 +75,7 @@ void check_signals() {
 /// f() without the global lock. A failed check of the engine's own is a bug, not a wrong value.
 template <typename F>
 auto without_lock(bool has_gradient, F f) {
+  const CountedCall call;
   const py::gil_scoped_release released;
   const OwnModes modes(has_gradient);
   try {
@@ -98,14 +130,13 @@ py::list generate(PolicyEngine& engine, const py::list& prompts, const py::dict&
       sampling_params(settings, engine.model(), text != nullptr ? text->tokenizer.get() : nullptr);
   std::vector<Prompt> read;
   for (const py::handle prompt : prompts)
-    read.push_back(read_prompt(prompt, text != nullptr ? &text->format : nullptr,
-                               str("prompts[", read.size(), "]")));
+    read.push_back(
+        read_prompt(prompt, text != nullptr ? &text->format : nullptr, str("prompts[", read.size(), "]")));
   RolloutAddress address;
   address.seed = static_cast<uint64_t>(settings.seed.value_or(engine.settings().seed));
   address.step = static_cast<uint64_t>(step);
-  return to_python(alone(engine, false, [&] {
-    return engine.generate(read, settings.n, params, address, &check_signals);
-  }));
+  return to_python(alone(engine, false,
+                         [&] { return engine.generate(read, settings.n, params, address, &check_signals); }));
 }
 
 py::list logprobs_of(const ScoringPass& pass, const py::handle& given) {
@@ -194,10 +225,12 @@ void add_tokenizer(py::module_& module) {
       .def("encode", &TokenizerHandle::encode)
       .def("decode", &TokenizerHandle::decode)
       .def("render", &TokenizerHandle::render)
-      .def_property_readonly("vocab_size", [](const TokenizerHandle& t) { return t.tokenizer().vocab_size(); })
+      .def_property_readonly("vocab_size",
+                             [](const TokenizerHandle& t) { return t.tokenizer().vocab_size(); })
       .def_property_readonly("eos_token_id",
                              [](const TokenizerHandle& t) { return t.tokenizer().eos_token_id(); })
-      .def("token_id", [](const TokenizerHandle& t, const std::string& s) { return t.tokenizer().token_id(s); });
+      .def("token_id",
+           [](const TokenizerHandle& t, const std::string& s) { return t.tokenizer().token_id(s); });
 }
 
 void add_scoring(py::module_& module) {
@@ -206,48 +239,57 @@ void add_scoring(py::module_& module) {
       .def("entropies", &entropies_of);
 }
 
+py::list logprobs_now(PolicyEngine& engine, const py::handle& batch) {
+  const Turn turn(engine);
+  return logprobs_of(engine.current(), batch);
+}
+
+py::list entropies_now(PolicyEngine& engine, const py::handle& batch) {
+  const Turn turn(engine);
+  return entropies_of(engine.current(), batch);
+}
+
+std::shared_ptr<ScoringPass> snapshot(PolicyEngine& engine, bool with_adapters) {
+  return alone(engine, false, [&] { return std::make_shared<ScoringPass>(engine.snapshot(with_adapters)); });
+}
+
+double difference(PolicyEngine& engine) {
+  return alone(engine, false, [&] { return engine.sampler_trainer_difference(); });
+}
+
+void zero_grad(PolicyEngine& engine) {
+  alone(engine, false, [&] { engine.zero_grad(); });
+}
+
+void save(PolicyEngine& engine, const std::string& directory) {
+  alone(engine, false, [&] { engine.save(directory); });
+}
+
+std::shared_ptr<TokenizerHandle> tokenizer(const PolicyEngine& engine) {
+  return engine.text() == nullptr ? nullptr : std::make_shared<TokenizerHandle>(engine.text());
+}
+
 void add_policy_engine(py::module_& module) {
   py::class_<PolicyEngine, std::shared_ptr<PolicyEngine>>(module, "PolicyEngine")
       .def_static("load", &load)
       .def("generate", &generate)
-      .def("logprobs",
-           [](PolicyEngine& engine, const py::handle& batch) {
-             const Turn turn(engine);
-             return logprobs_of(engine.current(), batch);
-           })
-      .def("entropies",
-           [](PolicyEngine& engine, const py::handle& batch) {
-             const Turn turn(engine);
-             return entropies_of(engine.current(), batch);
-           })
-      .def("snapshot",
-           [](PolicyEngine& engine, bool with_adapters) {
-             return alone(engine, false, [&] {
-               return std::make_shared<ScoringPass>(engine.snapshot(with_adapters));
-             });
-           })
+      .def("logprobs", &logprobs_now)
+      .def("entropies", &entropies_now)
+      .def("snapshot", &snapshot)
       .def("forward_backward", &forward_backward)
       .def("forward_backward_by", &forward_backward_by)
       .def("optim_step", &optim_step)
-      .def("zero_grad", [](PolicyEngine& engine) { alone(engine, false, [&] { engine.zero_grad(); }); })
-      .def("save",
-           [](PolicyEngine& engine, const std::string& directory) {
-             alone(engine, false, [&] { engine.save(directory); });
-           })
-      .def("sampler_trainer_difference",
-           [](PolicyEngine& engine) {
-             return alone(engine, false, [&] { return engine.sampler_trainer_difference(); });
-           })
+      .def("zero_grad", &zero_grad)
+      .def("save", &save)
+      .def("sampler_trainer_difference", &difference)
+      .def_property_readonly("tokenizer", &tokenizer)
       .def_property_readonly("num_updates", &PolicyEngine::num_updates)
-      .def_property_readonly("dtype", [](const PolicyEngine& engine) { return engine.settings().model.dtype; })
-      .def_property_readonly("seed", [](const PolicyEngine& engine) { return engine.settings().seed; })
+      .def_property_readonly("dtype",
+                             [](const PolicyEngine& engine) { return engine.settings().model.dtype; })
       .def_property_readonly("context_length",
                              [](const PolicyEngine& engine) { return engine.model().context_length; })
       .def_property_readonly("vocab_size",
-                             [](const PolicyEngine& engine) { return engine.model().vocab_size; })
-      .def_property_readonly("tokenizer", [](const PolicyEngine& engine) {
-        return engine.text() == nullptr ? nullptr : std::make_shared<TokenizerHandle>(engine.text());
-      });
+                             [](const PolicyEngine& engine) { return engine.model().vocab_size; });
 }
 
 }  // namespace
@@ -257,6 +299,7 @@ void add_engine(py::module_ module) {
   add_scoring(module);
   add_policy_engine(module);
   module.def("check_sampling", &check_sampling_keys);
+  py::module_::import("atexit").attr("register")(py::cpp_function(&end_calls));
 }
 
 }  // namespace cohort::python

@@ -34,8 +34,8 @@ LossOutput call(const py::function& function, const LossInput& part) {
   const int64_t longest = std::max<int64_t>(1, *std::ranges::max_element(part.lengths));
   const Packing packing = Packing::of_lengths(part.lengths, longest);
   const at::Tensor mask = packing.unpack(at::ones_like(part.policy_logprobs.detach()));
-  const at::Tensor advantages = part.advantages_are_per_token ? packing.unpack(part.advantages)
-                                                              : part.advantages.unsqueeze(1) * mask;
+  const at::Tensor advantages =
+      part.advantages_are_per_token ? packing.unpack(part.advantages) : part.advantages.unsqueeze(1) * mask;
   const py::gil_scoped_acquire lock;
   const py::tuple result = function(packing.unpack(part.policy_logprobs), packing.unpack(part.old_logprobs),
                                     advantages, mask, columns_of(part, packing));

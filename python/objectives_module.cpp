@@ -1,5 +1,5 @@
-// The module `cohort._cohort.objectives`: checks what Python gives, packs it and calls the objectives. What the
-// arguments mean is written in python/cohort/objectives.py.
+// The module `cohort._cohort.objectives`: checks what Python gives, packs it and calls the objectives. What
+// the arguments mean is written in python/cohort/objectives.py.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <torch/csrc/autograd/python_variable.h>

@@ -1,5 +1,5 @@
-// What cohort.Engine of Python holds: a model with its tokenizer, its sampler and its optimizer. Knows nothing
-// of Python.
+// What cohort.Engine of Python holds: a model with its tokenizer, its sampler and its optimizer. Knows
+// nothing of Python.
 #pragma once
 
 #include <atomic>

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from cohort._cohort import engine as _engine
 from cohort.batch import Completion, Group, LossFunction, check_batch, wrapped
-from cohort.sampling_params import SamplingParams
+from cohort.sampling_params import SamplingParams, keys_of
 from cohort.tokenizer import Tokenizer
 
 Message = Mapping[str, Any]
@@ -108,7 +108,7 @@ class Engine:
 
     @property
     def dtype(self) -> str:
-        """"float32" or "bfloat16"."""
+        """ "float32" or "bfloat16"."""
         return self._native.dtype
 
     @property
@@ -155,7 +155,7 @@ class Engine:
             raise TypeError(
                 f"sampling_params is a {type(params).__name__}, but must be a cohort.SamplingParams"
             )
-        keys = params.keys()
+        keys = keys_of(params)
         if num_generations is not None:
             keys["n"] = num_generations
         if seed is not None:
@@ -170,7 +170,9 @@ class Engine:
             Group(
                 prompt_ids=prompt_ids,
                 completions=[
-                    Completion(token_ids=ids, logprobs=logprobs, text=text, finish_reason=reason, kept_ids=kept)
+                    Completion(
+                        token_ids=ids, logprobs=logprobs, text=text, finish_reason=reason, kept_ids=kept
+                    )
                     for ids, logprobs, text, reason, kept in completions
                 ],
                 prompt=prompt,
@@ -218,7 +220,9 @@ class Engine:
                 raise TypeError(f"{next(iter(objective))} has no effect with a loss function: remove it")
             return self._native.forward_backward_by(check_batch(batch), wrapped(loss))
         if not isinstance(loss, str):
-            raise TypeError(f"loss is a {type(loss).__name__}, but must be the name of a preset or a function")
+            raise TypeError(
+                f"loss is a {type(loss).__name__}, but must be the name of a preset or a function"
+            )
         return self._native.forward_backward(check_batch(batch), loss, objective)
 
     def optim_step(self, lr: float) -> dict[str, float]:

@@ -48,9 +48,17 @@ class SamplingParams:
     seed: int | None = None
 
     def __post_init__(self):
-        _engine.check_sampling(self.keys())
+        _engine.check_sampling(keys_of(self))
 
-    def keys(self) -> dict[str, Any]:
-        """The values that differ from the defaults."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {f.name: values[f.name] for f in fields(self) if values[f.name] != f.default}
+
+def keys_of(params: SamplingParams) -> dict[str, Any]:
+    """The values that differ from the defaults, as the engine takes them."""
+    keys = {}
+    for f in fields(params):
+        value = getattr(params, f.name)
+        if isinstance(value, Mapping):
+            value = dict(value)
+        is_empty = isinstance(value, (Sequence, dict)) and len(value) == 0
+        if not is_empty and value is not f.default and value != f.default:
+            keys[f.name] = value
+    return keys

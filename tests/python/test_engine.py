@@ -87,7 +87,11 @@ class ScoringTest(EngineTest):
         for dtype in ["float32", "bfloat16"]:
             engine = self.load(dtype=dtype)
             self.assertEqual(engine.sampler_trainer_difference(), 0.0)
-            for params in [{}, {"temperature": 0.7, "top_p": 0.8}, {"top_k": 5, "min_p": 0.1, "min_tokens": 3}]:
+            for params in [
+                {},
+                {"temperature": 0.7, "top_p": 0.8},
+                {"top_k": 5, "min_p": 0.1, "min_tokens": 3},
+            ]:
                 groups = self.rollout(engine, **params)
                 for logprobs, sampled in zip(flat(engine.logprobs(groups)), columns(groups, "logprobs")):
                     self.assertTrue(torch.equal(logprobs, sampled), (dtype, params))
@@ -130,7 +134,12 @@ class UpdateTest(EngineTest):
         rows = [torch.as_tensor(a).float() * torch.ones(len(m)) for a, m in zip(advantages, masks)]
         old = pad([torch.as_tensor(row) for row in columns(groups, "old_logprobs")])
         value, _ = objectives.loss(
-            policy, pad([torch.tensor(m) for m in masks]), pad(rows), old_logprobs=old, preset=loss, **objective
+            policy,
+            pad([torch.tensor(m) for m in masks]),
+            pad(rows),
+            old_logprobs=old,
+            preset=loss,
+            **objective,
         )
         value.backward()
         norm = torch.cat([p.grad.flatten() for p in model.parameters()]).norm().item()
@@ -182,7 +191,9 @@ class UpdateTest(EngineTest):
         reference = self.load().snapshot()
         engine.forward_backward(groups)
         engine.optim_step(lr=1e-2)
-        for completion, logprobs in zip((c for g in groups for c in g.completions), flat(reference.logprobs(groups))):
+        for completion, logprobs in zip(
+            (c for g in groups for c in g.completions), flat(reference.logprobs(groups))
+        ):
             completion.ref_logprobs = logprobs
         self.assertGreater(engine.forward_backward(groups, beta=0.1)["kl"], 0.0)
 

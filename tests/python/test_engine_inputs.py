@@ -137,7 +137,9 @@ class GenerateTest(RefusedTest):
         self.refused(ValueError, "no token id", tokenizer.decode, [-1])
         self.assertEqual(tokenizer.decode([2**31 - 1]), "")
         self.refused(TypeError, "messages", tokenizer.apply_chat_template, [])
-        self.refused(TypeError, "JSON", tokenizer.apply_chat_template, [{"role": "user", "content": object()}])
+        self.refused(
+            TypeError, "JSON", tokenizer.apply_chat_template, [{"role": "user", "content": object()}]
+        )
 
 
 class BatchTest(RefusedTest):

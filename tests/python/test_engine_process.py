@@ -24,6 +24,16 @@ import cohort
 print(time.monotonic() - begin)
 print(*sorted(set(m.split(".")[0] for m in sys.modules)))
 """
+EXIT = """
+import threading, time, cohort
+engine = cohort.Engine.load("{model}", dtype="float32")
+def work():
+    while True:
+        engine.generate(["a"] * 8, cohort.SamplingParams(n=64, max_tokens=200, ignore_eos=True))
+threading.Thread(target=work, daemon=True).start()
+time.sleep(0.3)
+print("end")
+"""
 LONG = {"n": 64, "max_tokens": 200, "ignore_eos": True}
 
 
@@ -79,6 +89,11 @@ class ProcessTest(EngineTest):
         thread.join()
         self.assertGreater(refused, 0)
         engine.zero_grad()
+
+    def test_a_thread_that_works_at_exit(self):
+        code = EXIT.format(model=self.model)
+        result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+        self.assertEqual((result.returncode, result.stdout), (0, "end\n"), result.stderr)
 
     def interrupted(self, call):
         timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))

@@ -72,7 +72,9 @@ class LossFunctionTest(EngineTest):
                 completion.mask = [1, 0] * (length // 2) + [1] * (length % 2)
                 completion.advantage = [0.1 * t - completion.advantage for t in range(length)]
         self.check_same(groups, dapo, "dapo", epsilon_high=0.28)
-        for completion, reference in zip((c for g in groups for c in g.completions), columns(groups, "logprobs")):
+        for completion, reference in zip(
+            (c for g in groups for c in g.completions), columns(groups, "logprobs")
+        ):
             completion.ref_logprobs = reference - 0.2
         self.check_same(groups, with_kl, "grpo", beta=0.1)
 

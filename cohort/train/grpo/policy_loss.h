@@ -16,8 +16,8 @@
 
 namespace cohort {
 
-/// A loss in place of the objective's, of a micro-batch: `policy_logprobs` and `entropies` carry gradient, and
-/// `whole` counts the whole batch. Threads may call it at the same time.
+/// A loss in place of the objective's, of a micro-batch: `policy_logprobs` and `entropies` carry gradient,
+/// and `whole` counts the whole batch. Threads may call it at the same time.
 using LossFunction = std::function<LossOutput(const LossInput& part)>;
 
 struct LossOptions {
