@@ -1,7 +1,15 @@
-"""Cohort's objectives for research in Python: see `cohort.objectives`."""
+"""Cohort in Python: `cohort.objectives`, `cohort.datasets` and `cohort.hub`, each imported at its first use."""
 
-import torch  # noqa: F401  the module is linked with its libraries
+import importlib
 
-from cohort import objectives
+__all__ = ["datasets", "hub", "objectives"]
 
-__all__ = ["objectives"]
+
+def __getattr__(name):
+    if name in __all__:
+        return importlib.import_module(f"cohort.{name}")
+    raise AttributeError(f"module 'cohort' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted([*globals(), *__all__])

@@ -36,6 +36,7 @@ COMMANDS = [
     "detokenize",
     "render",
     "data",
+    "get",
     "init",
     "info",
     "bench",
