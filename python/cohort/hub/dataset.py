@@ -1,6 +1,6 @@
 """Data sets of the Hugging Face Hub."""
 
-from cohort.hub.errors import address, one_line
+from cohort.hub.errors import address, first_line, one_line
 
 
 def load_dataset(name, config=None, revision=None, token=None):
@@ -19,7 +19,12 @@ def load_dataset(name, config=None, revision=None, token=None):
         with one_line(name, "data set"):
             return datasets.load_dataset(name, config, revision=revision, token=token)
     except datasets.exceptions.DatasetNotFoundError as error:
-        reason = str(error).strip().splitlines()[0]
-        raise OSError(f"{name}: no such file or directory, and not at {address()}: {reason}") from None
+        raise OSError(
+            f"{name}: no such file or directory, and not at {address()}: {first_line(error)}"
+        ) from None
+    except datasets.exceptions.DatasetsError as error:
+        raise OSError(f"{name}: can't be read: {first_line(error.__cause__ or error)}") from None
     except ConnectionError as error:
-        raise OSError(f"{name}: not in the cache, and the Hub can't be reached: {error}") from None
+        raise OSError(
+            f"{name}: not in the cache, and the Hub can't be reached: {first_line(error)}"
+        ) from None
