@@ -1,6 +1,7 @@
-// cohort data: problems of a built-in task as JSONL, and a report on any JSONL.
+// cohort data: problems of a task as JSONL, a report on any JSONL, and JSONL of other formats.
 #include "apps/cli/command.h"
 #include "apps/cli/data_check.h"
+#include "apps/cli/python_package.h"
 #include "apps/cli/rows.h"
 #include "cohort/core/error.h"
 #include "cohort/tasks/task.h"
@@ -34,12 +35,17 @@ int data_command(const Command& self, const Arguments& arguments) {
   if (!arguments.empty() && arguments.front() == "check") {
     return data_check(self, {arguments.begin() + 1, arguments.end()});
   }
+  if (!arguments.empty() && (arguments.front() == "convert" || arguments.front() == "reasoning-gym")) {
+    Arguments all{self.name};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    run_python_package(all);
+  }
   DataConfig config;
   const auto rest = read_arguments(self, arguments, config);
   if (!rest) return 0;
   if (rest->empty())
-    throw ConfigError(
-        str("cohort data: name one of the tasks ", Json(task_names()).dump(), ", or check FILE"));
+    throw ConfigError(str("cohort data: name one of the tasks ", Json(task_names()).dump(),
+                          ", or check FILE, convert IN OUT or reasoning-gym NAME"));
   if (rest->size() > 1) refuse_arguments(self, {rest->begin() + 1, rest->end()});
   config.task.name = rest->front();
   require(config.output, "output");

@@ -1,20 +1,33 @@
-"""Cohort's engine in Python: `Engine` for a training loop of your own, `objectives` for losses and advantages alone."""
+"""Cohort in Python: `GRPOTrainer` as in TRL, `Engine` for a training loop of your own, `objectives` for losses and advantages
+alone, `datasets` and `hub` for data and models. Each is loaded when it is first asked for."""
 
-import torch  # noqa: F401  the module is linked with its libraries
+import importlib
+from typing import Any
 
-from cohort import objectives
-from cohort.batch import Completion, Group, LossBatch
-from cohort.engine import Engine, Snapshot
-from cohort.sampling_params import SamplingParams
-from cohort.tokenizer import Tokenizer
+#: Where each name is; the trainers need transformers, which nothing else here does.
+_MODULES = {
+    "Completion": "cohort.batch",
+    "Engine": "cohort.engine",
+    "GRPOConfig": "cohort.trainer",
+    "GRPOTrainer": "cohort.trainer",
+    "Group": "cohort.batch",
+    "LossBatch": "cohort.batch",
+    "SamplingParams": "cohort.sampling_params",
+    "Snapshot": "cohort.engine",
+    "Tokenizer": "cohort.tokenizer",
+}
+_SUBMODULES = ("datasets", "hub", "objectives")
 
-__all__ = [
-    "Completion",
-    "Engine",
-    "Group",
-    "LossBatch",
-    "SamplingParams",
-    "Snapshot",
-    "Tokenizer",
-    "objectives",
-]
+__all__ = [*sorted(_MODULES), *_SUBMODULES]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(importlib.import_module(_MODULES[name]), name)
+    if name in _SUBMODULES:
+        return importlib.import_module(f"cohort.{name}")
+    raise AttributeError(f"module 'cohort' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -2,9 +2,8 @@
 
 import re
 
-import reasoning_gym
+from cohort.datasets import score_answer
 
-CHAIN_SUM = reasoning_gym.create_dataset("chain_sum", size=1)
 NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 
 
@@ -15,6 +14,5 @@ def last_number(completion):
 
 
 def sums(completions, entry, **columns):
-    """1 where the last number is the answer, else 0; `entry` is the column that make_data.py writes."""
-    scores = [CHAIN_SUM.score_answer(last_number(c), e) for c, e in zip(completions, entry, strict=True)]
-    return [float(score == 1.0) for score in scores]
+    """1 where the last number is the answer, else 0; `entry` is a column of `cohort data reasoning-gym`."""
+    return [float(score_answer(last_number(c), e) == 1.0) for c, e in zip(completions, entry, strict=True)]

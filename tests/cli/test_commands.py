@@ -27,6 +27,7 @@ COMMANDS = [
     "detokenize",
     "render",
     "data",
+    "get",
     "init",
     "info",
     "bench",

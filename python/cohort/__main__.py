@@ -1,0 +1,5 @@
+import sys
+
+from cohort.commands import main
+
+sys.exit(main())
