@@ -1,11 +1,11 @@
-"""The stub of cohort._objectives from what the module says of itself.
+"""The stub of cohort._cohort.objectives, from what the module says of itself.
 
-PYTHONPATH=build/python .venv-test/bin/python tools/make_stubs.py > python/cohort/_objectives.pyi
+PYTHONPATH=build/python .venv-test/bin/python tools/make_stubs.py > python/cohort/_cohort/objectives.pyi
 """
 
 import re
 
-from cohort import _objectives
+from cohort._cohort import objectives
 
 HEAD = '''"""Made by tools/make_stubs.py from the compiled module: change the bindings in python/*.cpp."""
 
@@ -34,7 +34,7 @@ def stub(function):
 
 
 def text():
-    functions = [value for name, value in vars(_objectives).items() if not name.startswith("_")]
+    functions = [value for name, value in vars(objectives).items() if not name.startswith("_")]
     return HEAD + "".join(map(stub, functions))
 
 
