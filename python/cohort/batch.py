@@ -83,7 +83,9 @@ class LossBatch:
     num_groups: int
 
 
-LossFunction = Callable[[Tensor, Tensor, Tensor, Tensor, LossBatch], Tensor | tuple[Tensor, Mapping[str, float]]]
+LossFunction = Callable[
+    [Tensor, Tensor, Tensor, Tensor, LossBatch], Tensor | tuple[Tensor, Mapping[str, float]]
+]
 
 
 def wrapped(function: LossFunction) -> Callable[..., tuple[Tensor, dict[str, float]]]:
@@ -95,7 +97,9 @@ def wrapped(function: LossFunction) -> Callable[..., tuple[Tensor, dict[str, flo
         if not isinstance(loss, Tensor) or not isinstance(metrics, Mapping):
             raise TypeError("a loss function must return a tensor, or a tensor and a dict of metrics")
         if loss.numel() != 1:
-            raise ValueError(f"a loss function returned a tensor of shape {list(loss.shape)}, but must return a scalar")
+            raise ValueError(
+                f"a loss function returned a tensor of shape {list(loss.shape)}, but must return a scalar"
+            )
         if not loss.requires_grad:
             raise ValueError("the loss carries no gradient: it must be computed from policy_logprobs")
         return loss.reshape(()), {str(name): float(value) for name, value in metrics.items()}

@@ -108,7 +108,7 @@ class Engine:
 
     @property
     def dtype(self) -> str:
-        """"float32" or "bfloat16"."""
+        """ "float32" or "bfloat16"."""
         return self._native.dtype
 
     @property
@@ -170,7 +170,9 @@ class Engine:
             Group(
                 prompt_ids=prompt_ids,
                 completions=[
-                    Completion(token_ids=ids, logprobs=logprobs, text=text, finish_reason=reason, kept_ids=kept)
+                    Completion(
+                        token_ids=ids, logprobs=logprobs, text=text, finish_reason=reason, kept_ids=kept
+                    )
                     for ids, logprobs, text, reason, kept in completions
                 ],
                 prompt=prompt,
@@ -218,7 +220,9 @@ class Engine:
                 raise TypeError(f"{next(iter(objective))} has no effect with a loss function: remove it")
             return self._native.forward_backward_by(check_batch(batch), wrapped(loss))
         if not isinstance(loss, str):
-            raise TypeError(f"loss is a {type(loss).__name__}, but must be the name of a preset or a function")
+            raise TypeError(
+                f"loss is a {type(loss).__name__}, but must be the name of a preset or a function"
+            )
         return self._native.forward_backward(check_batch(batch), loss, objective)
 
     def optim_step(self, lr: float) -> dict[str, float]:
