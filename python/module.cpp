@@ -47,4 +47,5 @@ PYBIND11_MODULE(_cohort, module) {
   py::register_exception_translator(&cohort::python::translate);
   cohort::python::add_objectives(module.def_submodule("objectives"));
   cohort::python::add_engine(module.def_submodule("engine"));
+  cohort::python::add_trainer(module.def_submodule("trainer"));
 }

@@ -11,4 +11,7 @@ void add_objectives(pybind11::module_ module);
 /// `engine`: a model that samples and trains (python/cohort/engine.py).
 void add_engine(pybind11::module_ module);
 
+/// `trainer`: a run of GRPO, step by step (python/cohort/trainer).
+void add_trainer(pybind11::module_ module);
+
 }  // namespace cohort::python

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+import torch  # noqa: F401  the extension is linked with its libraries
+
 from cohort._cohort import engine as _engine
 
 

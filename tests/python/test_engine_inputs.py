@@ -42,7 +42,7 @@ class LoadTest(RefusedTest):
         self.refused(FileNotFoundError, "config.json", Engine.load, self.copy("a", config=None))
         self.refused(FileNotFoundError, "model.safetensors", Engine.load, self.copy("b", weights=None))
         self.refused(FileNotFoundError, "none", Engine.load, self.model, lora={"path": self.folder / "none"})
-        self.refused(OSError, "none", Engine.load, self.model, chat_template=self.folder / "none").__class__
+        self.refused(OSError, "none", Engine.load, self.model, chat_template=self.folder / "none")
 
     def test_damaged_files(self):
         weights = (self.model / "model.safetensors").read_bytes()

@@ -12,10 +12,10 @@ import sys
 import unittest
 
 import torch
+from cohort._cohort import objectives as _objectives
 from torch.autograd import gradcheck
 
 from cohort import objectives
-from cohort._cohort import objectives as _objectives
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tools"))

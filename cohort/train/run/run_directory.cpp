@@ -35,13 +35,14 @@ std::string read_text(const fs::path& path) {
 }
 
 /// A run overwrites files: its directory must hold none but those of a run that was killed or refused before
-/// its first step.
+/// its first step, and the `inputs` that a trainer of the Python package writes for it.
 void check_unused(const fs::path& root) {
   if (!fs::is_directory(root)) return;
   for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
     const fs::path name = entry.path().filename();
     static const std::set<fs::path> beginning{".lock",       ".start",          ".start.tmp",
-                                              ".files.json", ".files.json.tmp", "config.toml.tmp"};
+                                              ".files.json", ".files.json.tmp", "config.toml.tmp",
+                                              "inputs"};
     if (beginning.contains(name) || (name == "checkpoints" && fs::is_empty(entry))) continue;
     if (name == "metrics.jsonl" && entry.is_regular_file() && entry.file_size() == 0) continue;
     throw ConfigError(str(root.string(), ": holds ", name.string(),

@@ -273,6 +273,7 @@ std::vector<TrainedPart> RunLoop::trained_parts() const {
 }
 
 void RunLoop::show(const StepReport& report) {
+  if (!shows_progress_) return;
   const double now = seconds_since_start();
   const double left = (now - started_s_) / static_cast<double>(step_ - first_step_) *
                       static_cast<double>(config_.max_steps - step_);

@@ -114,6 +114,9 @@ class RunLoop {
   /// Writes the last checkpoint and the final model. Throws as run() does.
   void finish();
 
+  /// Shows no line of progress from now on.
+  void hide_progress() { shows_progress_ = false; }
+
   /// Steps taken since the start of the run, those of earlier processes included.
   int64_t step() const { return step_; }
   int64_t max_steps() const { return config_.max_steps; }
@@ -140,6 +143,7 @@ class RunLoop {
   Json file_sizes_ = Json::object();
   std::unique_ptr<struct RunRecords> records_;  // once the run has begun
   ProgressLine progress_;
+  bool shows_progress_ = true;
   int64_t first_step_ = 0;  // of this process
   double started_s_ = 0.0;
 };

@@ -1,0 +1,164 @@
+"""Reward functions of a Python program, called as TRL 1.16 calls them."""
+
+import asyncio
+import inspect
+import math
+import os
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from cohort.trainer.data import Rows
+
+RewardFunction = Callable[..., Sequence[float | None]]
+
+
+def name_of(function: Any) -> str:
+    """The name of a function, a functools.partial or an object with __call__."""
+    while hasattr(function, "func"):
+        function = function.func
+    return getattr(function, "__name__", None) or type(function).__name__
+
+
+def is_async(function: Any) -> bool:
+    """Whether a call returns a coroutine."""
+    while hasattr(function, "func"):
+        function = function.func
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+
+def tables_of(
+    reward_funcs: Any, weights: Sequence[float] | None, builtin: Sequence[str]
+) -> list[dict[str, Any]]:
+    """A [[reward]] table for each reward function: a callable, the name of a built-in one, or the directory of a reward
+    model. Names are TRL's, made different where two are alike. ValueError for what is none of these."""
+    functions = reward_funcs if isinstance(reward_funcs, list | tuple) else [reward_funcs]
+    if not functions:
+        raise ValueError("reward_funcs is empty: give at least one reward function")
+    if weights is not None and len(weights) != len(functions):
+        raise ValueError(
+            f"reward_weights has {len(weights)} numbers, but there are {len(functions)} reward functions"
+        )
+    tables = []
+    for place, function in enumerate(functions):
+        table = _table(function, builtin)
+        taken = {other["name"] for other in tables}
+        if table["name"] in taken:
+            table["type"] = table.get("type", table["name"])
+            table["name"] = next(
+                f"{table['name']}_{i}" for i in range(2, 99) if f"{table['name']}_{i}" not in taken
+            )
+        table["weight"] = 1.0 if weights is None else float(weights[place])
+        tables.append(table)
+    return tables
+
+
+def _table(function: Any, builtin: Sequence[str]) -> dict[str, Any]:
+    if callable(function):
+        return {"name": name_of(function), "type": "callable", "function": function}
+    if isinstance(function, Mapping):  # a table of a recipe
+        if not function.get("name", function.get("type")):
+            raise ValueError(f"reward_funcs: {function!r} has no 'name'")
+        return {"name": function.get("type"), **function}
+    if isinstance(function, str | os.PathLike):
+        path = os.fspath(function)
+        if os.path.isdir(path):
+            return {"name": os.path.basename(os.path.normpath(path)), "type": "model", "path": path}
+        if path in builtin:
+            return {"name": path, "type": path}
+        raise ValueError(
+            f"reward_funcs: {path!r} is neither a directory nor a built-in reward; there are {', '.join(builtin)}"
+        )
+    raise TypeError(
+        f"reward_funcs: a {type(function).__name__} is no reward function: give a callable, a name or a directory"
+    )
+
+
+class RewardCalls:
+    """Calls reward functions with the completions of a step: rows of (prompt id, text, ids of its tokens).
+
+    The functions see the columns of the data set by TRL's names, and `trainer_state`, `log_extra` and `log_metric`.
+    """
+
+    def __init__(self, data_sets: Mapping[str, Rows], state: Any, mask_errors: bool, prompt_only: bool):
+        self._data_sets = data_sets  # by the names of their files: nothing here leads back to the trainer
+        self._state = state
+        self._mask_errors = mask_errors
+        self._prompt_only = prompt_only
+        self.extra: dict[str, list[Any]] = defaultdict(list)
+        self.metrics: dict[str, list[float]] = defaultdict(list)
+
+    def function(self, function: RewardFunction) -> Callable[[list[tuple[str, str, list[int]]]], list[Any]]:
+        """What the engine calls for `function`: rows -> a score for each, None where there is none, or a text that says
+        why there is none."""
+
+        def score(rows: list[tuple[str, str, list[int]]]) -> list[Any]:
+            try:
+                return self._scores(function, rows)
+            except Exception as error:
+                if not self._mask_errors:
+                    raise
+                return [f"{type(error).__name__}: {error}"] * len(rows)
+
+        return score
+
+    def _scores(self, function: RewardFunction, rows: list[tuple[str, str, list[int]]]) -> list[float | None]:
+        examples = [self._row(row_id) for row_id, _, _ in rows]
+        prompts = [example["prompt"] for example in examples]
+        completions: list[Any] = [text for _, text, _ in rows]
+        if isinstance(prompts[0], list):
+            completions = [[{"role": "assistant", "content": text}] for text in completions]
+        arguments: dict[str, Any] = {}
+        if not self._prompt_only:
+            columns = [key for key in examples[0] if key not in ("prompt", "completion", "completion_ids")]
+            arguments = {key: [example.get(key) for example in examples] for key in columns}
+        arguments |= {
+            "trainer_state": self._state,
+            "log_extra": self._log_extra,
+            "log_metric": self._log_metric,
+        }
+        result = function(
+            prompts=prompts, completions=completions, completion_ids=[ids for *_, ids in rows], **arguments
+        )
+        if inspect.isawaitable(result):
+            result = asyncio.run(_awaited(result))
+        return checked_scores(name_of(function), result, len(rows))
+
+    def _row(self, row_id: str) -> dict[str, Any]:
+        file = row_id.rpartition(":")[0]
+        return self._data_sets[os.path.splitext(os.path.basename(file))[0]].row_of(row_id)
+
+    def _log_extra(self, column: str, values: list[Any]) -> None:
+        self.extra[column].extend(values)
+
+    def _log_metric(self, name: str, value: float) -> None:
+        self.metrics[name].append(float(value))
+
+    def take_metrics(self) -> dict[str, float]:
+        """The means of what was logged since the last call."""
+        means = {name: sum(values) / len(values) for name, values in self.metrics.items()}
+        self.metrics.clear()
+        return means
+
+
+async def _awaited(result: Any) -> Any:
+    return await result
+
+
+def checked_scores(name: str, scores: Any, count: int) -> list[float | None]:
+    """A float for each of `count` completions, None where the function has none. TypeError or ValueError otherwise."""
+    try:
+        values = list(scores)
+    except TypeError as error:
+        raise TypeError(
+            f"the reward function {name!r} returned a {type(scores).__name__}, but must return a list"
+        ) from error
+    if len(values) != count:
+        raise ValueError(
+            f"the reward function {name!r} returned {len(values)} rewards for {count} completions; it must return one for each"
+        )
+    try:
+        floats = [None if value is None else float(value) for value in values]
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"the reward function {name!r} returned what is no number: {error}") from error
+    return [None if value is None or math.isnan(value) else value for value in floats]

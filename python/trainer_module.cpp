@@ -1,0 +1,186 @@
+// The module `cohort._cohort.trainer`: a run of GRPO whose steps Python takes one by one, and rewards that are
+// Python functions. python/cohort/trainer calls it. The engine works without Python's global lock.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+#include <torch/csrc/utils/pybind.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cohort/core/error.h"
+#include "cohort/models/adapter.h"
+#include "cohort/models/pretrained.h"
+#include "cohort/train/grpo/grpo_run.h"
+#include "cohort/train/run/lora_start.h"
+#include "python/modules.h"
+
+namespace py = pybind11;
+
+namespace cohort::python {
+namespace {
+
+/// A Python function that may be copied and destroyed without the global lock.
+using SharedFunction = std::shared_ptr<const py::function>;
+
+SharedFunction share(py::function function) {
+  return {new py::function(std::move(function)), [](const py::function* last) {
+            const py::gil_scoped_acquire lock;
+            delete last;
+          }};
+}
+
+/// What the function says of a row: a number, None for a row that it does not apply to, or why it failed.
+RewardResult read_result(const py::handle& value) {
+  if (value.is_none()) return {0.0, RewardStatus::kSkipped, "the function has no reward for the row"};
+  if (py::isinstance<py::str>(value)) return {0.0, RewardStatus::kError, value.cast<std::string>()};
+  return {value.cast<double>(), RewardStatus::kOk, ""};
+}
+
+/// Scores all completions of a step in one call, on the thread that takes the step.
+class FunctionReward : public Reward {
+ public:
+  explicit FunctionReward(SharedFunction function) : function_(std::move(function)) {}
+
+  RewardResult score(const Prompt& prompt, const Completion& completion) override {
+    const RewardRow row{prompt, completion};
+    return score_batch({&row, 1}).front();
+  }
+
+  std::vector<RewardResult> score_batch(std::span<const RewardRow> rows) override {
+    const py::gil_scoped_acquire lock;
+    py::list arguments;
+    for (const RewardRow& row : rows)
+      arguments.append(py::make_tuple(row.prompt.id, row.completion.text, row.completion.token_ids));
+    std::vector<RewardResult> results;
+    for (const py::handle value : (*function_)(arguments)) results.push_back(read_result(value));
+    return results;
+  }
+
+  int64_t num_workers() const override { return 0; }
+
+ private:
+  SharedFunction function_;
+};
+
+/// The type `callable`: the function that has the table's name.
+RewardTypes function_rewards(const py::dict& functions) {
+  auto shared = std::make_shared<std::map<std::string, SharedFunction>>();
+  for (const auto& [name, function] : functions)
+    (*shared)[name.cast<std::string>()] = share(py::reinterpret_borrow<py::function>(function));
+  const auto make = [shared](const RewardConfig& config) -> std::unique_ptr<Reward> {
+    const auto found = shared->find(config.name);
+    if (found == shared->end())
+      throw ConfigError(str("reward ", config.name, ": type = \"callable\" is for functions of Python alone"));
+    return std::make_unique<FunctionReward>(found->second);
+  };
+  return {{"callable", "What a function of the Python program returns.", {make}}};
+}
+
+/// The recipe in a file, with what its preset and its loss_type stand for.
+TrainConfig read_recipe(const std::string& path) {
+  TrainConfig given, config;
+  apply_toml_file(settings_of(given), path);
+  if (!given.lora.path.empty()) take_adapter_settings(config.lora, given.lora.path);
+  config.apply_preset(given);
+  apply_toml_file(settings_of(config), path);
+  config.objective.loss.loss_type = "none";
+  return config;
+}
+
+py::dict to_dict(const NamedTensors& tensors) {
+  py::dict dict;
+  for (const auto& [name, tensor] : tensors) dict[py::str(name)] = tensor;
+  return dict;
+}
+
+py::dict to_dict(const Metrics& metrics) {
+  py::dict dict;
+  for (const auto& [name, value] : metrics) dict[py::str(name)] = value;
+  return dict;
+}
+
+/// A run and what Python does with it.
+class PythonRun {
+ public:
+  PythonRun(const std::string& recipe, const ResumeOptions& options, const RewardTypes& rewards)
+      : run_(read_recipe(recipe), options, rewards) {
+    run_.loop().hide_progress();
+  }
+
+  /// The next step. After an exception of a reward function the run is where it was before the step.
+  StepReport take_step() {
+    const Json before = run_.trainer().save();
+    try {
+      return run_.loop().take_step();
+    } catch (...) {
+      run_.trainer().load(before);
+      throw;
+    }
+  }
+
+  /// Writes the model, or its adapters, as it is now into a new directory.
+  void save_model(const std::string& directory) {
+    save_trained(run_.policy(), run_.config().model.path, directory, run_.config().model.chat_template);
+  }
+
+  GrpoRun& run() { return run_; }
+  RunLoop& loop() { return run_.loop(); }
+
+ private:
+  GrpoRun run_;
+};
+
+void add_report(py::module_& module) {
+  py::class_<StepReport>(module, "StepReport")
+      .def(py::init<>())
+      .def_property_readonly("metrics", [](const StepReport& report) { return to_dict(report.metrics); })
+      .def_property_readonly("timings", [](const StepReport& report) { return to_dict(report.timings); })
+      .def_property_readonly("completions",
+                             [](const StepReport& report) {
+                               std::vector<std::string> rows;
+                               for (const Json& row : report.completions) rows.push_back(row.dump());
+                               return rows;
+                             })
+      .def("add_metric", [](StepReport& report, std::string name, double value) {
+        report.metrics.emplace_back(std::move(name), value);
+      });
+}
+
+}  // namespace
+
+void add_trainer(py::module_ module) {
+  using released = py::call_guard<py::gil_scoped_release>;
+  add_report(module);
+  module.def("reward_types", [] {
+    std::vector<std::string> names;
+    for (const RewardType& type : all_rewards({})) names.push_back(type.name);
+    return names;
+  });
+  py::class_<PythonRun>(module, "GrpoRun")
+      .def(py::init([](const std::string& recipe, const py::dict& functions, bool resume) {
+             const RewardTypes rewards = function_rewards(functions);
+             const py::gil_scoped_release unlocked;
+             return std::make_unique<PythonRun>(recipe, ResumeOptions{.resume = resume, .accept_changed = {}}, rewards);
+           }),
+           py::arg("recipe"), py::arg("functions"), py::arg("resume"))
+      .def("begin", [](PythonRun& run) { run.loop().begin(); }, released())
+      .def("take_step", &PythonRun::take_step, released())
+      .def("evaluate", [](PythonRun& run, StepReport& report) { run.loop().evaluate(report); }, released())
+      .def("end_step", [](PythonRun& run, const StepReport& report) { run.loop().end_step(report); }, released())
+      .def("save", [](PythonRun& run) { run.loop().save(); }, released())
+      .def("finish", [](PythonRun& run) { run.run().finish(); }, released())
+      .def("save_model", &PythonRun::save_model, released())
+      .def_property_readonly("goes_on", [](PythonRun& run) { return run.loop().goes_on(); })
+      .def_property_readonly("evaluates",
+                             [](PythonRun& run) { return run.run().config().train.eval_steps > 0; })
+      .def_property_readonly("step", [](PythonRun& run) { return run.loop().step(); })
+      .def_property_readonly("max_steps", [](PythonRun& run) { return run.loop().max_steps(); })
+      .def_property_readonly(
+          "weights", [](PythonRun& run) { return to_dict(run.run().policy().named_weights()); })
+      .def_property_readonly(
+          "adapter_weights", [](PythonRun& run) { return to_dict(run.run().policy().adapter_weights()); });
+}
+
+}  // namespace cohort::python
