@@ -16,11 +16,13 @@ void EngineSettings::describe(FieldVisitor& f) {
     one_of({"auto", "float32", "bfloat16"}));
   f("device", model.device, "Where to compute.", one_of({"cpu", "cuda"}));
   f("chat_template", model.chat_template, kChatTemplateMeaning);
-  f("seed", seed, kSeedMeaning, at_least(0));
+  f("seed", seed, "Decides every random number.", at_least(0));
   f("max_length", max_length, "Longest sequence, in tokens; decides dynamic and longrope RoPE.", at_least(2));
-  f("tokens_per_microbatch", tokens_per_microbatch, kMicrobatchMeaning, at_least(0));
+  f("tokens_per_microbatch", tokens_per_microbatch,
+    "Rows (tokens) forwarded and backpropagated at once; 0 chooses.", at_least(0));
   f("recompute", recompute, "Keep only each layer's input and compute the rest again in the backward pass.");
-  f("router_aux_loss_coef", router_aux_loss_coef, kAuxLossMeaning, at_least(0.0));
+  f("router_aux_loss_coef", router_aux_loss_coef, "Weight of the load-balancing loss of mixtures of experts.",
+    at_least(0.0));
   f("cache_tokens", cache_tokens, "Size of the sampler's paged KV cache, in tokens; 0 chooses one.",
     at_least(0));
 }

@@ -56,7 +56,7 @@ LossCounts counts_of(const LossInput& batch, const LossConfig& config, const Tok
 }
 
 at::Tensor weights_of(const LossInput& batch, const LossConfig& config, const LossCounts& counts) {
-  const at::Tensor weights = completion_weights(batch.lengths, batch.group_ends, config, counts);
+  at::Tensor weights = completion_weights(batch.lengths, batch.group_ends, config, counts);
   if (config.length_preference == 0.0 && !batch.length_preference.defined()) return weights;
   const at::Tensor preference = batch.length_preference.defined()
                                     ? batch.length_preference.cpu().to(at::kDouble)
