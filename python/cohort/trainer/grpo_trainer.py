@@ -151,7 +151,7 @@ class GRPOTrainer:
             "train_steps_per_second": round(updates / seconds, 3),
             "train_loss": self._log.mean_loss(),
         }
-        self.log(metrics)
+        self.log({**(self._log.take() if self._log.has_steps else {}), **metrics})
         self._callbacks.call("on_train_end")
         if self.args.push_to_hub:
             self.push_to_hub()
@@ -313,6 +313,12 @@ class GRPOTrainer:
         report = run.take_step()
         for name, value in self._calls.take_metrics().items():
             report.add_metric(name, value)
+        unscored = self._calls.take_unscored(len(self._tables))
+        if unscored:
+            logger.warning(
+                "step %d: no reward function scored %d completions, such as one of %s; they carry no loss",
+                run.step, len(unscored), unscored[0],
+            )  # fmt: skip
         metrics = report.metrics
         self._log.add(metrics)
         self._update_state(run, metrics.get("epoch", 0.0))

@@ -87,6 +87,8 @@ class RewardCalls:
         self._prompt_only = prompt_only
         self.extra: dict[str, list[Any]] = defaultdict(list)
         self.metrics: dict[str, list[float]] = defaultdict(list)
+        self._scored: list[set[tuple[str, int]]] = []  # by each function, of its last call
+        self._rows: list[str] = []
 
     def function(self, function: RewardFunction) -> Callable[[list[tuple[str, str, list[int]]]], list[Any]]:
         """What the engine calls for `function`: rows -> a score for each, None where there is none, or a text that says
@@ -122,7 +124,12 @@ class RewardCalls:
         )
         if inspect.isawaitable(result):
             result = asyncio.run(_awaited(result))
-        return checked_scores(name_of(function), result, len(rows))
+        scores = checked_scores(name_of(function), result, len(rows))
+        self._rows = [row_id for row_id, *_ in rows]
+        self._scored.append(
+            {(row_id, place) for place, (row_id, *_) in enumerate(rows) if scores[place] is not None}
+        )
+        return scores
 
     def _row(self, row_id: str) -> dict[str, Any]:
         file = row_id.rpartition(":")[0]
@@ -139,6 +146,14 @@ class RewardCalls:
         means = {name: sum(values) / len(values) for name, values in self.metrics.items()}
         self.metrics.clear()
         return means
+
+    def take_unscored(self, num_functions: int) -> list[str]:
+        """The prompts of completions that none of `num_functions` functions scored since the last call."""
+        scored, self._scored = self._scored, []
+        if len(scored) != num_functions:
+            return []
+        known = set().union(*scored)
+        return [row_id for place, row_id in enumerate(self._rows) if (row_id, place) not in known]
 
 
 async def _awaited(result: Any) -> Any:
