@@ -33,7 +33,7 @@ void check_model(const std::string& path, const DecoderConfig& critic, const Dec
 
 /// A model of the critic's own; null for a head.
 std::unique_ptr<Decoder> load_critic(const CriticSetup& config, const Decoder& policy) {
-  if (config.critic.kind == "head") return nullptr;
+  if (config.critic.is_head()) return nullptr;
   const std::string& path = source_of(config);
   const HeadKind head = read_decoder_config(path).head == HeadKind::kTokenClassification
                             ? HeadKind::kTokenClassification
@@ -95,7 +95,7 @@ Critic::Critic(const CriticSetup& config, const Decoder& policy, int64_t num_upd
       source_(source_of(config)),
       optimizer_config_(optimizer_of(config)),
       loss_(config.objective.loss),
-      share_(config.objective.advantages.critic_share),
+      share_(config.objective.advantages.baseline_keys.critic.share),
       policy_(policy),
       num_updates_(num_updates),
       model_(load_critic(config, policy)),

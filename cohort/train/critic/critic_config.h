@@ -21,6 +21,9 @@ struct CriticConfig {
   int64_t pretrain_steps = 0;
   int64_t share_steps = 0;
 
+  /// Whether it is on the policy; otherwise it is a model of its own.
+  bool is_head() const { return kind == "head"; }
+
   bool operator==(const CriticConfig&) const = default;
 
   void describe(FieldVisitor& f);

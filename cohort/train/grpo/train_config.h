@@ -15,9 +15,12 @@
 
 namespace cohort {
 
-struct GrpoLoopConfig : LoopKeys, EvaluationKeys {
+struct DataConfig : HeldOutRowsConfig {
+  void describe(FieldVisitor& f);
+};
+
+struct GrpoLoopConfig : LoopKeys, BalanceKeys, EvaluationKeys {
   int64_t steps_per_generation = 1;
-  double router_aux_loss_coef = 0.0;
   std::optional<int64_t> num_generations_eval{};
   std::optional<double> temperature_eval{};
   std::optional<double> top_p_eval{};
@@ -48,7 +51,7 @@ struct TrainConfig {
   ObjectiveConfig objective;
   CriticConfig critic;
   OptimizerConfig optimizer;
-  GrpoLoopConfig train{{.tokens_per_microbatch = 0, .save_steps = 100}, {}};
+  GrpoLoopConfig train{{.tokens_per_microbatch = 0, .save_steps = 100}, {}, {}};
   GrpoRunConfig run;
 
   void describe(FieldVisitor& f);
