@@ -1,5 +1,5 @@
-// The module `cohort._objectives`: checks what Python gives, packs it and calls the objectives. What the
-// arguments mean is written in python/cohort/objectives.py.
+// The module `cohort._cohort.objectives`: checks what Python gives, packs it and calls the objectives. What
+// the arguments mean is written in python/cohort/objectives.py.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <torch/csrc/autograd/python_variable.h>
@@ -19,6 +19,7 @@
 #include "cohort/objectives/preference.h"
 #include "cohort/objectives/presets.h"
 #include "cohort/objectives/ratio_level.h"
+#include "python/modules.h"
 #include "python/packing.h"
 #include "python/pieces.h"
 #include "python/settings.h"
@@ -317,31 +318,23 @@ py::dict preset_table() {
 }
 
 }  // namespace
-}  // namespace cohort::python
 
-PYBIND11_MODULE(_objectives, module) {
-  py::register_exception_translator([](std::exception_ptr error) {
-    try {
-      if (error) std::rethrow_exception(error);
-    } catch (const cohort::UserError& user_error) {
-      PyErr_SetString(PyExc_ValueError, user_error.what());
-    } catch (const cohort::InternalError& wrong_shape) {  // the pieces' own checks
-      PyErr_SetString(PyExc_ValueError, wrong_shape.what());
-    }
-  });
-  module.def("loss", &cohort::python::loss);
-  module.def("advantages", &cohort::python::advantages);
-  module.def("preference_loss", &cohort::python::preference_loss);
+void add_objectives(py::module_ module) {
+  module.def("loss", &loss);
+  module.def("advantages", &advantages);
+  module.def("preference_loss", &preference_loss);
   module.def(
-      "pack", &cohort::python::pack, py::arg("padded"), py::arg("mask"),
+      "pack", &pack, py::arg("padded"), py::arg("mask"),
       "The numbers of `padded` [N, T] where `mask` [N, T] is 1, row behind row, [M], and how many each row "
       "has, [N]; gradient flows.");
   module.def(
-      "unpack", &cohort::python::unpack, py::arg("packed"), py::arg("mask"),
+      "unpack", &unpack, py::arg("packed"), py::arg("mask"),
       "The inverse of pack: `packed` [M] at the ones of `mask` [N, T] and 0 elsewhere; gradient flows.");
-  cohort::python::add_loss_pieces(module);
-  cohort::python::add_advantage_pieces(module);
-  module.def("advice", &cohort::python::advice);
-  module.def("presets", &cohort::python::preset_table);
-  module.def("settings", &cohort::python::describe_settings);
+  add_loss_pieces(module);
+  add_advantage_pieces(module);
+  module.def("advice", &advice);
+  module.def("presets", &preset_table);
+  module.def("settings", &describe_settings);
 }
+
+}  // namespace cohort::python

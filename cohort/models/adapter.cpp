@@ -1,10 +1,12 @@
 #include "cohort/models/adapter.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <regex>
 #include <set>
 
 #include "cohort/core/error.h"
+#include "cohort/core/file_error.h"
 #include "cohort/models/config_reader.h"
 #include "cohort/models/model_files.h"
 #include "cohort/models/peft_names.h"
@@ -237,7 +239,7 @@ void load_adapter_weights(const fs::path& model_dir, const fs::path& adapter_dir
 
 LoraConfig read_lora_config(const fs::path& adapter_dir) {
   if (!fs::is_directory(adapter_dir)) {
-    throw FormatError(str(adapter_dir.string(), ": no such adapter directory"));
+    throw FileError(ENOENT, str(adapter_dir.string(), ": no such adapter directory"));
   }
   const fs::path path = adapter_dir / kConfigFile;
   LoraConfig config;

@@ -1,10 +1,12 @@
 #include "cohort/models/decoder_config.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <set>
 
 #include "cohort/core/error.h"
+#include "cohort/core/file_error.h"
 #include "cohort/models/config_reader.h"
 #include "cohort/models/family.h"
 #include "cohort/models/model_directory.h"
@@ -240,7 +242,7 @@ Json with_defaults(const Json& raw, const Family& family) {
 
 fs::path config_path(const fs::path& model_dir) {
   if (!fs::is_directory(model_dir)) {
-    throw FormatError(str(model_dir.string(), ": no such model directory"));
+    throw FileError(ENOENT, str(model_dir.string(), ": no such model directory"));
   }
   return model_dir / "config.json";
 }

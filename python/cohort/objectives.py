@@ -23,8 +23,8 @@ from typing import Any
 
 from torch import Tensor
 
-from cohort import _objectives
-from cohort._objectives import (
+from cohort._cohort import objectives as _objectives
+from cohort._cohort.objectives import (
     adapted_beta,
     adapted_entropy_coef,
     adaptive_group_k,

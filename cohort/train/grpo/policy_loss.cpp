@@ -185,7 +185,9 @@ LossResult train_on(const PackedBatch& batch, const UpdateScope& update, at::Ten
   LossInput part = loss_part(update.input, update.objective, chosen, values);
   const Linear* value_head = update.options.value_head;
   if (value_head != nullptr) part.values = token_values(*value_head, rows);
-  const LossOutput output = policy_loss(part, update.objective);
+  if (update.options.loss) part.entropies = values.entropies;
+  const LossOutput output =
+      update.options.loss ? update.options.loss(part) : policy_loss(part, update.objective);
   LossResult result;
   record(batch, values, part, result);
   result.objective = output.metrics;
@@ -221,7 +223,7 @@ LossResult accumulate_policy_gradient(const Decoder& policy, std::span<const Gro
                                       const LossConfig& objective, const LossOptions& options,
                                       const LossCoefficients& coefficients) {
   const LossInput input = update_input(policy, groups, objective, options, coefficients);
-  const bool all_are_forwarded = trains_without_advantage(objective, input);
+  const bool all_are_forwarded = options.loss || trains_without_advantage(objective, input);
   int64_t place = -1;
   const std::vector<PackGroup> forwarded = forwarded_groups(groups, [&](const Sample& sample) {
     ++place;
@@ -242,7 +244,7 @@ LossResult accumulate_policy_gradient(const Decoder& policy, std::span<const Gro
     }
   });
   LossResult total;
-  total.objective = empty_loss_metrics(objective, coefficients);
+  if (!options.loss) total.objective = empty_loss_metrics(objective, coefficients);
   if (options.router_aux_loss_coef != 0.0) total.aux_loss = 0.0;
   for (const LossResult& result : results) {
     add_loss(result, total);

@@ -2,16 +2,21 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
 #include "cohort/models/activation_record.h"
-#include "cohort/objectives/loss_metrics.h"
+#include "cohort/objectives/loss.h"
 #include "cohort/ops/linear.h"
 #include "cohort/rl/types.h"
 #include "cohort/train/run/packing.h"
 
 namespace cohort {
+
+/// A loss in place of the objective's, of a micro-batch: `policy_logprobs` and `entropies` carry gradient,
+/// and `whole` counts the whole batch. Threads may call it at the same time.
+using LossFunction = std::function<LossOutput(const LossInput& part)>;
 
 /// How the rows of an update are forwarded.
 struct LossOptions {
@@ -22,6 +27,8 @@ struct LossOptions {
   const ActivationRecord* record = nullptr;  ///< of the sampler's activations, where it holds for the decoder
   int64_t only_sample = -1;                  ///< forward this sample alone, of a whole batch; -1: all
   const Linear* value_head = nullptr;        ///< a critic on the policy's rows, which learns in the same pass
+  std::function<void()> on_microbatch{};     ///< called before each micro-batch; what it throws ends the pass
+  LossFunction loss{};                       ///< empty: the objective's
 };
 
 /// Of one micro-batch, or sums over those of an update or a step.
