@@ -12,10 +12,10 @@
 
 #include "cohort/core/config_io.h"
 #include "cohort/core/error.h"
-#include "cohort/train/run/lora_start.h"
 #include "cohort/train/grpo/grpo_run.h"
 #include "cohort/train/preference/dpo_run.h"
 #include "cohort/train/reward/reward_run.h"
+#include "cohort/train/run/lora_start.h"
 #include "cohort/train/supervised/sft_run.h"
 #include "tests/core/test_files.h"
 #include "tests/models/tiny_decoder.h"
