@@ -61,7 +61,7 @@ at::Tensor centred(const at::Tensor& scores, const Integers& ends, const std::st
   if (lengths) groups.lengths = lengths->values;
   groups.greedy_scores = greedy_scores;
   groups.mean_logprobs = mean_logprobs;
-  groups.pairwise_temperature = temperature;
+  groups.keys.pairwise.temperature = temperature;
   return tensor_like(centred_scores(groups, baseline), scores);
 }
 

@@ -141,7 +141,7 @@ at::Tensor weights_of(const Integers& lengths, const std::string& aggregation, c
                       int64_t max_completion_length, const Integers& group_ends, const Counts& counts) {
   LossConfig config;
   config.aggregation = aggregation;
-  config.token_mean_scope = scope;
+  config.aggregation_keys.token_mean.scope = scope;
   config.max_completion_length = max_completion_length;
   LossCounts all;
   all.num_completions = counts.completions.value_or(std::ssize(lengths.values));

@@ -1,5 +1,5 @@
-// The module `cohort._objectives`: checks what Python gives, packs it and calls the objectives. What the
-// arguments mean is written in python/cohort/objectives.py.
+// The module `cohort._cohort.objectives`: checks what Python gives, packs it and calls the objectives. What
+// the arguments mean is written in python/cohort/objectives.py.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <torch/csrc/autograd/python_variable.h>
@@ -18,6 +18,8 @@
 #include "cohort/objectives/objective_advice.h"
 #include "cohort/objectives/preference.h"
 #include "cohort/objectives/presets.h"
+#include "cohort/objectives/ratio_level.h"
+#include "python/modules.h"
 #include "python/packing.h"
 #include "python/pieces.h"
 #include "python/settings.h"
@@ -156,7 +158,8 @@ std::pair<at::Tensor, std::map<std::string, double>> loss(
   if (rewards)
     input.rewards = total_rewards(*rewards, packing.num_rows(), settings.reward_weights).to(options);
   if (group_size) input.group_ends = group_ends_of(packing.num_rows(), *group_size);
-  if (settings.loss.importance_sampling_level == "turn") input.turn_lengths = packing.run_lengths();
+  if (find_ratio_level(settings.loss.importance_sampling_level).is_of_turns)
+    input.turn_lengths = packing.run_lengths();
   input.is_demonstration = demonstration_flags(demonstration_mask, packing.num_rows());
   if (!num_items_in_batch.is_none()) input.num_items_in_batch = whole_count(num_items_in_batch);
   const LossOutput output = policy_loss(input, settings.loss);
@@ -210,11 +213,20 @@ at::Tensor step_indices(const at::Tensor& step_ends, const at::Tensor& rewards, 
   return packing.token_indices(places, "step_ends");
 }
 
+void check_group_size(int64_t group_size, const std::string& baseline) {
+  if (group_size > 1 || !find_baseline(baseline).is_of_group) return;
+  throw UserError(
+      str("baseline \"", baseline,
+          "\" compares the completions of a group, and group_size is 1; pass more completions of a "
+          "prompt, or baseline=\"batch_mean\" or \"none\""));
+}
+
 at::Tensor advantages(const at::Tensor& rewards, int64_t group_size, const MaybeTensor& mask,
                       const MaybeTensor& lengths, const MaybeTensor& entropies,
                       const MaybeTensor& old_logprobs, const MaybeTensor& ref_logprobs,
                       const MaybeTensor& greedy_rewards, const MaybeTensor& values,
-                      const MaybeTensor& step_ends, const std::string& preset, const py::dict& config) {
+                      const MaybeTensor& step_ends, const MaybeTensor& outcome_rewards,
+                      const std::string& preset, const py::dict& config) {
   if (rewards.dim() < 1 || rewards.dim() > 2 || rewards.size(0) == 0)
     throw UserError(str("rewards has shape ", shape_of(rewards), ", but must have [N] or [N, C]"));
   const Settings settings = read_settings(preset, config);
@@ -226,13 +238,7 @@ at::Tensor advantages(const at::Tensor& rewards, int64_t group_size, const Maybe
   AdvantageInput input;
   input.rewards = real;
   input.group_ends = group_ends_of(num_rows, group_size);
-  const std::string& baseline = settings.advantages.baseline;
-  if (group_size == 1 && !step_ends && find_baseline(baseline).is_of_group) {
-    throw UserError(
-        str("baseline \"", baseline,
-            "\" compares the completions of a group, and group_size is 1; pass more completions of a "
-            "prompt, or baseline=\"batch_mean\" or \"none\""));
-  }
+  if (!step_ends) check_group_size(group_size, settings.advantages.baseline);
   input.reward_weights = settings.reward_weights;
   if (!step_ends) check_weights(input.reward_weights, rewards.dim() == 2 ? rewards.size(1) : 1);
   MaybeTensor padded = entropies;
@@ -252,6 +258,10 @@ at::Tensor advantages(const at::Tensor& rewards, int64_t group_size, const Maybe
     input.greedy_rewards = greedy_rewards->to(options);
   }
   if (step_ends) input.step_ends = step_indices(*step_ends, rewards, packing.value());
+  if (outcome_rewards) {
+    check_sizes(*outcome_rewards, {num_rows}, "outcome_rewards");
+    input.outcome_rewards = outcome_rewards->to(options);
+  }
   const AdvantageOutput output = advantages_of(input, settings.advantages);
   return output.is_per_token ? packing.value().unpack(output.values) : output.values;
 }
@@ -308,31 +318,23 @@ py::dict preset_table() {
 }
 
 }  // namespace
-}  // namespace cohort::python
 
-PYBIND11_MODULE(_objectives, module) {
-  py::register_exception_translator([](std::exception_ptr error) {
-    try {
-      if (error) std::rethrow_exception(error);
-    } catch (const cohort::UserError& user_error) {
-      PyErr_SetString(PyExc_ValueError, user_error.what());
-    } catch (const cohort::InternalError& wrong_shape) {  // the pieces' own checks
-      PyErr_SetString(PyExc_ValueError, wrong_shape.what());
-    }
-  });
-  module.def("loss", &cohort::python::loss);
-  module.def("advantages", &cohort::python::advantages);
-  module.def("preference_loss", &cohort::python::preference_loss);
+void add_objectives(py::module_ module) {
+  module.def("loss", &loss);
+  module.def("advantages", &advantages);
+  module.def("preference_loss", &preference_loss);
   module.def(
-      "pack", &cohort::python::pack, py::arg("padded"), py::arg("mask"),
+      "pack", &pack, py::arg("padded"), py::arg("mask"),
       "The numbers of `padded` [N, T] where `mask` [N, T] is 1, row behind row, [M], and how many each row "
       "has, [N]; gradient flows.");
   module.def(
-      "unpack", &cohort::python::unpack, py::arg("packed"), py::arg("mask"),
+      "unpack", &unpack, py::arg("packed"), py::arg("mask"),
       "The inverse of pack: `packed` [M] at the ones of `mask` [N, T] and 0 elsewhere; gradient flows.");
-  cohort::python::add_loss_pieces(module);
-  cohort::python::add_advantage_pieces(module);
-  module.def("advice", &cohort::python::advice);
-  module.def("presets", &cohort::python::preset_table);
-  module.def("settings", &cohort::python::describe_settings);
+  add_loss_pieces(module);
+  add_advantage_pieces(module);
+  module.def("advice", &advice);
+  module.def("presets", &preset_table);
+  module.def("settings", &describe_settings);
 }
+
+}  // namespace cohort::python

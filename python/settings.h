@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cohort/core/config.h"
 #include "cohort/objectives/preference.h"
 #include "cohort/objectives/presets.h"
 
@@ -15,6 +16,10 @@ namespace cohort::python {
 struct Settings : ObjectiveSettings {
   std::vector<double> reward_weights;  ///< empty: all 1
 };
+
+/// Sets the keys of a section. Throws UserError for an unknown key or a value out of range, and pybind11's
+/// type_error for a value of a type that no setting has. None unsets a key that may be unset.
+void set_keys(const Section& section, const pybind11::dict& keywords);
 
 /// Throws UserError for an unknown preset, key or value and pybind11's type_error for a value of a type that
 /// no setting has. None unsets a key that may be unset.

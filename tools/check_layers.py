@@ -9,7 +9,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TORCH = re.compile(r'#include [<"](ATen|c10|torch)/')
-PROJECT = re.compile(r'#include "(?:cohort/([a-z_]+)|(libs/[a-z_]+))/(internal/)?')
+PROJECT = re.compile(r'#include "((?:cohort|libs)/[^"]+)"')
 
 
 def read_layers():
@@ -35,12 +35,16 @@ def closure(direct, name):
     return seen
 
 
-def layer_of(parts):
+def layer_of(parts, direct):
+    """The layer of a file by the parts of its path. A folder that has rooms in tools/layers.txt counts by room."""
     if parts[0] == "tests":
         return "/".join(parts[1:3])
     if parts[0] == "libs":
         return "/".join(parts[:2])
-    return parts[1] if parts[0] == "cohort" else "apps"
+    if parts[0] != "cohort":
+        return "apps"
+    has_rooms = any(name.startswith(parts[1] + "/") for name in direct)
+    return "/".join(parts[1:3]) if has_rooms and len(parts) > 3 else parts[1]
 
 
 def violations():
@@ -49,18 +53,19 @@ def violations():
     for path in sorted(path for folder in folders for path in ROOT.glob(f"{folder}/**/*.*")):
         if path.suffix not in {".h", ".cpp", ".def", ".inc", ".cu"}:
             continue
-        layer = layer_of(path.relative_to(ROOT).parts)
+        layer = layer_of(path.relative_to(ROOT).parts, direct)
         if layer not in direct:
             yield f"{path}: folder '{layer}' is not in tools/layers.txt"
             continue
         allowed = closure(direct, layer)
         for number, line in enumerate(path.read_text().splitlines(), 1):
-            used = PROJECT.match(line)
-            name = used and (used[1] or used[2])
-            if name and name not in allowed:
-                yield f"{path}:{number}: {layer} may not include {name}"
-            if name and used[3] and name != layer:
-                yield f"{path}:{number}: internal headers of {name} are not for {layer}"
+            if included := PROJECT.match(line):
+                parts = included[1].split("/")
+                name = layer_of(parts, direct)
+                if name not in allowed:
+                    yield f"{path}:{number}: {layer} may not include {name}"
+                if "internal" in parts and name != layer:
+                    yield f"{path}:{number}: internal headers of {name} are not for {layer}"
             if TORCH.match(line) and layer in no_torch:
                 yield f"{path}:{number}: {layer} may not include torch headers"
 

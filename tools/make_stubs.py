@@ -1,12 +1,15 @@
-"""The stub of cohort._objectives from what the module says of itself.
+"""The stubs of the extension cohort._cohort, from what its submodules say of themselves.
 
-PYTHONPATH=build/python .venv-test/bin/python tools/make_stubs.py > python/cohort/_objectives.pyi
+PYTHONPATH=build/python .venv-test/bin/python tools/make_stubs.py    writes python/cohort/_cohort/*.pyi
 """
 
+import inspect
+import pathlib
 import re
 
-from cohort import _objectives
+from cohort import _cohort
 
+FOLDER = pathlib.Path(__file__).resolve().parent.parent / "python/cohort/_cohort"
 HEAD = '''"""Made by tools/make_stubs.py from the compiled module: change the bindings in python/*.cpp."""
 
 import collections.abc
@@ -22,21 +25,50 @@ TYPES = [
     ("typing.SupportsInt", "int"),
     ("typing.SupportsFloat", "float"),
     ("dict", "dict[str, Any]"),
+    ("list", "list[Any]"),
 ]
 
 
-def stub(function):
-    """`def name(...) -> result: ...` from the first line of pybind11's docstring."""
-    line = function.__doc__.splitlines()[0]
+def signature(documented):
+    """`name(...) -> result` from the first line of pybind11's docstring."""
+    line = documented.__doc__.splitlines()[0]
+    line = re.sub(r"self: [\w.]+", "self", line)
+    line = re.sub(r"cohort\._cohort\.\w+\.(\w+)", r"\1", line)
     for long, short in TYPES:
         line = re.sub(rf"(?<![\w.]){re.escape(long)}(?![\w.\[])", short, line)
-    return f"def {line}: ...\n"
+    return line
 
 
-def text():
-    functions = [value for name, value in vars(_objectives).items() if not name.startswith("_")]
-    return HEAD + "".join(map(stub, functions))
+def class_stub(name, members):
+    text = f"class {name}:\n"
+    for member, value in members.items():
+        if member.startswith("_"):
+            continue
+        if isinstance(value, property):
+            text += (
+                f"    @property\n    def {member}(self){re.search(' -> .*', signature(value.fget))[0]}: ...\n"
+            )
+        elif isinstance(value, staticmethod):
+            text += f"    @staticmethod\n    def {signature(value.__func__)}: ...\n"
+        else:
+            text += f"    def {signature(value)}: ...\n"
+    return text
+
+
+def modules():
+    """The submodules by name."""
+    return {name: value for name, value in vars(_cohort).items() if inspect.ismodule(value)}
+
+
+def text(module):
+    named = {name: value for name, value in vars(module).items() if not name.startswith("_")}
+    classes = "".join(
+        class_stub(name, vars(value)) + "\n" for name, value in named.items() if inspect.isclass(value)
+    )
+    functions = [value for value in named.values() if not inspect.isclass(value)]
+    return HEAD + classes + "".join(f"def {signature(function)}: ...\n" for function in functions)
 
 
 if __name__ == "__main__":
-    print(text(), end="")
+    for name, module in modules().items():
+        (FOLDER / f"{name}.pyi").write_text(text(module))

@@ -21,12 +21,7 @@ void GenerationConfig::describe(FieldVisitor& f) {
   describe_model(f);
   f("num_generations", num_generations, "Completions of each prompt.", at_least(1));
   describe_sampling(f);
-  f("include_stop_str_in_output", include_stop_str_in_output,
-    "Texts show the stop string or stop token that ended a completion, as its tokens do; otherwise they end "
-    "before it. Changes no token.");
-  f("skip_special_tokens", skip_special_tokens,
-    "Texts leave out tokens that the tokenizer marks as special. Changes no token.");
-  f("ignore_eos", ignore_eos, "Sample on past the model's own stop tokens, up to max_completion_length.");
+  describe_texts(f);
   describe_machine(f);
 }
 
@@ -39,14 +34,7 @@ void GenerationConfig::describe_model(FieldVisitor& f) {
 }
 
 void GenerationConfig::describe_sampling(FieldVisitor& f) {
-  f("max_completion_length", max_completion_length, "Longest completion, in tokens.", at_least(1));
-  f("temperature", temperature, "Divides the logits; 0 is greedy.", at_least(0.0));
-  f("top_k", top_k, "Sample from the k likeliest tokens only; 0 is off.", at_least(0));
-  f("top_p", top_p, "Sample from the smallest set of likeliest tokens with this probability; 1 is off.",
-    above_up_to(0.0, 1.0));
-  f("min_p", min_p,
-    "Sample from tokens with at least this share of the likeliest one's probability; 0 is off.",
-    between(0.0, 1.0));
+  describe_draws(f, /*may_be_greedy=*/true);
   f("repetition_penalty", repetition_penalty,
     "Divides the positive logits, and multiplies the negative ones, of the tokens in prompt and completion "
     "so "
@@ -59,28 +47,18 @@ void GenerationConfig::describe_sampling(FieldVisitor& f) {
     between(-2.0, 2.0));
   f("logit_bias", logit_bias, "Added to the logits of tokens: id = bias; the flag is given once for each.",
     between(-100.0, 100.0));
-  f("stop_strings", stop_strings, "Texts that end a completion; the flag is given once for each.");
-  f("stop_token_ids", stop_token_ids,
-    "Token ids that end a completion, beside the model's own; the flag is given once for each.", at_least(0));
-  f("min_tokens", min_tokens, "Tokens of a completion in front of the first one that may stop it.",
-    at_least(0));
+  describe_stops(f);
 }
 
 void GenerationConfig::describe_machine(FieldVisitor& f) {
   f("seed", seed, "Decides every random number, with the place of a prompt in the file.", at_least(0));
-  f("cache_tokens", cache_tokens, "Size of the paged KV cache, in tokens; 0 chooses one. Changes no result.",
-    at_least(0));
+  describe_cache(f);
   f("threads", threads,
     "CPU threads; 0 takes OMP_NUM_THREADS where that is set, else all cores. Changes no result.",
     at_least(0));
 }
 
-void GenerationConfig::settle() const {
-  if (min_tokens > max_completion_length) {
-    throw ConfigError(str("min_tokens (", min_tokens, ") is above max_completion_length (",
-                          max_completion_length, "): lower it"));
-  }
-}
+void GenerationConfig::settle() const { check_sampling_keys(*this, ""); }
 
 void resolve_model(GenerationConfig& config) {
   const ModelPlace place = find_model(config.model, config.adapter);
@@ -157,23 +135,14 @@ std::vector<std::pair<int32_t, double>> read_logit_bias(const std::map<std::stri
 
 SamplingParams sampling_params(const GenerationConfig& config, const LoadedModel& model) {
   const DecoderConfig& decoder = model.decoder->config();
-  const std::vector<int32_t> stops = stop_token_ids(decoder, model.tokenizer.get());
   check_token_ids(config.stop_token_ids, "stop_token_ids", decoder);
   check_stop_strings(config.stop_strings, model.tokenizer.get(), config.skip_special_tokens);
-  return {.temperature = config.temperature,
-          .top_k = config.top_k,
-          .top_p = config.top_p,
-          .min_p = config.min_p,
-          .repetition_penalty = config.repetition_penalty,
-          .presence_penalty = config.presence_penalty,
-          .frequency_penalty = config.frequency_penalty,
-          .logit_bias = read_logit_bias(config.logit_bias, decoder),
-          .max_completion_length = config.max_completion_length,
-          .min_tokens = config.min_tokens,
-          .stop_token_ids = merged_stop_ids(stops, config.ignore_eos, config.stop_token_ids),
-          .stop_strings = config.stop_strings,
-          .include_stop_str_in_output = config.include_stop_str_in_output,
-          .skip_special_tokens = config.skip_special_tokens};
+  SamplingParams params = cohort::sampling_params(config, stop_token_ids(decoder, model.tokenizer.get()));
+  params.repetition_penalty = config.repetition_penalty;
+  params.presence_penalty = config.presence_penalty;
+  params.frequency_penalty = config.frequency_penalty;
+  params.logit_bias = read_logit_bias(config.logit_bias, decoder);
+  return params;
 }
 
 RolloutAddress rollout_address(const GenerationConfig& config) {

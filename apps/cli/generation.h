@@ -9,34 +9,23 @@
 #include "cohort/core/config.h"
 #include "cohort/models/decoder.h"
 #include "cohort/sampler/sampler.h"
+#include "cohort/sampler/sampling_keys.h"
 #include "cohort/tasks/text_format.h"
 #include "cohort/text/tokenizer.h"
 
 namespace cohort::cli {
 
-struct GenerationConfig {
+struct GenerationConfig : SamplingKeys {
   std::string model, adapter;
   std::string dtype = "float32";
   std::string device = "cpu";
   TextSettings text;
   int64_t num_generations = 1;
-  int64_t max_completion_length = 512;
-  double temperature = 1.0;
-  int64_t top_k = 0;
-  double top_p = 1.0;
-  double min_p = 0.0;
   double repetition_penalty = 1.0;
   double presence_penalty = 0.0;
   double frequency_penalty = 0.0;
   std::map<std::string, double> logit_bias;
-  std::vector<std::string> stop_strings;
-  bool include_stop_str_in_output = true;
-  bool skip_special_tokens = true;
-  std::vector<int64_t> stop_token_ids;
-  int64_t min_tokens = 0;
-  bool ignore_eos = false;
   int64_t seed = 42;
-  int64_t cache_tokens = 0;
   int64_t threads = 0;
 
   void describe(FieldVisitor& f);

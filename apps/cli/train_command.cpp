@@ -2,9 +2,11 @@
 #include <iostream>
 
 #include "apps/cli/command.h"
-#include "cohort/train/grpo/train_config.h"
+#include "cohort/train/grpo/grpo_run.h"
+#include "cohort/train/preference/dpo_run.h"
+#include "cohort/train/reward/reward_run.h"
 #include "cohort/train/run/lora_start.h"
-#include "cohort/train/runs.h"
+#include "cohort/train/supervised/sft_run.h"
 
 namespace cohort::cli {
 namespace {

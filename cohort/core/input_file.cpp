@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cohort/core/error.h"
+#include "cohort/core/file_error.h"
 #include "cohort/core/foreign_format.h"
 
 namespace cohort {
@@ -33,7 +34,7 @@ const char* kind_of(mode_t mode) {
 
 [[noreturn]] void fail_to_open(const fs::path& path, int error) {
   const char* advice = error == ENOENT ? "; does the file exist?" : "";
-  throw FormatError(str(path.string(), ": can't be read: ", std::strerror(error), advice));
+  throw FileError(error, str(path.string(), ": can't be read: ", std::strerror(error), advice));
 }
 
 fs::path temporary_folder() {

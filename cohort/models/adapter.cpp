@@ -1,10 +1,12 @@
 #include "cohort/models/adapter.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <regex>
 #include <set>
 
 #include "cohort/core/error.h"
+#include "cohort/core/file_error.h"
 #include "cohort/core/local_model.h"
 #include "cohort/models/config_reader.h"
 #include "cohort/models/model_files.h"
@@ -238,7 +240,8 @@ void load_adapter_weights(const fs::path& model_dir, const fs::path& adapter_dir
 
 LoraConfig read_lora_config(const fs::path& adapter_dir) {
   if (!fs::is_directory(local_model(adapter_dir))) {
-    throw FormatError(str(adapter_dir.string(), ": no such adapter directory", download_advice(adapter_dir)));
+    throw FileError(ENOENT,
+                    str(adapter_dir.string(), ": no such adapter directory", download_advice(adapter_dir)));
   }
   const fs::path path = local_model(adapter_dir) / kConfigFile;
   LoraConfig config;

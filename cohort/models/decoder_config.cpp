@@ -1,10 +1,12 @@
 #include "cohort/models/decoder_config.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <set>
 
 #include "cohort/core/error.h"
+#include "cohort/core/file_error.h"
 #include "cohort/core/local_model.h"
 #include "cohort/models/config_reader.h"
 #include "cohort/models/family.h"
@@ -242,7 +244,7 @@ Json with_defaults(const Json& raw, const Family& family) {
 fs::path config_path(const fs::path& model) {
   const fs::path model_dir = local_model(model);
   if (!fs::is_directory(model_dir)) {
-    throw FormatError(str(model.string(), ": no such model directory", download_advice(model)));
+    throw FileError(ENOENT, str(model.string(), ": no such model directory", download_advice(model)));
   }
   return model_dir / "config.json";
 }

@@ -1,12 +1,16 @@
 #include "cohort/objectives/advantage_algebra.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
 #include "cohort/core/error.h"
 #include "cohort/objectives/advantage_batch.h"
 #include "cohort/objectives/baseline.h"
+#include "cohort/objectives/choices.h"
+#include "cohort/objectives/constant_groups.h"
+#include "cohort/objectives/credit_rule.h"
 #include "cohort/objectives/entropy_credit.h"
 #include "cohort/objectives/group_filter.h"
 #include "cohort/objectives/sample_statistics.h"
@@ -84,12 +88,12 @@ ScoredGroups groups_of(const AdvantageBatch& batch, const std::vector<double>& s
           .lengths = batch.lengths,
           .greedy_scores = batch.greedy_scores,
           .mean_logprobs = batch.mean_logprobs,
-          .pairwise_temperature = config.pairwise_temperature};
+          .keys = config.baseline_keys};
 }
 
 /// [N] baseline and scale, of the sum or of each reward.
 std::vector<double> completion_scores(const AdvantageBatch& batch, const AdvantageConfig& config) {
-  if (config.multi_objective_aggregation == "sum_then_normalize") {
+  if (!config.normalizes_each_reward()) {
     return normalised(groups_of(batch, batch.totals, config), config);
   }
   std::vector<double> sums(batch.num_completions, kLeftOut);
@@ -104,36 +108,29 @@ std::vector<double> completion_scores(const AdvantageBatch& batch, const Advanta
   return sums;
 }
 
-/// [P] whether the scores of a group are all the same number, or there are none.
-std::vector<uint8_t> constant_groups(const std::vector<double>& scores, const std::vector<int64_t>& ends) {
-  std::vector<uint8_t> result;
-  for_each_group(std::span(scores), ends, [&](size_t, int64_t, std::span<const double> group) {
-    result.push_back(!spread_of(group, 0).differs());
-  });
-  return result;
-}
-
-/// The same for the sum of the rewards, or for every reward that counts where they are normalised first.
-std::vector<uint8_t> groups_without_difference(const AdvantageBatch& batch, const AdvantageConfig& config) {
-  if (config.multi_objective_aggregation == "sum_then_normalize")
-    return constant_groups(batch.totals, batch.ends);
-  std::vector<uint8_t> result(batch.ends.size(), 1);
-  for (size_t c = 0; c < batch.channels.size(); ++c) {
-    if (batch.weights[c] == 0.0) continue;
-    const std::vector<uint8_t> own = constant_groups(batch.channels[c], batch.ends);
-    for (size_t g = 0; g < own.size(); ++g) result[g] = result[g] && own[g];
-  }
-  return result;
-}
-
 std::vector<double> token_penalties(AdvantageBatch& batch, int64_t completion) {
   if (batch.kl_penalties.empty()) return {};
   const auto own = batch.own(batch.kl_penalties, completion);
   return {own.begin(), own.end()};
 }
 
-Credit return_credit(AdvantageBatch& batch, const std::vector<double>& scores,
-                     const AdvantageConfig& config) {
+/// [N] completion_scores, whitened over the batch where the settings say so.
+std::vector<double> whitened_scores(const AdvantageBatch& batch, const AdvantageConfig& config) {
+  std::vector<double> scores = completion_scores(batch, config);
+  return config.batch_whiten ? whitened(scores, {}, config.scale_ddof, config.scale_epsilon) : scores;
+}
+
+Credit sequence_credit(AdvantageBatch& batch, const AdvantageConfig& config) {
+  return {whitened_scores(batch, config), false};
+}
+
+Credit edge_credit(AdvantageBatch& batch, const AdvantageConfig& config) {
+  const TokenGroups groups{batch.totals, batch.ends, batch.lengths, batch.entropies};
+  return {edge_advantages(whitened_scores(batch, config), groups), false};
+}
+
+Credit return_credit(AdvantageBatch& batch, const AdvantageConfig& config) {
+  const std::vector<double> scores = whitened_scores(batch, config);
   Credit credit{.values = std::vector<double>(batch.num_tokens(), kLeftOut), .is_per_token = true};
   for (int64_t i = 0; i < batch.num_completions; ++i) {
     if (std::isnan(scores[i])) continue;
@@ -146,8 +143,9 @@ Credit return_credit(AdvantageBatch& batch, const std::vector<double>& scores,
 
 /// The returns are advantages plus values, before any whitening; those of a completion without a reward are
 /// its values, from which a critic learns nothing.
-Credit critic_credit(AdvantageBatch& batch, const std::vector<double>& scores,
-                     const AdvantageConfig& config) {
+Credit critic_credit(AdvantageBatch& batch, const AdvantageConfig& config) {
+  const std::vector<double> scores = whitened_scores(batch, config);
+  const CriticKeys& keys = config.baseline_keys.critic;
   Credit credit{std::vector<double>(batch.num_tokens(), kLeftOut), true, batch.values};
   for (int64_t i = 0; i < batch.num_completions; ++i) {
     if (std::isnan(scores[i])) continue;
@@ -155,57 +153,53 @@ Credit critic_credit(AdvantageBatch& batch, const std::vector<double>& scores,
     const auto penalties = token_penalties(batch, i);
     const auto rewards = discounted_returns(scores[i], penalties, length, 0.0);
     const auto values = batch.own(batch.values, i);
-    const double lambda = config.length_adaptive_alpha > 0.0
-                              ? length_adaptive_lambda(config.length_adaptive_alpha, length)
+    const double lambda = keys.length_adaptive_alpha > 0.0
+                              ? length_adaptive_lambda(keys.length_adaptive_alpha, length)
                               : config.gae_lambda;
     const auto own = generalised_advantages(rewards, values, config.gamma, lambda);
     const auto learnt =
-        generalised_advantages(rewards, values, config.gamma, config.value_lambda.value_or(lambda));
+        generalised_advantages(rewards, values, config.gamma, keys.value_lambda.value_or(lambda));
     std::ranges::copy(own, batch.own(credit.values, i).begin());
     std::ranges::transform(learnt, values, batch.own(credit.returns, i).begin(), std::plus{});
   }
   return credit;
 }
 
-Credit shaped_credit(const AdvantageBatch& batch, const AdvantageConfig& config) {
-  const TokenGroups groups{batch.totals, batch.ends, batch.lengths, batch.entropies};
-  const EntropyShaping shaping{.outcome_weight = config.entropy_outcome_weight,
-                               .share_weight = config.entropy_share_weight,
-                               .statistics = config.entropy_statistics,
-                               .ddof = config.scale_ddof,
-                               .epsilon = config.scale_epsilon};
-  if (config.credit == "gtpo") return {gtpo_advantages(groups, shaping), true};
-  return {grpo_s_advantages(groups, shaping), false};
+EntropyShaping shaping_of(const AdvantageConfig& config) {
+  EntropyShaping shaping = config.entropy_shaping;
+  shaping.ddof = config.scale_ddof;
+  shaping.epsilon = config.scale_epsilon;
+  return shaping;
 }
 
-/// Whitening would shift the groups without difference off 0, and lengths would tell equal rewards apart.
-void clear_groups(std::vector<double>& values, const AdvantageBatch& batch, const std::vector<uint8_t>& which,
-                  bool is_per_token) {
-  int64_t begin = 0;
-  for (size_t g = 0; g < which.size(); ++g) {
-    const int64_t end = batch.ends[g];
-    const int64_t first = is_per_token ? batch.offsets[begin] : begin;
-    const int64_t last = is_per_token ? batch.offsets[end] : end;
-    if (which[g]) std::fill(values.begin() + first, values.begin() + last, 0.0);
-    begin = end;
-  }
+Credit gtpo_credit(AdvantageBatch& batch, const AdvantageConfig& config) {
+  const TokenGroups groups{batch.totals, batch.ends, batch.lengths, batch.entropies};
+  return {gtpo_advantages(groups, shaping_of(config)), true};
 }
+
+Credit grpo_s_credit(AdvantageBatch& batch, const AdvantageConfig& config) {
+  const TokenGroups groups{batch.totals, batch.ends, batch.lengths, batch.entropies};
+  return {grpo_s_advantages(groups, shaping_of(config)), false};
+}
+
+struct CreditFunction {
+  const char* name;
+  Credit (*assign)(AdvantageBatch& batch, const AdvantageConfig& config);
+};
+
+constexpr auto kCreditFunctions = std::to_array<CreditFunction>({
+#define CREDIT(id, words, function, ...) {#id, function},
+#include "cohort/objectives/credits.def"
+#undef CREDIT
+});
 
 Credit assign_credit(AdvantageBatch& batch, const AdvantageConfig& config) {
-  if (config.credit == "gtpo" || config.credit == "grpo_s") return shaped_credit(batch, config);
-  std::vector<double> scores = completion_scores(batch, config);
-  if (config.batch_whiten) scores = whitened(scores, {}, config.scale_ddof, config.scale_epsilon);
-  if (config.credit == "token_returns") return return_credit(batch, scores, config);
-  if (config.credit == "gae") return critic_credit(batch, scores, config);
-  if (config.credit == "edge") {
-    return {edge_advantages(scores, {batch.totals, batch.ends, batch.lengths, batch.entropies}), false};
-  }
-  return {std::move(scores), false};
+  return find_choice(kCreditFunctions, config.credit, "credit").assign(batch, config);
 }
 
 /// [steps] what a step's reward amounts to within its group.
 std::vector<double> step_scores(const StepList& steps, const AdvantageConfig& config) {
-  if (config.credit != "turns") {
+  if (!find_credit_rule(config.credit).is_of_states) {
     std::vector<double> scores = normalised({.scores = steps.scores, .ends = steps.ends}, config);
     if (config.batch_whiten) scores = whitened(scores, {}, config.scale_ddof, config.scale_epsilon);
     return scores;
@@ -213,7 +207,7 @@ std::vector<double> step_scores(const StepList& steps, const AdvantageConfig& co
   std::vector<double> scores = state_group_advantages(
       {.rewards = steps.scores, .completions = steps.completions, .states = steps.states, .ends = steps.ends},
       config.gamma, config.gae_lambda);
-  if (config.scale_rewards == "none") return scores;
+  if (find_scale(config.scale_rewards).is_one) return scores;
   for_each_group(std::span(scores), steps.ends, [&](size_t, int64_t, std::span<double> group) {
     std::ranges::copy(standard_scores(group, config.scale_ddof, config.scale_epsilon), group.begin());
   });
@@ -230,7 +224,7 @@ Credit step_credit(const StepList& steps, const AdvantageBatch& batch, const Adv
     for (; s < scores.size() && steps.completions[s] == i; ++s)
       own.push_back({scores[s], steps.token_ends[s]});
     if (own.empty()) continue;
-    const std::vector<double> tokens = config.credit == "steps"
+    const std::vector<double> tokens = find_credit_rule(config.credit).sums_later_steps
                                            ? suffix_credit(own, batch.lengths[i], config.gamma)
                                            : segment_credit(own, batch.lengths[i]);
     std::ranges::copy(tokens, batch.own(credit.values, i).begin());
@@ -260,28 +254,18 @@ void add_outcomes(const AdvantageInput& input, AdvantageBatch& batch, const Adva
     has_no_difference[g] = has_no_difference[g] && is_constant[g];
 }
 
-/// GPG: groups without difference teach nothing, so that the others count for them.
-double informative_factor(const AdvantageBatch& batch, const std::vector<uint8_t>& same) {
-  int64_t num_informative = 0, begin = 0;
-  for (size_t g = 0; g < same.size(); ++g) {
-    if (!same[g]) num_informative += batch.ends[g] - begin;
-    begin = batch.ends[g];
-  }
-  if (num_informative == 0) return 1.0;
-  return static_cast<double>(batch.num_completions) / static_cast<double>(num_informative);
-}
-
 /// critic_share * A + (1 - critic_share) * GRPO's advantage, for training with a critic that is still small.
 /// Both pay for the KL.
 void mix_in_group_advantages(std::vector<double>& values, AdvantageBatch& batch,
                              const AdvantageConfig& config) {
+  const double share = config.baseline_keys.critic.share;
   pay_for_kl(batch, config);
   const ScoredGroups groups{.scores = batch.totals, .ends = batch.ends};
   const ScaleOptions scale{.kind = "group", .ddof = config.scale_ddof, .epsilon = config.scale_epsilon};
   const std::vector<double> relative = scaled_scores(centred_scores(groups, "group_mean"), groups, scale);
   for (int64_t i = 0; i < batch.num_completions; ++i) {
     for (double& value : batch.own(values, i)) {
-      value = config.critic_share * value + (1.0 - config.critic_share) * relative[i];
+      value = share * value + (1.0 - share) * relative[i];
     }
   }
 }
@@ -293,11 +277,11 @@ void finish_credit(Credit& credit, AdvantageBatch& batch, const std::vector<uint
     credit.values = whitened(credit.values, credit.is_per_token ? once : batch.lengths, config.scale_ddof,
                              config.scale_epsilon);
   }
-  const bool tokens_pay = config.puts_kl_in_reward() && config.credit == "token_returns";
+  const bool tokens_pay = config.puts_kl_in_reward() && find_credit_rule(config.credit).tokens_pay_kl;
   if (find_baseline(config.baseline).is_of_group && !tokens_pay) {
     clear_groups(credit.values, batch, same, credit.is_per_token);
   }
-  if (config.critic_share < 1.0) mix_in_group_advantages(credit.values, batch, config);
+  if (config.baseline_keys.critic.share < 1.0) mix_in_group_advantages(credit.values, batch, config);
   const double factor = config.rescale_informative ? informative_factor(batch, same) : 1.0;
   for (double& value : credit.values) value = std::isnan(value) ? 0.0 : value * factor;
 }
@@ -331,7 +315,7 @@ AdvantageOutput advantages_of(const AdvantageInput& input, const AdvantageConfig
     credit = step_credit(steps, batch, config);
     add_outcomes(input, batch, config, credit, output.has_no_difference);
   } else {
-    if (config.credit != "token_returns" && config.credit != "gae") pay_for_kl(batch, config);
+    if (!find_credit_rule(config.credit).tokens_pay_kl) pay_for_kl(batch, config);
     filter_completions(batch, config);
     output.has_no_difference = groups_without_difference(batch, config);
     if (config.length_corrected_rewards) divide_by_lengths(batch);

@@ -6,6 +6,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/objectives/baseline.h"
+#include "cohort/objectives/credit_rule.h"
 #include "cohort/tensor/check.h"
 
 namespace cohort {
@@ -14,8 +15,9 @@ namespace {
 constexpr double kNoReward = std::numeric_limits<double>::quiet_NaN();
 
 bool reads_lengths(const AdvantageConfig& config) {
-  return config.credit != "sequence" || config.token_whiten || config.gfpo_k > 0 ||
-         config.length_corrected_rewards || config.puts_kl_in_reward() ||
+  const CreditRule& credit = find_credit_rule(config.credit);
+  return credit.is_of_steps || credit.tokens_pay_kl || credit.reads_entropies || config.token_whiten ||
+         config.gfpo_k > 0 || config.length_corrected_rewards || config.puts_kl_in_reward() ||
          find_baseline(config.baseline).reads_lengths;
 }
 
@@ -147,16 +149,17 @@ AdvantageBatch read_batch(const AdvantageInput& input, const AdvantageConfig& co
     COHORT_CHECK(static_cast<int64_t>(input.is_truncated.size()) == batch.num_completions);
     for (int64_t i = 0; i < batch.num_completions; ++i) batch.is_kept[i] = !input.is_truncated[i];
   }
-  if (config.is_stepwise() != input.step_ends.defined()) {
-    throw ConfigError(config.is_stepwise()
+  const CreditRule& credit = find_credit_rule(config.credit);
+  if (credit.is_of_steps != input.step_ends.defined()) {
+    throw ConfigError(credit.is_of_steps
                           ? str("credit ", config.credit, " needs step_ends: give each step's last token")
                           : "step_ends are for credit steps, segments or turns: set one, or leave them out");
   }
-  if (input.outcome_rewards.defined() && config.credit != "steps")
+  if (input.outcome_rewards.defined() && !credit.sums_later_steps)
     throw ConfigError("outcome_rewards are for credit steps: set it, or leave them out");
-  if (config.credit == "turns" && !input.step_states.defined())
+  if (credit.is_of_states && !input.step_states.defined())
     throw ConfigError("credit turns needs step_states: give a number for the state before each step");
-  if (!config.is_stepwise()) read_rewards(input, batch);
+  if (!credit.is_of_steps) read_rewards(input, batch);
   return batch;
 }
 

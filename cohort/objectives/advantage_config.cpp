@@ -3,6 +3,7 @@
 #include "cohort/core/error.h"
 #include "cohort/objectives/baseline.h"
 #include "cohort/objectives/choices.h"
+#include "cohort/objectives/credit_rule.h"
 #include "cohort/objectives/scale.h"
 
 namespace cohort {
@@ -15,6 +16,7 @@ void advantages_need(bool holds, const char* reason) {
 void describe_statistics(FieldVisitor& f, AdvantageConfig& c) {
   f("baseline", c.baseline, list_choices("What is subtracted from a reward.", baselines()).c_str(),
     one_of_names(baselines()));
+  c.baseline_keys.describe(f);
   f("scale_rewards", c.scale_rewards, list_choices("What centred rewards are divided by.", scales()).c_str(),
     one_of_names(scales()));
   f("scale_ddof", c.scale_ddof,
@@ -34,31 +36,12 @@ void describe_statistics(FieldVisitor& f, AdvantageConfig& c) {
 }
 
 void describe_credit(FieldVisitor& f, AdvantageConfig& c) {
-  f("credit", c.credit,
-    "Which tokens have which advantage: sequence, all the completion's; steps, the sum of the normalised "
-    "rewards of the steps that end with the token or behind it (arXiv:2402.03300 section 4.1.3); segments, "
-    "that of its own step alone; turns, the generalised advantage of its own step, from states that "
-    "completions of a group share (GAGPO); token_returns, the discounted sum of rewards to come; gae "
-    "(arXiv:1506.02438); "
-    "gtpo and grpo_s, shares by entropy (arXiv:2508.04349); edge, divided by relative entropy "
-    "(arXiv:2507.21848).",
-    one_of({"sequence", "steps", "segments", "turns", "token_returns", "gae", "gtpo", "grpo_s", "edge"}));
+  f("credit", c.credit, list_choices("Which advantage each token has.", credit_rules()).c_str(),
+    one_of_names(credit_rules()));
   f("gamma", c.gamma,
     "Discount of a reward per token to come (token_returns, gae) or step to come (steps, turns).",
     between(0.0, 1.0));
   f("gae_lambda", c.gae_lambda, "Lambda of generalised advantage estimation (arXiv:1506.02438 eq. 16).",
-    between(0.0, 1.0));
-  f("value_lambda", c.value_lambda,
-    "Lambda of the returns that the critic learns; gae_lambda when not set (VAPO, arXiv:2504.05118, uses 1).",
-    between(0.0, 1.0));
-  f("length_adaptive_alpha", c.length_adaptive_alpha,
-    "VAPO's alpha: lambda is 1 - 1 / (alpha * length), at least 0, instead of gae_lambda "
-    "(arXiv:2504.05118; the paper uses 0.05); 0 turns it off.",
-    at_least(0.0));
-  f("critic_share", c.critic_share,
-    "Share of the critic's advantage; the rest is that of group mean and std (a mixture for early training, "
-    "1 to 0, "
-    "while a small critic still helps).",
     between(0.0, 1.0));
 }
 
@@ -68,18 +51,7 @@ void describe_kl_and_entropy(FieldVisitor& f, AdvantageConfig& c) {
     "loss: the advantages have no KL term.",
     one_of({"loss", "reward"}));
   f("beta", c.beta, "Weight of the KL divergence to the reference.", at_least(0.0));
-  f("entropy_outcome_weight", c.entropy_outcome_weight,
-    "What the outcome itself weighs in gtpo and grpo_s (alpha_1 and beta_1 of arXiv:2508.04349).",
-    at_least(0.0));
-  f("entropy_share_weight", c.entropy_share_weight,
-    "What the share by entropy weighs in gtpo and grpo_s (alpha_2 and beta_2 of arXiv:2508.04349).",
-    at_least(0.0));
-  f("entropy_statistics", c.entropy_statistics,
-    "Over what gtpo and grpo_s normalise: shares, those of right and of wrong completions each over the "
-    "whole "
-    "group, 0 where a completion is of the other kind; group, all of the group together; signs, right and "
-    "wrong completions apart, the paper's formula read literally, which loses which of them are right.",
-    one_of({"shares", "group", "signs"}));
+  c.entropy_shaping.describe(f);
 }
 
 void describe_filters(FieldVisitor& f, AdvantageConfig& c) {
@@ -99,25 +71,24 @@ void describe_filters(FieldVisitor& f, AdvantageConfig& c) {
   f("rescale_informative", c.rescale_informative,
     "Multiply advantages by completions / completions of groups whose rewards differ (GPG, "
     "arXiv:2504.02546).");
-  f("pairwise_temperature", c.pairwise_temperature,
-    "Temperature of the pairwise baseline's weights; a high one gives leave-one-out.", above(0.0));
 }
 
 void check_critic_and_turns(const AdvantageConfig& config) {
-  const bool is_gae = config.credit == "gae";
+  const CreditRule& credit = find_credit_rule(config.credit);
+  const bool is_gae = credit.is_of_critic;
   const Baseline& baseline = find_baseline(config.baseline);
+  const Scale& scale = find_scale(config.scale_rewards);
   advantages_need(baseline.is_critic == is_gae,
                   "credit gae and baseline critic go together: set both, or neither");
+  advantages_need(is_gae || config.baseline_keys.critic == CriticKeys{},
+                  "length_adaptive_alpha, value_lambda and critic_share are for credit gae");
   advantages_need(
-      is_gae || (config.length_adaptive_alpha == 0.0 && !config.value_lambda && config.critic_share == 1.0),
-      "length_adaptive_alpha, value_lambda and critic_share are for credit gae");
-  advantages_need(
-      !is_gae || (config.scale_rewards == "none" && !config.batch_whiten),
+      !is_gae || (scale.is_one && !config.batch_whiten),
       "a critic learns the rewards as they are: set scale_rewards to none and batch_whiten to false");
-  const bool has_turns = config.credit == "turns";
+  const bool has_turns = credit.is_of_states;
   advantages_need(baseline.is_of_states == has_turns,
                   "credit turns and baseline state_group go together: set both, or neither");
-  advantages_need(!has_turns || config.scale_rewards == "group" || config.scale_rewards == "none",
+  advantages_need(!has_turns || config.scale_rewards == "group" || scale.is_one,
                   "credit turns normalises over the steps of a group: set scale_rewards to group or none");
   advantages_need(!has_turns || !config.batch_whiten,
                   "credit turns normalises over the steps of a group: set batch_whiten to false");
@@ -134,7 +105,7 @@ void check_step_rewards(const AdvantageConfig& config) {
 }
 
 void check_shaping(const AdvantageConfig& config) {
-  if (config.credit != "gtpo" && config.credit != "grpo_s") return;
+  if (!find_credit_rule(config.credit).shares_by_entropy) return;
   advantages_need(
       config.baseline == "group_mean" && config.scale_rewards == "group" && !config.batch_whiten,
       "credit gtpo and grpo_s have statistics of their own: leave baseline at group_mean, scale_rewards at "
@@ -144,15 +115,15 @@ void check_shaping(const AdvantageConfig& config) {
 }
 
 void check_several_rewards(const AdvantageConfig& config) {
-  if (config.multi_objective_aggregation != "normalize_then_sum") return;
-  const bool has_own_statistics = config.is_stepwise() || config.credit == "gtpo" ||
-                                  config.credit == "grpo_s" || config.credit == "gae" ||
+  if (!config.normalizes_each_reward()) return;
+  const CreditRule& credit = find_credit_rule(config.credit);
+  const bool has_own_statistics = credit.is_of_steps || credit.shares_by_entropy || credit.is_of_critic ||
                                   find_baseline(config.baseline).reads_greedy;
   advantages_need(!has_own_statistics,
                   "normalize_then_sum is for rewards of completions with a baseline of their own: set "
                   "multi_objective_aggregation to sum_then_normalize");
   advantages_need(
-      !config.puts_kl_in_reward() || config.credit == "token_returns",
+      !config.puts_kl_in_reward() || credit.tokens_pay_kl,
       "the KL term is no reward to normalise: set kl_place to loss, or multi_objective_aggregation to "
       "sum_then_normalize");
 }
@@ -166,13 +137,15 @@ void AdvantageConfig::describe(FieldVisitor& f) {
   describe_filters(f, *this);
 }
 
+bool AdvantageConfig::is_stepwise() const { return find_credit_rule(credit).is_of_steps; }
+
 bool AdvantageConfig::has_token_advantages() const {
-  if (credit == "token_returns") return gamma != 1.0 || puts_kl_in_reward();
-  return credit == "steps" || credit == "segments" || credit == "gae" || credit == "gtpo";
+  const CreditRule& rule = find_credit_rule(credit);
+  return rule.has_token_advantages || (rule.tokens_pay_kl && (gamma != 1.0 || puts_kl_in_reward()));
 }
 
 bool reads_entropies(const AdvantageConfig& config) {
-  return config.credit == "gtpo" || config.credit == "grpo_s" || config.credit == "edge";
+  return find_credit_rule(config.credit).reads_entropies;
 }
 
 void check_advantage_config(const AdvantageConfig& config) {

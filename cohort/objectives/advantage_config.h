@@ -3,10 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "cohort/core/config.h"
+#include "cohort/objectives/baseline.h"
+#include "cohort/objectives/entropy_credit.h"
 
 namespace cohort {
 
@@ -15,6 +16,7 @@ namespace cohort {
 /// GRPO's with TRL 1.16's constants. `beta` and `kl_place` are keys of the loss too.
 struct AdvantageConfig {
   std::string baseline = "group_mean";
+  BaselineKeys baseline_keys{};
   std::string scale_rewards = "group";
   int64_t scale_ddof = 1;
   double scale_epsilon = 1e-4;
@@ -24,9 +26,6 @@ struct AdvantageConfig {
   std::string credit = "sequence";
   double gamma = 1.0;
   double gae_lambda = 1.0;
-  std::optional<double> value_lambda;
-  double length_adaptive_alpha = 0.0;
-  double critic_share = 1.0;
   std::string kl_place = "loss";
   double beta = 0.0;
   int64_t gfpo_k = 0;
@@ -35,16 +34,16 @@ struct AdvantageConfig {
   bool drop_truncated = false;
   bool length_corrected_rewards = false;
   bool rescale_informative = false;
-  double pairwise_temperature = 1.0;
-  double entropy_outcome_weight = 1.0;
-  double entropy_share_weight = 0.1;
-  std::string entropy_statistics = "shares";
+  EntropyShaping entropy_shaping{};  ///< its ddof and epsilon are scale_ddof and scale_epsilon
 
   /// Whether the rewards pay for the divergence to the reference.
   bool puts_kl_in_reward() const { return kl_place == "reward" && beta != 0.0; }
 
+  /// Whether each of several rewards has a baseline and a scale of its own.
+  bool normalizes_each_reward() const { return multi_objective_aggregation == "normalize_then_sum"; }
+
   /// Whether the rewards are those of steps.
-  bool is_stepwise() const { return credit == "steps" || credit == "segments" || credit == "turns"; }
+  bool is_stepwise() const;
 
   /// Whether tokens of one completion may have different advantages.
   bool has_token_advantages() const;

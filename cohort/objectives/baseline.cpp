@@ -89,7 +89,7 @@ std::vector<double> over_all_pairs(const GroupScores& of) {
   COHORT_CHECK(of.all.mean_logprobs.size() == of.all.scores.size());
   const std::span<const double> group = of.scores;
   const std::span<const double> mean_logprobs = of.all.mean_logprobs.subspan(of.begin, group.size());
-  const double temperature = of.all.pairwise_temperature;
+  const double temperature = of.all.keys.pairwise.temperature;
   const double num_others = static_cast<double>(spread_of(group, 0).count - 1);
   std::vector<double> centred(group.begin(), group.end());
   for (size_t i = 0; i < group.size(); ++i) {
@@ -106,13 +106,38 @@ std::vector<double> over_all_pairs(const GroupScores& of) {
 }
 
 constexpr auto kBaselines = std::to_array<Baseline>({
-#define BASELINE(id, words, function, ...) \
+#define BASELINE(id, Keys, words, function, ...) \
   {.name = #id, .text = words, .centred = function __VA_OPT__(, ) __VA_ARGS__},
 #include "cohort/objectives/baselines.def"
 #undef BASELINE
 });
 
 }  // namespace
+
+void PairwiseKeys::describe(FieldVisitor& f) {
+  f("pairwise_temperature", temperature,
+    "Temperature of the pairwise baseline's weights; a high one gives leave-one-out.", above(0.0));
+}
+
+void CriticKeys::describe(FieldVisitor& f) {
+  f("value_lambda", value_lambda,
+    "Lambda of the returns that the critic learns; gae_lambda when not set (VAPO, arXiv:2504.05118, uses 1).",
+    between(0.0, 1.0));
+  f("length_adaptive_alpha", length_adaptive_alpha,
+    "VAPO's alpha: lambda is 1 - 1 / (alpha * length), at least 0, instead of gae_lambda "
+    "(arXiv:2504.05118; the paper uses 0.05); 0 turns it off.",
+    at_least(0.0));
+  f("critic_share", share,
+    "Share of the critic's advantage; the rest is that of group mean and std (a mixture for early training, "
+    "1 to 0, while a small critic still helps).",
+    between(0.0, 1.0));
+}
+
+void BaselineKeys::describe(FieldVisitor& f) {
+#define BASELINE(id, Keys, ...) id.describe(f);
+#include "cohort/objectives/baselines.def"
+#undef BASELINE
+}
 
 std::span<const Baseline> baselines() { return kBaselines; }
 

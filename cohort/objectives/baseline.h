@@ -3,13 +3,42 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "cohort/core/config.h"
+#include "cohort/objectives/choices.h"
 #include "cohort/objectives/sample_statistics.h"
 
 namespace cohort {
+
+struct PairwiseKeys {
+  double temperature = 1.0;
+
+  void describe(FieldVisitor& f);
+};
+
+/// Generalised advantage estimation with a critic.
+struct CriticKeys {
+  std::optional<double> value_lambda;
+  double length_adaptive_alpha = 0.0;
+  double share = 1.0;
+
+  bool operator==(const CriticKeys&) const = default;
+
+  void describe(FieldVisitor& f);
+};
+
+/// The keys of each baseline, under its name.
+struct BaselineKeys {
+#define BASELINE(id, Keys, ...) Keys id{};
+#include "cohort/objectives/baselines.def"
+#undef BASELINE
+
+  void describe(FieldVisitor& f);
+};
 
 /// Scores in groups, and what single baselines read beside them.
 struct ScoredGroups {
@@ -18,7 +47,7 @@ struct ScoredGroups {
   std::span<const int64_t> lengths{};       ///< [N] tokens; for group_len_weighted
   std::span<const double> greedy_scores{};  ///< [P]; for greedy
   std::span<const double> mean_logprobs{};  ///< [N] of the sampling policy, over tokens; for pairwise
-  double pairwise_temperature = 1.0;        ///< for pairwise
+  BaselineKeys keys{};
 };
 
 /// What a baseline's function is given: one group of a batch.

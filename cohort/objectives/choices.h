@@ -10,6 +10,11 @@
 
 namespace cohort {
 
+/// The keys of a choice that has none.
+struct NoKeys {
+  void describe(FieldVisitor&) {}
+};
+
 /// The names of `choices`, in their order.
 template <typename Choices>
 Limits one_of_names(const Choices& choices) {

@@ -35,12 +35,12 @@ at::Tensor alike(const TokenCounts& counts, double weight) {
 }
 
 at::Tensor token_means(const TokenCounts& counts, const LossConfig& config) {
-  if (config.token_mean_scope == "batch")
-    return alike(counts, 1.0 / at_least_one(counts.whole.num_loss_tokens));
-  if (config.token_mean_scope == "micro_batch") {
+  const TokenMeanKeys& keys = config.aggregation_keys.token_mean;
+  if (keys.is_of_micro_batches()) {
     const double tokens = at_least_one(total_length(counts.lengths));
     return alike(counts, 1.0 / (tokens * at_least_one(counts.whole.num_micro_batches)));
   }
+  if (!keys.is_of_groups()) return alike(counts, 1.0 / at_least_one(counts.whole.num_loss_tokens));
   check_group_ends(counts.group_ends, std::ssize(counts.lengths));
   return at::tensor(group_token_means(counts.lengths, counts.group_ends, counts.whole.num_groups),
                     at::kDouble);
@@ -64,7 +64,7 @@ at::Tensor normalised_sums(const TokenCounts& counts, const LossConfig& config) 
 }
 
 constexpr auto kAggregations = std::to_array<Aggregation>({
-#define AGGREGATION(id, words, function, ...) \
+#define AGGREGATION(id, Keys, words, function, ...) \
   {.name = #id, .text = words, .weights = function __VA_OPT__(, ) __VA_ARGS__},
 #include "cohort/objectives/aggregations.def"
 #undef AGGREGATION
@@ -77,6 +77,19 @@ at::Tensor standardised(const at::Tensor& lengths) {
 }
 
 }  // namespace
+
+void TokenMeanKeys::describe(FieldVisitor& f) {
+  f("token_mean_scope", scope,
+    "What token_mean counts tokens over: batch; group, and the mean over groups; micro_batch, and the mean "
+    "over micro-batches, which depends on how the batch is cut.",
+    one_of({"batch", "group", "micro_batch"}));
+}
+
+void AggregationKeys::describe(FieldVisitor& f) {
+#define AGGREGATION(id, Keys, ...) id.describe(f);
+#include "cohort/objectives/aggregations.def"
+#undef AGGREGATION
+}
 
 std::span<const Aggregation> aggregations() { return kAggregations; }
 

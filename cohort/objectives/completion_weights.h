@@ -38,7 +38,8 @@ struct Aggregation {
   const char* text;
   at::Tensor (*weights)(const TokenCounts& counts, const LossConfig& config);  ///< see completion_weights
   bool is_token_mean = false;                                                  ///< reads token_mean_scope
-  bool reads_max_completion_length = false;                                    ///< which must then be set
+  bool is_for_token_ratios = false;  ///< would weigh a sequence's one ratio by its length, which nobody means
+  bool reads_max_completion_length = false;  ///< which must then be set
 };
 
 /// In the order of aggregations.def.

@@ -77,7 +77,7 @@ void check_demonstrations(const ObjectiveSettings& settings) {
     reader = "kl_budget_coef";
   } else if (loss.off_policy_mask_threshold) {
     reader = "off_policy_mask_threshold";
-  } else if (loss.importance_sampling_mode != "none") {
+  } else if (loss.corrects_mismatch()) {
     reader = "importance_sampling_mode";
   } else {
     return;
@@ -101,7 +101,7 @@ void check_controls(const ControlConfig& control, const ObjectiveSettings& setti
   }
   if (control.use_demonstrations) check_demonstrations(settings);
   const bool has_kl = settings.loss.beta != 0.0;
-  if (control.sync_ref_model && !has_kl && settings.loss.ratio_anchor != "ref" &&
+  if (control.sync_ref_model && !has_kl && !settings.loss.is_anchored_to_ref() &&
       (settings.loss.dpo_coef == 0.0 || settings.loss.dpo_reference_free)) {
     throw ConfigError(
         "objective.sync_ref_model has no effect: nothing reads a reference while beta is 0; set beta or "

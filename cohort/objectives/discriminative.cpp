@@ -76,7 +76,7 @@ void DrpoDecoupledSurrogate::check(const LossConfig& config) const {
 }
 
 void DrpoDecoupledSurrogate::advise(const ObjectiveSettings& settings, std::vector<std::string>&) const {
-  if (settings.loss.importance_sampling_mode == "none") return;
+  if (!settings.loss.corrects_mismatch()) return;
   throw ConfigError(
       "surrogate drpo_decoupled is made of the policy's own log-probabilities: set importance_sampling_mode "
       "= \"none\"");

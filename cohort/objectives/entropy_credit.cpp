@@ -78,7 +78,8 @@ std::vector<double> normalised_kinds(std::span<const double> rewards, const Entr
   for (const bool is_right : {true, false}) {
     std::vector<double> own(rewards.begin(), rewards.end());
     for (double& reward : own) {
-      if (!std::isnan(reward) && !is_of_kind(reward, is_right)) reward = statistics == "signs" ? kNone : 0.0;
+      if (!std::isnan(reward) && !is_of_kind(reward, is_right))
+        reward = shaping.sets_sides_apart() ? kNone : 0.0;
     }
     add_scores_of(own);
   }
@@ -90,6 +91,20 @@ bool has_difference(const TokenGroups& groups, int64_t begin, int64_t end) {
 }
 
 }  // namespace
+
+void EntropyShaping::describe(FieldVisitor& f) {
+  f("entropy_outcome_weight", outcome_weight,
+    "What the outcome itself weighs in gtpo and grpo_s (alpha_1 and beta_1 of arXiv:2508.04349).",
+    at_least(0.0));
+  f("entropy_share_weight", share_weight,
+    "What the share by entropy weighs in gtpo and grpo_s (alpha_2 and beta_2 of arXiv:2508.04349).",
+    at_least(0.0));
+  f("entropy_statistics", statistics,
+    "Over what gtpo and grpo_s normalise: shares, those of right and of wrong completions each over the "
+    "whole group, 0 where a completion is of the other kind; group, all of the group together; signs, right "
+    "and wrong completions apart, the paper's formula read literally, which loses which of them are right.",
+    one_of({"shares", "group", "signs"}));
+}
 
 std::vector<double> gtpo_rewards(const TokenGroups& groups, const EntropyShaping& shaping) {
   const std::vector<int64_t> offsets = token_offsets(groups);

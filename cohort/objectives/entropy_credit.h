@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "cohort/core/config.h"
+
 namespace cohort {
 
 /// Completions in groups with their tokens.
@@ -19,12 +21,18 @@ struct TokenGroups {
   std::span<const double> entropies;  ///< [M]
 };
 
+/// The keys of credit gtpo and grpo_s, and what their statistics share with the other ones.
 struct EntropyShaping {
   double outcome_weight = 1.0;        ///< alpha_1 (GTPO), beta_1 (GRPO-S)
   double share_weight = 0.1;          ///< alpha_2, beta_2
   std::string statistics = "shares";  ///< "shares", "group" or "signs", see gtpo_advantages
   int64_t ddof = 1;
   double epsilon = 1e-4;
+
+  /// Whether right and wrong ones are normalised apart, each by their own mean.
+  bool sets_sides_apart() const { return statistics == "signs"; }
+
+  void describe(FieldVisitor& f);
 };
 
 /// [M] rewards of tokens (arXiv:2508.04349 eq. 3 and 5): at position t a right completion has outcome_weight

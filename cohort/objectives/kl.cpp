@@ -3,6 +3,7 @@
 #include <array>
 
 #include "cohort/objectives/choices.h"
+#include "cohort/objectives/loss_keys.h"
 #include "cohort/objectives/ratio.h"
 
 namespace cohort {
@@ -26,12 +27,25 @@ at::Tensor k3_plus(const at::Tensor& policy_logprobs, const at::Tensor& ref_logp
 }
 
 constexpr auto kEstimators = std::to_array<KlEstimator>({
-#define KL_ESTIMATOR(id, words, ...) {.name = #id, .text = words, .estimate = id __VA_OPT__(, ) __VA_ARGS__},
+#define KL_ESTIMATOR(id, Keys, words, ...) \
+  {.name = #id, .text = words, .estimate = id __VA_OPT__(, ) __VA_ARGS__},
 #include "cohort/objectives/kl_estimators.def"
 #undef KL_ESTIMATOR
 });
 
 }  // namespace
+
+void K3Keys::describe(FieldVisitor& f) {
+  f("use_bias_correction_kl", use_bias_correction,
+    "Multiply k3 by the token's ratio, gradient included: the gradient of the reverse KL "
+    "(arXiv:2512.02556).");
+}
+
+void KlEstimatorKeys::describe(FieldVisitor& f) {
+#define KL_ESTIMATOR(id, Keys, ...) id.describe(f);
+#include "cohort/objectives/kl_estimators.def"
+#undef KL_ESTIMATOR
+}
 
 std::span<const KlEstimator> kl_estimators() { return kEstimators; }
 

@@ -54,9 +54,9 @@ at::Tensor policy_part(const LossScope& s, const PolicyTerm& term) {
 /// beta * KL to the reference, [M]; undefined where there is none.
 at::Tensor kl_part(const LossScope& s, const PolicyTerm& term) {
   const bool is_per_completion = s.input.betas.defined();
-  if (s.config.kl_place != "loss" || (s.config.beta == 0.0 && !is_per_completion)) return {};
+  if (!s.config.is_kl_in_loss() || (s.config.beta == 0.0 && !is_per_completion)) return {};
   const at::Tensor ref = s.input.ref_logprobs.to(s.view.policy.scalar_type());
-  const at::Tensor kl = s.config.use_bias_correction_kl
+  const at::Tensor kl = s.config.kl_keys.k3.use_bias_correction
                             ? bias_corrected_k3(s.view.policy, ref, term.ratio)
                             : kl_estimate(s.config.kl_estimator, s.view.policy, ref);
   record_mean("kl", kl, s.metrics);

@@ -8,6 +8,8 @@
 #include "cohort/objectives/choices.h"
 #include "cohort/objectives/completion_weights.h"
 #include "cohort/objectives/kl.h"
+#include "cohort/objectives/mismatch.h"
+#include "cohort/objectives/ratio_level.h"
 
 namespace cohort {
 namespace {
@@ -41,13 +43,11 @@ void describe_surrogate(LossConfig& c, FieldVisitor& f) {
   f("surrogate", c.surrogate, list_choices("A token's policy term.", surrogates()).c_str(),
     one_of_names(surrogates()));
   f("importance_sampling_level", c.importance_sampling_level,
-    "What the ratio of policy to anchor is taken over: none (REINFORCE, -A log p), token, sequence "
-    "(geometric "
-    "mean, arXiv:2507.18071 eq. 7), sequence_token (GSPO-token, eq. 14), sequence_mean (arithmetic mean, "
-    "arXiv:2508.04349), sequence_product, turn (geometric mean of each turn). A sequence's ratio is the loss "
-    "of "
-    "each of its tokens: with seq_mean_token_mean a sequence counts once.",
-    one_of({"none", "token", "sequence", "sequence_token", "sequence_mean", "sequence_product", "turn"}));
+    (list_choices("What the ratio of policy to anchor is taken over.", ratio_levels()) +
+     " A sequence's ratio is the loss of each of its tokens: with seq_mean_token_mean a sequence counts "
+     "once.")
+        .c_str(),
+    one_of_names(ratio_levels()));
   f("ratio_anchor", c.ratio_anchor,
     "Log-probabilities in the ratio's denominator: old, those before the update (the policy's own where none "
     "are given); sampler, the sampler's (old where none are given); ref, the reference's.",
@@ -78,9 +78,8 @@ void describe_own_losses(LossConfig& c, FieldVisitor& f) {
 
 void describe_mismatch(LossConfig& c, FieldVisitor& f) {
   f("importance_sampling_mode", c.importance_sampling_mode,
-    "The weight old / sampler on the policy term, of a token or of a whole sequence (the product): truncated "
-    "to its bounds, or 0 outside them (mask).",
-    one_of({"none", "token_truncate", "token_mask", "sequence_truncate", "sequence_mask"}));
+    list_choices("The weight old / sampler on the policy term.", mismatch_modes()).c_str(),
+    one_of_names(mismatch_modes()));
   f("importance_sampling_clip_min", c.importance_sampling_clip_min,
     "Lower bound of that weight; none when "
     "not set.",
@@ -98,9 +97,7 @@ void describe_kl(LossConfig& c, FieldVisitor& f) {
     "loss: beta * KL is added to the policy term of each token; reward: the advantages have it, the loss "
     "adds nothing.",
     one_of({"loss", "reward"}));
-  f("use_bias_correction_kl", c.use_bias_correction_kl,
-    "Multiply k3 by the token's ratio, gradient included: the gradient of the reverse KL "
-    "(arXiv:2512.02556).");
+  c.kl_keys.describe(f);
 }
 
 void describe_loss_filters(LossConfig& c, FieldVisitor& f) {
@@ -129,10 +126,7 @@ void describe_loss_filters(LossConfig& c, FieldVisitor& f) {
 void describe_aggregation(LossConfig& c, FieldVisitor& f) {
   f("aggregation", c.aggregation, list_choices("How token losses become one.", aggregations()).c_str(),
     one_of_names(aggregations()));
-  f("token_mean_scope", c.token_mean_scope,
-    "What token_mean counts tokens over: batch; group, and the mean over groups; micro_batch, and the mean "
-    "over micro-batches, which depends on how the batch is cut.",
-    one_of({"batch", "group", "micro_batch"}));
+  c.aggregation_keys.describe(f);
   f("max_completion_length", c.max_completion_length,
     "Tokens that seq_mean_token_sum_norm divides by and drpo_decoupled measures lengths with.", at_least(0));
   f("length_preference", c.length_preference,
@@ -182,15 +176,15 @@ void describe_pairs(LossConfig& c, FieldVisitor& f) {
 
 void check_surrogate(const LossConfig& c) {
   const Surrogate& surrogate = surrogate_of(c);
-  if (surrogate.traits().needs_token_level && c.importance_sampling_level != "token")
+  if (surrogate.traits().needs_token_level && !find_ratio_level(c.importance_sampling_level).is_of_token)
     throw ConfigError(
         str("surrogate ", c.surrogate, " has a ratio of its own: set importance_sampling_level = \"token\""));
   surrogate.check(c);
 }
 
 void check_kl(const LossConfig& c) {
-  if (c.beta == 0.0 || !c.use_bias_correction_kl || c.kl_place != "loss") return;
-  if (c.importance_sampling_level != "token")
+  if (c.beta == 0.0 || !c.kl_keys.k3.use_bias_correction || !c.is_kl_in_loss()) return;
+  if (!find_ratio_level(c.importance_sampling_level).is_of_token)
     throw ConfigError(str("use_bias_correction_kl with importance_sampling_level = \"",
                           c.importance_sampling_level,
                           "\": only the token's own ratio makes the KL gradient unbiased, so set one of them "
@@ -200,8 +194,7 @@ void check_kl(const LossConfig& c) {
 }
 
 void check_mismatch(const LossConfig& c) {
-  if (c.importance_sampling_mode == "none") return;
-  if (c.ratio_anchor == "sampler")
+  if (c.corrects_mismatch() && c.is_anchored_to_sampler())
     throw ConfigError(
         "ratio_anchor = \"sampler\" corrects the mismatch already: set importance_sampling_mode = \"none\", "
         "or "
@@ -218,9 +211,10 @@ std::optional<double> LossConfig::upper_clip() const {
   return clip_side == "both" || clip_side == "upper" ? std::optional(upper_epsilon()) : std::nullopt;
 }
 
+bool LossConfig::corrects_mismatch() const { return find_mismatch_mode(importance_sampling_mode).is_on; }
+
 bool LossConfig::has_sequence_level() const {
-  const std::string& level = importance_sampling_level;
-  return level == "sequence" || level == "sequence_mean" || level == "sequence_product";
+  return find_ratio_level(importance_sampling_level).is_of_sequence;
 }
 
 void LossConfig::describe(FieldVisitor& f) {
@@ -243,7 +237,7 @@ void expand_loss_type(LossConfig& config) {
   COHORT_CHECK(found != kLossTypes.end(), "loss_type is ", config.loss_type);
   config.surrogate = found->surrogate;
   config.aggregation = found->aggregation;
-  config.token_mean_scope = found->scope;
+  config.aggregation_keys.token_mean.scope = found->scope;
   config.loss_type = "none";
 }
 

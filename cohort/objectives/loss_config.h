@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cohort/core/config.h"
+#include "cohort/objectives/loss_keys.h"
 #include "cohort/objectives/surrogates.def"  // the surrogates' structs
 
 namespace cohort {
@@ -38,7 +39,7 @@ struct LossConfig {
   double beta = 0.0;
   std::string kl_estimator = "k3";
   std::string kl_place = "loss";
-  bool use_bias_correction_kl = false;
+  KlEstimatorKeys kl_keys{};
 
   // Tokens and sequences that the policy term leaves out.
   std::optional<double> off_policy_mask_threshold;
@@ -52,7 +53,7 @@ struct LossConfig {
 
   // How token losses become one number.
   std::string aggregation = "seq_mean_token_mean";
-  std::string token_mean_scope = "batch";
+  AggregationKeys aggregation_keys{};
   int64_t max_completion_length = 0;
   double length_preference = 0.0;
 
@@ -82,6 +83,19 @@ struct LossConfig {
   /// The clip half-widths; none where `clip_side` leaves the side open.
   std::optional<double> lower_clip() const;
   std::optional<double> upper_clip() const;
+
+  /// Whether the loss has the KL term where beta is not 0; otherwise the advantages have it.
+  bool is_kl_in_loss() const { return kl_place == "loss"; }
+
+  /// Whether the ratio is that of policy to reference, or to the sampler.
+  bool is_anchored_to_ref() const { return ratio_anchor == "ref"; }
+  bool is_anchored_to_sampler() const { return ratio_anchor == "sampler"; }
+
+  /// Whether the policy term has the weights of `importance_sampling_mode`.
+  bool corrects_mismatch() const;
+
+  /// Whether the likelihood term is on completions by their rewards, not on demonstrations.
+  bool is_nll_by_reward() const { return nll_on == "positive"; }
 
   /// Whether all tokens of a completion have one ratio by `importance_sampling_level`.
   bool has_sequence_level() const;

@@ -6,6 +6,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/objectives/groups.h"
+#include "cohort/objectives/ratio_level.h"
 #include "cohort/objectives/segments.h"
 #include "cohort/tensor/check.h"
 
@@ -94,21 +95,21 @@ std::vector<int64_t> chosen_turns(const LossInput& batch, const std::vector<int6
 
 void check_batch_input(const LossInput& input, const LossConfig& config) {
   check_shapes(input);
-  need(config.ratio_anchor == "ref", input.ref_logprobs.defined(), "ratio_anchor = \"ref\"", "ref_logprobs");
-  need(config.importance_sampling_mode != "none", input.sampler_logprobs.defined(),
-       "importance_sampling_mode", "sampler_logprobs");
-  need(config.importance_sampling_level == "turn",
+  need(config.is_anchored_to_ref(), input.ref_logprobs.defined(), "ratio_anchor = \"ref\"", "ref_logprobs");
+  need(config.corrects_mismatch(), input.sampler_logprobs.defined(), "importance_sampling_mode",
+       "sampler_logprobs");
+  need(find_ratio_level(config.importance_sampling_level).is_of_turns,
        !input.turn_lengths.empty() || total_length(input.lengths) == 0,
        "importance_sampling_level = \"turn\"", "the lengths of the turns");
   need(config.top_entropy_quantile < 1.0, input.entropies.defined(), "top_entropy_quantile", "entropies");
   need(surrogate_of(config).traits().is_of_groups, input.rewards.defined(), "surrogate " + config.surrogate,
        "rewards");
   need(config.dpo_coef != 0.0, input.rewards.defined(), "dpo_coef", "rewards");
-  need(config.nll_coef != 0.0 && config.nll_on == "positive", input.rewards.defined(),
-       "nll_on = \"positive\"", "rewards");
+  need(config.nll_coef != 0.0 && config.is_nll_by_reward(), input.rewards.defined(), "nll_on = \"positive\"",
+       "rewards");
   const bool has_lengths = config.length_preference != 0.0 || input.length_preference.defined();
   const bool has_group_scope =
-      find_aggregation(config.aggregation).is_token_mean && config.token_mean_scope == "group";
+      find_aggregation(config.aggregation).is_token_mean && config.aggregation_keys.token_mean.is_of_groups();
   const bool is_grouped = has_lengths || needs_whole_groups(config) || has_group_scope;
   need(is_grouped, !input.group_ends.empty() || input.lengths.empty(),
        "a term over groups (length_preference, dpo_coef, surrogate or token_mean_scope)",
@@ -117,7 +118,7 @@ void check_batch_input(const LossInput& input, const LossConfig& config) {
 
 void check_loss_input(const LossInput& input, const LossConfig& config) {
   check_batch_input(input, config);
-  const bool has_loss_kl = (config.beta != 0.0 || input.betas.defined()) && config.kl_place == "loss";
+  const bool has_loss_kl = (config.beta != 0.0 || input.betas.defined()) && config.is_kl_in_loss();
   need(has_loss_kl, input.ref_logprobs.defined(), "beta", "ref_logprobs");
   need(input.entropy_coef || config.entropy_coef != 0.0, input.entropies.defined(), "entropy_coef",
        "entropies");

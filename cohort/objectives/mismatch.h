@@ -5,11 +5,27 @@
 #include <ATen/ATen.h>
 
 #include <optional>
+#include <span>
 #include <string>
 
 #include "cohort/objectives/segments.h"
 
 namespace cohort {
+
+/// A line of mismatch_modes.def.
+struct MismatchMode {
+  const char* name;
+  const char* text;
+  bool is_on = false;
+  bool is_of_sequence = false;  ///< one weight for all tokens of a completion, the product of theirs
+  bool is_truncated = false;    ///< clamped to its bounds; otherwise 0 outside them
+};
+
+/// In the order of mismatch_modes.def.
+std::span<const MismatchMode> mismatch_modes();
+
+/// Throws InternalError for an unknown name.
+const MismatchMode& find_mismatch_mode(const std::string& name);
 
 /// w = exp(old - sampler) per token, or per completion the product of its tokens' (exponents clamped to
 /// +-20); [M] in the inputs' dtype, a constant. Modes: token_truncate, sequence_truncate: clamped to the

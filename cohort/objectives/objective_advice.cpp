@@ -1,13 +1,12 @@
 #include "cohort/objectives/objective_advice.h"
 
-#include <algorithm>
-#include <initializer_list>
-#include <string_view>
-
 #include "cohort/core/error.h"
 #include "cohort/objectives/baseline.h"
 #include "cohort/objectives/completion_weights.h"
+#include "cohort/objectives/credit_rule.h"
 #include "cohort/objectives/kl.h"
+#include "cohort/objectives/mismatch.h"
+#include "cohort/objectives/ratio_level.h"
 #include "cohort/objectives/scale.h"
 
 namespace cohort {
@@ -15,17 +14,13 @@ namespace {
 
 using Advice = std::vector<std::string>;
 
-bool is_any(const std::string& value, std::initializer_list<std::string_view> names) {
-  return std::ranges::find(names, value) != names.end();
-}
-
 /// One ratio for all tokens of a completion.
 bool has_sequence_ratio(const LossConfig& c) {
   return surrogate_of(c).traits().has_sequence_ratio || c.has_sequence_level();
 }
 
 void refuse_wrong(const LossConfig& loss, const AdvantageConfig& advantages) {
-  if (advantages.credit == "gae" && loss.kl_place == "loss" && loss.beta != 0.0 &&
+  if (find_credit_rule(advantages.credit).is_of_critic && loss.is_kl_in_loss() && loss.beta != 0.0 &&
       find_kl_estimator(loss.kl_estimator).has_zero_mean_gradient) {
     throw ConfigError(
         str("kl_estimator ", loss.kl_estimator,
@@ -35,13 +30,12 @@ void refuse_wrong(const LossConfig& loss, const AdvantageConfig& advantages) {
 }
 
 void advise_on_ratio(const LossConfig& c, const AdvantageConfig& a, Advice& advice) {
-  const std::string& level = c.importance_sampling_level;
   if (has_sequence_ratio(c) && a.has_token_advantages()) {
     advice.push_back(
         str("tokens have advantages of their own under one ratio of the sequence: set "
             "importance_sampling_level = \"sequence_token\" (arXiv:2507.18071 eq. 14)"));
   }
-  if (level == "sequence_product") {
+  if (find_ratio_level(c.importance_sampling_level).grows_with_length) {
     advice.push_back(
         "the product of a sequence's ratios grows or vanishes with its length: for long completions "
         "set importance_sampling_level = \"sequence\"");
@@ -49,7 +43,7 @@ void advise_on_ratio(const LossConfig& c, const AdvantageConfig& a, Advice& advi
 }
 
 void advise_on_terms(const LossConfig& c, Advice& advice) {
-  if (is_any(c.importance_sampling_mode, {"sequence_truncate", "sequence_mask"})) {
+  if (find_mismatch_mode(c.importance_sampling_mode).is_of_sequence) {
     advice.push_back(
         "importance_sampling_mode multiplies the weights of a whole sequence: the longer, the more are "
         "cut or dropped");
@@ -68,13 +62,13 @@ void advise_on_terms(const LossConfig& c, Advice& advice) {
 
 void advise_on_kl(const LossConfig& c, Advice& advice) {
   if (c.beta == 0.0) return;
-  if (c.kl_place == "loss" && find_kl_estimator(c.kl_estimator).has_zero_mean_gradient) {
+  if (c.is_kl_in_loss() && find_kl_estimator(c.kl_estimator).has_zero_mean_gradient) {
     advice.push_back(str(
         "kl_estimator ", c.kl_estimator,
         " in the loss has a gradient of mean 0: it restrains nothing; set kl_place = \"reward\", or k2 or "
         "k3"));
   }
-  if (c.kl_place == "reward" && c.use_bias_correction_kl) {
+  if (!c.is_kl_in_loss() && c.kl_keys.k3.use_bias_correction) {
     advice.push_back(
         "use_bias_correction_kl corrects a KL in the loss, and kl_place is reward: it does nothing");
   }
@@ -88,12 +82,13 @@ void advise_on_advantages(const LossConfig& c, const AdvantageConfig& a, Advice&
                          "and 1, the deviation is 0 and the others' advantages are their distance / ",
                          a.scale_epsilon));
   }
-  if (is_any(a.credit, {"gtpo", "grpo_s"}) && a.entropy_statistics == "signs") {
+  const CreditRule& credit = find_credit_rule(a.credit);
+  if (credit.shares_by_entropy && a.entropy_shaping.sets_sides_apart()) {
     advice.push_back(
         "entropy_statistics signs makes the mean advantage of right completions 0, as of wrong ones: "
         "which of them are right is lost");
   }
-  if (a.gamma != 1.0 && !is_any(a.credit, {"steps", "turns", "token_returns", "gae"})) {
+  if (a.gamma != 1.0 && !credit.discounts) {
     advice.push_back(
         str("gamma is ", a.gamma, ", and credit ", a.credit, " discounts nothing: it does nothing"));
   }
@@ -132,7 +127,7 @@ std::vector<std::string> objective_costs(const ObjectiveSettings& settings) {
   const AdvantageConfig& a = settings.advantages;
   const SurrogateTraits surrogate = surrogate_of(c).traits();
   std::vector<std::string> costs;
-  if (c.beta != 0.0 || c.ratio_anchor == "ref" || (c.dpo_coef != 0.0 && !c.dpo_reference_free)) {
+  if (c.beta != 0.0 || c.is_anchored_to_ref() || (c.dpo_coef != 0.0 && !c.dpo_reference_free)) {
     costs.push_back("a forward pass with the reference weights, and their memory");
   }
   const Baseline& baseline = find_baseline(a.baseline);
@@ -146,13 +141,13 @@ std::vector<std::string> objective_costs(const ObjectiveSettings& settings) {
     costs.push_back("one completion of each group that is sampled and scored and not trained on");
   const bool has_entropies = reads_entropies(a) || c.top_entropy_quantile < 1.0;
   if (has_entropies || c.entropy_coef != 0.0) costs.push_back("the entropy of each token");
-  if (c.ratio_anchor == "sampler" || c.importance_sampling_mode != "none") {
+  if (c.is_anchored_to_sampler() || c.corrects_mismatch()) {
     costs.push_back("the sampler's log-probability of each token, kept with the rollout");
   }
   if (surrogate.is_of_groups || c.dpo_coef != 0.0) {
     costs.push_back("log-probabilities of a whole group before its backward pass");
   } else if (has_sequence_ratio(c) || surrogate.couples_tokens ||
-             c.importance_sampling_level == "sequence_token") {
+             find_ratio_level(c.importance_sampling_level).couples_tokens) {
     costs.push_back("log-probabilities of a whole completion before its backward pass");
   }
   return costs;

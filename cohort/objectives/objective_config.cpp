@@ -45,7 +45,7 @@ ObjectiveSettings resolved(const ObjectiveConfig& config, int64_t max_completion
 
 bool needs_reference(const ObjectiveSettings& settings) {
   const LossConfig& loss = settings.loss;
-  return loss.beta != 0.0 || loss.ratio_anchor == "ref" || (loss.dpo_coef != 0.0 && !loss.dpo_reference_free);
+  return loss.beta != 0.0 || loss.is_anchored_to_ref() || (loss.dpo_coef != 0.0 && !loss.dpo_reference_free);
 }
 
 }  // namespace cohort

@@ -16,15 +16,17 @@ at::Tensor demonstration_tokens(const LossInput& input, const Segments& completi
 }
 
 /// The anchor's log-probabilities; where the sampler could not give one, and without any, those of old.
-at::Tensor anchor_of(const LossInput& input, const TokenView& view, const std::string& name) {
-  if (name == "old") return view.old;
-  if (name == "ref") return input.ref_logprobs.detach().to(view.policy.scalar_type());
-  COHORT_CHECK(name == "sampler", "ratio_anchor is ", name);
+at::Tensor anchor_of(const LossInput& input, const TokenView& view, const LossConfig& config) {
+  if (config.is_anchored_to_ref()) return input.ref_logprobs.detach().to(view.policy.scalar_type());
+  if (!config.is_anchored_to_sampler()) {
+    COHORT_CHECK(config.ratio_anchor == "old", "ratio_anchor is ", config.ratio_anchor);
+    return view.old;
+  }
   return view.sampler.defined() ? at::where(view.sampler.isnan(), view.old, view.sampler) : view.old;
 }
 
 at::Tensor mismatch_of(const TokenView& view, const LossConfig& config) {
-  if (config.importance_sampling_mode == "none") return {};
+  if (!config.corrects_mismatch()) return {};
   const at::Tensor weights =
       mismatch_weights(config.importance_sampling_mode, view.old, view.sampler, view.completions,
                        config.importance_sampling_clip_min, config.importance_sampling_clip_max);
@@ -49,9 +51,10 @@ TokenView token_view(const LossInput& input, const LossConfig& config) {
                  .completions = Segments(input.lengths, policy.device()),
                  .turns = std::nullopt};
   if (!input.advantages_are_per_token) view.advantages = view.completions.expand(view.advantages);
-  if (config.importance_sampling_level == "turn") view.turns.emplace(input.turn_lengths, policy.device());
+  if (find_ratio_level(config.importance_sampling_level).is_of_turns)
+    view.turns.emplace(input.turn_lengths, policy.device());
   view.is_demonstration = demonstration_tokens(input, view.completions);
-  view.anchor = anchor_of(input, view, config.ratio_anchor);
+  view.anchor = anchor_of(input, view, config);
   if (view.is_demonstration.defined())
     view.anchor = at::where(view.is_demonstration, policy.detach(), view.anchor);
   view.log_ratio = policy - view.anchor;
@@ -60,13 +63,13 @@ TokenView token_view(const LossInput& input, const LossConfig& config) {
 }
 
 PolicyTerm policy_term(const TokenView& view, const LossConfig& config) {
-  const std::string& level = config.importance_sampling_level;
-  if (level == "none") {
+  const RatioLevel& level = find_ratio_level(config.importance_sampling_level);
+  if (level.ratio == nullptr) {
     const at::Tensor loss = reinforce_loss(view.policy, view.advantages);
     return {loss, at::ones_like(view.advantages), {}, {}};
   }
   const at::Tensor ratio =
-      ratio_at_level(level, view.log_ratio, view.completions, view.turns ? &*view.turns : nullptr);
+      level.ratio({view.log_ratio, view.completions, view.turns ? &*view.turns : nullptr});
   return surrogate_of(config).term(view, ratio, config);
 }
 

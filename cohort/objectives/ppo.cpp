@@ -2,8 +2,10 @@
 
 #include "cohort/core/error.h"
 #include "cohort/objectives/clip.h"
+#include "cohort/objectives/completion_weights.h"
 #include "cohort/objectives/policy_term.h"
 #include "cohort/objectives/presets.h"
+#include "cohort/objectives/ratio_level.h"
 
 namespace cohort {
 
@@ -16,17 +18,16 @@ void PpoSurrogate::describe(FieldVisitor& f) {
 
 void PpoSurrogate::advise(const ObjectiveSettings& settings, std::vector<std::string>& advice) const {
   const LossConfig& c = settings.loss;
-  const std::string& level = c.importance_sampling_level;
-  if (level == "sequence" && c.epsilon >= 0.05) {
+  const RatioLevel& level = find_ratio_level(c.importance_sampling_level);
+  if (level.is_geometric_mean && c.epsilon >= 0.05) {
     advice.push_back(str("epsilon is ", c.epsilon,
                          " for the geometric mean of a sequence's ratios, which hardly moves that far: GSPO "
                          "clips at 3e-4 and 4e-4"));
   }
-  if (level == "token" && c.epsilon < 0.01) {
+  if (level.is_of_token && c.epsilon < 0.01) {
     advice.push_back(str("epsilon is ", c.epsilon, " for ratios of single tokens: nearly all are clipped"));
   }
-  const bool weighs_lengths = c.aggregation == "token_mean" || c.aggregation == "seq_mean_token_sum_norm";
-  if (c.has_sequence_level() && weighs_lengths) {
+  if (level.is_of_sequence && find_aggregation(c.aggregation).is_for_token_ratios) {
     advice.push_back(str("aggregation ", c.aggregation,
                          " weighs a sequence's ratio by its length: seq_mean_token_mean counts each sequence "
                          "once"));

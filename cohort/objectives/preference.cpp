@@ -1,8 +1,10 @@
 #include "cohort/objectives/preference.h"
 
 #include <algorithm>
+#include <array>
 
 #include "cohort/core/error.h"
+#include "cohort/objectives/choices.h"
 #include "cohort/objectives/segments.h"
 #include "cohort/tensor/check.h"
 
@@ -21,9 +23,30 @@ at::Tensor length_weights(const std::vector<int64_t>& lengths, double ld_alpha) 
   return at::tensor(weights, at::kDouble);
 }
 
-bool is_per_token(const PreferenceConfig& config) {
-  return config.loss_type == "ipo" || config.loss_type == "sigmoid_norm";
+at::Tensor sigmoid_losses(const at::Tensor& lead, const PreferenceConfig& config) {
+  return -at::log_sigmoid(config.beta * lead);
 }
+
+at::Tensor hinge_losses(const at::Tensor& lead, const PreferenceConfig& config) {
+  return at::relu(1.0 - config.beta * lead);
+}
+
+at::Tensor squared_distances(const at::Tensor& lead, const PreferenceConfig& config) {
+  return (lead - 1.0 / (2.0 * config.beta)).square();
+}
+
+at::Tensor robust_losses(const at::Tensor& lead, const PreferenceConfig& config) {
+  const double flipped = config.label_smoothing;
+  return ((1.0 - flipped) * sigmoid_losses(lead, config) + flipped * at::log_sigmoid(-config.beta * lead)) /
+         (1.0 - 2.0 * flipped);
+}
+
+constexpr auto kPreferenceLosses = std::to_array<PreferenceLoss>({
+#define PREFERENCE_LOSS(id, words, function, ...) \
+  {.name = #id, .text = words, .losses = function __VA_OPT__(, ) __VA_ARGS__},
+#include "cohort/objectives/preference_losses.def"
+#undef PREFERENCE_LOSS
+});
 
 /// Completion by completion [2 P] -> pair by pair, the first's less the second's [P].
 at::Tensor first_less_second(const at::Tensor& values) {
@@ -49,16 +72,19 @@ void record_pairs(const at::Tensor& logprobs, const at::Tensor& scores, double b
 
 }  // namespace
 
+std::span<const PreferenceLoss> preference_losses() { return kPreferenceLosses; }
+
+const PreferenceLoss& find_preference_loss(const std::string& name) {
+  return find_choice(kPreferenceLosses, name, "loss_type");
+}
+
 void PreferenceConfig::describe(FieldVisitor& f) {
   f("beta", beta,
     "How strongly the policy is held to the reference: a pair's reward margin is beta times the difference "
     "of its log-ratios. Of `ipo` the paper's tau.",
     above(0.0));
-  f("loss_type", loss_type,
-    "sigmoid is DPO (arXiv:2305.18290), sigmoid_norm the same on log-ratios per token, ipo "
-    "(arXiv:2310.12036) squares the distance of those to 1 / (2 beta), hinge is SLiC's (arXiv:2305.10425), "
-    "robust reckons with flipped pairs (arXiv:2403.00409).",
-    one_of({"sigmoid", "sigmoid_norm", "hinge", "ipo", "robust"}));
+  f("loss_type", loss_type, list_choices("The loss of a pair.", preference_losses()).c_str(),
+    one_of_names(preference_losses()));
   f("label_smoothing", label_smoothing, "For `robust`: the chance that a pair is the wrong way round.",
     at_least_below(0.0, 0.5));
   f("ld_alpha", ld_alpha,
@@ -71,7 +97,7 @@ void PreferenceConfig::describe(FieldVisitor& f) {
 }
 
 void check_preference_config(const PreferenceConfig& config) {
-  if (config.label_smoothing != 0.0 && config.loss_type != "robust") {
+  if (config.label_smoothing != 0.0 && !find_preference_loss(config.loss_type).reads_label_smoothing) {
     throw ConfigError(str("objective.label_smoothing has no effect on loss_type = \"", config.loss_type,
                           "\"; set loss_type = \"robust\", or remove it"));
   }
@@ -87,12 +113,7 @@ at::Tensor sequence_logprobs(const at::Tensor& logprobs, const std::vector<int64
 }
 
 at::Tensor pair_losses(const at::Tensor& lead, const PreferenceConfig& config) {
-  const double beta = config.beta, flipped = config.label_smoothing;
-  if (config.loss_type == "ipo") return (lead - 1.0 / (2.0 * beta)).square();
-  if (config.loss_type == "hinge") return at::relu(1.0 - beta * lead);
-  at::Tensor loss = -at::log_sigmoid(beta * lead);
-  if (config.loss_type != "robust") return loss;
-  return ((1.0 - flipped) * loss + flipped * at::log_sigmoid(-beta * lead)) / (1.0 - 2.0 * flipped);
+  return find_preference_loss(config.loss_type).losses(lead, config);
 }
 
 LossOutput preference_loss(const PreferenceInput& input, const PreferenceConfig& config) {
@@ -104,7 +125,7 @@ LossOutput preference_loss(const PreferenceInput& input, const PreferenceConfig&
   }
   LossOutput output;
   record_pairs(logprobs, scores, config.beta, output.metrics);
-  if (is_per_token(config)) {
+  if (find_preference_loss(config.loss_type).is_per_token) {
     const at::Tensor tokens = at::tensor(input.lengths, at::kDouble).to(scores.device());
     scores = scores / tokens.clamp_min(1.0);
   }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,21 @@ struct PreferenceConfig {
 
   void describe(FieldVisitor& f);
 };
+
+/// A line of preference_losses.def.
+struct PreferenceLoss {
+  const char* name;
+  const char* text;
+  at::Tensor (*losses)(const at::Tensor& lead, const PreferenceConfig& config);  ///< see pair_losses
+  bool is_per_token = false;  ///< a completion's score is divided by its tokens
+  bool reads_label_smoothing = false;
+};
+
+/// In the order of preference_losses.def.
+std::span<const PreferenceLoss> preference_losses();
+
+/// Throws InternalError for an unknown name.
+const PreferenceLoss& find_preference_loss(const std::string& name);
 
 /// Throws ConfigError for a setting without effect.
 void check_preference_config(const PreferenceConfig& config);

@@ -4,6 +4,7 @@
 
 #include <ATen/ATen.h>
 
+#include <span>
 #include <string>
 
 #include "cohort/objectives/segments.h"
@@ -29,6 +30,32 @@ at::Tensor sequence_product_ratio(const at::Tensor& log_ratio, const Segments& c
 /// The value of segment_mean_ratio with the gradient of the token's own log-probability, [M]: GSPO-token
 /// (arXiv:2507.18071 eq. 14). `log_ratio` [M] carries that gradient.
 at::Tensor sequence_token_ratio(const at::Tensor& log_ratio, const Segments& completions);
+
+/// What a level's function is given.
+struct RatioScope {
+  const at::Tensor& log_ratio;  ///< [M], carries the gradient
+  const Segments& completions;
+  const Segments* turns;  ///< may be null unless RatioLevel::is_of_turns
+};
+
+/// A line of ratio_levels.def.
+struct RatioLevel {
+  const char* name;
+  const char* text;
+  at::Tensor (*ratio)(const RatioScope& scope);  ///< [M]; null: there is none
+  bool is_of_token = false;                      ///< a token's ratio depends on that token alone
+  bool is_of_sequence = false;                   ///< one ratio for all tokens of a completion
+  bool is_of_turns = false;                      ///< one for all tokens of a turn
+  bool couples_tokens = false;                   ///< tokens differ, and depend on all of their completion
+  bool is_geometric_mean = false;                ///< which moves far less than a token's
+  bool grows_with_length = false;                ///< or vanishes with it
+};
+
+/// In the order of ratio_levels.def.
+std::span<const RatioLevel> ratio_levels();
+
+/// Throws InternalError for an unknown name.
+const RatioLevel& find_ratio_level(const std::string& name);
 
 /// The ratio that `level` names (LossConfig::importance_sampling_level, not "none"), [M]; `turns` is read for
 /// "turn" only and must then not be null. All exponents are clamped to +-20, with gradient 0 outside.

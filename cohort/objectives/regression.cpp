@@ -3,6 +3,7 @@
 #include "cohort/core/error.h"
 #include "cohort/objectives/policy_term.h"
 #include "cohort/objectives/presets.h"
+#include "cohort/objectives/scale.h"
 
 namespace cohort {
 
@@ -24,7 +25,7 @@ void RegressionSurrogate::advise(const ObjectiveSettings& settings, std::vector<
     throw ConfigError(str("surrogate regression fits one number a completion, and credit ", advantages.credit,
                           " gives each token its own: set credit = \"sequence\""));
   }
-  if (advantages.scale_rewards != "none") {
+  if (!find_scale(advantages.scale_rewards).is_one) {
     advice.push_back(
         "surrogate regression fits rewards minus their mean (arXiv:2507.20534): set scale_rewards = "
         "\"none\"");

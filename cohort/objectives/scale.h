@@ -24,6 +24,7 @@ struct Scale {
   /// [P] what the centred scores of each group are multiplied by; `options.kind` is not read.
   std::vector<double> (*factors)(std::span<const double> centred, const ScoredGroups& groups,
                                  const ScaleOptions& options);
+  bool is_one = false;         ///< leaves scores as they are
   bool is_of_group = false;    ///< made from the group's scores alone
   bool is_often_zero = false;  ///< where most scores of a group are equal
 };

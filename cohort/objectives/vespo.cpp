@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "cohort/core/error.h"
+#include "cohort/objectives/mismatch.h"
 #include "cohort/objectives/policy_term.h"
 #include "cohort/objectives/ratio.h"
 #include "cohort/objectives/weighted.h"
@@ -36,7 +37,7 @@ void VespoSurrogate::check(const LossConfig& config) const {
   const std::string& level = config.importance_sampling_level;
   if (level != "token" && level != "sequence")
     throw ConfigError("surrogate vespo has a ratio of its own: set importance_sampling_level = \"token\"");
-  if (config.importance_sampling_mode.starts_with("sequence_"))
+  if (find_mismatch_mode(config.importance_sampling_mode).is_of_sequence)
     throw ConfigError(
         "surrogate vespo needs the weights of tokens: set importance_sampling_mode to token_truncate or "
         "token_mask");

@@ -97,7 +97,7 @@ WholeBatch whole_batch_of(const LossInput& given_batch, const LossConfig& given)
 }
 
 at::Tensor nll_tokens(const LossInput& input, const LossConfig& config, const TokenView& view) {
-  if (config.nll_on == "positive")
+  if (config.is_nll_by_reward())
     return view.completions.expand(input.rewards.detach() > config.positive_threshold);
   if (view.is_demonstration.defined()) return view.is_demonstration;
   return at::zeros_like(view.policy, view.policy.options().dtype(at::kBool).requires_grad(false));

@@ -6,8 +6,7 @@
 //   'E'         uint64 0                                                      the end; missing while it is
 //   being made
 //
-// Numbers are written in their memory layout, strings and lists after their uint64 length. RecordedRows are
-// not written: they hold only until the next step.
+// Values are laid out as byte_archive.h says; batch_fields.cpp has the members of a group.
 #pragma once
 
 #include <cstdint>

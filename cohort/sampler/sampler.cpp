@@ -114,6 +114,7 @@ Completion Sampler::stream(const Prompt& prompt, const SamplingParams& params, c
 
 void Sampler::run(Engine& engine) {
   while (engine.step()) {
+    if (on_pass_) on_pass_();
   }
   stats_ = engine.take_stats();
 }

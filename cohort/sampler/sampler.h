@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "cohort/models/decoder.h"
@@ -67,6 +68,9 @@ class Sampler {
   Completion stream(const Prompt& prompt, const SamplingParams& params, const RolloutAddress& address,
                     const OnToken& on_token);
 
+  /// Calls `on_pass` after each pass from now on. What it throws ends the rollout, and its requests are gone.
+  void set_on_pass(std::function<void()> on_pass) { on_pass_ = std::move(on_pass); }
+
   /// Frees the memory of keys and values, and with it the prefix cache.
   void release_cache() { engine_.reset(); }
 
@@ -83,6 +87,7 @@ class Sampler {
   const Tokenizer* tokenizer_;
   int64_t cache_tokens_;
   std::unique_ptr<Engine> engine_;
+  std::function<void()> on_pass_;
   SamplerStats stats_;
 };
 

@@ -20,6 +20,7 @@
 
 #include "cohort/sampler/block_manager.h"
 #include "cohort/sampler/prefix_cache.h"
+#include "cohort/sampler/schedule.h"
 
 namespace cohort {
 
@@ -28,27 +29,6 @@ struct SchedulerLimits {
   int64_t max_running = 256;                                    ///< completions decoded side by side
   int64_t max_rows = 2048;                                      ///< rows of one forward pass
   int64_t max_positions = std::numeric_limits<int64_t>::max();  ///< of a prompt with its completion
-};
-
-/// A run of tokens to forward, of a prompt or of a completion.
-struct ScheduledRows {
-  bool is_prompt;
-  int64_t index;           ///< of the prompt, or of the sequence
-  int64_t first_position;  ///< logical position of the first token
-  int64_t count;
-  bool reaches_end;  ///< the last row's logits give the next token
-};
-
-/// Rows of the cache to copy before the pass: the partial last page of a prompt, for one of its completions.
-struct PageCopy {
-  int64_t source_page;
-  int64_t target_page;
-  int64_t num_rows;
-};
-
-struct Schedule {
-  std::vector<PageCopy> copies;
-  std::vector<ScheduledRows> rows;
 };
 
 class Scheduler {
@@ -130,17 +110,19 @@ class Scheduler {
   void wait_for_prompt(int64_t prompt);
 
   void grow_running();
-  bool make_room(int64_t index);
   void admit_ready(Schedule& schedule);
   void share_prompt(SequenceState& sequence);
   void start_prompts();
   void add_rows(Schedule& schedule);
-  void preempt_last();
+  void release(std::vector<int64_t>& pages);
+
+  // In preemption.cpp.
+  bool make_room(int64_t index);
   bool find_free(int64_t count);
+  void preempt_last();
   bool evict_waiting_pages();
   bool evict_idle_prompt(int64_t keep);
   void give_up_prompt(int64_t p);
-  void release(std::vector<int64_t>& pages);
 
   SchedulerLimits limits_;
   BlockManager blocks_;

@@ -2,11 +2,13 @@
 // are opened.
 #include "cohort/tensor/weight_files.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <set>
 
 #include "cohort/core/atomic_file.h"
 #include "cohort/core/error.h"
+#include "cohort/core/file_error.h"
 #include "cohort/core/input_file.h"
 #include "cohort/core/json.h"
 #include "cohort/core/local_model.h"
@@ -54,8 +56,8 @@ WeightReader WeightReader::open(const std::filesystem::path& model_dir) {
     return reader;
   }
   if (!std::filesystem::exists(directory / kIndexFile)) {
-    throw FormatError(str(directory.string(), ": holds neither ", kSingleFile, " nor ", kIndexFile,
-                          "; save the model in the safetensors format"));
+    throw FileError(ENOENT, str(directory.string(), ": holds neither ", kSingleFile, " nor ", kIndexFile,
+                                "; save the model in the safetensors format"));
   }
   const std::map<std::string, std::string> shard_of = read_index(directory / kIndexFile);
   std::set<std::string> shards;

@@ -1,14 +1,48 @@
-"""Cohort in Python: `cohort.objectives`, `cohort.datasets` and `cohort.hub`, each imported at its first use."""
+"""Cohort's engine in Python.
+
+`Engine` is for a training loop of your own, `objectives` for losses and advantages alone, `datasets` for rows of data sets,
+`hub` for models that are downloaded. Each is imported at its first use: `datasets` and `hub` need no torch.
+"""
 
 import importlib
+from typing import TYPE_CHECKING
 
-__all__ = ["datasets", "hub", "objectives"]
+if TYPE_CHECKING:
+    from cohort import datasets, hub, objectives
+    from cohort.batch import Completion, Group, LossBatch
+    from cohort.engine import Engine, Snapshot
+    from cohort.sampling_params import SamplingParams
+    from cohort.tokenizer import Tokenizer
+
+__all__ = [
+    "Completion",
+    "Engine",
+    "Group",
+    "LossBatch",
+    "SamplingParams",
+    "Snapshot",
+    "Tokenizer",
+    "datasets",
+    "hub",
+    "objectives",
+]
+
+_MODULES = {
+    "Completion": "batch",
+    "Engine": "engine",
+    "Group": "batch",
+    "LossBatch": "batch",
+    "SamplingParams": "sampling_params",
+    "Snapshot": "engine",
+    "Tokenizer": "tokenizer",
+}
 
 
 def __getattr__(name):
-    if name in __all__:
-        return importlib.import_module(f"cohort.{name}")
-    raise AttributeError(f"module 'cohort' has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module 'cohort' has no attribute {name!r}")
+    module = importlib.import_module(f"cohort.{_MODULES.get(name, name)}")
+    return getattr(module, name) if name in _MODULES else module
 
 
 def __dir__():

@@ -23,8 +23,8 @@ from typing import Any
 
 from torch import Tensor
 
-from cohort import _objectives
-from cohort._objectives import (
+from cohort._cohort import objectives as _objectives
+from cohort._cohort.objectives import (
     adapted_beta,
     adapted_entropy_coef,
     adaptive_group_k,
@@ -232,6 +232,7 @@ def advantages(
     greedy_rewards: Tensor | None = None,
     values: Tensor | None = None,
     step_ends: Tensor | None = None,
+    outcome_rewards: Tensor | None = None,
     preset: str = "grpo",
     **config: Any,
 ) -> Tensor:
@@ -249,6 +250,8 @@ def advantages(
         greedy_rewards: [N / group_size], of each group's greedy completion (remax).
         values: [N, T], the critic's, of the state before each token (ppo, vapo).
         step_ends: [N, K], the place in the row of each step's last token, -1: no step.
+        outcome_rewards: [N], of whole completions beside the rewards of steps (grpo_process): their advantages, under the
+            same settings, are added to every token. nan: no outcome.
         preset: one of `presets()`.
         **config: keys of `settings()`, and `reward_weights`, one number a reward function.
     """
@@ -263,6 +266,7 @@ def advantages(
         greedy_rewards,
         values,
         step_ends,
+        outcome_rewards,
         preset,
         config,
     )

@@ -11,42 +11,16 @@ import re
 import select
 import shutil
 import signal
-import subprocess
 import tempfile
 import time
 import unittest
 
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-
-PROGRAM = pathlib.Path(os.environ["COHORT"]).resolve()
-DEMO = pathlib.Path(__file__).resolve().parents[2] / "recipes" / "demo"
+from cli_case import CONFIG, DEMO, PROGRAM, run
 
 TEMPLATE = (
     "{% for m in messages %}[{{ m.role }}]{{ m.content }}\n{% endfor %}"
     "{% if add_generation_prompt %}[assistant]{% endif %}"
 )
-
-CONFIG = {
-    "architectures": ["Qwen3ForCausalLM"],
-    "model_type": "qwen3",
-    "vocab_size": 420,
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 16,
-    "max_position_embeddings": 100000,
-    "initializer_range": 0.4,
-    "tie_word_embeddings": False,
-    "eos_token_id": 0,
-}
-
-
-def run(*arguments, stdin=""):
-    return subprocess.run(
-        [PROGRAM, *map(str, arguments)], input=stdin, capture_output=True, text=True, encoding="utf-8"
-    )
 
 
 class ChatTest(unittest.TestCase):
@@ -60,7 +34,7 @@ class ChatTest(unittest.TestCase):
         for name in ("tokenizer.json", "tokenizer_config.json"):
             shutil.copy(DEMO / name, tokenizer)
         config = cls.folder / "config.json"
-        config.write_text(json.dumps(CONFIG))
+        config.write_text(json.dumps(CONFIG | {"max_position_embeddings": 100000}))
         cls.plain = cls.folder / "plain"
         made = run("init", "--config", config, "--tokenizer", tokenizer, "--seed", 3, "--output", cls.plain)
         assert made.returncode == 0, made.stderr

@@ -6,10 +6,10 @@ COHORT=build/cohort python3 tests/cli/test_evaluation.py
 import json
 import unittest
 
-import test_cli
-from test_cli import read_lines, run, write_lines
+import cli_case
+from cli_case import read_lines, run, write_lines
 
-setUpModule = test_cli.setUpModule
+setUpModule = cli_case.setUpModule
 
 # The first reward reads answers; the second is 1 for short texts.
 REWARDS = """
@@ -30,7 +30,7 @@ def even(completion_ids, **columns):
 """
 
 
-class PromptsTest(test_cli.CliTest):
+class PromptsTest(cli_case.CliTest):
     def setUp(self):
         self.place = self.folder / self.id().rsplit(".", 1)[1]
         self.place.mkdir()

@@ -10,12 +10,12 @@ import subprocess
 import sys
 import unittest
 
-import test_cli
+import cli_case
 
-SERVERS = test_cli.ROOT / "tests" / "rewards"
+SERVERS = cli_case.ROOT / "tests" / "rewards"
 KEY = "sk-very-secret-0123456789"
 
-setUpModule = test_cli.setUpModule
+setUpModule = cli_case.setUpModule
 
 
 def closed_port():
@@ -24,7 +24,7 @@ def closed_port():
         return listener.getsockname()[1]
 
 
-class HttpRewardTest(test_cli.CliTest):
+class HttpRewardTest(cli_case.CliTest):
     def start(self, script):
         """The address of a server that ends with the test."""
         self.log = self.folder / f"{script}.{self.id()}.log"
@@ -40,10 +40,10 @@ class HttpRewardTest(test_cli.CliTest):
         recipe = self.folder / "http.toml"
         recipe.write_text(f"[[reward]]\n{table}")
         rows = [{"prompt": "p", "completion": text} for text in completions]
-        source = test_cli.write_lines(self.folder / "http.jsonl", rows)
+        source = cli_case.write_lines(self.folder / "http.jsonl", rows)
         output = self.folder / "http-verified.jsonl"
         self.cohort("verify", "--reward-config", recipe, "--input", source, "--output", output)
-        lines = test_cli.read_lines(output)
+        lines = cli_case.read_lines(output)
         self.assertEqual(len(lines), len(rows))
         for line in lines:
             self.assertTrue(line["status"] == "ok" or line["detail"], line)
@@ -96,10 +96,10 @@ class HttpRewardTest(test_cli.CliTest):
             [train]
             max_steps = 2
         """)
-        prompts = test_cli.write_lines(self.folder / "keyed.jsonl", [{"prompt": "2 + 3 ="}, {"prompt": "a"}])
+        prompts = cli_case.write_lines(self.folder / "keyed.jsonl", [{"prompt": "2 + 3 ="}, {"prompt": "a"}])
         run_dir = self.folder / "keyed-run"
         places = ("--model.path", self.model, "--data.path", prompts, "--run-dir", run_dir)
-        command = [test_cli.PROGRAM, "train", recipe, *places]
+        command = [cli_case.PROGRAM, "train", recipe, *places]
         environment = {**os.environ, "COHORT_TEST_KEY": KEY, "OMP_NUM_THREADS": "1"}
         result = subprocess.run(list(map(str, command)), capture_output=True, text=True, env=environment)
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -7,10 +7,10 @@ import json
 import shutil
 import unittest
 
-import test_cli
-from test_cli import read_lines, run, write_lines
+import cli_case
+from cli_case import read_lines, run, write_lines
 
-setUpModule = test_cli.setUpModule
+setUpModule = cli_case.setUpModule
 
 RECIPE = """
 seed = 3
@@ -52,7 +52,7 @@ TEMPLATE = (
 )
 
 
-class InputTest(test_cli.CliTest):
+class InputTest(cli_case.CliTest):
     def setUp(self):
         self.place = self.folder / self.id().split(".")[-1]
         self.place.mkdir()
@@ -130,7 +130,7 @@ class RecipeTest(InputTest):
             keys |= {
                 line.split()[0].removeprefix("--") for line in text.split("\n") if line.startswith("  --")
             }
-        source = (test_cli.ROOT / "cohort" / "core" / "peer_keys.cpp").read_text()
+        source = (cli_case.ROOT / "cohort" / "core" / "peer_keys.cpp").read_text()
         table = source[source.index("kPeerKeys[] = {") : source.index("kPeerSections[]")]
         named = [entry.split('"')[3] for entry in table.split("\n") if entry.count('"') >= 4]
         self.assertGreater(len(named), 100)
@@ -249,7 +249,7 @@ class ModelFileTest(InputTest):
         model = self.place / "changed"
         shutil.rmtree(model, ignore_errors=True)
         shutil.copytree(self.model, model)
-        (model / "config.json").write_text(json.dumps(test_cli.CONFIG | changes))
+        (model / "config.json").write_text(json.dumps(cli_case.CONFIG | changes))
         return model
 
     def test_absurd_sizes_name_the_key(self):

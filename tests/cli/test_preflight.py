@@ -4,13 +4,16 @@ COHORT=build/cohort python3 tests/cli/test_preflight.py
 """
 
 import json
+import os
 import pathlib
 import shutil
-import subprocess
 import tempfile
 import unittest
 
-import test_cli
+import cli_case
+from cli_case import CONTEXT, CliTest, read_lines, run, write_lines
+
+setUpModule = cli_case.setUpModule
 
 FUNCTIONS = """
 import os
@@ -73,29 +76,20 @@ max_steps = 3
 PYTHON = 'type = "python"\nfunction = "mine.py:NAME"\n'
 
 
-setUpModule = test_cli.setUpModule
-
-
-class PreflightTest(test_cli.CliTest):
+class PreflightTest(CliTest):
     def setUp(self):
         self.place = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         (self.place / "mine.py").write_text(FUNCTIONS)
         self.rows([{"prompt": f"{i} + 1 =", "answer": str(i + 1)} for i in range(8)])
 
     def rows(self, rows):
-        test_cli.write_lines(self.place / "rows.jsonl", rows)
+        write_lines(self.place / "rows.jsonl", rows)
 
     def train(self, reward, *options, name="run", model=None, **environment):
         recipe = RECIPE.replace("MODEL", str(model or self.model)).replace("REWARD", reward)
         (self.place / "recipe.toml").write_text(recipe)
-        command = [test_cli.PROGRAM, "train", "recipe.toml", "--run-dir", name, "--threads", 1, *options]
-        return subprocess.run(
-            list(map(str, command)),
-            capture_output=True,
-            text=True,
-            cwd=self.place,
-            env={**test_cli.os.environ, **environment},
-        )
+        arguments = ("train", "recipe.toml", "--run-dir", name, "--threads", 1, *options)
+        return run(*arguments, cwd=self.place, env={**os.environ, **environment})
 
     def python(self, function, *options, **more):
         return self.train(PYTHON.replace("NAME", function), *options, **more)
@@ -116,7 +110,7 @@ class PreflightTest(test_cli.CliTest):
 
     def finished(self, result, steps=3, name="run"):
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(len(test_cli.read_lines(self.place / name / "metrics.jsonl")), steps)
+        self.assertEqual(len(read_lines(self.place / name / "metrics.jsonl")), steps)
 
     def test_functions_that_cannot_work_are_refused(self):
         (self.place / "broken.py").write_text("def f(:\n")
@@ -163,8 +157,8 @@ class PreflightTest(test_cli.CliTest):
         self.rows(rows)
         self.finished(self.train('type = "accuracy"', "--max-failed-share", 1))
         # The first step draws from one part of a mixture, and only the other has what the function reads.
-        test_cli.write_lines(self.place / "plain.jsonl", [{"prompt": "a"}] * 8)
-        test_cli.write_lines(self.place / "levels.jsonl", [{"prompt": "b", "level": 3}])
+        write_lines(self.place / "plain.jsonl", [{"prompt": "a"}] * 8)
+        write_lines(self.place / "levels.jsonl", [{"prompt": "b", "level": 3}])
         recipe = PYTHON.replace("NAME", "picky") + (
             '[[data.source]]\npath = "plain.jsonl"\nweight = 0.99\n'
             '[[data.source]]\npath = "levels.jsonl"\nweight = 0.01\n'
@@ -173,8 +167,8 @@ class PreflightTest(test_cli.CliTest):
         (self.place / "mixture.toml").write_text(
             text.replace("MODEL", str(self.model)).replace("REWARD", recipe)
         )
-        command = [test_cli.PROGRAM, "train", "mixture.toml", "--run-dir", "mixed", "--max-failed-share", "1"]
-        result = subprocess.run(command, capture_output=True, text=True, cwd=self.place)
+        arguments = ("train", "mixture.toml", "--run-dir", "mixed", "--max-failed-share", 1)
+        result = run(*arguments, cwd=self.place)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("warning: preflight: reward mine failed on all trial completions", result.stderr)
 
@@ -242,7 +236,7 @@ class PreflightTest(test_cli.CliTest):
         result = self.python("letters", "--max-completion-length", 400)
         self.finished(result)
         self.assertIn(
-            f"rollout.max_completion_length = 400 passes the model's context of {test_cli.CONTEXT} tokens",
+            f"rollout.max_completion_length = 400 passes the model's context of {CONTEXT} tokens",
             result.stderr,
         )
         self.assertRegex(result.stderr, r"longest prompt \(\d+ tokens, rows.jsonl:\d\)")
@@ -317,7 +311,7 @@ class PreflightTest(test_cli.CliTest):
 
         def texts(name, *options):
             self.finished(self.python("letters", *hot, *options, name=name), 1, name)
-            rows = test_cli.read_lines(self.place / name / "completions.jsonl")
+            rows = read_lines(self.place / name / "completions.jsonl")
             return [row for row in rows if row["finish_reason"] == "stop"]
 
         shown = texts("shown", "--stop-strings", "e")

@@ -132,16 +132,16 @@ TEST(AdvantageAlgebra, ACriticsAdvantagesAndReturns) {
   expect_advantages(output.values, {0.11632, 0.356, 0.8, 0});
   expect_advantages(output.returns, {0.61632, 0.756, 1.0, 0.3});
   config.gamma = 1.0;
-  config.value_lambda = 1.0;
+  config.baseline_keys.critic.value_lambda = 1.0;
   output = advantages_of(input, config);
   expect_advantages(output.returns, {1, 1, 1, 0.3});
-  config.length_adaptive_alpha = 1.0;  // lambda 2/3
+  config.baseline_keys.critic.length_adaptive_alpha = 1.0;  // lambda 2/3
   output = advantages_of(input, config);
   expect_advantages(output.values, {-0.1 + 2.0 / 3 * (-0.2 + 2.0 / 3 * 0.8), -0.2 + 2.0 / 3 * 0.8, 0.8, 0});
   // The KL of each token is paid there.
   input.old_logprobs = doubles({-1, -1, -1, -1});
   input.ref_logprobs = doubles({-1, -3, -1, -1});
-  config.length_adaptive_alpha = 0.0;
+  config.baseline_keys.critic.length_adaptive_alpha = 0.0;
   config.gae_lambda = 1.0;
   config.beta = 0.25;
   expect_advantages(advantages_of(input, config).values, {0.0, 0.1, 0.8, 0});
@@ -154,7 +154,7 @@ TEST(AdvantageAlgebra, ACriticMayShareWithTheGroup) {
   config.token_whiten = false;
   config.gae_lambda = 1.0;
   config.scale_epsilon = 0.0;
-  config.critic_share = 0.25;
+  config.baseline_keys.critic.share = 0.25;
   const double relative = 0.75 * std::sqrt(0.5);
   expect_advantages(advantages_of(input, config).values,
                     {0.125 + relative, 0.15 + relative, -0.05 - relative});

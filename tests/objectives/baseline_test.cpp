@@ -28,7 +28,7 @@ struct Example {
                            .lengths = lengths,
                            .greedy_scores = greedy,
                            .mean_logprobs = mean_logprobs,
-                           .pairwise_temperature = temperature},
+                           .keys = {.pairwise = {temperature}}},
                           baseline);
   }
 };

@@ -6,8 +6,12 @@
 
 #include "cohort/objectives/baseline.h"
 #include "cohort/objectives/completion_weights.h"
+#include "cohort/objectives/credit_rule.h"
 #include "cohort/objectives/kl.h"
+#include "cohort/objectives/mismatch.h"
+#include "cohort/objectives/preference.h"
 #include "cohort/objectives/presets.h"
+#include "cohort/objectives/ratio_level.h"
 #include "cohort/objectives/scale.h"
 
 namespace cohort {
@@ -55,6 +59,24 @@ TEST(Choices, KeysAcceptTheLinesOfTheirLists) {
   expect_lines_of("scale_rewards", scales());
   expect_lines_of("aggregation", aggregations());
   expect_lines_of("kl_estimator", kl_estimators());
+  expect_lines_of("credit", credit_rules());
+  expect_lines_of("importance_sampling_level", ratio_levels());
+  expect_lines_of("importance_sampling_mode", mismatch_modes());
+  PreferenceConfig preference;
+  EXPECT_EQ(settings_of(preference).fields[1].limits.choices, one_of_names(preference_losses()).choices);
+}
+
+TEST(Choices, KeysOfOneLineAreKeysOfTheObjective) {
+  ObjectiveSettings settings;
+  for (const auto& [key, value] :
+       settings_in("pairwise_temperature=3 value_lambda=0.5 token_mean_scope=group "
+                   "use_bias_correction_kl=true entropy_share_weight=0.7"))
+    set_objective_key(settings, key, value);
+  EXPECT_EQ(settings.advantages.baseline_keys.pairwise.temperature, 3.0);
+  EXPECT_EQ(settings.advantages.baseline_keys.critic.value_lambda, 0.5);
+  EXPECT_EQ(settings.advantages.entropy_shaping.share_weight, 0.7);
+  EXPECT_TRUE(settings.loss.aggregation_keys.token_mean.is_of_groups());
+  EXPECT_TRUE(settings.loss.kl_keys.k3.use_bias_correction);
 }
 
 TEST(Choices, EverySurrogateIsFoundByItsName) {

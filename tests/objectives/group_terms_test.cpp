@@ -29,7 +29,7 @@ LossCounts counts_by_hand() {
 at::Tensor weights_for(const std::string& aggregation, const std::string& scope = "batch") {
   LossConfig config;
   config.aggregation = aggregation;
-  config.token_mean_scope = scope;
+  config.aggregation_keys.token_mean.scope = scope;
   config.max_completion_length = 10;
   return completion_weights(kLengths, {2, 4}, config, counts_by_hand());
 }
@@ -49,9 +49,9 @@ TEST(CompletionWeights, ScopesDiffer) {
   counts.num_loss_tokens = 80;
   counts.num_micro_batches = 5;
   expect_all_near(completion_weights({3, 1, 2}, {2, 3}, config, counts), {1.0 / 80, 1.0 / 80, 1.0 / 80});
-  config.token_mean_scope = "group";
+  config.aggregation_keys.token_mean.scope = "group";
   expect_all_near(completion_weights({3, 1, 2}, {2, 3}, config, counts), {1.0 / 8, 1.0 / 8, 1.0 / 4});
-  config.token_mean_scope = "micro_batch";
+  config.aggregation_keys.token_mean.scope = "micro_batch";
   expect_all_near(completion_weights({3, 1, 2}, {2, 3}, config, counts), {1.0 / 30, 1.0 / 30, 1.0 / 30});
 }
 

@@ -50,7 +50,7 @@ inline void add_choices(Compositions& all) {
 inline void add_combinations(Compositions& all) {
   all["kl/corrected"] = [](LossConfig& c) {
     c.beta = 0.1;
-    c.use_bias_correction_kl = true;
+    c.kl_keys.k3.use_bias_correction = true;
   };
   all["vespo/mismatch"] = [](LossConfig& c) {
     c.surrogate = "vespo";
@@ -58,7 +58,7 @@ inline void add_combinations(Compositions& all) {
   };
   all["group scope"] = [](LossConfig& c) {
     c.aggregation = "token_mean";
-    c.token_mean_scope = "group";
+    c.aggregation_keys.token_mean.scope = "group";
   };
   all["lambda"] = [](LossConfig& c) {
     c.aggregation = "token_mean";

@@ -35,7 +35,7 @@ TEST(LossConfig, LossTypesOfTrl) {
   expand_loss_type(config);
   EXPECT_EQ(config.surrogate, "ppo");
   EXPECT_EQ(config.aggregation, "token_mean");
-  EXPECT_EQ(config.token_mean_scope, "micro_batch");
+  EXPECT_EQ(config.aggregation_keys.token_mean.scope, "micro_batch");
   EXPECT_EQ(config.loss_type, "none");
   config.aggregation = "seq_mean_token_sum";
   expand_loss_type(config);
@@ -43,7 +43,7 @@ TEST(LossConfig, LossTypesOfTrl) {
   config.loss_type = "vespo";
   expand_loss_type(config);
   EXPECT_EQ(config.surrogate, "vespo");
-  EXPECT_EQ(config.token_mean_scope, "batch");
+  EXPECT_EQ(config.aggregation_keys.token_mean.scope, "batch");
 }
 
 std::string refusal(const LossConfig& config) {
@@ -58,7 +58,7 @@ std::string refusal(const LossConfig& config) {
 TEST(LossConfig, WrongCombinationsAreRefused) {
   LossConfig config;
   config.importance_sampling_level = "sequence";
-  config.use_bias_correction_kl = true;
+  config.kl_keys.k3.use_bias_correction = true;
   EXPECT_EQ(refusal(config), "");
   config.beta = 0.1;
   EXPECT_NE(refusal(config).find("use_bias_correction_kl"), std::string::npos);
@@ -88,7 +88,7 @@ TEST(LossConfig, WrongCombinationsAreRefused) {
 TEST(LossConfig, KlAndLengthNeedTheirPartners) {
   LossConfig config;
   config.beta = 0.1;
-  config.use_bias_correction_kl = true;
+  config.kl_keys.k3.use_bias_correction = true;
   EXPECT_EQ(refusal(config), "");
   config.kl_estimator = "k2";
   EXPECT_NE(refusal(config).find("k3"), std::string::npos);

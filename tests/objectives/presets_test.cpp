@@ -115,9 +115,9 @@ TEST(Presets, ValuesOfTheirPapers) {
   EXPECT_EQ(settings_of_preset("cispo").loss.upper_epsilon(), 5.0);
   EXPECT_EQ(settings_of_preset("mc_grpo").advantages.scale_epsilon, 1e-3);
   EXPECT_EQ(settings_of_preset("two_grpo").advantages.scale_ddof, 0);
-  EXPECT_EQ(settings_of_preset("vapo").advantages.value_lambda, 1.0);
+  EXPECT_EQ(settings_of_preset("vapo").advantages.baseline_keys.critic.value_lambda, 1.0);
   EXPECT_EQ(settings_of_preset("deepseek_math").loss.beta, 0.04);
-  EXPECT_TRUE(settings_of_preset("v3_2").loss.use_bias_correction_kl);
+  EXPECT_TRUE(settings_of_preset("v3_2").loss.kl_keys.k3.use_bias_correction);
   EXPECT_EQ(settings_of_preset("v3_2").advantages.scale_rewards, "none");
 }
 

@@ -109,6 +109,34 @@ class HandTest(unittest.TestCase):
         high, low = (2 / 3) / (math.sqrt(1 / 3) + E), -(1 / 3) / (math.sqrt(1 / 3) + E)
         self.compare("grpo_process", [[high + low, 0, low, low], [low, low, 0, 0]], actual)
 
+    def test_outcomes_beside_steps(self):
+        """Outcomes 3 and 1: mean 2, deviation sqrt(2); each is added to all tokens of its row, and nan adds nothing."""
+        high, low = (2 / 3) / (math.sqrt(1 / 3) + E), -(1 / 3) / (math.sqrt(1 / 3) + E)
+        given = {"mask": [[1, 1, 1], [1, 1, 0]], "step_ends": torch.tensor([[0, 2], [1, -1]])}
+        steps = [[high + low, low, low], [low, low, 0]]
+        outcome = 1 / (math.sqrt(2) + E)
+        expected = [[x + outcome for x in steps[0]], [steps[1][0] - outcome, steps[1][1] - outcome, 0]]
+        rewards = [[1.0, 0.0], [0.0, NAN]]
+        self.compare(
+            "grpo_process", expected, ours("grpo_process", rewards, 2, outcome_rewards=[3.0, 1.0], **given)
+        )
+        self.compare(
+            "grpo_process", steps, ours("grpo_process", rewards, 2, outcome_rewards=[3.0, NAN], **given)
+        )
+
+    def test_outcomes_of_whole_numbers(self):
+        """Without a scale: steps 1 and 0 have 1/2 and -1/2, outcomes 0 and 1 have -1/2 and 1/2."""
+        actual = ours(
+            "grpo_process",
+            [[1.0], [0.0]],
+            2,
+            scale_rewards="none",
+            mask=[[1, 1]] * 2,
+            step_ends=torch.tensor([[0], [1]]),
+            outcome_rewards=torch.tensor([0, 1]),
+        )
+        self.compare("grpo_process", [[0, -0.5], [0, 0]], actual)
+
     def test_returns_of_tokens(self):
         """beta 0.5, log-ratios 0.2 and 0.4: rewards of tokens -0.1, 0.8 and, of the other, 0; returns 0.7, 0.8, 0."""
         actual = ours(
@@ -336,6 +364,11 @@ class WrongInputTest(unittest.TestCase):
         self.refuse("entropies", rewards, 2, preset="gtpo", mask=torch.ones(4, 2))
         self.refuse("values", rewards, 2, preset="ppo", mask=torch.ones(4, 2))
         self.refuse("step_ends", rewards, 2, step_ends=torch.zeros(4, 2))
+        self.refuse("outcome_rewards are for credit steps", rewards, 2, outcome_rewards=rewards)
+        steps = {"preset": "grpo_process", "mask": torch.ones(4, 2), "step_ends": torch.zeros(4, 1).long()}
+        self.refuse(
+            r"outcome_rewards has shape \[3\]", torch.rand(4, 1), 2, outcome_rewards=torch.rand(3), **steps
+        )
         self.refuse("step_ends", torch.rand(4, 2), 2, mask=torch.ones(4, 2), step_ends=torch.full((4, 2), 2))
         self.refuse("baseline", rewards, 2, baseline="nope")
         for baseline in ("group_mean", "group_loo", "group_median", "second_best"):

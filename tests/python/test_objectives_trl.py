@@ -156,7 +156,7 @@ class LossTest(unittest.TestCase):
 
 
 class DifferenceTest(unittest.TestCase):
-    """Where Cohort differs on purpose; docs/python.md says why."""
+    """Where Cohort differs on purpose; docs/python/objectives.md says why."""
 
     def test_corrected_kl_of_a_sequence_is_refused(self):
         with self.assertRaisesRegex(ValueError, "importance_sampling_level"):

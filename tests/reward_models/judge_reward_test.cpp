@@ -1,4 +1,4 @@
-// A judge that is loaded here, at the limit of its memory; tests/cli/test_cli.py has what it says.
+// A judge that is loaded here, at the limit of its memory; tests/cli/test_reward_models.py has what it says.
 #include <gtest/gtest.h>
 
 #include "cohort/reward_models/all_rewards.h"

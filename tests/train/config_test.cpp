@@ -54,24 +54,23 @@ TEST(TrainConfig, DescribesEveryMember) {
   static_assert(num_members<RunConfig>() == 1 && num_members<RewardConfig>() == 10);
   expect_complete<TrainConfig>("TrainConfig");
   expect_complete<ModelConfig>("ModelConfig");
-  expect_complete<DataConfig, RowsConfig>("DataConfig");
-  expect_complete<RolloutConfig>("RolloutConfig");
+  expect_complete<DataConfig, HeldOutRowsConfig, RowsConfig>("DataConfig");
+  expect_complete<RolloutConfig, SamplingKeys>("RolloutConfig");
   expect_complete<MonitorConfig>("MonitorConfig");
   expect_complete<CriticConfig>("CriticConfig");
-  expect_complete<AdvantageConfig>("AdvantageConfig");
   expect_complete<OptimizerConfig>("OptimizerConfig");
-  expect_complete<GrpoLoopConfig, LoopKeys, EvaluationKeys>("GrpoLoopConfig");
+  expect_complete<GrpoLoopConfig, LoopKeys, BalanceKeys, EvaluationKeys>("GrpoLoopConfig");
   expect_complete<RunConfig>("RunConfig");
   expect_complete<SftConfig>("SftConfig");
   expect_complete<SftDataConfig, RowsConfig>("SftDataConfig");
-  expect_complete<SftLoopConfig, LoopKeys>("SftLoopConfig");
+  expect_complete<SftLoopConfig, LoopKeys, BalanceKeys>("SftLoopConfig");
   expect_complete<DpoConfig>("DpoConfig");
   expect_complete<PreferenceConfig>("PreferenceConfig");
-  expect_complete<PreferenceDataConfig, RowsConfig>("PreferenceDataConfig");
-  expect_complete<DpoLoopConfig, LoopKeys, EvaluationKeys>("DpoLoopConfig");
+  expect_complete<PreferenceDataConfig, HeldOutRowsConfig, RowsConfig>("PreferenceDataConfig");
+  expect_complete<DpoLoopConfig, LoopKeys, BalanceKeys, EvaluationKeys>("DpoLoopConfig");
   expect_complete<RewardTrainConfig>("RewardTrainConfig");
   expect_complete<HeadConfig>("HeadConfig");
-  expect_complete<RewardDataConfig, RowsConfig>("RewardDataConfig");
+  expect_complete<RewardDataConfig, HeldOutRowsConfig, RowsConfig>("RewardDataConfig");
   expect_complete<RewardLoopConfig, LoopKeys, EvaluationKeys>("RewardLoopConfig");
 }
 
@@ -84,9 +83,48 @@ size_t described_bytes(const Section& section, size_t first_bytes = sizeof(void*
   return (bytes + sizeof(void*) - 1) / sizeof(void*) * sizeof(void*);
 }
 
+/// The keys of a struct, of which those of each part count as one member.
+template <typename Config, typename... Parts>
+size_t num_own_members(Config& config, Parts&... parts) {
+  return settings_of(config).fields.size() + sizeof...(Parts) - (settings_of(parts).fields.size() + ... + 0);
+}
+
+TEST(TrainConfig, AdvantagesAndBaselinesDescribeEveryMember) {
+  AdvantageConfig config;
+  EXPECT_EQ(num_own_members(config, config.baseline_keys, config.entropy_shaping),
+            num_members<AdvantageConfig>());
+  // All but ddof and epsilon, which are the scale's.
+  EXPECT_EQ(settings_of(config.entropy_shaping).fields.size() + 2, num_members<EntropyShaping>());
+  size_t num_keys = 0;
+#define BASELINE(id, Keys, ...)    \
+  num_keys += num_members<Keys>(); \
+  EXPECT_EQ(settings_of(config.baseline_keys.id).fields.size(), num_members<Keys>()) << #id;
+#include "cohort/objectives/baselines.def"
+#undef BASELINE
+  EXPECT_EQ(settings_of(config.baseline_keys).fields.size(), num_keys);
+}
+
+TEST(TrainConfig, AggregationsAndKlEstimatorsDescribeEveryMember) {
+  LossConfig config;
+  size_t num_keys = 0;
+#define AGGREGATION(id, Keys, ...) \
+  num_keys += num_members<Keys>(); \
+  EXPECT_EQ(settings_of(config.aggregation_keys.id).fields.size(), num_members<Keys>()) << #id;
+#include "cohort/objectives/aggregations.def"
+#undef AGGREGATION
+  EXPECT_EQ(settings_of(config.aggregation_keys).fields.size(), num_keys);
+  num_keys = 0;
+#define KL_ESTIMATOR(id, Keys, ...) \
+  num_keys += num_members<Keys>();  \
+  EXPECT_EQ(settings_of(config.kl_keys.id).fields.size(), num_members<Keys>()) << #id;
+#include "cohort/objectives/kl_estimators.def"
+#undef KL_ESTIMATOR
+  EXPECT_EQ(settings_of(config.kl_keys).fields.size(), num_keys);
+}
+
 TEST(TrainConfig, LossAndSurrogatesDescribeEveryMember) {
   LossConfig config;
-  size_t num_keys = settings_of(config).fields.size();
+  size_t num_keys = num_own_members(config, config.aggregation_keys, config.kl_keys);
 #define SURROGATE(id, Type, words)                        \
   {                                                       \
     const Section own = settings_of(config.id);           \

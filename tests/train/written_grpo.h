@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "cohort/train/grpo/batch_passes.h"
+#include "cohort/train/run/batch_passes.h"
 #include "tests/train/tiny_grpo.h"
 
 namespace cohort {

@@ -7,7 +7,6 @@
 #include "cohort/models/pretrained.h"
 #include "cohort/tensor/compute.h"
 #include "cohort/train/critic/value_pass.h"
-#include "cohort/train/grpo/batch_passes.h"
 #include "cohort/train/run/memory_plan.h"
 #include "cohort/train/run/schedule.h"
 
@@ -16,8 +15,8 @@ namespace {
 
 constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();  // null in metrics.jsonl
 
-const std::string& source_of(const TrainConfig& config) {
-  return config.critic.path.empty() ? config.model.path : config.critic.path;
+const std::string& source_of(const CriticSetup& config) {
+  return config.critic.path.empty() ? config.policy_path : config.critic.path;
 }
 
 void check_model(const std::string& path, const DecoderConfig& critic, const DecoderConfig& policy) {
@@ -33,8 +32,8 @@ void check_model(const std::string& path, const DecoderConfig& critic, const Dec
 }
 
 /// A model of the critic's own; null for a head.
-std::unique_ptr<Decoder> load_critic(const TrainConfig& config, const Decoder& policy) {
-  if (config.critic.kind == "head") return nullptr;
+std::unique_ptr<Decoder> load_critic(const CriticSetup& config, const Decoder& policy) {
+  if (config.critic.is_head()) return nullptr;
   const std::string& path = source_of(config);
   const HeadKind head = read_decoder_config(path).head == HeadKind::kTokenClassification
                             ? HeadKind::kTokenClassification
@@ -58,7 +57,7 @@ Linear value_head(const Decoder* model, const Decoder& policy) {
   return Linear(zeros({1, policy.config().hidden_size}), zeros({1}), dtype);
 }
 
-OptimizerConfig optimizer_of(const TrainConfig& config) {
+OptimizerConfig optimizer_of(const CriticSetup& config) {
   OptimizerConfig optimizer = config.optimizer;
   optimizer.learning_rate = config.critic.lr;
   return optimizer;
@@ -91,18 +90,18 @@ ValueStatistics statistics_of(std::span<const Group> groups) {
 
 }  // namespace
 
-Critic::Critic(const TrainConfig& config, const Decoder& policy, int64_t num_updates)
+Critic::Critic(const CriticSetup& config, const Decoder& policy, int64_t num_updates)
     : config_(config.critic),
       source_(source_of(config)),
       optimizer_config_(optimizer_of(config)),
-      loss_(resolved(config.objective, config.rollout.max_completion_length).loss),
-      share_(resolved(config.objective, config.rollout.max_completion_length).advantages.critic_share),
+      loss_(config.objective.loss),
+      share_(config.objective.advantages.baseline_keys.critic.share),
       policy_(policy),
       num_updates_(num_updates),
       model_(load_critic(config, policy)),
-      options_{.tokens_per_microbatch =
-                   microbatch_rows(config.train.tokens_per_microbatch, trunk(), config.train.recompute),
-               .recompute = config.train.recompute},
+      options_{
+          .tokens_per_microbatch = microbatch_rows(config.tokens_per_microbatch, trunk(), config.recompute),
+          .recompute = config.recompute},
       head_(value_head(model_.get(), policy)),
       optimizer_(model_ != nullptr ? model_->parameters() : std::vector{head_.weight(), head_.bias()},
                  optimizer_config_) {}

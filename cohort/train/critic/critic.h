@@ -7,9 +7,10 @@
 #include <span>
 
 #include "cohort/models/decoder.h"
-#include "cohort/train/grpo/policy_loss.h"
-#include "cohort/train/grpo/train_config.h"
+#include "cohort/rl/batch.h"
+#include "cohort/train/critic/critic_config.h"
 #include "cohort/train/run/checkpoint.h"
+#include "cohort/train/run/loss_result.h"
 #include "cohort/train/run/optimizer.h"
 #include "cohort/train/run/tensorboard.h"
 
@@ -20,7 +21,7 @@ class Critic {
   /// A model of its own, or a head on the last hidden state of `policy`, which must outlive this, that begins
   /// at 0. Its scores are float32 products (float64 under float64). Throws UserError for a model that cannot
   /// judge the policy's tokens.
-  Critic(const TrainConfig& config, const Decoder& policy, int64_t num_updates);
+  Critic(const CriticSetup& config, const Decoder& policy, int64_t num_updates);
 
   /// Begins step `index`, counted from 1.
   CriticPhase begin(int64_t index);

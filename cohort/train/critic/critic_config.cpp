@@ -48,17 +48,15 @@ int64_t critic_steps(const CriticConfig& config, int64_t num_steps) {
 ObjectiveSettings objective_in(const CriticPhase& phase, ObjectiveSettings settings, bool trains_head) {
   if (!trains_head) settings.loss.value_coef = 0.0;
   AdvantageConfig& a = settings.advantages;
-  a.critic_share = phase.share;
-  if (!phase.trains_policy) a.value_lambda = 1.0;
+  a.baseline_keys.critic.share = phase.share;
+  if (!phase.trains_policy) a.baseline_keys.critic.value_lambda = 1.0;
   if (phase.share > 0.0) return settings;
   const AdvantageConfig group;
   a.baseline = group.baseline;
   a.scale_rewards = group.scale_rewards;
   a.credit = group.credit;
   a.token_whiten = group.token_whiten;
-  a.critic_share = group.critic_share;
-  a.value_lambda = group.value_lambda;
-  a.length_adaptive_alpha = group.length_adaptive_alpha;
+  a.baseline_keys.critic = group.baseline_keys.critic;
   return settings;
 }
 
@@ -83,10 +81,10 @@ void check_critic(const CriticConfig& config, const ObjectiveSettings& settings)
   if (coefficient == 0.0)
     throw ConfigError(
         "objective.value_coef is 0, so that the critic would learn nothing: set it, to 0.1 say");
-  if (settings.advantages.critic_share == 0.0)
+  if (settings.advantages.baseline_keys.critic.share == 0.0)
     throw ConfigError(
         "objective.critic_share is 0, so that the critic would do nothing: set objective.preset = \"grpo\"");
-  if (config.kind == "head" && !config.path.empty())
+  if (config.is_head() && !config.path.empty())
     throw ConfigError(
         "critic.path has no effect on a head, which is on the policy: set critic.kind = \"model\", or remove "
         "it");

@@ -7,6 +7,7 @@
 
 #include "cohort/core/config.h"
 #include "cohort/objectives/presets.h"
+#include "cohort/train/run/common_config.h"
 
 namespace cohort {
 
@@ -20,9 +21,23 @@ struct CriticConfig {
   int64_t pretrain_steps = 0;
   int64_t share_steps = 0;
 
+  /// Whether it is on the policy; otherwise it is a model of its own.
+  bool is_head() const { return kind == "head"; }
+
   bool operator==(const CriticConfig&) const = default;
 
   void describe(FieldVisitor& f);
+};
+
+/// All settings of a run that its critic reads.
+struct CriticSetup {
+  CriticConfig critic{};
+  std::string policy_path{};  ///< of the policy's model, from which a critic without a path of its own starts
+  int64_t seed = 0;
+  ObjectiveSettings objective{};  ///< resolved
+  OptimizerConfig optimizer{};    ///< the policy's
+  int64_t tokens_per_microbatch = 0;
+  bool recompute = false;
 };
 
 /// What a step does with the critic.

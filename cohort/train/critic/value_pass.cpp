@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "cohort/objectives/value_loss.h"
-#include "cohort/train/grpo/batch_passes.h"
+#include "cohort/train/run/batch_passes.h"
 
 namespace cohort {
 namespace {

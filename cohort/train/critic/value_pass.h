@@ -9,7 +9,8 @@
 #include "cohort/models/decoder.h"
 #include "cohort/objectives/loss_metrics.h"
 #include "cohort/ops/linear.h"
-#include "cohort/train/grpo/policy_loss.h"
+#include "cohort/rl/batch.h"
+#include "cohort/train/run/loss_result.h"
 
 namespace cohort {
 

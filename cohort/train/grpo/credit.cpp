@@ -7,6 +7,7 @@
 #include "cohort/core/error.h"
 #include "cohort/objectives/advantage_algebra.h"
 #include "cohort/objectives/baseline.h"
+#include "cohort/objectives/credit_rule.h"
 #include "cohort/objectives/sample_statistics.h"
 
 namespace cohort {
@@ -162,8 +163,9 @@ void read_rewards(const Batch& batch, const AdvantageConfig& config, JudgedSampl
                   AdvantageInput& input) {
   if (config.is_stepwise()) {
     read_steps(batch, judged, input);
-    if (config.credit == "steps") input.outcome_rewards = outcome_rewards(batch, judged);
-  } else if (config.multi_objective_aggregation == "normalize_then_sum") {
+    if (find_credit_rule(config.credit).sums_later_steps)
+      input.outcome_rewards = outcome_rewards(batch, judged);
+  } else if (config.normalizes_each_reward()) {
     input.rewards = reward_columns(judged);
     input.reward_weights = batch.reward_weights;
   } else {

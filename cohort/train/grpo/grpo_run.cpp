@@ -1,4 +1,6 @@
 // cohort train as a whole.
+#include "cohort/train/grpo/grpo_run.h"
+
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -21,7 +23,6 @@
 #include "cohort/train/run/run_loop.h"
 #include "cohort/train/run/run_setup.h"
 #include "cohort/train/run/self_test.h"
-#include "cohort/train/runs.h"
 
 namespace cohort {
 namespace {

@@ -7,7 +7,7 @@
 #include "cohort/objectives/loss.h"
 #include "cohort/objectives/whole_batch.h"
 #include "cohort/train/critic/value_pass.h"
-#include "cohort/train/grpo/batch_passes.h"
+#include "cohort/train/run/batch_passes.h"
 
 namespace cohort {
 namespace {
@@ -185,7 +185,9 @@ LossResult train_on(const PackedBatch& batch, const UpdateScope& update, at::Ten
   LossInput part = loss_part(update.input, update.objective, chosen, values);
   const Linear* value_head = update.options.value_head;
   if (value_head != nullptr) part.values = token_values(*value_head, rows);
-  const LossOutput output = policy_loss(part, update.objective);
+  if (update.options.loss) part.entropies = values.entropies;
+  const LossOutput output =
+      update.options.loss ? update.options.loss(part) : policy_loss(part, update.objective);
   LossResult result;
   record(batch, values, part, result);
   result.objective = output.metrics;
@@ -205,21 +207,6 @@ LossResult train_on(const PackedBatch& batch, const UpdateScope& update, at::Ten
 
 }  // namespace
 
-void add_loss(const LossResult& more, LossResult& total) {
-  total.objective.add(more.objective);
-  total.rows.add(more.rows);
-  total.entropy_sum += more.entropy_sum;
-  if (more.aux_loss) total.aux_loss = total.aux_loss.value_or(0.0) + *more.aux_loss;
-  total.num_forwarded_tokens += more.num_forwarded_tokens;
-  total.logprob_difference_sum += more.logprob_difference_sum;
-  const double largest = more.logprob_difference_max;
-  if (!(largest <= total.logprob_difference_max)) total.logprob_difference_max = largest;  // a NaN, too
-  if (total.is_finite && !more.is_finite) {
-    total.is_finite = false;
-    total.nonfinite = more.nonfinite;
-  }
-}
-
 LossMetrics empty_loss_metrics(const LossConfig& objective, const LossCoefficients& coefficients) {
   LossInput nothing;
   take_coefficients(coefficients, nothing);
@@ -236,7 +223,7 @@ LossResult accumulate_policy_gradient(const Decoder& policy, std::span<const Gro
                                       const LossConfig& objective, const LossOptions& options,
                                       const LossCoefficients& coefficients) {
   const LossInput input = update_input(policy, groups, objective, options, coefficients);
-  const bool all_are_forwarded = trains_without_advantage(objective, input);
+  const bool all_are_forwarded = options.loss || trains_without_advantage(objective, input);
   int64_t place = -1;
   const std::vector<PackGroup> forwarded = forwarded_groups(groups, [&](const Sample& sample) {
     ++place;
@@ -257,7 +244,7 @@ LossResult accumulate_policy_gradient(const Decoder& policy, std::span<const Gro
     }
   });
   LossResult total;
-  total.objective = empty_loss_metrics(objective, coefficients);
+  if (!options.loss) total.objective = empty_loss_metrics(objective, coefficients);
   if (options.router_aux_loss_coef != 0.0) total.aux_loss = 0.0;
   for (const LossResult& result : results) {
     add_loss(result, total);

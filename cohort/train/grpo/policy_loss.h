@@ -2,47 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <vector>
 
 #include "cohort/models/weight_snapshot.h"
 #include "cohort/objectives/loss_metrics.h"
 #include "cohort/objectives/presets.h"
 #include "cohort/rl/batch.h"
 #include "cohort/train/grpo/loss_part.h"
-#include "cohort/train/run/packing.h"
+#include "cohort/train/run/loss_result.h"
 
 namespace cohort {
-
-struct LossOptions {
-  double temperature = 1.0;
-  MicrobatchRows tokens_per_microbatch;
-  bool recompute = false;
-  double router_aux_loss_coef = 0.0;
-  const ActivationRecord* record = nullptr;  ///< of the sampler's activations, where it holds for the decoder
-  int64_t only_sample = -1;                  ///< forward this sample alone, of a whole batch; -1: all
-  const Linear* value_head = nullptr;        ///< a critic on the policy's rows, which learns in the same pass
-};
-
-/// Of one micro-batch, or sums over those of an update or a step.
-struct LossResult {
-  LossMetrics objective;
-  RowCounts rows;
-  std::optional<double>
-      aux_loss;  ///< the weighted load-balancing loss where one is asked for; not in objective.loss
-  double entropy_sum = 0.0;
-  int64_t num_forwarded_tokens = 0;     ///< loss tokens that were forwarded
-  double logprob_difference_sum = 0.0;  ///< |policy - sampler|, over the forwarded tokens
-  double logprob_difference_max = 0.0;
-  double length_preference_gradient = 0.0;  ///< of an update that learns it
-  bool is_finite = true;
-  std::vector<Completion> nonfinite;  ///< the completions of the first micro-batch that was not
-};
-
-/// Adds the sums of another micro-batch or update; of those that were not finite the first one's completions
-/// are kept.
-void add_loss(const LossResult& more, LossResult& total);
 
 /// Adds the gradient of the objective over `groups` (one mini-batch) to the decoder's leaves. Samples that
 /// carry no gradient (masked, or with advantage exactly 0 if the advantages alone make the loss) count in

@@ -178,8 +178,9 @@ Replay::Replay(const fs::path& root, int64_t step, ReplayWeights weights)
           policy_after(config_, root, weights == ReplayWeights::kBefore ? batch_.step - 1 : batch_.step)) {
   tokenizer_ = require_tokenizer(config_.model.path, policy_->config());
   if (needs_critic(objective_)) {
-    const CriticPhase phase = critic_phase(config_.critic, objective_.advantages.critic_share, batch_.step);
-    objective_ = objective_in(phase, std::move(objective_), config_.critic.kind == "head");
+    const CriticPhase phase =
+        critic_phase(config_.critic, objective_.advantages.baseline_keys.critic.share, batch_.step);
+    objective_ = objective_in(phase, std::move(objective_), config_.critic.is_head());
   }
   int64_t longest = 0;
   for (const Group& group : batch_.groups) longest = std::max(longest, std::ssize(group.prompt.token_ids));

@@ -2,6 +2,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/objectives/baseline.h"
+#include "cohort/objectives/credit_rule.h"
 #include "cohort/objectives/scale.h"
 
 namespace cohort {
@@ -50,31 +51,11 @@ void RolloutConfig::describe(FieldVisitor& f) {
   f("prompts_per_step", prompts_per_step, "Prompts drawn for each step.", at_least(1));
   f("num_generations", num_generations,
     "Completions of each prompt: the group's size. 1 needs a baseline that is not the group's.", at_least(1));
-  f("max_completion_length", max_completion_length, "Longest completion, in tokens.", at_least(1));
-  f("temperature", temperature, "Divides the logits, in sampling and in every log-probability.", above(0.0));
-  f("top_k", top_k, "Sample from the k likeliest tokens only; 0 is off.", at_least(0));
-  f("top_p", top_p, "Sample from the smallest set of likeliest tokens with this probability; 1 is off.",
-    above_up_to(0.0, 1.0));
-  f("min_p", min_p,
-    "Sample from tokens with at least this share of the likeliest one's probability; 0 is off.",
-    between(0.0, 1.0));
-  f("stop_strings", stop_strings, "Texts that end a completion; the flag is given once for each.");
-  f("include_stop_str_in_output", include_stop_str_in_output,
-    "Texts, which rewards see, show the stop string or stop token that ended a completion, as its tokens do; "
-    "otherwise they end before it. Changes no token.");
-  f("skip_special_tokens", skip_special_tokens,
-    "Texts leave out tokens that the tokenizer marks as special. Changes no token.");
-  f("stop_token_ids", stop_token_ids,
-    "Token ids that end a completion, beside the model's own; the flag is given once for each.", at_least(0));
-  f("min_tokens", min_tokens,
-    "Tokens of a completion in front of the first one that may stop it. Before that no stop token is drawn, "
-    "and no log-probability counts one.",
-    at_least(0));
-  f("ignore_eos", ignore_eos,
-    "Sample on past the model's own stop tokens, up to max_completion_length (for measurements).");
+  describe_draws(f, /*may_be_greedy=*/false);
+  describe_stops(f);
+  describe_texts(f);
   describe_selection(f, *this);
-  f("cache_tokens", cache_tokens, "Size of the paged KV cache, in tokens; 0 chooses one that fits the step.",
-    at_least(0), OnResume::kTaken);
+  describe_cache(f);
 }
 
 namespace {
@@ -102,16 +83,10 @@ void check_idle_settings(const RolloutConfig& rollout) {
                      ") keeps all of rollout.num_generations: lower it, or remove the key"));
 }
 
-void check_lengths(const RolloutConfig& rollout) {
-  refuse_rollout(rollout.min_tokens > rollout.max_completion_length,
-                 str("rollout.min_tokens (", rollout.min_tokens, ") is above rollout.max_completion_length (",
-                     rollout.max_completion_length, "): lower it"));
-}
-
 /// A group of one has nothing to be judged against.
 void check_group_of_one(const RolloutConfig& rollout, const AdvantageConfig& a) {
   if (rollout.num_generations > 1 || rollout.is_adaptive()) return;
-  refuse_rollout(find_baseline(a.baseline).is_of_group || a.credit == "gtpo" || a.credit == "grpo_s",
+  refuse_rollout(find_baseline(a.baseline).is_of_group || find_credit_rule(a.credit).shares_by_entropy,
                  str("rollout.num_generations = 1 leaves a completion no other to be judged against, which "
                      "objective.baseline = \"",
                      a.baseline,
@@ -138,7 +113,7 @@ void check_selection(const RolloutConfig& rollout, const AdvantageConfig& a) {
       "rollout.keep_generations and objective.gfpo_k both choose among a prompt's completions: set "
       "one of them");
   refuse_rollout(
-      rollout.keep_generations && a.multi_objective_aggregation == "normalize_then_sum",
+      rollout.keep_generations && a.normalizes_each_reward(),
       "rollout.keep_generations chooses by the sum of all rewards, and multi_objective_aggregation = "
       "\"normalize_then_sum\" compares each by itself: set sum_then_normalize");
   refuse_rollout(a.drop_pivot && (rollout.keep_generations || rollout.is_budgeted()),
@@ -170,7 +145,7 @@ void check_rollout(const RolloutConfig& rollout, const AdvantageConfig& advantag
                  "rollout.adaptive_sampling has statistics over completions that are not trained on, whose "
                  "steps and tokens have no values: turn it off, or choose objective.credit = \"sequence\", "
                  "kl_place = \"loss\", no critic, no gfpo_k and no drop_pivot");
-  check_lengths(rollout);
+  check_sampling_keys(rollout, "rollout.");
   check_group_of_one(rollout, advantages);
   check_selection(rollout, advantages);
   check_idle_settings(rollout);

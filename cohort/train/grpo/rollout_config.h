@@ -8,23 +8,13 @@
 
 #include "cohort/core/config.h"
 #include "cohort/objectives/advantage_config.h"
+#include "cohort/sampler/sampling_keys.h"
 
 namespace cohort {
 
-struct RolloutConfig {
+struct RolloutConfig : SamplingKeys {
   int64_t prompts_per_step = 8;
   int64_t num_generations = 8;
-  int64_t max_completion_length = 512;
-  double temperature = 1.0;
-  int64_t top_k = 0;
-  double top_p = 1.0;
-  double min_p = 0.0;
-  std::vector<std::string> stop_strings;
-  bool include_stop_str_in_output = true;
-  bool skip_special_tokens = true;
-  std::vector<int64_t> stop_token_ids;
-  int64_t min_tokens = 0;
-  bool ignore_eos = false;
   bool dynamic_sampling = false;
   int64_t max_num_gen_batches = 10;
   std::optional<int64_t> keep_generations;
@@ -32,7 +22,6 @@ struct RolloutConfig {
   std::string adaptive_sampling = "none";
   int64_t max_sampling_rounds = 4;
   double positive_reward = 0.7;
-  int64_t cache_tokens = 0;
 
   /// Whether a prompt may be sampled in several rounds.
   bool is_adaptive() const { return adaptive_sampling != "none"; }

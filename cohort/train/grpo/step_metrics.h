@@ -1,8 +1,6 @@
-// What a step looks like from outside: metrics (docs/metrics.md defines each), timings and the completions
-// file.
+// What a step looks like from outside: metrics (docs/metrics.md defines each) and the completions file.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -12,11 +10,9 @@
 #include "cohort/rl/batch.h"
 #include "cohort/train/grpo/credit.h"
 #include "cohort/train/grpo/policy_loss.h"
-#include "cohort/train/run/tensorboard.h"
+#include "cohort/train/run/metrics.h"
 
 namespace cohort {
-
-void append(Metrics& metrics, const Metrics& more);
 
 /// `reward`, `reward_std`, `frac_reward_zero_std`, `rewards/*`. NaN if too few samples have a reward.
 Metrics reward_metrics(const Batch& step, const RewardSummary& summary);
@@ -40,29 +36,5 @@ std::vector<Json> nonfinite_rows(const std::vector<Completion>& completions);
 
 /// For the progress line: reward, rewards by name, length.
 std::string summary(const Metrics& metrics);
-
-/// The value of a metric, or 0 where it is not there.
-double find_metric(const Metrics& metrics, const std::string& name);
-
-/// Seconds between laps, written into a step's timings.
-class StepTimer {
- public:
-  explicit StepTimer(Metrics& timings) : timings_(timings) {}
-
-  /// Names the time since the last lap; laps of one name add up.
-  void lap(const char* name);
-
-  /// Adds timings that were taken elsewhere.
-  void add(const Metrics& timings) { append(timings_, timings); }
-
-  /// Adds `step_time`, `timing_s/step` and `perf/*`.
-  void finish(int64_t num_tokens);
-
- private:
-  using Clock = std::chrono::steady_clock;
-  Metrics& timings_;
-  Clock::time_point start_ = Clock::now();
-  Clock::time_point last_ = start_;
-};
 
 }  // namespace cohort

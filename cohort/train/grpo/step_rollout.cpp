@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "cohort/objectives/baseline.h"
+#include "cohort/objectives/credit_rule.h"
 #include "cohort/objectives/sample_statistics.h"
 #include "cohort/sampler/stop_ids.h"
 #include "cohort/train/grpo/credit.h"
@@ -16,7 +17,7 @@ namespace {
 AdvantageConfig difference_config(const AdvantageConfig& advantages) {
   AdvantageConfig config;
   config.scale_rewards = "none";
-  config.credit = advantages.credit == "steps" ? "steps" : "sequence";
+  config.credit = find_credit_rule(advantages.credit).sums_later_steps ? advantages.credit : "sequence";
   config.multi_objective_aggregation = advantages.multi_objective_aggregation;
   config.gfpo_k = advantages.gfpo_k;
   config.gfpo_metric = advantages.gfpo_metric;
@@ -249,19 +250,6 @@ Metrics StepRollout::metrics_of(const Counts& counts) const {
     add("settled", static_cast<double>(counts.num_settled) / num_prompts);
   }
   return metrics;
-}
-
-SamplingParams sampling_params(const RolloutConfig& config, const std::vector<int32_t>& stop_token_ids) {
-  return {.temperature = config.temperature,
-          .top_k = config.top_k,
-          .top_p = config.top_p,
-          .min_p = config.min_p,
-          .max_completion_length = config.max_completion_length,
-          .min_tokens = config.min_tokens,
-          .stop_token_ids = merged_stop_ids(stop_token_ids, config.ignore_eos, config.stop_token_ids),
-          .stop_strings = config.stop_strings,
-          .include_stop_str_in_output = config.include_stop_str_in_output,
-          .skip_special_tokens = config.skip_special_tokens};
 }
 
 }  // namespace cohort

@@ -107,7 +107,4 @@ class StepRollout {
   Metrics metrics_;
 };
 
-/// How completions are drawn under `config` by a model with these stop ids.
-SamplingParams sampling_params(const RolloutConfig& config, const std::vector<int32_t>& stop_token_ids);
-
 }  // namespace cohort

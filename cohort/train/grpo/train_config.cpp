@@ -30,15 +30,8 @@ void take_loss_type(ObjectiveSettings& objective, const std::string& preset, con
 }  // namespace
 
 void DataConfig::describe(FieldVisitor& f) {
-  f("path", path,
-    "JSONL files, plain, gzip or zstd, or patterns such as `data/*.jsonl.gz`: a `prompt` per line; other "
-    "columns reach the rewards; required unless there is a `[[data.source]]`.",
-    OnResume::kTaken);
-  f("eval_path", eval_path, "Held-out JSONL files of the same form, evaluated every `train.eval_steps`.",
-    OnResume::kTaken);
-  describe_rows(f,
-                "Share of the prompts, chosen by hash, that is held out and evaluated every "
-                "`train.eval_steps`; adding rows moves none.");
+  describe_path(f, "a `prompt` per line; other columns reach the rewards");
+  describe_held_out_rows(f);
 }
 
 void GrpoLoopConfig::describe(FieldVisitor& f) {
@@ -51,7 +44,7 @@ void GrpoLoopConfig::describe(FieldVisitor& f) {
       "Rows (tokens) forwarded and backpropagated at once, at most; 0: 2,560, which groups share while their "
       "activations take at most half a GiB. Bounds memory, and changes results by rounding alone.",
       at_least(0));
-  f("router_aux_loss_coef", router_aux_loss_coef, kAuxLossMeaning, at_least(0.0));
+  describe_balance(f);
   describe_start(f, "Steps between evaluations on `data.eval_path`; 0 never evaluates.");
   f("num_generations_eval", num_generations_eval,
     "Completions of each evaluated prompt; `rollout.num_generations` when unset.", at_least(1),
@@ -93,9 +86,7 @@ void GrpoRunConfig::describe(FieldVisitor& f) {
 }
 
 void TrainConfig::describe(FieldVisitor& f) {
-  f("seed", seed, kSeedMeaning, at_least(0));
-  f("model", model, kModelMeaning);
-  f("lora", lora, kLoraMeaning);
+  describe_model_sections(f, *this);
   f("data", data, "What is trained and evaluated on.");
   f("rollout", rollout, "How completions are drawn.");
   f("reward", reward, "A reward function; the table is given once for each.");
@@ -104,9 +95,17 @@ void TrainConfig::describe(FieldVisitor& f) {
     "better; the table is given once for each.");
   f("objective", objective, "From rewards to the loss.");
   f("critic", critic, "What learns the value of a state, where objective.baseline is critic (PPO, VAPO).");
-  f("optimizer", optimizer, kOptimizerMeaning);
-  f("train", train, "The loop: its length, memory, evaluation and checkpoints.");
-  f("run", run, kRunMeaning);
+  describe_training_sections(f, *this);
+}
+
+TrainConfig::operator CriticSetup() const {
+  return {.critic = critic,
+          .policy_path = model.path,
+          .seed = seed,
+          .objective = resolved(objective, rollout.max_completion_length),
+          .optimizer = optimizer,
+          .tokens_per_microbatch = train.tokens_per_microbatch,
+          .recompute = train.recompute};
 }
 
 void TrainConfig::apply_preset(const TrainConfig& given) {

@@ -15,15 +15,12 @@
 
 namespace cohort {
 
-struct DataConfig : RowsConfig {
-  std::vector<std::string> eval_path{};
-
+struct DataConfig : HeldOutRowsConfig {
   void describe(FieldVisitor& f);
 };
 
-struct GrpoLoopConfig : LoopKeys, EvaluationKeys {
+struct GrpoLoopConfig : LoopKeys, BalanceKeys, EvaluationKeys {
   int64_t steps_per_generation = 1;
-  double router_aux_loss_coef = 0.0;
   std::optional<int64_t> num_generations_eval{};
   std::optional<double> temperature_eval{};
   std::optional<double> top_p_eval{};
@@ -54,10 +51,13 @@ struct TrainConfig {
   ObjectiveConfig objective;
   CriticConfig critic;
   OptimizerConfig optimizer;
-  GrpoLoopConfig train{{.tokens_per_microbatch = 0, .save_steps = 100}, {}};
+  GrpoLoopConfig train{{.tokens_per_microbatch = 0, .save_steps = 100}, {}, {}};
   GrpoRunConfig run;
 
   void describe(FieldVisitor& f);
+
+  /// The settings that a critic reads, with the resolved objective.
+  operator CriticSetup() const;
 
   /// Takes the defaults of the preset that `given`, a first reading of the same sources, names, and what its
   /// `loss_type` stands for: what is read now overrides them.

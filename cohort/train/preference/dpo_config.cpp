@@ -5,42 +5,28 @@
 namespace cohort {
 
 void PreferenceDataConfig::describe(FieldVisitor& f) {
-  f("path", path,
-    "JSONL files, plain, gzip or zstd, or patterns: `prompt`, `chosen` and `rejected` per line; required "
-    "unless there is a `[[data.source]]`.",
-    OnResume::kTaken);
-  f("eval_path", eval_path, "Held-out JSONL files of the same form, judged every `train.eval_steps`.",
-    OnResume::kTaken);
-  describe_rows(
-      f, "Share of the prompts, chosen by hash, that is held out and judged every `train.eval_steps`.");
+  describe_path(f, "`prompt`, `chosen` and `rejected` per line");
+  describe_held_out_rows(f);
 }
 
 void DpoLoopConfig::describe(FieldVisitor& f) {
   describe_length(f);
   f("pairs_per_step", pairs_per_step, "Lines of data in each update.", at_least(1));
-  describe_memory(f,
-                  "Rows (tokens) forwarded and backpropagated at once; a pair stays whole. Bounds memory, "
-                  "changes no result.");
+  describe_memory(f);
   f("precompute_ref_log_probs", precompute_ref_log_probs,
     "Compute the reference's log-probabilities of all rows before the first step, so that no second model "
     "stays in memory; changes no result.",
     OnResume::kTaken);
-  f("router_aux_loss_coef", router_aux_loss_coef, kAuxLossMeaning, at_least(0.0));
+  describe_balance(f);
   describe_evaluation(f);
   describe_saving(f);
 }
 
 void DpoConfig::describe(FieldVisitor& f) {
-  f("seed", seed, kSeedMeaning, at_least(0));
-  f("model", model, kModelMeaning);
-  f("lora", lora,
-    "Low-rank adapters on the frozen model (arXiv:2106.09685), in PEFT's format; the run's `final` is one. "
-    "The reference is the model without them.");
+  describe_model_sections(f, *this);
   f("data", data, "What is trained and evaluated on.");
   f("objective", objective, "The loss on pairs.");
-  f("optimizer", optimizer, kOptimizerMeaning);
-  f("train", train, "The loop: its length, memory, evaluation and checkpoints.");
-  f("run", run, kRunMeaning);
+  describe_training_sections(f, *this);
 }
 
 void validate(const DpoConfig& config) {

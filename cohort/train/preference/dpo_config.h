@@ -2,25 +2,20 @@
 // DPOConfig where it has one.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
+#include <cstdint>
 
 #include "cohort/objectives/preference.h"
 #include "cohort/train/run/common_config.h"
 
 namespace cohort {
 
-struct PreferenceDataConfig : RowsConfig {
-  std::vector<std::string> eval_path{};
-
+struct PreferenceDataConfig : HeldOutRowsConfig {
   void describe(FieldVisitor& f);
 };
 
-struct DpoLoopConfig : LoopKeys, EvaluationKeys {
+struct DpoLoopConfig : LoopKeys, BalanceKeys, EvaluationKeys {
   int64_t pairs_per_step = 8;
   bool precompute_ref_log_probs = false;
-  double router_aux_loss_coef = 0.0;
 
   void describe(FieldVisitor& f);
 };

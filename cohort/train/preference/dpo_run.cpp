@@ -1,4 +1,6 @@
 // cohort dpo as a whole.
+#include "cohort/train/preference/dpo_run.h"
+
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -11,7 +13,6 @@
 #include "cohort/train/preference/dpo_trainer.h"
 #include "cohort/train/run/memory_plan.h"
 #include "cohort/train/run/run_setup.h"
-#include "cohort/train/runs.h"
 #include "libs/common/hash.h"
 
 namespace cohort {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "cohort/train/grpo/step_metrics.h"
+#include "cohort/train/run/metrics.h"
 #include "cohort/train/run/update.h"
 
 namespace cohort {

@@ -1,4 +1,6 @@
 // cohort reward-train as a whole.
+#include "cohort/train/reward/reward_run.h"
+
 #include <functional>
 
 #include "cohort/core/error.h"
@@ -8,7 +10,6 @@
 #include "cohort/train/reward/reward_trainer.h"
 #include "cohort/train/run/memory_plan.h"
 #include "cohort/train/run/run_setup.h"
-#include "cohort/train/runs.h"
 
 namespace cohort {
 namespace {

@@ -18,37 +18,30 @@ void HeadConfig::describe(FieldVisitor& f) {
 }
 
 void RewardDataConfig::describe(FieldVisitor& f) {
-  f("path", path,
-    "JSONL files, plain, gzip or zstd, or patterns: for `model` `prompt`, `chosen` and `rejected`, for "
-    "`process` "
-    "`prompt`, `completions` (a list of steps) and `labels`; required unless there is a `[[data.source]]`.",
-    OnResume::kTaken);
+  describe_path(
+      f,
+      "for `model` `prompt`, `chosen` and `rejected`, for `process` `prompt`, `completions` (a list of "
+      "steps) and `labels` per line");
   f("replay_path", replay_path, "Earlier files of the same form that are mixed in (iterative GRPO).");
   f("replay_share", replay_share,
     "Share of the rows that come from `replay_path`; a tenth as in arXiv:2402.03300 algorithm 1.",
     Limits{0.0, 1.0, true, true, {}});
-  f("eval_path", eval_path, "Held-out JSONL files of the same form, judged every `train.eval_steps`.",
-    OnResume::kTaken);
-  describe_rows(
-      f, "Share of the prompts, chosen by hash, that is held out and judged every `train.eval_steps`.");
+  describe_held_out_rows(f);
 }
 
 void RewardLoopConfig::describe(FieldVisitor& f) {
   describe_length(f);
   f("rows_per_step", rows_per_step, "Lines of data in each update.", at_least(1));
-  describe_memory(f, kMicrobatchMeaning);
+  describe_memory(f);
   describe_evaluation(f);
   describe_saving(f);
 }
 
 void RewardTrainConfig::describe(FieldVisitor& f) {
-  f("seed", seed, kSeedMeaning, at_least(0));
-  f("model", model, kModelMeaning);
+  describe_model_sections(f, *this);
   f("head", head, "What is fitted.");
   f("data", data, "What is trained and evaluated on.");
-  f("optimizer", optimizer, kOptimizerMeaning);
-  f("train", train, "The loop: its length, memory, evaluation and checkpoints.");
-  f("run", run, kRunMeaning);
+  describe_training_sections(f, *this);
 }
 
 void validate(const RewardTrainConfig& config) {

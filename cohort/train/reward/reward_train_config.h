@@ -18,10 +18,9 @@ struct HeadConfig {
   void describe(FieldVisitor& f);
 };
 
-struct RewardDataConfig : RowsConfig {
+struct RewardDataConfig : HeldOutRowsConfig {
   std::vector<std::string> replay_path{};
   double replay_share = 0.1;
-  std::vector<std::string> eval_path{};
 
   void describe(FieldVisitor& f);
 };

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "cohort/train/grpo/step_metrics.h"
+#include "cohort/train/run/metrics.h"
 #include "cohort/train/run/update.h"
 
 namespace cohort {

@@ -1,5 +1,7 @@
 #include "cohort/train/run/common_config.h"
 
+#include "cohort/core/error.h"
+
 namespace cohort {
 
 void describe(FieldVisitor& f, LoraConfig& lora) {
@@ -44,6 +46,14 @@ void DataSourceConfig::describe(FieldVisitor& f) {
   f("columns", columns, "As `data.columns`, whose entries hold where this has none.");
 }
 
+void RowsConfig::describe_path(FieldVisitor& f, const char* lines) {
+  f("path", path,
+    str("JSONL files, plain, gzip or zstd, or patterns such as `data/*.jsonl.gz`: ", lines,
+        "; required unless there is a `[[data.source]]`.")
+        .c_str(),
+    OnResume::kTaken);
+}
+
 void RowsConfig::describe_rows(FieldVisitor& f, const char* split_meaning) {
   f("columns", columns,
     "Columns under other names, such as {prompt = \"question\"}: the name here, then the file's, which may "
@@ -62,11 +72,26 @@ void RowsConfig::describe_rows(FieldVisitor& f, const char* split_meaning) {
   f("source", source, "A part of a mixture, in place of `data.path`; the table is given once for each.");
 }
 
+void HeldOutRowsConfig::describe_held_out_rows(FieldVisitor& f) {
+  f("eval_path", eval_path, "Held-out JSONL files of the same form, evaluated every `train.eval_steps`.",
+    OnResume::kTaken);
+  describe_rows(f,
+                "Share of the prompts, chosen by hash, that is held out and evaluated every "
+                "`train.eval_steps`; adding rows moves none.");
+}
+
 void LoopKeys::describe_length(FieldVisitor& f) {
   f("max_steps", max_steps, "Steps to run; with `num_train_epochs` too, whichever ends first.", at_least(1),
     OnResume::kTaken);
   f("num_train_epochs", num_train_epochs, "Passes over the data; with `max_steps` too, whichever ends first.",
     above(0.0), OnResume::kTaken);
+}
+
+void LoopKeys::describe_memory(FieldVisitor& f) {
+  describe_memory(f,
+                  "Rows (tokens) forwarded and backpropagated at once; a sequence, or a pair, stays whole. "
+                  "Bounds memory, and changes results by rounding alone.",
+                  at_least(1));
 }
 
 void LoopKeys::describe_memory(FieldVisitor& f, const char* microbatch_meaning, const Limits& limits) {
@@ -86,6 +111,13 @@ void LoopKeys::describe_saving(FieldVisitor& f, bool keeps_best) {
   f("max_nonfinite_steps", max_nonfinite_steps,
     "Steps in a row with a non-finite loss or gradient, each skipped, that stop the run.", at_least(1),
     OnResume::kTaken);
+}
+
+void BalanceKeys::describe_balance(FieldVisitor& f) {
+  f("router_aux_loss_coef", router_aux_loss_coef,
+    "Weight of the load-balancing loss of mixtures of experts (arXiv:2101.03961 eq. 4), per completion and "
+    "layer.",
+    at_least(0.0));
 }
 
 void EvaluationKeys::describe_start(FieldVisitor& f, const char* steps_meaning) {

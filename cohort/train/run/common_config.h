@@ -47,8 +47,19 @@ struct RowsConfig {
   bool shuffle_dataset = true;
   std::vector<DataSourceConfig> source;
 
+  /// `lines` says what a line holds, such as "`prompt` and `completion` per line".
+  void describe_path(FieldVisitor& f, const char* lines);
+
   /// All keys but `path`.
   void describe_rows(FieldVisitor& f, const char* split_meaning);
+};
+
+/// The keys of `[data]` that all kinds of runs with evaluations have.
+struct HeldOutRowsConfig : RowsConfig {
+  std::vector<std::string> eval_path{};
+
+  /// All keys but `path`.
+  void describe_held_out_rows(FieldVisitor& f);
 };
 
 struct OptimizerConfig {
@@ -77,8 +88,16 @@ struct LoopKeys {
   int64_t max_nonfinite_steps = 5;
 
   void describe_length(FieldVisitor& f);
-  void describe_memory(FieldVisitor& f, const char* microbatch_meaning, const Limits& limits = at_least(1));
+  void describe_memory(FieldVisitor& f);
+  void describe_memory(FieldVisitor& f, const char* microbatch_meaning, const Limits& limits);
   void describe_saving(FieldVisitor& f, bool keeps_best = true);
+};
+
+/// The key of `[train]` that all runs on completions have.
+struct BalanceKeys {
+  double router_aux_loss_coef = 0.0;
+
+  void describe_balance(FieldVisitor& f);
 };
 
 /// The keys of `[train]` that all runs with held-out rows have.
@@ -101,19 +120,27 @@ struct RunConfig {
   void describe(FieldVisitor& f);
 };
 
-/// The meanings of keys that several recipes describe.
-inline constexpr const char* kMicrobatchMeaning =
-    "Rows (tokens) forwarded and backpropagated at once: bounds memory, and changes results by rounding "
-    "alone.";
-inline constexpr const char* kAuxLossMeaning =
-    "Weight of the load-balancing loss of mixtures of experts (arXiv:2101.03961 eq. 4), per completion and "
-    "layer.";
-inline constexpr const char* kSeedMeaning =
-    "Decides every random number: the same seed gives the same bytes.";
-inline constexpr const char* kModelMeaning = "The model and how it computes.";
-inline constexpr const char* kLoraMeaning =
-    "Low-rank adapters on the frozen model (arXiv:2106.09685), in PEFT's format; the run's `final` is one.";
-inline constexpr const char* kOptimizerMeaning = "AdamW and its schedule.";
-inline constexpr const char* kRunMeaning = "Where results go.";
+/// Describes the keys that every recipe begins with; `Config` has them as members of these names.
+template <typename Config>
+void describe_model_sections(FieldVisitor& f, Config& config) {
+  f("seed", config.seed, "Decides every random number: the same seed gives the same bytes.", at_least(0));
+  f("model", config.model, "The model and how it computes.");
+  if constexpr (requires { config.lora; }) {
+    f("lora", config.lora,
+      "Low-rank adapters on the frozen model (arXiv:2106.09685), in PEFT's format; the run's `final` is one. "
+      "The reference, if the run has one, is the model without them.");
+  }
+}
+
+/// The same for the keys that every recipe ends with.
+template <typename Config>
+void describe_training_sections(FieldVisitor& f, Config& config) {
+  constexpr bool kEvaluates = requires { config.train.eval_steps; };
+  f("optimizer", config.optimizer, "AdamW and its schedule.");
+  f("train", config.train,
+    kEvaluates ? "The loop: its length, memory, evaluation and checkpoints."
+               : "The loop: its length, memory and checkpoints.");
+  f("run", config.run, "Where results go.");
+}
 
 }  // namespace cohort

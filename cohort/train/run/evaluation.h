@@ -11,7 +11,7 @@
 
 #include "cohort/rewards/reward_scorer.h"
 #include "cohort/sampler/sampler.h"
-#include "cohort/train/grpo/majority.h"
+#include "cohort/train/run/majority.h"
 #include "cohort/train/run/tensorboard.h"
 
 namespace cohort {

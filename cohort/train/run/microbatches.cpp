@@ -51,6 +51,10 @@ void for_each_microbatch(const Decoder& decoder, int64_t count, const std::funct
     const OneThread one_thread;
     const at::AutoGradMode mode(has_graph);  // holds for its own thread only
     for (int64_t i = next++; i < count; i = next++) {
+      if (!has_graph) {  // also within a micro-batch that has a sink open on this thread
+        f(i);
+        continue;
+      }
       {
         const GradientSink::Scope scope(gradients.sink(i));
         f(i);

@@ -9,7 +9,7 @@
 
 namespace cohort {
 
-Dataset open_prompts(const DataConfig& data, DataPart part, const TextFormat& format,
+Dataset open_prompts(const HeldOutRowsConfig& data, DataPart part, const TextFormat& format,
                      const DecoderConfig& model, const DemonstrationIds& demonstration_ids) {
   const bool is_training = part == DataPart::kTrain;
   const auto measure = [&](const Row& row) {
@@ -76,21 +76,6 @@ SftExample to_sft_example(const Row& row, const SftFormat& format) {
   if (example.completion.token_ids.empty())
     throw FormatError(str(row.where, ": the completion has no tokens"));
   return example;
-}
-
-Dataset open_examples(const SftDataConfig& data, const SftFormat& format, const DecoderConfig& model) {
-  const auto measure = [&](const Row& row) {
-    const SftExample example = to_sft_example(row, format);
-    const auto prompt = static_cast<int64_t>(example.prompt_ids.size());
-    const int64_t total = prompt + static_cast<int64_t>(example.completion.token_ids.size());
-    if (total <= model.context_length) {
-      check_token_ids(model, example.prompt_ids, example.completion.token_ids, row.where);
-    }
-    return RowLengths{prompt, total};
-  };
-  Dataset dataset(training_options(data, model), measure);
-  report_rows(dataset, "training");
-  return dataset;
 }
 
 }  // namespace cohort

@@ -10,7 +10,7 @@
 #include "cohort/core/progress.h"
 #include "cohort/core/units.h"
 #include "cohort/models/adapter.h"
-#include "cohort/train/grpo/step_metrics.h"
+#include "cohort/train/run/metrics.h"
 #include "cohort/train/run/metrics_log.h"
 
 namespace cohort {

@@ -5,11 +5,7 @@
 namespace cohort {
 
 void SftDataConfig::describe(FieldVisitor& f) {
-  f("path", path,
-    "JSONL files, plain, gzip or zstd, or patterns: `prompt` and `completion`, or `messages`, per line; "
-    "required "
-    "unless there is a `[[data.source]]`.",
-    OnResume::kTaken);
+  describe_path(f, "`prompt` and `completion`, or `messages`, per line");
   describe_rows(f, "Share of the prompts that is left out: those that `cohort train` would hold out.");
 }
 
@@ -18,19 +14,15 @@ void SftLoopConfig::describe(FieldVisitor& f) {
   f("sequences_per_step", sequences_per_step, "Lines of data in each update.", at_least(1));
   f("assistant_only_loss", assistant_only_loss,
     "Learn every assistant's message of a conversation; otherwise the last one alone.");
-  describe_memory(f, kMicrobatchMeaning);
-  f("router_aux_loss_coef", router_aux_loss_coef, kAuxLossMeaning, at_least(0.0));
+  describe_memory(f);
+  describe_balance(f);
   describe_saving(f, /*keeps_best=*/false);
 }
 
 void SftConfig::describe(FieldVisitor& f) {
-  f("seed", seed, kSeedMeaning, at_least(0));
-  f("model", model, kModelMeaning);
-  f("lora", lora, kLoraMeaning);
+  describe_model_sections(f, *this);
   f("data", data, "What is trained on.");
-  f("optimizer", optimizer, kOptimizerMeaning);
-  f("train", train, "The loop: its length, memory and checkpoints.");
-  f("run", run, kRunMeaning);
+  describe_training_sections(f, *this);
 }
 
 void validate(const SftConfig& config) {

@@ -11,10 +11,9 @@ struct SftDataConfig : RowsConfig {
   void describe(FieldVisitor& f);
 };
 
-struct SftLoopConfig : LoopKeys {
+struct SftLoopConfig : LoopKeys, BalanceKeys {
   int64_t sequences_per_step = 8;
   bool assistant_only_loss = false;
-  double router_aux_loss_coef = 0.0;
 
   void describe(FieldVisitor& f);
 };

@@ -1,9 +1,11 @@
 // cohort sft as a whole.
+#include "cohort/train/supervised/sft_run.h"
+
 #include "cohort/train/run/memory_plan.h"
 #include "cohort/train/run/run_data.h"
 #include "cohort/train/run/run_loop.h"
 #include "cohort/train/run/run_setup.h"
-#include "cohort/train/runs.h"
+#include "cohort/train/supervised/sft_data.h"
 #include "cohort/train/supervised/sft_trainer.h"
 
 namespace cohort {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cohort/train/grpo/step_metrics.h"
+#include "cohort/train/run/metrics.h"
 #include "cohort/train/run/microbatches.h"
 #include "cohort/train/run/update.h"
 

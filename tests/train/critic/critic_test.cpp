@@ -10,6 +10,7 @@
 #include "cohort/core/error.h"
 #include "cohort/models/pretrained.h"
 #include "cohort/train/grpo/credit.h"
+#include "cohort/train/grpo/train_config.h"
 #include "tests/core/test_files.h"
 #include "tests/models/tiny_decoder.h"
 #include "tests/train/batches.h"
@@ -40,9 +41,9 @@ TEST(CriticPhase, PretrainsThenLosesItsShare) {
 
 TEST(CriticPhase, ChangesTheObjective) {
   ObjectiveSettings settings = objective_in({.trains_policy = false, .share = 1.0}, ppo(), false);
-  EXPECT_EQ(settings.advantages.value_lambda, 1.0);  // Monte-Carlo returns
+  EXPECT_EQ(settings.advantages.baseline_keys.critic.value_lambda, 1.0);  // Monte-Carlo returns
   settings = objective_in({.share = 0.25}, settings_of_preset("vapo"), true);
-  EXPECT_EQ(settings.advantages.critic_share, 0.25);
+  EXPECT_EQ(settings.advantages.baseline_keys.critic.share, 0.25);
   EXPECT_EQ(settings.advantages.baseline, "critic");
   EXPECT_EQ(settings.loss.value_coef, settings_of_preset("vapo").loss.value_coef);
   settings = objective_in({.share = 0.0}, settings_of_preset("vapo"), false);
@@ -64,7 +65,7 @@ TEST(CriticConfig, RefusesWhatHasNoEffect) {
   settings.loss.value_coef = 0.1;
   EXPECT_NE(refused({}, settings).find("value_coef has no effect"), std::string::npos);
   settings = ppo();
-  settings.advantages.critic_share = 0.0;
+  settings.advantages.baseline_keys.critic.share = 0.0;
   EXPECT_NE(refused({}, settings).find("critic_share"), std::string::npos);
   settings.loss.value_coef = 0.0;
   EXPECT_NE(refused({}, settings).find("value_coef is 0"), std::string::npos);
@@ -92,11 +93,11 @@ TEST(Credit, OfACriticIsThatOfItsValues) {
   expect_numbers(samples[1].returns, {0.0});
   EXPECT_NEAR(samples[1].advantage, -0.25, 1e-12);
   // Pre-training learns Monte-Carlo returns.
-  config.value_lambda = 1.0;
+  config.baseline_keys.critic.value_lambda = 1.0;
   assign_credit(batch, config);
   expect_numbers(samples[0].returns, {1.0, 1.0, 1.0});
   // A half of the group's: mean 1/2, std sqrt(1/2).
-  config.critic_share = 0.5;
+  config.baseline_keys.critic.share = 0.5;
   config.scale_epsilon = 0.0;
   assign_credit(batch, config);
   const double relative = 0.5 * std::sqrt(0.5);

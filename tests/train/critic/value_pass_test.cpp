@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "cohort/train/grpo/policy_loss.h"
 #include "tests/models/tiny_decoder.h"
 #include "tests/rounding.h"
 #include "tests/train/critic_batch.h"

@@ -7,10 +7,10 @@
 #include <set>
 
 #include "cohort/models/pretrained.h"
-#include "cohort/train/grpo/batch_passes.h"
 #include "cohort/train/grpo/credit.h"
 #include "cohort/train/grpo/evidence.h"
 #include "cohort/train/grpo/step_metrics.h"
+#include "cohort/train/run/batch_passes.h"
 #include "cohort/train/run/optimizer.h"
 #include "tests/core/test_files.h"
 #include "tests/models/hashed_model.h"
@@ -81,7 +81,7 @@ class InjectedSpansTest : public testing::Test {
     const Json& settings = golden_["objective"];
     LossConfig config;
     config.aggregation = of["aggregation"].get<std::string>();
-    config.token_mean_scope = of["token_mean_scope"].get<std::string>();
+    config.aggregation_keys.token_mean.scope = of["token_mean_scope"].get<std::string>();
     config.beta = settings["beta"].get<double>();
     config.epsilon = settings["epsilon"].get<double>();
     config.epsilon_high = settings["epsilon_high"].get<double>();

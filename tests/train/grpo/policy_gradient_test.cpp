@@ -4,8 +4,8 @@
 #include <cmath>
 #include <functional>
 
-#include "cohort/train/grpo/batch_passes.h"
 #include "cohort/train/grpo/policy_loss.h"
+#include "cohort/train/run/batch_passes.h"
 #include "libs/common/random.h"
 #include "tests/models/tiny_decoder.h"
 #include "tests/rounding.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "cohort/sampler/sampler.h"
-#include "cohort/train/grpo/batch_passes.h"
+#include "cohort/train/run/batch_passes.h"
 #include "libs/common/random.h"
 #include "tests/core/test_files.h"
 #include "tests/models/tiny_decoder.h"

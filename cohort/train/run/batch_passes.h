@@ -6,8 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "cohort/models/weight_snapshot.h"
 #include "cohort/rl/batch.h"
-#include "cohort/train/grpo/policy_loss.h"
+#include "cohort/train/run/loss_result.h"
 #include "cohort/train/run/microbatches.h"
 #include "cohort/train/run/packing.h"
 
@@ -50,6 +51,7 @@ void for_each_batch(const std::vector<std::vector<PackGroup>>& pieces, double ba
   const ActivationRecord* record = options.record;
   if (record != nullptr && !record->holds_for(decoder, weights.adapters())) record = nullptr;
   for_each_microbatch(decoder, std::ssize(pieces), [&](int64_t i) {
+    if (options.on_microbatch) options.on_microbatch();
     const bool repeats_prompt = i > 0 && pieces[i].front().prompt_ids == pieces[i - 1].back().prompt_ids;
     const auto batch = pack(pieces[i], decoder.options(), repeats_prompt, record);
     batch->input.adapters = weights.adapters();

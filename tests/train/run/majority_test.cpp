@@ -1,4 +1,4 @@
-#include "cohort/train/grpo/majority.h"
+#include "cohort/train/run/majority.h"
 
 #include <gtest/gtest.h>
 

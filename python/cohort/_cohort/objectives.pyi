@@ -31,8 +31,9 @@ def advantages(
     arg7: Tensor | None,
     arg8: Tensor | None,
     arg9: Tensor | None,
-    arg10: str,
-    arg11: dict[str, Any],
+    arg10: Tensor | None,
+    arg11: str,
+    arg12: dict[str, Any],
 ) -> Tensor: ...
 def preference_loss(
     arg0: Tensor, arg1: Tensor, arg2: Tensor | None, arg3: dict[str, Any]

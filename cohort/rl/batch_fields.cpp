@@ -1,0 +1,188 @@
+#include "cohort/rl/batch_fields.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "cohort/rl/byte_archive.h"
+
+namespace cohort {
+
+// The last value of each enumeration, so that a damaged byte is no value. ByteReader finds these
+// by the types of their arguments.
+constexpr TokenOrigin last_value(TokenOrigin) { return TokenOrigin::kInjected; }
+constexpr FinishReason last_value(FinishReason) { return FinishReason::kLength; }
+constexpr RewardStatus last_value(RewardStatus) { return RewardStatus::kSkipped; }
+constexpr LossMask last_value(LossMask) { return LossMask::kMonitor; }
+constexpr Untrained last_value(Untrained) { return Untrained::kSurplus; }
+
+namespace {
+
+// Below, `describe` names the members of a type once, for writing and for reading.
+
+template <typename Archive, typename Step>
+  requires std::same_as<std::remove_const_t<Step>, StepReward>
+void describe(Archive& a, Step& step) {
+  a(step.end);
+  a(step.score);
+}
+
+template <typename Archive, typename Cell>
+  requires std::same_as<std::remove_const_t<Cell>, RewardResult>
+void describe(Archive& a, Cell& cell) {
+  a(cell.score);
+  a(cell.status);
+  a(cell.detail);
+  describe_list(a, cell.steps, [&](auto& step) { describe(a, step); });
+}
+
+/// Tokens of one completion often share what they were drawn from, so each list is written once: the distinct
+/// lists, and then for each token the place of its own, 0 for the whole vocabulary.
+void describe_kept_ids(ByteWriter& a, const std::vector<KeptIds>& kept_ids) {
+  std::map<const std::vector<int32_t>*, uint32_t> places{{nullptr, 0}};
+  std::vector<const std::vector<int32_t>*> lists;
+  std::vector<uint32_t> own;
+  own.reserve(kept_ids.size());
+  for (const KeptIds& ids : kept_ids) {
+    const auto [place, is_new] = places.emplace(ids.get(), static_cast<uint32_t>(places.size()));
+    if (is_new) lists.push_back(ids.get());
+    own.push_back(place->second);
+  }
+  a(static_cast<uint64_t>(lists.size()));
+  for (const std::vector<int32_t>* ids : lists) a(*ids);
+  a(own);
+}
+
+void describe_kept_ids(ByteReader& a, std::vector<KeptIds>& kept_ids) {
+  std::vector<KeptIds> lists{nullptr};
+  for (uint64_t left = a.length(); left > 0; --left) {
+    std::vector<int32_t> ids;
+    a(ids);
+    lists.push_back(std::make_shared<const std::vector<int32_t>>(std::move(ids)));
+  }
+  std::vector<uint32_t> own;
+  a(own);
+  kept_ids.clear();
+  for (const uint32_t place : own) {
+    if (place >= lists.size()) throw FormatError("a token names a kept set that is not there");
+    kept_ids.push_back(lists[place]);
+  }
+}
+
+template <typename Archive, typename C>
+  requires std::same_as<std::remove_const_t<C>, Completion>
+void describe(Archive& a, C& completion) {
+  a(completion.token_ids);
+  describe_list(a, completion.spans, [&](auto& span) {
+    a(span.origin);
+    a(span.turn);
+    a(span.policy_version);
+    a(span.first);
+    a(span.count);
+  });
+  a(completion.sampler_logprobs);
+  describe_kept_ids(a, completion.kept_ids);
+  a(completion.finish_reason);
+  a(completion.sample);
+  a(completion.text);
+}
+
+template <typename Archive, typename S>
+  requires std::same_as<std::remove_const_t<S>, Sample>
+void describe(Archive& a, S& sample) {
+  describe(a, sample.completion);
+  describe_list(a, sample.rewards, [&](auto& cell) { describe(a, cell); });
+  a(sample.reward);
+  a(sample.advantage);
+  a(sample.token_advantages);
+  a(sample.mask);
+  a(sample.is_demonstration);
+  a(sample.old_logprobs);
+  a(sample.ref_logprobs);
+  a(sample.entropies);
+  a(sample.values);
+  a(sample.returns);
+}
+
+template <typename Archive, typename P>
+  requires std::same_as<std::remove_const_t<P>, Prompt>
+void describe(Archive& a, P& prompt) {
+  a(prompt.id);
+  a(prompt.token_ids);
+  a(prompt.text);
+  if constexpr (Archive::kReads) {
+    std::vector<uint8_t> fields;
+    a(fields);
+    prompt.fields = Json::from_cbor(fields);
+  } else {
+    a(Json::to_cbor(prompt.fields));
+  }
+}
+
+template <typename Archive, typename G>
+  requires std::same_as<std::remove_const_t<G>, Group>
+void describe(Archive& a, G& group) {
+  describe(a, group.prompt);
+  describe_list(a, group.samples, [&](auto& sample) { describe(a, sample); });
+  bool has_beta = group.beta.has_value();
+  double beta = group.beta.value_or(0.0);
+  a(has_beta);
+  a(beta);
+  if constexpr (Archive::kReads) group.beta = has_beta ? std::optional(beta) : std::nullopt;
+  a(group.num_kept);
+  a(group.has_no_difference);
+}
+
+template <typename Archive, typename U>
+  requires std::same_as<std::remove_const_t<U>, UntrainedGroup>
+void describe(Archive& a, U& untrained) {
+  describe(a, untrained.group);
+  a(untrained.reason);
+  a(untrained.of);
+}
+
+template <typename Archive, typename B>
+  requires std::same_as<std::remove_const_t<B>, Batch>
+void describe_header(Archive& a, B& batch) {
+  a(batch.step);
+  describe_list(a, batch.reward_names, [&](auto& name) { a(name); });
+  a(batch.reward_weights);
+  a(batch.gives_steps);
+}
+
+template <typename T>
+std::string bytes_of(const T& value) {
+  ByteWriter writer;
+  describe(writer, value);
+  return writer.bytes;
+}
+
+template <typename T>
+T value_of(const std::string& content) {
+  ByteReader reader(content);
+  T value;
+  describe(reader, value);
+  if (reader.num_left() > 0) throw FormatError("a record has bytes after its end");
+  return value;
+}
+
+}  // namespace
+
+std::string header_fields(const Batch& batch) {
+  ByteWriter writer;
+  describe_header(writer, batch);
+  return writer.bytes;
+}
+
+void read_header_fields(const std::string& bytes, Batch& batch) {
+  ByteReader reader(bytes);
+  describe_header(reader, batch);
+}
+
+std::string fields_of(const Group& group) { return bytes_of(group); }
+std::string fields_of(const UntrainedGroup& untrained) { return bytes_of(untrained); }
+
+Group group_from(const std::string& bytes) { return value_of<Group>(bytes); }
+UntrainedGroup untrained_group_from(const std::string& bytes) { return value_of<UntrainedGroup>(bytes); }
+
+}  // namespace cohort

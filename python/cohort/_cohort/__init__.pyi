@@ -1,0 +1,3 @@
+from cohort._cohort import engine, objectives
+
+__all__ = ["engine", "objectives"]
