@@ -8,6 +8,7 @@
 
 #include "apps/cli/reward_tables.h"
 #include "cohort/core/line_list.h"
+#include "cohort/core/local_model.h"
 #include "cohort/core/time_text.h"
 #include "cohort/models/decoder_config.h"
 #include "cohort/reward_models/all_rewards.h"
@@ -114,7 +115,7 @@ class DataCheck {
     if (config.model.empty()) return;
     DecoderConfig decoder;
     decoder.vocab_size = INT64_MAX;
-    const std::filesystem::path dir = config.model;
+    const std::filesystem::path dir = local_model(config.model);
     if (std::filesystem::exists(dir / "config.json")) decoder = read_decoder_config(dir);
     context_ = decoder.context_length;
     tokenizer_ = read_tokenizer(dir, decoder);

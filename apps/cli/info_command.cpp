@@ -6,6 +6,7 @@
 
 #include "apps/cli/command.h"
 #include "cohort/core/error.h"
+#include "cohort/core/local_model.h"
 #include "cohort/core/units.h"
 #include "cohort/models/adapter.h"
 #include "cohort/models/kv_cache.h"
@@ -125,7 +126,7 @@ void print_adapter(const ModelPlace& place) {
   std::string targets = lora.target_pattern;
   for (const std::string& name : lora.target_modules) targets += (targets.empty() ? "" : ", ") + name;
   int64_t num_parameters = 0;
-  const SafetensorsFile file(place.adapter_dir / "adapter_model.safetensors");
+  const SafetensorsFile file(local_model(place.adapter_dir) / "adapter_model.safetensors");
   for (const auto& [name, info] : file.tensors()) {
     int64_t count = 1;
     for (const int64_t size : info.shape) count *= size;

@@ -7,6 +7,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/file_error.h"
+#include "cohort/core/local_model.h"
 #include "cohort/models/config_reader.h"
 #include "cohort/models/model_files.h"
 #include "cohort/models/peft_names.h"
@@ -233,15 +234,16 @@ void load_adapter(const fs::path& model_dir, const fs::path& adapter_dir, Decode
 }  // namespace
 
 void load_adapter_weights(const fs::path& model_dir, const fs::path& adapter_dir, Decoder& decoder) {
-  load_tensors(adapter_dir / kWeightFile, model_dir, decoder);
+  load_tensors(local_model(adapter_dir) / kWeightFile, model_dir, decoder);
   decoder.refresh();
 }
 
 LoraConfig read_lora_config(const fs::path& adapter_dir) {
-  if (!fs::is_directory(adapter_dir)) {
-    throw FileError(ENOENT, str(adapter_dir.string(), ": no such adapter directory"));
+  if (!fs::is_directory(local_model(adapter_dir))) {
+    throw FileError(ENOENT,
+                    str(adapter_dir.string(), ": no such adapter directory", download_advice(adapter_dir)));
   }
-  const fs::path path = adapter_dir / kConfigFile;
+  const fs::path path = local_model(adapter_dir) / kConfigFile;
   LoraConfig config;
   config.raw = read_json(path);
   const ConfigReader reader(config.raw, path);

@@ -7,6 +7,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/file_error.h"
+#include "cohort/core/local_model.h"
 #include "cohort/models/config_reader.h"
 #include "cohort/models/family.h"
 #include "cohort/models/model_directory.h"
@@ -240,16 +241,17 @@ Json with_defaults(const Json& raw, const Family& family) {
   return merged;
 }
 
-fs::path config_path(const fs::path& model_dir) {
+fs::path config_path(const fs::path& model) {
+  const fs::path model_dir = local_model(model);
   if (!fs::is_directory(model_dir)) {
-    throw FileError(ENOENT, str(model_dir.string(), ": no such model directory"));
+    throw FileError(ENOENT, str(model.string(), ": no such model directory", download_advice(model)));
   }
   return model_dir / "config.json";
 }
 
 /// generation_config.json's stop ids count where there is one.
 void read_generation_stops(const fs::path& model_dir, DecoderConfig& config) {
-  const fs::path path = model_dir / "generation_config.json";
+  const fs::path path = local_model(model_dir) / "generation_config.json";
   if (!fs::exists(path)) return;
   const Json raw = read_json(path);
   read_ids(ConfigReader(raw, path), "eos_token_id", config.eos_token_ids);

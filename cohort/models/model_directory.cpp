@@ -1,6 +1,7 @@
 #include "cohort/models/model_directory.h"
 
 #include "cohort/core/error.h"
+#include "cohort/core/local_model.h"
 #include "cohort/models/config_reader.h"
 
 namespace cohort {
@@ -8,7 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool has(const fs::path& directory, const char* name) { return fs::exists(directory / name); }
+bool has(const fs::path& directory, const char* name) { return fs::exists(local_model(directory) / name); }
 
 /// Names what the directory is, if it is no model but something else of a run.
 void refuse_other_directories(const fs::path& directory) {
@@ -36,7 +37,7 @@ bool is_checkpoint(const fs::path& directory) {
 }
 
 fs::path base_of_adapter(const fs::path& adapter_dir) {
-  const fs::path path = adapter_dir / "adapter_config.json";
+  const fs::path path = local_model(adapter_dir) / "adapter_config.json";
   const Json config = read_json(path);
   const ConfigReader reader(config, path);
   std::string base = reader.has("base_model_name_or_path") ? reader.text("base_model_name_or_path") : "";
@@ -45,7 +46,8 @@ fs::path base_of_adapter(const fs::path& adapter_dir) {
   if (!has(base, "config.json")) {
     throw FormatError(str(what, ", and its base model \"", base,
                           "\" (base_model_name_or_path of adapter_config.json) is no model directory here: "
-                          "give the base as --model and this as --adapter"));
+                          "give the base as --model and this as --adapter",
+                          download_advice(base)));
   }
   return base;
 }

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "cohort/core/atomic_file.h"
+#include "cohort/core/local_model.h"
 #include "cohort/models/model_directory.h"
 
 namespace cohort {
@@ -41,7 +42,7 @@ void write_directory(const fs::path& path, const std::function<void(const fs::pa
 
 void copy_other_files(const fs::path& model_dir, const fs::path& target_dir, const std::string& but) {
   const bool has_state = is_checkpoint(model_dir);
-  for (const fs::directory_entry& entry : fs::directory_iterator(model_dir)) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(local_model(model_dir))) {
     const fs::path name = entry.path().filename();
     if (has_state && name == "state.json") continue;
     if (entry.is_regular_file() && !is_weight_file(entry.path()) && name != but) {

@@ -11,6 +11,7 @@
 #include "cohort/core/file_error.h"
 #include "cohort/core/input_file.h"
 #include "cohort/core/json.h"
+#include "cohort/core/local_model.h"
 #include "cohort/tensor/strict_json.h"
 
 namespace cohort {
@@ -48,16 +49,17 @@ std::map<std::string, std::string> read_index(const std::filesystem::path& path)
 }  // namespace
 
 WeightReader WeightReader::open(const std::filesystem::path& model_dir) {
-  WeightReader reader(model_dir);
-  if (std::filesystem::exists(model_dir / kSingleFile)) {
+  const std::filesystem::path directory = local_model(model_dir);
+  WeightReader reader(directory);
+  if (std::filesystem::exists(directory / kSingleFile)) {
     reader.add_file(kSingleFile);
     return reader;
   }
-  if (!std::filesystem::exists(model_dir / kIndexFile)) {
-    throw FileError(ENOENT, str(model_dir.string(), ": holds neither ", kSingleFile, " nor ", kIndexFile,
+  if (!std::filesystem::exists(directory / kIndexFile)) {
+    throw FileError(ENOENT, str(directory.string(), ": holds neither ", kSingleFile, " nor ", kIndexFile,
                                 "; save the model in the safetensors format"));
   }
-  const std::map<std::string, std::string> shard_of = read_index(model_dir / kIndexFile);
+  const std::map<std::string, std::string> shard_of = read_index(directory / kIndexFile);
   std::set<std::string> shards;
   for (const auto& [name, shard] : shard_of) shards.insert(shard);
   for (const std::string& shard : shards) reader.add_file(shard);

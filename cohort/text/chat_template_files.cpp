@@ -3,6 +3,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/input_file.h"
+#include "cohort/core/local_model.h"
 #include "cohort/text/chat_template.h"
 #include "cohort/text/component.h"
 
@@ -98,24 +99,26 @@ void add_tokens(const TokenizerJson& config, Json& tokens) {
 }  // namespace
 
 bool ChatTemplate::is_in(const fs::path& model_dir) {
-  if (!templates_in_files(model_dir).empty()) return true;
-  const TokenizerJson config = read_config(model_dir / "tokenizer_config.json");
+  const fs::path directory = local_model(model_dir);
+  if (!templates_in_files(directory).empty()) return true;
+  const TokenizerJson config = read_config(directory / "tokenizer_config.json");
   return !config.is_null() && config.contains("chat_template") && !config["chat_template"].is_null();
 }
 
 ChatTemplate ChatTemplate::from_directory(const fs::path& model_dir, const fs::path& template_file) {
-  const fs::path config_path = model_dir / "tokenizer_config.json";
+  const fs::path directory = local_model(model_dir);
+  const fs::path config_path = directory / "tokenizer_config.json";
   const TokenizerJson config = read_config(config_path);
   Json special_tokens = Json::object();
   add_tokens(config, special_tokens);
   if (config.is_null() || !config.contains("added_tokens_decoder"))
-    add_tokens(read_config(model_dir / "special_tokens_map.json"), special_tokens);
+    add_tokens(read_config(directory / "special_tokens_map.json"), special_tokens);
   Sources templates;
   if (!template_file.empty()) add_file(templates, "default", template_file);
-  if (templates.empty()) templates = templates_in_files(model_dir);
+  if (templates.empty()) templates = templates_in_files(directory);
   if (templates.empty()) templates = templates_in_config(config, config_path.string());
   if (templates.empty()) {
-    throw FormatError(str(model_dir.string(),
+    throw FormatError(str(directory.string(),
                           ": has no chat template: neither chat_template.jinja nor "
                           "\"chat_template\" in tokenizer_config.json"));
   }

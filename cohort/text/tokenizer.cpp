@@ -5,6 +5,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/input_file.h"
+#include "cohort/core/local_model.h"
 #include "cohort/text/encoder.h"
 #include "cohort/text/tokenizer_config.h"
 #include "libs/common/str.h"
@@ -51,13 +52,14 @@ void check_text(std::string_view text) {
 }  // namespace
 
 Tokenizer Tokenizer::from_directory(const std::filesystem::path& model_dir) {
-  const std::filesystem::path path = model_dir / "tokenizer.json";
+  const std::filesystem::path directory = local_model(model_dir);
+  const std::filesystem::path path = directory / "tokenizer.json";
   TokenizerJson tokenizer = read_tokenizer_json(path);
-  const std::filesystem::path config_path = model_dir / "tokenizer_config.json";
+  const std::filesystem::path config_path = directory / "tokenizer_config.json";
   TokenizerJson config = TokenizerJson::object();
   if (std::filesystem::exists(config_path)) {
     config = read_tokenizer_json(config_path);
-    const std::string model_type = model_type_of(model_dir);
+    const std::string model_type = model_type_of(directory);
     naming_file(config_path, [&] { apply_tokenizer_config(tokenizer, config, model_type); });
   }
   Tokenizer result = naming_file(path, [&] { return Tokenizer(tokenizer); });

@@ -1,33 +1,54 @@
-"""Cohort in Python: `GRPOTrainer` as in TRL, `Engine` for a training loop of your own, `objectives` for losses and advantages
-alone, `datasets` and `hub` for data and models. Each is loaded when it is first asked for."""
+"""Cohort's engine in Python.
+
+`GRPOTrainer` is called as TRL's, `Engine` is for a training loop of your own, `objectives` for losses and advantages alone, `datasets` for rows of data sets,
+`hub` for models that are downloaded. Each is imported at its first use: `datasets` and `hub` need no torch, and the trainers alone need transformers.
+"""
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING
 
-#: Where each name is; the trainers need transformers, which nothing else here does.
+if TYPE_CHECKING:
+    from cohort import datasets, hub, objectives
+    from cohort.batch import Completion, Group, LossBatch
+    from cohort.engine import Engine, Snapshot
+    from cohort.sampling_params import SamplingParams
+    from cohort.tokenizer import Tokenizer
+    from cohort.trainer import GRPOConfig, GRPOTrainer
+
+__all__ = [
+    "Completion",
+    "Engine",
+    "GRPOConfig",
+    "GRPOTrainer",
+    "Group",
+    "LossBatch",
+    "SamplingParams",
+    "Snapshot",
+    "Tokenizer",
+    "datasets",
+    "hub",
+    "objectives",
+]
+
 _MODULES = {
-    "Completion": "cohort.batch",
-    "Engine": "cohort.engine",
-    "GRPOConfig": "cohort.trainer",
-    "GRPOTrainer": "cohort.trainer",
-    "Group": "cohort.batch",
-    "LossBatch": "cohort.batch",
-    "SamplingParams": "cohort.sampling_params",
-    "Snapshot": "cohort.engine",
-    "Tokenizer": "cohort.tokenizer",
+    "Completion": "batch",
+    "Engine": "engine",
+    "GRPOConfig": "trainer",
+    "GRPOTrainer": "trainer",
+    "Group": "batch",
+    "LossBatch": "batch",
+    "SamplingParams": "sampling_params",
+    "Snapshot": "engine",
+    "Tokenizer": "tokenizer",
 }
-_SUBMODULES = ("datasets", "hub", "objectives")
-
-__all__ = [*sorted(_MODULES), *_SUBMODULES]  # noqa: PLE0604
 
 
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return getattr(importlib.import_module(_MODULES[name]), name)
-    if name in _SUBMODULES:
-        return importlib.import_module(f"cohort.{name}")
-    raise AttributeError(f"module 'cohort' has no attribute {name!r}")
+def __getattr__(name):
+    if name not in __all__:
+        raise AttributeError(f"module 'cohort' has no attribute {name!r}")
+    module = importlib.import_module(f"cohort.{_MODULES.get(name, name)}")
+    return getattr(module, name) if name in _MODULES else module
 
 
-def __dir__() -> list[str]:
+def __dir__():
     return sorted([*globals(), *__all__])

@@ -1,12 +1,13 @@
 #include "cohort/train/run/generation_defaults.h"
 
 #include "cohort/core/json.h"
+#include "cohort/core/local_model.h"
 #include "cohort/core/log.h"
 
 namespace cohort {
 
 std::string ignored_sampling_defaults(const std::filesystem::path& model_dir) {
-  const std::filesystem::path path = model_dir / "generation_config.json";
+  const std::filesystem::path path = local_model(model_dir) / "generation_config.json";
   if (!std::filesystem::exists(path)) return "";
   const Json config = read_json(path);
   std::string text;

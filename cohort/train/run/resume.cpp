@@ -6,6 +6,7 @@
 #include <map>
 
 #include "cohort/core/error.h"
+#include "cohort/core/local_model.h"
 #include "libs/common/hash.h"
 #include "libs/common/nearest.h"
 
@@ -58,11 +59,13 @@ Json directory_fingerprints(const fs::path& directory) {
 void append_fingerprints(const Section& section, const std::string& prefix, Json& files) {
   for (const Field& field : section.fields) {
     if (field.on_resume != OnResume::kSameFiles) continue;
-    const std::string& path = *std::get<std::string*>(field.value);
-    if (path.empty()) continue;
+    const std::string& name = *std::get<std::string*>(field.value);
+    if (name.empty()) continue;
+    const fs::path path = local_model(name);
     const std::string key = prefix + field.name;
     if (!fs::is_directory(path))
-      throw ConfigError(str(key, ": ", path, ": no such directory; give the place where its files are now"));
+      throw ConfigError(str(key, ": ", name, ": no such directory; give the place where its files are now",
+                            download_advice(name)));
     files[key] = directory_fingerprints(path);
   }
   for (const Section& child : section.sections) append_fingerprints(child, prefix + child.name + ".", files);

@@ -9,7 +9,7 @@
 
 namespace cohort {
 
-Dataset open_prompts(const DataConfig& data, DataPart part, const TextFormat& format,
+Dataset open_prompts(const HeldOutRowsConfig& data, DataPart part, const TextFormat& format,
                      const DecoderConfig& model, const DemonstrationIds& demonstration_ids) {
   const bool is_training = part == DataPart::kTrain;
   const auto measure = [&](const Row& row) {

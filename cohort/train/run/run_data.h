@@ -25,7 +25,7 @@ using DemonstrationIds = std::function<std::vector<int32_t>(const Prompt& prompt
 /// Prompts for rollouts; the rows for evaluation are those of `eval_path`, or the held-out ones. Where
 /// `demonstration_ids` is given, every row must have a demonstration that fits after its prompt. Throws
 /// UserError for what can't be used, such as ids outside the vocabulary.
-Dataset open_prompts(const DataConfig& data, DataPart part, const TextFormat& format,
+Dataset open_prompts(const HeldOutRowsConfig& data, DataPart part, const TextFormat& format,
                      const DecoderConfig& model, const DemonstrationIds& demonstration_ids = {});
 
 /// All rows at once.
