@@ -1,5 +1,5 @@
-// The module `cohort._cohort.trainer`: a run of GRPO whose steps Python takes one by one, and rewards that are
-// Python functions. python/cohort/trainer calls it. The engine works without Python's global lock.
+// The module `cohort._cohort.trainer`: a run of GRPO whose steps Python takes one by one, and rewards that
+// are Python functions. python/cohort/trainer calls it. The engine works without Python's global lock.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <torch/csrc/utils/pybind.h>
@@ -72,7 +72,8 @@ RewardTypes function_rewards(const py::dict& functions) {
   const auto make = [shared](const RewardConfig& config) -> std::unique_ptr<Reward> {
     const auto found = shared->find(config.name);
     if (found == shared->end())
-      throw ConfigError(str("reward ", config.name, ": type = \"callable\" is for functions of Python alone"));
+      throw ConfigError(
+          str("reward ", config.name, ": type = \"callable\" is for functions of Python alone"));
     return std::make_unique<FunctionReward>(found->second);
   };
   return {{"callable", "What a function of the Python program returns.", {make}}};
@@ -162,25 +163,32 @@ void add_trainer(py::module_ module) {
       .def(py::init([](const std::string& recipe, const py::dict& functions, bool resume) {
              const RewardTypes rewards = function_rewards(functions);
              const py::gil_scoped_release unlocked;
-             return std::make_unique<PythonRun>(recipe, ResumeOptions{.resume = resume, .accept_changed = {}}, rewards);
+             return std::make_unique<PythonRun>(recipe, ResumeOptions{.resume = resume, .accept_changed = {}},
+                                                rewards);
            }),
            py::arg("recipe"), py::arg("functions"), py::arg("resume"))
-      .def("begin", [](PythonRun& run) { run.loop().begin(); }, released())
+      .def(
+          "begin", [](PythonRun& run) { run.loop().begin(); }, released())
       .def("take_step", &PythonRun::take_step, released())
-      .def("evaluate", [](PythonRun& run, StepReport& report) { run.loop().evaluate(report); }, released())
-      .def("end_step", [](PythonRun& run, const StepReport& report) { run.loop().end_step(report); }, released())
-      .def("save", [](PythonRun& run) { run.loop().save(); }, released())
-      .def("finish", [](PythonRun& run) { run.run().finish(); }, released())
+      .def(
+          "evaluate", [](PythonRun& run, StepReport& report) { run.loop().evaluate(report); }, released())
+      .def(
+          "end_step", [](PythonRun& run, const StepReport& report) { run.loop().end_step(report); },
+          released())
+      .def(
+          "save", [](PythonRun& run) { run.loop().save(); }, released())
+      .def(
+          "finish", [](PythonRun& run) { run.run().finish(); }, released())
       .def("save_model", &PythonRun::save_model, released())
       .def_property_readonly("goes_on", [](PythonRun& run) { return run.loop().goes_on(); })
       .def_property_readonly("evaluates",
                              [](PythonRun& run) { return run.run().config().train.eval_steps > 0; })
       .def_property_readonly("step", [](PythonRun& run) { return run.loop().step(); })
       .def_property_readonly("max_steps", [](PythonRun& run) { return run.loop().max_steps(); })
-      .def_property_readonly(
-          "weights", [](PythonRun& run) { return to_dict(run.run().policy().named_weights()); })
-      .def_property_readonly(
-          "adapter_weights", [](PythonRun& run) { return to_dict(run.run().policy().adapter_weights()); });
+      .def_property_readonly("weights",
+                             [](PythonRun& run) { return to_dict(run.run().policy().named_weights()); })
+      .def_property_readonly("adapter_weights",
+                             [](PythonRun& run) { return to_dict(run.run().policy().adapter_weights()); });
 }
 
 }  // namespace cohort::python

@@ -84,6 +84,7 @@ std::vector<std::vector<LabelScores>> ScoringModel::score(
   const at::NoGradGuard no_grad;
   const OneThread one_thread;  // the others are the sampler's
   std::vector<const ScoredSequence*> order;
+  order.reserve(sequences.size());
   for (const ScoredSequence& sequence : sequences) order.push_back(&sequence);
   std::stable_sort(order.begin(), order.end(),
                    [](const auto* a, const auto* b) { return a->prompt_ids < b->prompt_ids; });

@@ -33,10 +33,9 @@ std::vector<int64_t> token_ends(const Tokenizer& tokenizer, const std::vector<in
   size_t bytes = 0;
   int64_t count = 0;
   while (tokens.size() < ends.size()) {
-    if (bytes >= ends[tokens.size()]) {
+    const bool is_at_end = count == static_cast<int64_t>(ids.size());  // with what was held back to it
+    if (bytes >= ends[tokens.size()] || is_at_end) {
       tokens.push_back(count);
-    } else if (count == static_cast<int64_t>(ids.size())) {
-      tokens.push_back(count);  // what was held back to the end
     } else {
       bytes += detokenizer.push(ids[count++]).size();
     }

@@ -48,7 +48,7 @@ class CosineLength : public Reward {
       : correctness_(std::move(correctness)), longest_(longest) {}
 
   RewardResult score(const Prompt& prompt, const Completion& completion) override {
-    const RewardResult judged = correctness_->score(prompt, completion);
+    RewardResult judged = correctness_->score(prompt, completion);
     if (judged.status != RewardStatus::kOk) return judged;
     const auto length = static_cast<double>(completion.num_sampled());
     const double progress = std::min(1.0, length / static_cast<double>(longest_));

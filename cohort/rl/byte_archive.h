@@ -54,7 +54,8 @@ class ByteReader {
 
   template <Plain T>
   void operator()(T& value) {
-    std::memcpy(&value, take(sizeof(T)).data(), sizeof(T));
+    const std::string_view bytes = take(sizeof(T));
+    std::memcpy(&value, bytes.data(), bytes.size());
     if constexpr (std::is_enum_v<T>) {
       if (value > last_value(value)) throw FormatError("a value is out of its range");
     }

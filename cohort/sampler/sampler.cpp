@@ -67,6 +67,7 @@ std::vector<Group> Sampler::rollout(const std::vector<Prompt>& prompts,
   engine.set_record(record);
   COHORT_CHECK(record == nullptr || record->holds_for(decoder_));
   std::vector<Group> groups;
+  groups.reserve(prompts.size());
   for (size_t p = 0; p < prompts.size(); ++p)
     groups.push_back({.prompt = prompts[p], .samples = std::vector<Sample>(group_sizes[p])});
   try {

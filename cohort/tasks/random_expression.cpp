@@ -80,6 +80,7 @@ std::optional<RandomExpression> with_result(RandomExpression expression, size_t 
 
 RandomExpression draw_expression(const TaskConfig& config, CounterRng& rng) {
   std::vector<int64_t> numbers;
+  numbers.reserve(config.num_operands);
   for (int64_t i = 0; i < config.num_operands; ++i) {
     numbers.push_back(static_cast<int64_t>(1 + rng.below(static_cast<uint64_t>(config.max_value))));
   }
@@ -89,6 +90,7 @@ RandomExpression draw_expression(const TaskConfig& config, CounterRng& rng) {
 RandomExpression join_numbers(std::vector<int64_t> numbers, const TaskConfig& config, CounterRng& rng) {
   RandomExpression expression;
   std::vector<Term> pool;
+  pool.reserve(numbers.size());
   for (const int64_t number : numbers) pool.push_back({number, str(number), false, pool.size()});
   expression.numbers = std::move(numbers);
   while (pool.size() > 1) combine_two(pool, 5 * config.max_value, expression, rng);

@@ -28,6 +28,7 @@ std::vector<int64_t> shares_of(const std::vector<RowOrder::Source>& sources) {
   const double scale =
       num_weighted == 0 ? 1.0 : std::pow(10.0, kWeightDigits - std::ceil(std::log10(largest)));
   std::vector<int64_t> shares;
+  shares.reserve(sources.size());
   for (const RowOrder::Source& source : sources) {
     shares.push_back(source.weight ? std::max<int64_t>(1, std::llround(*source.weight * scale))
                                    : source.num_rows);

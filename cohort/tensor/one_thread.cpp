@@ -6,7 +6,7 @@
 extern "C" void omp_set_num_threads(int);
 extern "C" int omp_get_max_threads();
 // MKL's own number, for the calling thread; 0 is the program's. Torch has no MKL on every processor.
-extern "C" [[gnu::weak]] int MKL_Set_Num_Threads_Local(int);
+extern "C" [[gnu::weak]] int MKL_Set_Num_Threads_Local(int);  // NOLINT(readability-identifier-naming)
 
 namespace cohort {
 namespace {

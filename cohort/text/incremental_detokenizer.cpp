@@ -52,7 +52,7 @@ std::string IncrementalDetokenizer::flush_bytes() {
   return text;
 }
 
-std::string IncrementalDetokenizer::strip(std::string text) {
+std::string IncrementalDetokenizer::strip(const std::string& text) {
   const std::string& content = tokenizer_->decoder().shape().strip;
   size_t begin = 0;
   for (; strips_left_ > 0 && text.compare(begin, content.size(), content) == 0; --strips_left_)

@@ -26,7 +26,7 @@ class IncrementalDetokenizer {
  private:
   std::string push_piece(const std::string& token);
   std::string flush_bytes();
-  std::string strip(std::string text);
+  std::string strip(const std::string& text);
 
   const Tokenizer* tokenizer_;
   DecodeOptions options_;

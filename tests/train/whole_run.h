@@ -12,8 +12,8 @@
 
 #include "cohort/core/config_io.h"
 #include "cohort/core/error.h"
-#include "cohort/train/run/lora_start.h"
 #include "cohort/train/grpo/grpo_run.h"
+#include "cohort/train/run/lora_start.h"
 #include "tests/core/test_files.h"
 #include "tests/models/tiny_decoder.h"
 #include "tests/train/whole_run_files.h"

@@ -94,10 +94,10 @@ void set(CURL* handle, CURLoption option, Value value) {
 HeaderList header_list(const std::vector<std::string>& headers) {
   HeaderList list;
   const auto add = [&](const char* header) {
-    curl_slist* longer = curl_slist_append(list.get(), header);
+    curl_slist* const all = list.release();
+    curl_slist* const longer = curl_slist_append(all, header);
+    list.reset(longer != nullptr ? longer : all);
     COHORT_CHECK(longer != nullptr, "no memory for headers");
-    (void)list.release();
-    list.reset(longer);
   };
   for (const std::string& header : headers) add(header.c_str());
   add("Expect:");  // large bodies leave at once, without asking first

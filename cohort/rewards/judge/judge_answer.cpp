@@ -39,6 +39,15 @@ struct Objects {
   bool is_complete = true;   // false where there were too many braces to look at
 };
 
+/// Nothing for what is no JSON, or has a key twice.
+std::optional<Json> read_object(std::string_view text) {
+  try {
+    return parse_row(std::string(text), "judge", 1);
+  } catch (const FormatError&) {
+    return std::nullopt;
+  }
+}
+
 Objects find_objects(std::string_view text) {
   Objects found;
   int num_tries = 0;
@@ -48,16 +57,13 @@ Objects find_objects(std::string_view text) {
       break;
     }
     const std::optional<size_t> end = object_end(text, at);
-    try {
-      if (end) {
-        found.values.push_back(parse_row(std::string(text.substr(at, *end - at)), "judge", 1));
-        found.end = at = *end;
-        continue;
-      }
-    } catch (const FormatError&) {
-      // No JSON, or a key that comes twice: perhaps a later brace opens one.
+    std::optional<Json> object = end ? read_object(text.substr(at, *end - at)) : std::nullopt;
+    if (!object) {
+      ++at;  // perhaps a later brace opens one
+      continue;
     }
-    ++at;
+    found.values.push_back(std::move(*object));
+    found.end = at = *end;
   }
   return found;
 }

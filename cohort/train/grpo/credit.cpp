@@ -68,6 +68,7 @@ at::Tensor total_rewards(const JudgedSamples& judged) {
 /// [N, C]; nan where a function has no say, and for samples without a total reward.
 at::Tensor reward_columns(const JudgedSamples& judged) {
   std::vector<double> values;
+  values.reserve(judged.samples.size());
   for (const JudgedSample& each : judged.samples) {
     for (const RewardResult& cell : each.sample->rewards) {
       const bool counts = !std::isnan(each.reward) && cell.status == RewardStatus::kOk;

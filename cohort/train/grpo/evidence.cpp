@@ -151,6 +151,7 @@ double correlation(const std::vector<double>& x, const std::vector<double>& y) {
 
 double length_variation(const Group& group) {
   std::vector<double> lengths;
+  lengths.reserve(group.samples.size());
   for (const Sample& sample : group.samples)
     lengths.push_back(static_cast<double>(sample.completion.num_sampled()));
   if (!has_spread(lengths)) return 0.0;
@@ -159,6 +160,7 @@ double length_variation(const Group& group) {
 
 Metrics evidence_metrics(const Batch& step, const std::vector<Checker>& checkers) {
   std::vector<double> variations;
+  variations.reserve(step.groups.size());
   for (const Group& group : step.groups) variations.push_back(length_variation(group));
   Metrics metrics{{kLengthVariation, mean_of(variations)}};
   const std::vector<std::string>& names = step.reward_names;

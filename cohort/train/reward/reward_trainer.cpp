@@ -12,6 +12,7 @@ double share(double part, int64_t whole) { return whole > 0 ? part / static_cast
 
 std::vector<Json> example_rows(const std::vector<RewardExample>& examples) {
   std::vector<Json> rows;
+  rows.reserve(examples.size());
   for (const RewardExample& example : examples) {
     rows.push_back(
         {{"id", example.id}, {"prompt_ids", example.prompt_ids}, {"completion_ids", example.completions}});

@@ -106,7 +106,7 @@ Evaluation summarize(const Batch& batch, const std::vector<GroupVotes>& votes) {
 }
 
 Evaluation evaluate(Sampler& sampler, const std::vector<Prompt>& prompts, int64_t num_generations,
-                    const SamplingParams& params, RewardScorer& scorer, RolloutAddress address,
+                    const SamplingParams& params, RewardScorer& scorer, const RolloutAddress& address,
                     const OnGroup& on_group) {
   Batch judged{.reward_names = scorer.names(), .reward_weights = scorer.weights()};
   std::vector<GroupVotes> votes;

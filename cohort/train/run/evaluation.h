@@ -53,7 +53,7 @@ using OnGroup = std::function<void(const Group&)>;
 /// pass@k and cons@k are means over the prompts with at least k judged completions, and lack the k for which
 /// there is none.
 Evaluation evaluate(Sampler& sampler, const std::vector<Prompt>& prompts, int64_t num_generations,
-                    const SamplingParams& params, RewardScorer& scorer, RolloutAddress address,
+                    const SamplingParams& params, RewardScorer& scorer, const RolloutAddress& address,
                     const OnGroup& on_group = {});
 
 /// The figures of given samples with their total rewards. `votes` are per group, or empty.

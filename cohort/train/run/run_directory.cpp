@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -40,9 +41,8 @@ void check_unused(const fs::path& root) {
   if (!fs::is_directory(root)) return;
   for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
     const fs::path name = entry.path().filename();
-    static const std::set<fs::path> beginning{".lock",       ".start",          ".start.tmp",
-                                              ".files.json", ".files.json.tmp", "config.toml.tmp",
-                                              "inputs"};
+    static const std::set<fs::path> beginning{
+        ".lock", ".start", ".start.tmp", ".files.json", ".files.json.tmp", "config.toml.tmp", "inputs"};
     if (beginning.contains(name) || (name == "checkpoints" && fs::is_empty(entry))) continue;
     if (name == "metrics.jsonl" && entry.is_regular_file() && entry.file_size() == 0) continue;
     throw ConfigError(str(root.string(), ": holds ", name.string(),
@@ -175,7 +175,8 @@ std::vector<int64_t> RunDirectory::batch_steps(const fs::path& root) {
     if (entry.path().extension() != kBatchSuffix) continue;
     const std::string name = entry.path().stem();
     const std::string number = name.substr(std::min(name.size(), std::string_view(kCheckpointPrefix).size()));
-    if (const int64_t step = std::atoll(number.c_str()); name == step_name(step)) steps.push_back(step);
+    if (const int64_t step = std::strtoll(number.c_str(), nullptr, 10); name == step_name(step))
+      steps.push_back(step);
   }
   std::ranges::sort(steps);
   return steps;

@@ -165,7 +165,7 @@ Verdict compare_relations(const Item& a, const Item& b, Work& work) {
     return are_equations ? undecided("chains of equations") : compare_real_sets(a, b, work);
   }
   if (!are_equations) {
-    const Verdict as_sets = compare_real_sets(a, b, work);
+    Verdict as_sets = compare_real_sets(a, b, work);
     if (as_sets.outcome != Outcome::kUndecided) return as_sets;
     if ((a.node().text == "n") != (b.node().text == "n")) return unequal("different relations");
     if (a.node().text != "n" && is_strict(a) != is_strict(b)) return unequal("one inequality is strict");
@@ -180,7 +180,7 @@ Verdict compare_relations(const Item& a, const Item& b, Work& work) {
     return left.is_equal() ? compare(a.child(1), b.child(1), work) : left;
   }
   bool is_positive = false;
-  const Verdict verdict = compare_proportional(turned(a), turned(b), is_positive, work);
+  Verdict verdict = compare_proportional(turned(a), turned(b), is_positive, work);
   const bool needs_sign = !are_equations && a.node().text != "n";
   if (verdict.is_equal() && needs_sign && !is_positive) return unequal("opposite inequalities");
   return verdict;

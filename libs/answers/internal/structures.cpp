@@ -140,6 +140,7 @@ Verdict compare_structures(const Item& a, const Item& b, Work& work) {
 
 std::vector<Item> children_of(const Item& item) {
   std::vector<Item> children;
+  children.reserve(item.size());
   for (size_t i = 0; i < item.size(); ++i) children.push_back(item.child(i));
   return children;
 }

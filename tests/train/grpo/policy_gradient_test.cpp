@@ -15,7 +15,7 @@ namespace {
 
 /// Entropies sum over the 300 ids of the vocabulary.
 const double kRounding = rounding_bound(300);
-constexpr LossOptions kOptions{.temperature = 1.3, .tokens_per_microbatch = 64};
+const LossOptions kOptions{.temperature = 1.3, .tokens_per_microbatch = 64};
 
 /// Two groups of three samples; those of the first have advantages, those of the second 0.
 std::vector<Group> two_groups(const Decoder& policy) {
