@@ -110,6 +110,7 @@ Json train(Model& policy, const Model& reference, const Job& job) {
 template <typename T>
 at::Tensor padded(const std::vector<std::vector<T>>& rows, at::ScalarType dtype) {
   std::vector<at::Tensor> tensors;
+  tensors.reserve(rows.size());
   for (const auto& row : rows) tensors.push_back(at::tensor(row, dtype));
   return at::pad_sequence(tensors, /*batch_first=*/true);
 }
@@ -264,6 +265,7 @@ at::Tensor grpo_loss(const at::Tensor& policy_logprobs, const Rollouts& rollouts
                      const at::Tensor& advantages, const Job& job) {
   const at::ScalarType dtype = policy_logprobs.scalar_type();
   std::vector<std::vector<double>> ones;
+  ones.reserve(rollouts.completions.size());
   for (const TokenRow& completion : rollouts.completions) ones.emplace_back(completion.size(), 1.0);
   const at::Tensor mask = padded(ones, dtype);                     // [B, L]
   const at::Tensor advantage = advantages.to(dtype).unsqueeze(1);  // [B, 1]

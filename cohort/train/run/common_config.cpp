@@ -28,7 +28,10 @@ void describe(FieldVisitor& f, LoraConfig& lora) {
 }
 
 void ModelConfig::describe(FieldVisitor& f) {
-  f("path", path, "Hugging Face directory of the model to start from; required.", OnResume::kSameFiles);
+  f("path", path,
+    "Hugging Face directory of the model to start from, or its id on the Hub if the local cache holds it; "
+    "required.",
+    OnResume::kSameFiles);
   f("dtype", dtype, "Type to compute in; weights and optimizer state are kept in float32.",
     one_of({"float32", "bfloat16"}));
   f("device", device, "Where tensors live.", one_of({"cpu", "cuda"}));

@@ -25,7 +25,8 @@ void Runtime::throw_spent(const char* what, int64_t limit) const {
 }
 
 void Runtime::allocate(int64_t bytes) {
-  if ((bytes_ += bytes) > limits_.bytes) throw_spent("bytes of memory", limits_.bytes);
+  bytes_ += bytes;
+  if (bytes_ > limits_.bytes) throw_spent("bytes of memory", limits_.bytes);
 }
 
 void Runtime::allocate_items(int64_t count, int64_t bytes_each) {

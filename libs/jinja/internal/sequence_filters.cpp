@@ -56,6 +56,7 @@ std::vector<Value> sorted(Runtime& runtime, const std::vector<Value>& items, con
     return result == -1;
   });
   std::vector<Value> result;
+  result.reserve(order.size());
   for (const size_t i : order) result.push_back(items[i]);
   return result;
 }

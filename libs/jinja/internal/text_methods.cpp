@@ -50,6 +50,7 @@ Value stripped(Runtime& runtime, const Value& self, const Arguments& arguments) 
 
 Value text_list(Runtime& runtime, const Value& self, const std::vector<std::string_view>& parts) {
   std::vector<Value> items;
+  items.reserve(parts.size());
   for (const std::string_view part : parts) items.push_back(like(runtime, self, std::string(part)));
   runtime.step(static_cast<int64_t>(parts.size()));
   return runtime.list(std::move(items));

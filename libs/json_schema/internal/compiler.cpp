@@ -38,6 +38,7 @@ void Compiler::run() {
     compile(schema_.nodes[i], source);
   }
   std::vector<std::string> places;
+  places.reserve(pending_.size());
   for (const Source& source : pending_) places.push_back(source.place);
   check_loops(schema_.nodes, places);
 }
@@ -63,6 +64,7 @@ std::vector<NodeId> Compiler::nodes_at(const Source& source, const char* key) {
   if (list->kind != Value::Kind::kArray || list->items.empty())
     refuse(source.place, key, "must be a list of schemas");
   std::vector<NodeId> nodes;
+  nodes.reserve(list->items.size());
   const std::string place = join_pointer(source.place, key);
   for (size_t i = 0; i < list->items.size(); ++i)
     nodes.push_back(node_of(list->items[i], source.base, join_pointer(place, std::to_string(i))));
