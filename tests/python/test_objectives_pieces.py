@@ -41,6 +41,9 @@ ELSEWHERE = {
     "total_length": "sum(lengths)",
     "check_group_ends": "the check of every group_ends",
     "spread_of": "torch.std and torch.mean",
+    "constant_groups": "a part of advantages_of",
+    "clear_groups": "a part of advantages_of",
+    "informative_factor": "a part of advantages_of",
     "for_each_group": "a loop over group_ends",
 }
 PARAMETERS = r"at::Tensor|std::span|std::vector<(?:double|int64_t|uint8_t)>|AdvantageInput|LossInput"

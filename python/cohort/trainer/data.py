@@ -4,6 +4,7 @@ import filecmp
 import itertools
 import json
 import os
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -87,3 +88,12 @@ def read_rows(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """The rows of a JSONL file."""
     with open(path, encoding="utf-8") as file:
         return [json.loads(line) for line in file if line.strip()]
+
+
+def evaluation_rows(eval_dataset: Any) -> dict[str, Rows]:
+    """The evaluation's data sets by the names of their files."""
+    if eval_dataset is None:
+        return {}
+    if isinstance(eval_dataset, Mapping) and not hasattr(eval_dataset, "column_names"):
+        return {f"eval_{name}": Rows(rows, f"eval_{name}") for name, rows in eval_dataset.items()}
+    return {"eval": Rows(eval_dataset, "eval")}

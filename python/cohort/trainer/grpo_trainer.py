@@ -12,13 +12,15 @@ from transformers.trainer_utils import TrainOutput
 
 from cohort._cohort import trainer as _native
 from cohort.trainer.callbacks import Callbacks
+from cohort.trainer.checkpoints import newest_checkpoint, resumes
 from cohort.trainer.completions import print_completions
-from cohort.trainer.data import Rows
+from cohort.trainer.data import Rows, evaluation_rows
 from cohort.trainer.grpo_config import GRPOConfig
+from cohort.trainer.inputs import write_inputs
 from cohort.trainer.log import StepLog
 from cohort.trainer.model_source import ModelSource
-from cohort.trainer.recipe import recipe_of, to_toml
 from cohort.trainer.rewards import RewardCalls, tables_of
+from cohort.trainer.saving import push, save_model
 from cohort.trainer.settings import check_settings
 
 logger = logging.getLogger(__name__)
@@ -103,7 +105,7 @@ class GRPOTrainer:
         needed = self.args.max_steps * self.args.prompts_per_step if self.args.max_steps > 0 else None
         self.train_dataset, self.eval_dataset = train_dataset, eval_dataset
         self._train_rows = Rows(train_dataset, "train_dataset", needed)
-        self._eval_rows = _evaluation_rows(eval_dataset)
+        self._eval_rows = evaluation_rows(eval_dataset)
         self._callbacks = Callbacks(
             self.args, self._source, callbacks or [], self._state_values(len(self._train_rows))
         )
@@ -116,6 +118,7 @@ class GRPOTrainer:
         )
         self._log = StepLog()
         self._run: Any = None
+        self._pending: Any = None  # the report of a step that is not written yet
         self._callbacks.call("on_init_end")
 
     # What TRL's users call.
@@ -128,12 +131,13 @@ class GRPOTrainer:
         resume = (
             resume_from_checkpoint if resume_from_checkpoint is not None else self.args.resume_from_checkpoint
         )
-        began, run = time.time(), self._open(resume=_resumes(resume, self.args.output_dir))
+        began, run = time.time(), self._open(resume=resumes(resume, self.args.output_dir))
         first_step = self.state.global_step
         self._callbacks.call("on_train_begin")
         try:
             self._take_steps(run)
         except BaseException:
+            self._end_step(run)
             if run.step > 0:
                 self._save(run)
             self._run = None  # another trainer may go on
@@ -176,12 +180,7 @@ class GRPOTrainer:
         """Writes the model, or its adapters, in the format of the Hub; into args.output_dir if no directory is given."""
         target = os.fspath(output_dir or self.args.output_dir)
         run = self._run if self._run is not None else self._open(resume=False)
-        staged = os.path.join(self.args.output_dir, "inputs", f"saving-{os.getpid()}")
-        run.save_model(staged)
-        os.makedirs(target, exist_ok=True)
-        for name in os.listdir(staged):
-            os.replace(os.path.join(staged, name), os.path.join(target, name))
-        os.rmdir(staged)
+        save_model(run, self.args.output_dir, target)
 
     def save_state(self) -> None:
         """Writes trainer_state.json into args.output_dir."""
@@ -191,17 +190,9 @@ class GRPOTrainer:
         self, commit_message: str = "End of training", blocking: bool = True, **kwargs: Any
     ) -> Any:
         """Uploads the model as it is now to args.hub_model_id."""
-        from huggingface_hub import HfApi
-
-        name = self.args.hub_model_id or os.path.basename(os.path.abspath(self.args.output_dir))
-        api = HfApi(token=kwargs.pop("token", None) or self.args.hub_token)
-        repo = api.create_repo(name, private=self.args.hub_private_repo, exist_ok=True)
         folder = os.path.join(self.args.output_dir, "hub")
         self.save_model(folder)
-        return api.upload_folder(
-            repo_id=repo.repo_id, folder_path=folder, commit_message=commit_message, revision=self.args.hub_revision,
-            run_as_future=not blocking,
-        )  # fmt: skip
+        return push(folder, self.args, kwargs.get("token"), commit_message, blocking)
 
     def log(self, logs: Mapping[str, float | None], start_time: float | None = None) -> None:
         """Appends a line to state.log_history and gives it to the callbacks."""
@@ -250,44 +241,30 @@ class GRPOTrainer:
 
     # The run.
 
-    @property
-    def _inputs(self) -> str:
-        return os.path.join(self.args.output_dir, "inputs")
-
     def _open(self, resume: bool) -> Any:
         """The run in output_dir, begun or continued."""
         if self._run is not None and self._run.step == 0:
             return self._run  # an evaluation has begun it
         self._run = None
-        if not resume and os.path.exists(os.path.join(self.args.output_dir, "config.toml")):
-            raise ValueError(
-                f"{self.args.output_dir} holds a run already: continue it with train(resume_from_checkpoint=True) or "
-                "choose another output_dir"
-            )
-        train = self._train_rows.write(os.path.join(self._inputs, "train.jsonl"), resume)
-        evaluation = None
-        if self._eval_rows:
-            evaluation = [
-                rows.write(os.path.join(self._inputs, rows.name + ".jsonl"), resume)
-                for rows in self._eval_rows.values()
-            ]
-        tables = [{key: value for key, value in table.items() if key != "function"} for table in self._tables]
-        recipe = recipe_of(
-            self.args, tables, self._source.directory(self._inputs), train, evaluation, self._peft_config
-        )
-        path = os.path.join(self._inputs, "recipe.toml")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(to_toml(recipe))
         functions = {
             table["name"]: self._calls.function(table["function"])
             for table in self._tables
             if "function" in table
         }
-        run = _native.GrpoRun(path, functions, resume)
+        recipe = write_inputs(
+            self.args,
+            self._source,
+            self._train_rows,
+            self._eval_rows,
+            self._tables,
+            self._peft_config,
+            resume,
+        )
+        run = _native.GrpoRun(recipe, functions, resume)
         self._run = run
         self._update_state(run, self.state.epoch or 0.0)
         if resume:
-            self._callbacks.load(self._newest_checkpoint())
+            self._callbacks.load(newest_checkpoint(self.args.output_dir))
         if self._source.is_loaded:
             self._share(run)
         run.begin()
@@ -310,7 +287,7 @@ class GRPOTrainer:
 
     def _take_step(self, run: Any) -> None:
         self._callbacks.call("on_step_begin")
-        report = run.take_step()
+        report = self._pending = run.take_step()
         for name, value in self._calls.take_metrics().items():
             report.add_metric(name, value)
         unscored = self._calls.take_unscored(len(self._tables))
@@ -342,12 +319,18 @@ class GRPOTrainer:
             evaluated = {name: value for name, value in target.metrics.items() if name not in before}
         self._calls.extra.clear()
         if report is not None:
-            run.end_step(report)
+            self._end_step(run)
         if evaluated is not None:
             self._log_evaluation(evaluated)
         if self.control.should_save:
             self._save(run)
             self._callbacks.call("on_save")
+
+    def _end_step(self, run: Any) -> None:
+        """Writes what the last step left, if it is not written yet."""
+        report, self._pending = self._pending, None
+        if report is not None:
+            run.end_step(report)
 
     def _log_evaluation(self, metrics: dict[str, float]) -> dict[str, float]:
         self.log(metrics)
@@ -359,18 +342,9 @@ class GRPOTrainer:
         self._save_state_beside_checkpoint(run)
 
     def _save_state_beside_checkpoint(self, run: Any) -> None:
-        checkpoint = self._newest_checkpoint()
+        checkpoint = newest_checkpoint(self.args.output_dir)
         if checkpoint is not None:
             self._callbacks.save(checkpoint)
-
-    def _newest_checkpoint(self) -> str | None:
-        folder = os.path.join(self.args.output_dir, "checkpoints")
-        steps = (
-            sorted(name for name in os.listdir(folder) if name.startswith("step-"))
-            if os.path.isdir(folder)
-            else []
-        )
-        return os.path.join(folder, steps[-1]) if steps else None
 
     def _state_values(self, num_rows: int) -> dict[str, Any]:
         return {
@@ -394,33 +368,3 @@ def _refuse(**arguments: tuple[bool, str]) -> None:
 
 def _any(values: Any) -> bool:
     return any(one is not None for one in (values if isinstance(values, list | tuple) else [values]))
-
-
-def _resumes(resume: str | bool | None, output_dir: str) -> bool:
-    """Whether the run in output_dir goes on. ValueError for a checkpoint that is not its newest one."""
-    if not isinstance(resume, str | os.PathLike):
-        return bool(resume)
-    path, root = os.path.realpath(resume), os.path.realpath(output_dir)
-    newest = None
-    if os.path.isdir(os.path.join(root, "checkpoints")):
-        newest = max(
-            (
-                os.path.join(root, "checkpoints", name)
-                for name in os.listdir(os.path.join(root, "checkpoints"))
-            ),
-            default=None,
-        )
-    if path not in (root, newest):
-        raise ValueError(
-            f"resume_from_checkpoint: {resume} is not the newest checkpoint of {output_dir}; give True"
-        )
-    return True
-
-
-def _evaluation_rows(eval_dataset: Any) -> dict[str, Rows]:
-    """The evaluation's data sets by the names of their files."""
-    if eval_dataset is None:
-        return {}
-    if isinstance(eval_dataset, Mapping) and not hasattr(eval_dataset, "column_names"):
-        return {f"eval_{name}": Rows(rows, f"eval_{name}") for name, rows in eval_dataset.items()}
-    return {"eval": Rows(eval_dataset, "eval")}

@@ -28,6 +28,7 @@ class ModelSource:
         self._is_given = self._object is not None  # and not loaded here
         self._path = None if self._object is not None else _directory(os.fspath(model), self._init)
         self._processing_class = processing_class
+        self._has_own_tokenizer = processing_class is None  # the one that lies in its directory
         self._directory: str | None = None
 
     def _config_name(self) -> str:
@@ -49,7 +50,7 @@ class ModelSource:
     def directory(self, inputs: str) -> str:
         """The directory that the engine reads: the given one, or one in `inputs` with the object's weights and the
         tokenizer that was given."""
-        if not self._is_given and self._processing_class is None:
+        if not self._is_given and self._has_own_tokenizer:
             return self._path
         path = os.path.join(inputs, "model")
         if not os.path.isdir(path):

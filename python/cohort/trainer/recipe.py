@@ -38,7 +38,7 @@ def recipe_of(
     rewards: list[dict[str, Any]],
     model: str,
     train: str,
-    evaluation: str | None,
+    evaluation: list[str] | None,
     peft: Any = None,
 ) -> dict[str, Any]:
     """Sections of a recipe, each a dict of its keys; `reward` is a list of them. ValueError for what has no place in it."""
@@ -137,7 +137,7 @@ def _lora(peft: Any) -> dict[str, Any]:
     return section
 
 
-def _data(args: GRPOConfig, train: str, evaluation: str | None) -> dict[str, Any]:
+def _data(args: GRPOConfig, train: str, evaluation: list[str] | None) -> dict[str, Any]:
     section: dict[str, Any] = {"path": train, "shuffle_dataset": bool(args.shuffle_dataset)}
     if evaluation is not None:
         section["eval_path"] = evaluation
@@ -200,7 +200,7 @@ def _optimizer(args: GRPOConfig) -> dict[str, Any]:
     return section
 
 
-def _train(args: GRPOConfig, evaluation: str | None) -> dict[str, Any]:
+def _train(args: GRPOConfig, evaluation: list[str] | None) -> dict[str, Any]:
     section: dict[str, Any] = {
         "steps_per_generation": args.mini_batches_per_step,
         "save_steps": _NEVER,  # the trainer says when
