@@ -216,19 +216,17 @@ void clear_groups(std::vector<double>& values, const AdvantageBatch& batch, cons
   }
 }
 
-struct CreditFunction {
-  const char* name;
-  Credit (*assign)(AdvantageBatch& batch, const AdvantageConfig& config);
-};
-
-constexpr auto kCreditFunctions = std::to_array<CreditFunction>({
+Credit assign_credit(AdvantageBatch& batch, const AdvantageConfig& config) {
+  struct Line {
+    const char* name;
+    Credit (*assign)(AdvantageBatch& batch, const AdvantageConfig& config);
+  };
+  constexpr auto kLines = std::to_array<Line>({
 #define CREDIT(id, words, function, ...) {#id, function},
 #include "cohort/objectives/credits.def"
 #undef CREDIT
-});
-
-Credit assign_credit(AdvantageBatch& batch, const AdvantageConfig& config) {
-  return find_choice(kCreditFunctions, config.credit, "credit").assign(batch, config);
+  });
+  return find_choice(kLines, config.credit, "credit").assign(batch, config);
 }
 
 /// [steps] what a step's reward amounts to within its group.
