@@ -182,19 +182,17 @@ Credit grpo_s_credit(AdvantageBatch& batch, const AdvantageConfig& config) {
   return {grpo_s_advantages(groups, shaping_of(config)), false};
 }
 
-struct CreditFunction {
-  const char* name;
-  Credit (*assign)(AdvantageBatch& batch, const AdvantageConfig& config);
-};
-
-constexpr auto kCreditFunctions = std::to_array<CreditFunction>({
+Credit assign_credit(AdvantageBatch& batch, const AdvantageConfig& config) {
+  struct Line {
+    const char* name;
+    Credit (*assign)(AdvantageBatch& batch, const AdvantageConfig& config);
+  };
+  constexpr auto kLines = std::to_array<Line>({
 #define CREDIT(id, words, function, ...) {#id, function},
 #include "cohort/objectives/credits.def"
 #undef CREDIT
-});
-
-Credit assign_credit(AdvantageBatch& batch, const AdvantageConfig& config) {
-  return find_choice(kCreditFunctions, config.credit, "credit").assign(batch, config);
+  });
+  return find_choice(kLines, config.credit, "credit").assign(batch, config);
 }
 
 /// [steps] what a step's reward amounts to within its group.

@@ -38,7 +38,7 @@ struct Aggregation {
   const char* text;
   at::Tensor (*weights)(const TokenCounts& counts, const LossConfig& config);  ///< see completion_weights
   bool is_token_mean = false;                                                  ///< reads token_mean_scope
-  bool is_for_token_ratios = false;  ///< would weigh a sequence's one ratio by its length, which nobody means
+  bool is_for_token_ratios = false;  ///< would count one ratio of a sequence as often as it has tokens
   bool reads_max_completion_length = false;  ///< which must then be set
 };
 

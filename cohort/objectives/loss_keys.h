@@ -10,7 +10,7 @@
 namespace cohort {
 
 struct TokenMeanKeys {
-  std::string scope = "batch";
+  std::string scope = "batch";  ///< what the tokens are counted over
 
   bool is_of_groups() const { return scope == "group"; }
   bool is_of_micro_batches() const { return scope == "micro_batch"; }

@@ -16,7 +16,7 @@ namespace cohort {
 struct MismatchMode {
   const char* name;
   const char* text;
-  bool is_on = false;
+  bool is_on = false;           ///< there is a weight
   bool is_of_sequence = false;  ///< one weight for all tokens of a completion, the product of theirs
   bool is_truncated = false;    ///< clamped to its bounds; otherwise 0 outside them
 };

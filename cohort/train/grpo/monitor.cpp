@@ -53,7 +53,7 @@ void check_monitors(const std::vector<MonitorConfig>& monitors) {
       throw ConfigError(str("two monitors are named \"", name, "\": give each its own `name`"));
     if (monitor.above.has_value() == monitor.below.has_value())
       throw ConfigError(str("monitor ", name, ": give either `above` or `below`, the bound of the alarm"));
-    if (monitor.action == "mask" && !can_mask(monitor)) {
+    if (monitor.masks() && !can_mask(monitor)) {
       throw ConfigError(str("monitor ", name,
                             ": action = \"mask\" is for frac_reward_zero_std, completions/clipped_ratio and "
                             "rewards/NAME/gap with `above`, and completions/length_variation with `below`; "
@@ -132,7 +132,7 @@ bool Monitors::mask(Batch& step, const std::vector<Checker>& checkers) {
   bool masks_any = false;
   for (size_t m = 0; m < monitors_.size(); ++m) {
     num_masked_[m] = 0;
-    if (monitors_[m].config().action != "mask" || !monitors_[m].is_alarmed()) continue;
+    if (!monitors_[m].config().masks() || !monitors_[m].is_alarmed()) continue;
     for (const int64_t place : concerned_samples(monitors_[m].config(), step, checkers)) {
       samples[place]->mask = LossMask::kMonitor;
       masks_any = true;
@@ -147,17 +147,16 @@ MonitorReport Monitors::report(const Batch& step, const std::vector<Checker>& ch
   for (size_t m = 0; m < monitors_.size(); ++m) {
     Monitor& monitor = monitors_[m];
     const std::string prefix = "monitor/" + monitor.name();
-    const std::string& action = monitor.config().action;
+    const MonitorConfig& config = monitor.config();
     report.metrics.emplace_back(prefix, monitor.mean());
     report.metrics.emplace_back(prefix + "/alarm", monitor.is_alarmed() ? 1.0 : 0.0);
-    if (action == "mask")
-      report.metrics.emplace_back(prefix + "/masked", static_cast<double>(num_masked_[m]));
+    if (config.masks()) report.metrics.emplace_back(prefix + "/masked", static_cast<double>(num_masked_[m]));
     if (!monitor.should_warn()) continue;
     std::string line = monitor.evidence();
-    const std::vector<int64_t> concerned = concerned_samples(monitor.config(), step, checkers);
+    const std::vector<int64_t> concerned = concerned_samples(config, step, checkers);
     if (!concerned.empty()) line += example_of(step, concerned.front());
-    if (action == "mask") line += str("; ", num_masked_[m], " completions carry no loss");
-    if (action == "stop") {
+    if (config.masks()) line += str("; ", num_masked_[m], " completions carry no loss");
+    if (config.stops()) {
       if (!report.stop) report.stop = line;
       monitor.clear();
     } else {

@@ -17,6 +17,10 @@ struct MonitorConfig {
   int64_t window = 10;
   std::string action = "warn";
 
+  /// What an alarm does, beside its line in the log.
+  bool masks() const { return action == "mask"; }
+  bool stops() const { return action == "stop"; }
+
   void describe(FieldVisitor& f);
 };
 
