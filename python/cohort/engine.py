@@ -255,4 +255,10 @@ class Engine:
 
         OSError if the directory holds anything.
         """
-        self._native.save(os.fspath(directory))
+        path = os.path.abspath(os.fspath(directory))
+        parent = os.path.dirname(path)
+        while not os.path.exists(parent):
+            parent = os.path.dirname(parent)
+        if not os.path.isdir(parent):
+            raise NotADirectoryError(f"{parent} is a file, so that {path} cannot be made")
+        self._native.save(path)

@@ -226,7 +226,7 @@ class BatchTest(RefusedTest):
 
     def test_saving(self):
         self.refused(FileExistsError, "exists", self.engine.save, self.model)
-        self.refused(OSError, "", self.engine.save, self.model / "config.json" / "x")
+        self.refused(NotADirectoryError, "config.json", self.engine.save, self.model / "config.json" / "x")
         self.refused(TypeError, "", self.engine.save, 3)
 
 
