@@ -1,7 +1,7 @@
 #include "cohort/train/supervised/sft_data.h"
 
-#include "cohort/sampler/request_checks.h"
 #include "cohort/train/run/data_options.h"
+#include "cohort/train/run/packing.h"
 
 namespace cohort {
 
