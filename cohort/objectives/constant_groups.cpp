@@ -16,8 +16,7 @@ std::vector<uint8_t> constant_groups(const std::vector<double>& scores, const st
 }
 
 std::vector<uint8_t> groups_without_difference(const AdvantageBatch& batch, const AdvantageConfig& config) {
-  if (config.multi_objective_aggregation == "sum_then_normalize")
-    return constant_groups(batch.totals, batch.ends);
+  if (!config.normalizes_each_reward()) return constant_groups(batch.totals, batch.ends);
   std::vector<uint8_t> result(batch.ends.size(), 1);
   for (size_t c = 0; c < batch.channels.size(); ++c) {
     if (batch.weights[c] == 0.0) continue;

@@ -110,7 +110,8 @@ struct TinyGrpo {
       for (const at::Tensor& weight : reference->parameters()) weight.mul_(0.98);
       reference->refresh();
     }
-    if (needs_critic(objective)) critic = std::make_unique<Critic>(config, *policy, kNumUpdates);
+    if (needs_critic(objective))
+      critic = std::make_unique<Critic>(config.critic_setup(), *policy, kNumUpdates);
     const bool has_demonstrations = config.objective.control.use_demonstrations;
     trainer = std::make_unique<GrpoTrainer>(config, kNumUpdates, *policy, reference.get(), critic.get(),
                                             nullptr, prompts, scorer, optimizer,

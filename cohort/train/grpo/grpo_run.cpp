@@ -74,7 +74,7 @@ std::unique_ptr<Critic> make_critic(const TrainConfig& config, const Decoder& po
                           num_steps, " steps: none is left to train the policy"));
   }
   const int64_t num_updates = critic_steps(config.critic, num_steps) * GrpoTrainer::updates_per_step(config);
-  auto critic = std::make_unique<Critic>(config, policy, num_updates);
+  auto critic = std::make_unique<Critic>(config.critic_setup(), policy, num_updates);
   if (critic->model() == nullptr) return critic;
   shape.critic = critic->model();
   const int64_t longest_sequence = shape.longest_sequence;

@@ -93,7 +93,7 @@ void TrainConfig::describe(FieldVisitor& f) {
   describe_training_sections(f, *this);
 }
 
-TrainConfig::operator CriticSetup() const {
+CriticSetup TrainConfig::critic_setup() const {
   return {.critic = critic,
           .policy_path = model.path,
           .seed = seed,

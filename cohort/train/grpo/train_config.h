@@ -53,7 +53,7 @@ struct TrainConfig {
   void describe(FieldVisitor& f);
 
   /// The settings that a critic reads, with the resolved objective.
-  operator CriticSetup() const;
+  CriticSetup critic_setup() const;
 
   /// Takes the defaults of the preset that `given`, a first reading of the same sources, names, and what its
   /// `loss_type` stands for: what is read now overrides them.

@@ -179,9 +179,8 @@ void RunLoop::end_step(const StepReport& report) {
   records_->log.write(step_, report.metrics, report.timings, wall_time());
   show(report);
   if (nonfinite_steps_ >= config_.max_nonfinite_steps) {
-    throw UserError(str("step ", step_, ": the ", nonfinite_steps_,
-                        "th step in a row with a loss or gradient that is not finite; the samples are in ",
-                        run_.root().string(),
+    throw UserError(str("step ", step_, ": loss or gradient of ", nonfinite_steps_,
+                        " steps in a row were not finite; the samples are in ", run_.root().string(),
                         "/nonfinite-*.jsonl (a lower learning_rate or max_grad_norm often helps)"));
   }
   if (report.stop_reason.empty()) return;

@@ -132,7 +132,7 @@ class CriticModelTest : public testing::Test {
 
   std::string error_with(const std::string& path) {
     config_.critic.path = path;
-    return message_of<UserError>([&] { Critic(config_, *policy_, 10); });
+    return message_of<UserError>([&] { Critic(config_.critic_setup(), *policy_, 10); });
   }
 
   TemporaryDirectory directory_;
@@ -145,7 +145,7 @@ TEST_F(CriticModelTest, LearnsItsReturnsAndLeavesThePolicyAlone) {
     config_.critic.kind = kind;
     config_.critic.pretrain_steps = 1;
     config_.objective.loss.value_clip = 100.0;
-    Critic critic(config_, *policy_, 100);
+    Critic critic(config_.critic_setup(), *policy_, 100);
     EXPECT_FALSE(critic.begin(1).trains_policy);
     EXPECT_EQ(critic.joint_head(), nullptr);
     std::vector<at::Tensor> before;
@@ -164,7 +164,7 @@ TEST_F(CriticModelTest, LearnsItsReturnsAndLeavesThePolicyAlone) {
 }
 
 TEST_F(CriticModelTest, SkipsAnUpdateThatIsNotFinite) {
-  Critic critic(config_, *policy_, 100);
+  Critic critic(config_.critic_setup(), *policy_, 100);
   critic.begin(1);
   Batch batch = critic_batch();
   batch.groups[1].samples[1].returns[2] = std::numeric_limits<float>::quiet_NaN();
@@ -176,7 +176,7 @@ TEST_F(CriticModelTest, SkipsAnUpdateThatIsNotFinite) {
 }
 
 TEST_F(CriticModelTest, SaysHowMuchItExplains) {
-  Critic critic(config_, *policy_, 100);
+  Critic critic(config_.critic_setup(), *policy_, 100);
   critic.begin(1);
   std::vector<Group> groups(1);
   std::vector<Sample>& samples = groups[0].samples;
@@ -199,15 +199,15 @@ TEST_F(CriticModelTest, SaysHowMuchItExplains) {
 
 TEST_F(CriticModelTest, StartsFromAnyModelThatJudgesThePolicysTokens) {
   config_.critic.path = classifier("reward", HeadKind::kSequenceClassification, 1);
-  const Critic critic(config_, *policy_, 10);
+  const Critic critic(config_.critic_setup(), *policy_, 10);
   EXPECT_EQ(critic.model()->config().num_labels, 1);
   critic.save(directory_.path() / "saved");
   config_.critic.path = (directory_.path() / "saved").string();
-  const Critic again(config_, *policy_, 10);
+  const Critic again(config_.critic_setup(), *policy_, 10);
   for (size_t i = 0; i < critic.model()->parameters().size(); ++i)
     EXPECT_TRUE(at::equal(critic.model()->parameters()[i], again.model()->parameters()[i])) << i;
   config_.critic.path = classifier("token", HeadKind::kTokenClassification, 1);
-  EXPECT_NO_THROW(Critic(config_, *policy_, 10));
+  EXPECT_NO_THROW(Critic(config_.critic_setup(), *policy_, 10));
   EXPECT_NE(error_with(classifier("two", HeadKind::kTokenClassification, 2)).find("2 labels"),
             std::string::npos);
   EXPECT_NE(

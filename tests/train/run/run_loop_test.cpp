@@ -301,7 +301,8 @@ TEST_F(RunLoopTest, EndsAfterTooManyStepsInARowThatAreNotFinite) {
   const auto process = begin({.max_steps = 9, .save_steps = 2, .max_nonfinite_steps = 3});
   process->trainer.on_step = [](StepReport& report, int64_t index) { report.is_finite = index == 3; };
   const std::string message = message_of<UserError>([&] { process->go(); });
-  EXPECT_NE(message.find("step 6: the 3th step in a row"), std::string::npos) << message;
+  EXPECT_NE(message.find("step 6: loss or gradient of 3 steps in a row were not finite"), std::string::npos)
+      << message;
   EXPECT_EQ(process->trainer.steps, (Steps{1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(steps_of(process->run.metrics_file()), (Steps{1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(read_text(process->run.root() / "nonfinite-2.jsonl"), "{\"completion\":\"bad\"}\n");
