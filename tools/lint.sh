@@ -3,8 +3,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 tools=$PWD/.venv-tools/bin
-# clang does not know all of g++'s warnings, cannot read g++'s precompiled header and needs g++'s omp.h, after its own
-# headers. g++ itself warns of deprecated calls; clang also finds those that g++'s own std::stable_sort makes.
+# clang does not know all of g++'s warnings and flags, cannot read g++'s precompiled header and needs g++'s omp.h, after
+# its own headers. g++ itself warns of deprecated calls; clang also finds those that g++'s own std::stable_sort makes.
 gcc_headers=$(dirname "$(g++ -print-file-name=include/omp.h)")
 if [ $# -gt 0 ]; then
   # The debug preset compiles every file for itself, so that its compile_commands.json names them all.
@@ -15,6 +15,7 @@ else
   set -- $(python3 tools/lint_units.py build)
 fi
 printf '%s\n' "$@" | xargs -n 1 -P "$(nproc)" "$tools/clang-tidy" -p "$folder" --quiet \
-  --checks=-bugprone-suspicious-include --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-ignored-gch \
+  --checks=-bugprone-suspicious-include --extra-arg=-Wno-unknown-warning-option \
+  --extra-arg=-Wno-unused-command-line-argument --extra-arg=-Wno-ignored-gch \
   --extra-arg=-Wno-deprecated-declarations --extra-arg="-idirafter$gcc_headers"
 "$tools/ruff" check --quiet .

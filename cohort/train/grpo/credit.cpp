@@ -155,6 +155,7 @@ at::Tensor outcome_rewards(const Batch& batch, const JudgedSamples& judged) {
     if (batch.gives_steps[c]) weights[c] = 0.0;
   }
   std::vector<double> values;
+  values.reserve(judged.samples.size());
   for (const JudgedSample& each : judged.samples)
     values.push_back(std::isnan(each.reward) ? kNoReward : total_reward(each.sample->rewards, weights));
   return at::tensor(values, at::kDouble);
