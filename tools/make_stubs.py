@@ -10,14 +10,12 @@ import re
 from cohort import _cohort
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "python/cohort/_cohort"
-HEAD = '''"""Made by tools/make_stubs.py from the compiled module: change the bindings in python/*.cpp."""
-
-import collections.abc
-from typing import Any
-
-from torch import Tensor
-
-'''
+HEAD = '"""Made by tools/make_stubs.py from the compiled module: change the bindings in python/*.cpp."""\n\n'
+IMPORTS = [  # a part of a stub's text, and what it needs
+    ("collections.abc.", "import collections.abc\n"),
+    ("Any", "from typing import Any\n"),
+    ("Tensor", "\nfrom torch import Tensor\n"),
+]
 TYPES = [
     ("torch.Tensor", "Tensor"),
     ("typing.SupportsFloat | typing.SupportsIndex", "float"),
@@ -66,7 +64,9 @@ def text(module):
         class_stub(name, vars(value)) + "\n" for name, value in named.items() if inspect.isclass(value)
     )
     functions = [value for value in named.values() if not inspect.isclass(value)]
-    return HEAD + classes + "".join(f"def {signature(function)}: ...\n" for function in functions)
+    body = classes + "".join(f"def {signature(function)}: ...\n" for function in functions)
+    used = "".join(line for name, line in IMPORTS if name in body)
+    return HEAD + used.removeprefix("\n") + "\n" + body
 
 
 if __name__ == "__main__":

@@ -3,8 +3,6 @@
 import collections.abc
 from typing import Any
 
-from torch import Tensor
-
 class Tokenizer:
     def encode(self, arg0: str, arg1: bool) -> list[int]: ...
     def decode(self, arg0: object, arg1: bool) -> str: ...

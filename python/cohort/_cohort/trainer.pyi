@@ -1,9 +1,6 @@
 """Made by tools/make_stubs.py from the compiled module: change the bindings in python/*.cpp."""
 
-import collections.abc
 from typing import Any
-
-from torch import Tensor
 
 class StepReport:
     @property
