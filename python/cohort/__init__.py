@@ -5,6 +5,8 @@
 """
 
 import importlib
+import os
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,6 +16,11 @@ if TYPE_CHECKING:
     from cohort.sampling_params import SamplingParams
     from cohort.tokenizer import Tokenizer
     from cohort.trainer import GRPOConfig, GRPOTrainer
+
+# As in the program (apps/cli/openmp_wait.cpp): threads that spin long at a barrier slow training down. libgomp reads it when
+# torch loads it, so that it helps where cohort is imported before torch.
+if "torch" not in sys.modules and "OMP_WAIT_POLICY" not in os.environ:
+    os.environ.setdefault("GOMP_SPINCOUNT", "30000")
 
 __all__ = [
     "Completion",
