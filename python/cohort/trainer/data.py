@@ -7,6 +7,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from cohort.datasets import rows
+
 
 class Rows:
     """The rows of one data set, written to a file for the engine: row i is line i + 1."""
@@ -21,7 +23,7 @@ class Rows:
             or isinstance(source, str | os.PathLike)
         ):
             if isinstance(source, str | os.PathLike):
-                self._source = read_rows(source)
+                self._source = list(rows(source))
             elif num_rows is None:
                 raise ValueError(f"{name} has no length: set max_steps, which says how many rows are needed")
             else:
@@ -84,16 +86,10 @@ def plain(value: Any) -> Any:
     raise TypeError(f"a {type(value).__name__} has no place in a row: leave the column out")
 
 
-def read_rows(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """The rows of a JSONL file."""
-    with open(path, encoding="utf-8") as file:
-        return [json.loads(line) for line in file if line.strip()]
-
-
 def evaluation_rows(eval_dataset: Any) -> dict[str, Rows]:
     """The evaluation's data sets by the names of their files."""
     if eval_dataset is None:
         return {}
     if isinstance(eval_dataset, Mapping) and not hasattr(eval_dataset, "column_names"):
-        return {f"eval_{name}": Rows(rows, f"eval_{name}") for name, rows in eval_dataset.items()}
+        return {f"eval_{name}": Rows(part, f"eval_{name}") for name, part in eval_dataset.items()}
     return {"eval": Rows(eval_dataset, "eval")}

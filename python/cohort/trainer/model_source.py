@@ -29,7 +29,6 @@ class ModelSource:
         self._path = None if self._object is not None else _directory(os.fspath(model), self._init)
         self._processing_class = processing_class
         self._has_own_tokenizer = processing_class is None  # the one that lies in its directory
-        self._directory: str | None = None
 
     def _config_name(self) -> str:
         name = getattr(self._object.config, "_name_or_path", "") or type(self._object).__name__
@@ -66,9 +65,9 @@ class ModelSource:
             for name in os.listdir(self._path):
                 if not os.path.lexists(os.path.join(path, name)) and not name.startswith("tokenizer"):
                     os.symlink(os.path.abspath(os.path.join(self._path, name)), os.path.join(path, name))
-        for name in ("chat_template.jinja",):
-            if os.path.islink(os.path.join(path, name)):
-                os.unlink(os.path.join(path, name))
+        template = os.path.join(path, "chat_template.jinja")
+        if os.path.islink(template):
+            os.unlink(template)
         self.processing_class.save_pretrained(path)
 
     def object(self) -> Any:
