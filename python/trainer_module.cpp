@@ -181,8 +181,6 @@ void add_trainer(py::module_ module) {
           "finish", [](PythonRun& run) { run.run().finish(); }, released())
       .def("save_model", &PythonRun::save_model, released())
       .def_property_readonly("goes_on", [](PythonRun& run) { return run.loop().goes_on(); })
-      .def_property_readonly("evaluates",
-                             [](PythonRun& run) { return run.run().config().train.eval_steps > 0; })
       .def_property_readonly("step", [](PythonRun& run) { return run.loop().step(); })
       .def_property_readonly("max_steps", [](PythonRun& run) { return run.loop().max_steps(); })
       .def_property_readonly("weights",

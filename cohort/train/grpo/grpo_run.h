@@ -46,7 +46,6 @@ class GrpoRun {
 
   GrpoTrainer& trainer() { return *trainer_; }
   Decoder& policy() { return *policy_; }
-  const RunDirectory& directory() const { return *directory_; }
   const TrainConfig& config() const { return config_; }
 
  private:
