@@ -1,5 +1,5 @@
-// The module `cohort._cohort.trainer`: a run of GRPO whose steps Python takes one by one, and rewards that
-// are Python functions. python/cohort/trainer calls it. The engine works without Python's global lock.
+// The module `cohort._cohort.trainer`: runs whose steps Python takes one by one, and rewards that are Python
+// functions. python/cohort/trainer calls it. The engine works without Python's global lock.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <torch/csrc/utils/pybind.h>
@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "cohort/core/error.h"
-#include "cohort/models/adapter.h"
 #include "cohort/models/pretrained.h"
 #include "cohort/train/grpo/grpo_run.h"
+#include "cohort/train/preference/dpo_run.h"
+#include "cohort/train/reward/reward_run.h"
 #include "cohort/train/run/lora_start.h"
+#include "cohort/train/supervised/sft_run.h"
 #include "python/modules.h"
 
 namespace py = pybind11;
@@ -79,14 +81,17 @@ RewardTypes function_rewards(const py::dict& functions) {
   return {{"callable", "What a function of the Python program returns.", {make}}};
 }
 
-/// The recipe in a file, with what its preset and its loss_type stand for.
-TrainConfig read_recipe(const std::string& path) {
-  TrainConfig given, config;
+/// The recipe in a file, with what its preset, its loss_type and its adapter stand for.
+template <typename Config>
+Config read_recipe(const std::string& path) {
+  Config given, config;
   apply_toml_file(settings_of(given), path);
-  if (!given.lora.path.empty()) take_adapter_settings(config.lora, given.lora.path);
-  config.apply_preset(given);
+  if constexpr (requires { given.lora; }) {
+    if (!given.lora.path.empty()) take_adapter_settings(config.lora, given.lora.path);
+  }
+  if constexpr (std::is_same_v<Config, TrainConfig>) config.apply_preset(given);
   apply_toml_file(settings_of(config), path);
-  config.objective.loss.loss_type = "none";
+  if constexpr (std::is_same_v<Config, TrainConfig>) config.objective.loss.loss_type = "none";
   return config;
 }
 
@@ -105,33 +110,38 @@ py::dict to_dict(const Metrics& metrics) {
 /// A run and what Python does with it.
 class PythonRun {
  public:
-  PythonRun(const std::string& recipe, const ResumeOptions& options, const RewardTypes& rewards)
-      : run_(read_recipe(recipe), options, rewards) {
-    run_.loop().hide_progress();
-  }
+  explicit PythonRun(std::unique_ptr<Run> run) : run_(std::move(run)) { loop().hide_progress(); }
 
   /// The next step. After an exception of a reward function the run is where it was before the step.
   StepReport take_step() {
-    const Json before = run_.trainer().save();
+    const Json before = run_->trainer().save();
     try {
-      return run_.loop().take_step();
+      return loop().take_step();
     } catch (...) {
-      run_.trainer().load(before);
+      run_->trainer().load(before);
       throw;
     }
   }
 
-  /// Writes the model, or its adapters, as it is now into a new directory.
-  void save_model(const std::string& directory) {
-    save_trained(run_.policy(), run_.config().model.path, directory, run_.config().model.chat_template);
-  }
-
-  GrpoRun& run() { return run_; }
-  RunLoop& loop() { return run_.loop(); }
+  Run& run() { return *run_; }
+  RunLoop& loop() { return run_->loop(); }
 
  private:
-  GrpoRun run_;
+  std::unique_ptr<Run> run_;
 };
+
+std::unique_ptr<PythonRun> open_grpo(const std::string& recipe, bool resume, const py::dict& functions) {
+  const RewardTypes rewards = function_rewards(functions);
+  const py::gil_scoped_release unlocked;
+  return std::make_unique<PythonRun>(std::make_unique<GrpoRun>(
+      read_recipe<TrainConfig>(recipe), ResumeOptions{.resume = resume, .accept_changed = {}}, rewards));
+}
+
+template <typename KindOfRun, typename Config>
+std::unique_ptr<PythonRun> open_run(const std::string& recipe, bool resume) {
+  return std::make_unique<PythonRun>(std::make_unique<KindOfRun>(
+      read_recipe<Config>(recipe), ResumeOptions{.resume = resume, .accept_changed = {}}));
+}
 
 void add_report(py::module_& module) {
   py::class_<StepReport>(module, "StepReport")
@@ -159,14 +169,7 @@ void add_trainer(py::module_ module) {
     for (const RewardType& type : all_rewards({})) names.push_back(type.name);
     return names;
   });
-  py::class_<PythonRun>(module, "GrpoRun")
-      .def(py::init([](const std::string& recipe, const py::dict& functions, bool resume) {
-             const RewardTypes rewards = function_rewards(functions);
-             const py::gil_scoped_release unlocked;
-             return std::make_unique<PythonRun>(recipe, ResumeOptions{.resume = resume, .accept_changed = {}},
-                                                rewards);
-           }),
-           py::arg("recipe"), py::arg("functions"), py::arg("resume"))
+  py::class_<PythonRun>(module, "Run")
       .def(
           "begin", [](PythonRun& run) { run.loop().begin(); }, released())
       .def("take_step", &PythonRun::take_step, released())
@@ -179,14 +182,21 @@ void add_trainer(py::module_ module) {
           "save", [](PythonRun& run) { run.loop().save(); }, released())
       .def(
           "finish", [](PythonRun& run) { run.run().finish(); }, released())
-      .def("save_model", &PythonRun::save_model, released())
+      .def(
+          "save_model", [](PythonRun& run, const std::string& directory) { run.run().save_model(directory); },
+          released())
       .def_property_readonly("goes_on", [](PythonRun& run) { return run.loop().goes_on(); })
       .def_property_readonly("step", [](PythonRun& run) { return run.loop().step(); })
       .def_property_readonly("max_steps", [](PythonRun& run) { return run.loop().max_steps(); })
       .def_property_readonly("weights",
-                             [](PythonRun& run) { return to_dict(run.run().policy().named_weights()); })
+                             [](PythonRun& run) { return to_dict(run.run().model().named_weights()); })
       .def_property_readonly("adapter_weights",
-                             [](PythonRun& run) { return to_dict(run.run().policy().adapter_weights()); });
+                             [](PythonRun& run) { return to_dict(run.run().model().adapter_weights()); });
+  module.def("grpo_run", &open_grpo, py::arg("recipe"), py::arg("resume"), py::arg("functions"));
+  module.def("sft_run", &open_run<SftRun, SftConfig>, released(), py::arg("recipe"), py::arg("resume"));
+  module.def("dpo_run", &open_run<DpoRun, DpoConfig>, released(), py::arg("recipe"), py::arg("resume"));
+  module.def("reward_run", &open_run<RewardRun, RewardTrainConfig>, released(), py::arg("recipe"),
+             py::arg("resume"));
 }
 
 }  // namespace cohort::python

@@ -216,6 +216,8 @@ PromptCompletion to_prompt_completion(const Row& row, const TextFormat& format) 
 }
 
 std::string prompt_key(const Row& row) {
+  if (row.columns.contains("text") && !row.columns.contains("prompt") && !row.columns.contains("messages"))
+    return to_json_text(row.columns.at("text"));
   if (row.columns.contains("prompt") || !row.columns.contains("messages")) {
     const Json& prompt = text_column(row, "prompt");
     return prompt.is_string() ? prompt.get<std::string>() : to_json_text(prompt);

@@ -119,6 +119,7 @@ Dataset open_reward_examples(const RewardDataConfig& data, DataPart part, const 
     return RowLengths{prompt, prompt + longest};
   };
   DatasetOptions options = is_training ? training_options(data, model) : evaluation_options(data, model);
+  if (data.max_length) options.context_length = std::min(options.context_length, *data.max_length);
   if (is_training) add_replay(data, options);
   Dataset dataset(options, measure);
   report_rows(dataset, is_training ? "training" : "evaluation");
