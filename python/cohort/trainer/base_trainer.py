@@ -3,7 +3,7 @@
 import logging
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch  # noqa: F401  the extension is linked with its libraries
@@ -32,6 +32,8 @@ class BaseTrainer:
     _config: type[BaseConfig] = BaseConfig
     #: The columns that a row must have: one of these sets.
     _columns: tuple[tuple[str, ...], ...] = ()
+    #: What is done to each row of the data.
+    _change_row: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     #: The class that loads `model`.
     _auto_class = "AutoModelForCausalLM"
 
@@ -58,8 +60,8 @@ class BaseTrainer:
             raise ValueError(f"args.eval_strategy is {self.args.eval_strategy}, but there is no eval_dataset")
         needed = self.args.max_steps * self.args.rows_per_step if self.args.max_steps > 0 else None
         self.train_dataset, self.eval_dataset = train_dataset, eval_dataset
-        self._train_rows = Rows(train_dataset, "train_dataset", self._columns, needed)
-        self._eval_rows = evaluation_rows(eval_dataset, self._columns)
+        self._train_rows = Rows(train_dataset, "train_dataset", self._columns, needed, self._change_row)
+        self._eval_rows = evaluation_rows(eval_dataset, self._columns, self._change_row)
         self._callbacks = Callbacks(self.args, self._source, callbacks or [], self._state_values())
         self.state, self.control = self._callbacks.state, self._callbacks.control
         self._log = StepLog()

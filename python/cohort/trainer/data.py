@@ -17,11 +17,20 @@ Columns = tuple[tuple[str, ...], ...]
 class Rows:
     """The rows of one data set, written to a file for the engine: row i is line i + 1."""
 
-    def __init__(self, source: Any, name: str, columns: Columns, num_rows: int | None = None):
-        """`num_rows`: how many to take of a source without a length. TypeError or ValueError for what cannot be used."""
+    def __init__(
+        self,
+        source: Any,
+        name: str,
+        columns: Columns,
+        num_rows: int | None = None,
+        change: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    ):
+        """`num_rows`: how many to take of a source without a length. `change`: is done to each row. TypeError or ValueError
+        for what cannot be used."""
         self._source = source
         self.name = name
         self._columns = columns
+        self._change = change
         if (
             not hasattr(source, "__getitem__")
             or not hasattr(source, "__len__")
@@ -40,8 +49,9 @@ class Rows:
         return len(self._source)
 
     def row(self, place: int) -> dict[str, Any]:
-        """Row `place` as the program gave it."""
-        return self._source[place]
+        """Row `place`, changed as the constructor was told."""
+        row = self._source[place]
+        return row if self._change is None or not isinstance(row, Mapping) else self._change(dict(row))
 
     def row_of(self, row_id: str) -> dict[str, Any]:
         """The row of a prompt id, "FILE:LINE"."""
@@ -93,26 +103,31 @@ def plain(value: Any) -> Any:
     raise TypeError(f"a {type(value).__name__} has no place in a row: leave the column out")
 
 
-def evaluation_rows(eval_dataset: Any, columns: Columns) -> dict[str, Rows]:
-    """The evaluation's data sets by the names of their files."""
+def evaluation_rows(
+    eval_dataset: Any, columns: Columns, change: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+) -> dict[str, Rows]:
+    """The evaluation's data sets, one or a dict of them, by the names of their files."""
     if eval_dataset is None:
         return {}
-    if is_several(eval_dataset):
-        return {f"eval_{name}": Rows(part, f"eval_{name}", columns) for name, part in eval_dataset.items()}
-    return {"eval": Rows(eval_dataset, "eval", columns)}
+    if not isinstance(eval_dataset, Mapping):
+        return {"eval": Rows(eval_dataset, "eval", columns, change=change)}
+    return {
+        f"eval_{name}": Rows(part, f"eval_{name}", columns, change=change)
+        for name, part in eval_dataset.items()
+    }
 
 
-def is_several(data: Any) -> bool:
-    """Whether this is a dict of data sets, such as a datasets.DatasetDict."""
-    return isinstance(data, Mapping)
-
-
-def map_rows(data: Any, change: Callable[[dict[str, Any]], dict[str, Any]] | None) -> Any:
-    """A data set, or a dict of them, whose rows are changed when they are read."""
-    if data is None or change is None:
-        return data
-    if is_several(data):
-        return {name: map_rows(part, change) for name, part in data.items()}
-    if isinstance(data, str | os.PathLike):
-        data = rows(data)
-    return map(change, data) if not hasattr(data, "__len__") else [change(row) for row in data]
+def in_chatml(row: dict[str, Any]) -> dict[str, Any]:
+    """A row whose messages have `role` and `content`, also where it has `conversations` with `from` and `value`."""
+    names = {"from": "role", "value": "content"}
+    changed = {}
+    for column, value in row.items():
+        if (
+            isinstance(value, list)
+            and value
+            and all(isinstance(one, Mapping) for one in value)
+            and column != "tools"
+        ):
+            value = [{names.get(key, key): part for key, part in message.items()} for message in value]
+        changed["messages" if column == "conversations" else column] = value
+    return changed

@@ -6,7 +6,7 @@ from typing import Any
 from transformers import TrainerCallback
 
 from cohort.trainer.base_trainer import BaseTrainer, _native, refuse_always, refuse_functions
-from cohort.trainer.data import map_rows
+from cohort.trainer.data import in_chatml
 from cohort.trainer.offline_recipe import sft_recipe
 from cohort.trainer.sft_config import SFTConfig
 
@@ -60,29 +60,25 @@ class SFTTrainer(BaseTrainer):
             optimizer_cls_and_kwargs=optimizer_cls_and_kwargs,
             preprocess_logits_for_metrics=preprocess_logits_for_metrics,
         )
+        self._formatting_func = formatting_func
         super().__init__(
             model,
             args,
-            map_rows(train_dataset, self._as_text(args, formatting_func)),
-            map_rows(eval_dataset, self._as_text(args, formatting_func)),
+            train_dataset,
+            eval_dataset,
             processing_class,
             callbacks,
             peft_config,
         )
-        self.train_dataset, self.eval_dataset = train_dataset, eval_dataset
         self._callbacks.call("on_init_end")
 
-    @staticmethod
-    def _as_text(
-        args: SFTConfig | None, formatting_func: Callable[[dict[str, Any]], str] | None
-    ) -> Callable[[dict[str, Any]], dict[str, Any]] | None:
-        """What is done to each row; None for nothing."""
-        if formatting_func is not None:
-            return lambda row: {"text": formatting_func(row)}
-        field = args.dataset_text_field if args is not None else "text"
-        if field == "text":
-            return None
-        return lambda row: {"text": row[field]} if field in row and "messages" not in row else row
+    def _change_row(self, row: dict[str, Any]) -> dict[str, Any]:
+        if self._formatting_func is not None:
+            return {"text": self._formatting_func(row)}
+        field = self.args.dataset_text_field
+        if field != "text" and field in row and "messages" not in row:
+            return {"text": row[field]}
+        return in_chatml(row)
 
     def _recipe(self, model: str, train: str, evaluation: list[str] | None) -> dict[str, Any]:
         has_completions = "completion" in self._train_rows.row(0)
