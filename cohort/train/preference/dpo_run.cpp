@@ -63,8 +63,8 @@ ReferenceSums precomputed_reference(const Decoder& policy, const DpoConfig& conf
                                     const SftFormat& format, const std::vector<PreferenceExample>& held_out) {
   auto table = std::make_shared<PrecomputedSums>(reference_of(policy, config), preference_options(config));
   std::vector<PreferenceExample> batch;
-  for_each_preference(data, format, [&](PreferenceExample example) {
-    batch.push_back(std::move(example));
+  data.for_each_row([&](const Row& row) {
+    batch.push_back(to_preference_example(row, format));
     if (std::ssize(batch) < config.train.pairs_per_step) return;
     table->add(batch);
     batch.clear();
@@ -108,8 +108,7 @@ HeldOutPairs held_out_pairs(const DpoConfig& config, const SftFormat& format, co
   HeldOutPairs held_out;
   if (config.train.eval_steps == 0) return held_out;
   const Dataset rows = open_preferences(config.data, DataPart::kEvaluation, format, model);
-  for_each_preference(rows, format,
-                      [&](PreferenceExample example) { held_out.examples.push_back(std::move(example)); });
+  rows.for_each_row([&](const Row& row) { held_out.examples.push_back(to_preference_example(row, format)); });
   held_out.longest = rows.longest_total();
   return held_out;
 }

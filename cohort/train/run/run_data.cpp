@@ -30,11 +30,7 @@ Dataset open_prompts(const HeldOutRowsConfig& data, DataPart part, const TextFor
 
 std::vector<Prompt> all_prompts(const Dataset& dataset, const TextFormat& format) {
   std::vector<Prompt> prompts;
-  for (size_t s = 0; s < dataset.reports().size(); ++s) {
-    for (int64_t i = 0; i < dataset.reports()[s].num_used; ++i) {
-      prompts.push_back(to_prompt(dataset.row({static_cast<int64_t>(s), i}), format));
-    }
-  }
+  dataset.for_each_row([&](Row row) { prompts.push_back(to_prompt(std::move(row), format)); });
   return prompts;
 }
 

@@ -26,10 +26,7 @@ Dataset open_examples(const SftDataConfig& data, DataPart part, const SftFormat&
 
 std::vector<SftExample> all_examples(const Dataset& dataset, const SftFormat& format) {
   std::vector<SftExample> examples;
-  for (size_t s = 0; s < dataset.reports().size(); ++s) {
-    for (int64_t i = 0; i < dataset.reports()[s].num_used; ++i)
-      examples.push_back(to_sft_example(dataset.row({static_cast<int64_t>(s), i}), format));
-  }
+  dataset.for_each_row([&](const Row& row) { examples.push_back(to_sft_example(row, format)); });
   return examples;
 }
 
