@@ -10,6 +10,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from cohort import torch_version
+
 if TYPE_CHECKING:
     from cohort import datasets, hub, objectives
     from cohort.batch import Completion, Group, LossBatch
@@ -33,6 +35,10 @@ if TYPE_CHECKING:
 # torch loads it, so that it helps where cohort is imported before torch.
 if "torch" not in sys.modules and "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", "30000")
+
+# The modules that need no torch work with any.
+if _reason := torch_version.mismatch():
+    sys.modules["cohort._cohort"] = torch_version.refusal(_reason)
 
 __all__ = [
     "Completion",

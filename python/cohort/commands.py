@@ -1,8 +1,10 @@
-"""The commands of `python -m cohort`: data sets and models for the program `cohort`."""
+"""The commands of `python -m cohort`: data sets, models and recipes for the program `cohort`."""
 
 import argparse
 import json
+import shutil
 import sys
+from pathlib import Path
 
 
 class Parser(argparse.ArgumentParser):
@@ -33,8 +35,10 @@ def _parser(program):
     kinds = data.add_subparsers(required=True, metavar="WHAT")
     _add_convert(kinds)
     _add_reasoning_gym(kinds)
-    get = commands.add_parser("get", help="models that are downloaded", allow_abbrev=False)
-    _add_smollm2(get.add_subparsers(required=True, metavar="MODEL"))
+    get = commands.add_parser("get", help="a model that is downloaded, and recipes", allow_abbrev=False)
+    kinds = get.add_subparsers(required=True, metavar="WHAT")
+    _add_smollm2(kinds)
+    _add_recipes(kinds)
     return parser
 
 
@@ -69,6 +73,21 @@ def _add_smollm2(models):
     parser = models.add_parser("smollm2", help="SmolLM2-135M-Instruct", description=about, allow_abbrev=False)
     parser.add_argument("directory", nargs="?", help="the directory to make; in ~/.cache/cohort without it")
     parser.set_defaults(run=_smollm2)
+
+
+def _add_recipes(kinds):
+    about = "Copies the recipes that the package carries, with the tiny model's configuration and tokenizer."
+    parser = kinds.add_parser("recipes", help="recipes to start from", description=about, allow_abbrev=False)
+    parser.add_argument(
+        "directory", nargs="?", default="recipes", help="the directory to make; recipes without it"
+    )
+    parser.set_defaults(run=_recipes)
+
+
+def _recipes(options, rest):
+    if Path(options.directory).exists():
+        raise ValueError(f"{options.directory} exists; name a directory to make")
+    print(shutil.copytree(Path(__file__).parent / "recipes", options.directory))
 
 
 def _smollm2(options, rest):
