@@ -173,6 +173,18 @@ void add_trainer(py::module_ module) {
       .def(
           "evaluate", [](PythonRun& run, StepReport& report) { run.loop().evaluate(report); }, released())
       .def(
+          "evaluate_on",
+          [](PythonRun& run, const std::vector<std::string>& files, int64_t num_generations) {
+            const py::gil_scoped_release unlocked;
+            const Metrics metrics = run.run().evaluate_on(files, num_generations);
+            const py::gil_scoped_acquire lock;
+            return to_dict(metrics);
+          },
+          py::arg("files"), py::arg("num_generations"))
+      .def(
+          "load_model",
+          [](PythonRun& run, const std::string& directory) { run.run().load_trained(directory); }, released())
+      .def(
           "end_step", [](PythonRun& run, const StepReport& report) { run.loop().end_step(report); },
           released())
       .def(

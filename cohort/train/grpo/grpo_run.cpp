@@ -6,6 +6,8 @@
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
 #include "cohort/core/memory.h"
+#include "cohort/models/adapter.h"
+#include "cohort/models/pretrained.h"
 #include "cohort/reward_models/all_rewards.h"
 #include "cohort/sampler/stop_ids.h"
 #include "cohort/train/grpo/demonstrations.h"
@@ -90,14 +92,14 @@ std::unique_ptr<Critic> make_critic(const TrainConfig& config, const Decoder& po
 /// Held-out evaluation for the loop; draws lie at a step that no rollout uses.
 std::function<EvalRecord()> evaluator(const TrainConfig& config, Sampler& sampler, RewardScorer& scorer,
                                       const Tokenizer& tokenizer, const DecoderConfig& model,
-                                      std::vector<Prompt> prompts) {
+                                      std::vector<Prompt> prompts, int64_t num_generations) {
   SamplingParams params = sampling_params(config.rollout, stop_token_ids(model, &tokenizer));
   params.temperature = config.train.temperature_eval.value_or(params.temperature);
   params.top_p = config.train.top_p_eval.value_or(params.top_p);
   return [=, &config, &sampler, &scorer, prompts = std::move(prompts)] {
     const RolloutAddress address{static_cast<uint64_t>(config.seed), std::numeric_limits<uint64_t>::max(), 0};
     const Evaluation evaluation =
-        evaluate(sampler, prompts, generations_eval(config), params, scorer, address);
+        evaluate(sampler, prompts, num_generations, params, scorer, address);
     sampler.release_cache();
     return EvalRecord{evaluation.mean_reward, evaluation_metrics(evaluation)};
   };
@@ -195,8 +197,27 @@ void GrpoRun::make_evaluation() {
   check_cache(config_, data, texts_.format, policy_->config());
   std::vector<Prompt> prompts = all_prompts(data, texts_.format);
   add_evaluation(config_, *policy_, prompts, shape_);
-  evaluate_ =
-      evaluator(config_, *eval_sampler_, *scorer_, *texts_.tokenizer, policy_->config(), std::move(prompts));
+  evaluate_ = evaluator(config_, *eval_sampler_, *scorer_, *texts_.tokenizer, policy_->config(),
+                        std::move(prompts), generations_eval(config_));
+}
+
+Metrics GrpoRun::evaluate_on(const std::vector<std::string>& files, int64_t num_generations) {
+  HeldOutRowsConfig rows = config_.data;
+  rows.eval_path = files;
+  const Dataset data = open_prompts(rows, DataPart::kEvaluation, texts_.format, policy_->config());
+  check_cache(config_, data, texts_.format, policy_->config());
+  Sampler sampler(*policy_, texts_.tokenizer.get(), config_.rollout.cache_tokens);
+  return evaluator(config_, sampler, *scorer_, *texts_.tokenizer, policy_->config(),
+                   all_prompts(data, texts_.format), num_generations)()
+      .metrics;
+}
+
+void GrpoRun::load_trained(const std::filesystem::path& directory) {
+  if (policy_->is_adapted()) {
+    load_adapter_weights(config_.model.path, directory, *policy_);
+  } else {
+    load_weights(directory, *policy_);
+  }
 }
 
 void GrpoRun::open(const ResumeOptions& options) {

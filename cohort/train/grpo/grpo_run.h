@@ -6,9 +6,12 @@
 #pragma once
 
 #include <ctime>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "cohort/models/decoder.h"
 #include "cohort/reward_models/all_rewards.h"
@@ -40,6 +43,14 @@ class GrpoRun {
 
   /// The steps one by one; finish() after the last one.
   RunLoop& loop() { return *loop_; }
+
+  /// Judges the model as it is by `num_generations` completions of each prompt in `files`. The run's own
+  /// evaluations, its best model and its records stay as they are. Throws UserError for rows that can't be
+  /// used.
+  Metrics evaluate_on(const std::vector<std::string>& files, int64_t num_generations);
+
+  /// Gives the policy the weights, or the adapters, of a directory that save_trained() wrote for this run.
+  void load_trained(const std::filesystem::path& directory);
 
   /// Writes what a finished run leaves: its last checkpoint and the final models.
   void finish();

@@ -90,6 +90,19 @@ def evaluation_rows(eval_dataset: Any) -> dict[str, Rows]:
     """The evaluation's data sets by the names of their files."""
     if eval_dataset is None:
         return {}
-    if isinstance(eval_dataset, Mapping) and not hasattr(eval_dataset, "column_names"):
-        return {f"eval_{name}": Rows(part, f"eval_{name}") for name, part in eval_dataset.items()}
-    return {"eval": Rows(eval_dataset, "eval")}
+    if isinstance(eval_dataset, Mapping):
+        return {f"eval_{name}": whole_rows(part, f"eval_{name}") for name, part in eval_dataset.items()}
+    return {"eval": whole_rows(eval_dataset, "eval")}
+
+
+def whole_rows(source: Any, name: str) -> Rows:
+    """All rows of a data set, which may have no length."""
+    is_path = isinstance(source, str | os.PathLike)
+    return Rows(source if is_path or hasattr(source, "__len__") else list(source), name)
+
+
+def named_parts(source: Any, prefix: str) -> dict[str, Any]:
+    """The data sets in a dict by transformers' names of their evaluations, PREFIX_NAME; else the one by the prefix."""
+    if isinstance(source, Mapping):
+        return {f"{prefix}_{name}": part for name, part in source.items()}
+    return {prefix: source}

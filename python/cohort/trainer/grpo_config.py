@@ -50,7 +50,9 @@ class GRPOConfig(TrainingArguments):
         None, "Weight of the load-balancing loss of experts; unset: config.json's."
     )
     disable_dropout: bool = _setting(False, "Has no meaning here: the engine has no dropout in GRPO.")
-    cast_lm_head_to_fp32: bool = _setting(False, "Refused.")
+    cast_lm_head_to_fp32: bool = _setting(
+        False, "Needs bf16=False, with which everything is computed in float32."
+    )
 
     # The completions.
     num_generations: int | None = _setting(8, "Completions of each prompt.")
@@ -184,13 +186,29 @@ class GRPOConfig(TrainingArguments):
             self.bf16 = not self.fp16
         if not torch.cuda.is_available():
             self.use_cpu = True
+        if self.load_best_model_at_end and self.metric_for_best_model is None:
+            self.metric_for_best_model = "reward"
         super().__post_init__()
+        self._check_best_model()
         self.scale_rewards = {True: "group", False: "none"}.get(self.scale_rewards, self.scale_rewards)
         if self.use_transformers_paged:
             warnings.warn("use_transformers_paged has no meaning here", FutureWarning, stacklevel=3)
         if self.reward_error not in ("raise", "mask"):
             raise ValueError(f"reward_error is {self.reward_error!r}, but must be 'raise' or 'mask'")
         self._settle_batches()
+
+    def _check_best_model(self) -> None:
+        name = self.metric_for_best_model
+        if name is None:
+            return
+        if name in ("loss", "eval_loss"):
+            raise ValueError(
+                f"metric_for_best_model = {name!r}: evaluations compute rewards and no loss; set 'reward'"
+            )
+        if not self.greater_is_better:
+            raise ValueError(
+                f"greater_is_better = False is not supported: of {name!r} the engine keeps the model with the largest one"
+            )
 
     def _settle_batches(self) -> None:
         batch = self.per_device_train_batch_size

@@ -11,14 +11,17 @@ from transformers import TrainerCallback
 from transformers.trainer_utils import TrainOutput
 
 from cohort._cohort import trainer as _native
+from cohort.trainer.best_model import note_evaluation
 from cohort.trainer.callbacks import Callbacks
 from cohort.trainer.checkpoints import newest_checkpoint, resumes
 from cohort.trainer.completions import print_completions
-from cohort.trainer.data import Rows, evaluation_rows
+from cohort.trainer.data import Rows, evaluation_rows, named_parts, whole_rows
 from cohort.trainer.grpo_config import GRPOConfig
 from cohort.trainer.inputs import write_inputs
 from cohort.trainer.log import StepLog
 from cohort.trainer.model_source import ModelSource
+from cohort.trainer.recipe import lora_section
+from cohort.trainer.reward_models import give_tokenizers
 from cohort.trainer.rewards import RewardCalls, tables_of
 from cohort.trainer.saving import push, save_model
 from cohort.trainer.settings import check_settings
@@ -31,18 +34,19 @@ class GRPOTrainer:
     `reward_funcs` and updates the policy.
 
     Args:
-        model: directory or Hub id of a model, or a transformers model, whose parameters become views of the engine's
-            weights (in float32) while it trains.
+        model: directory or Hub id of a model, or a transformers or PEFT model, whose parameters (of a PEFT model its
+            adapters) become views of the engine's weights (in float32) while it trains.
         reward_funcs: one or several: functions called with prompts, completions, completion_ids, the columns of the
             data set, trainer_state, log_extra and log_metric, which return a number or None for each completion, or
-            coroutines that do; names of built-in rewards (docs/rewards.md), tables of a recipe's [[reward]], or
-            directories of reward models.
+            coroutines that do, which are awaited together; names of built-in rewards (docs/rewards.md), tables of a
+            recipe's [[reward]], or reward models: directories or transformers models with one score.
         args: the settings.
         train_dataset: rows with a `prompt`, a string or a list of messages: a datasets.Dataset or IterableDataset, a
             list of dicts, or a path.
         eval_dataset: the same, or a dict of them by name.
         processing_class: the tokenizer; the model's own when not given.
-        reward_processing_classes: refused; a reward model reads its own tokenizer.
+        reward_processing_classes: tokenizers of the reward models, one for each reward function and None for those that
+            are no models; a model's own when not given.
         callbacks: transformers' TrainerCallback objects or classes.
         optimizers: refused; the engine has AdamW.
         peft_config: a PEFT LoraConfig: trains adapters.
@@ -76,10 +80,6 @@ class GRPOTrainer:
                 quantization_config is not None,
                 "the engine computes in float32 or bfloat16",
             ),
-            reward_processing_classes=(
-                reward_processing_classes is not None and _any(reward_processing_classes),
-                "a reward model reads the tokenizer of its directory",
-            ),
             tools=(bool(tools), "tools are not there yet"),
             rollout_func=(
                 rollout_func is not None,
@@ -95,11 +95,13 @@ class GRPOTrainer:
         self.args = args if args is not None else GRPOConfig(f"{self._source.name}-GRPO")
         for line in check_settings(self.args):
             logger.warning(line)
+        lora_section(peft_config)  # refuses what the engine has not
         self._peft_config = peft_config
         if reward_funcs is None:
             raise ValueError("reward_funcs is missing: give at least one reward function")
         self._tables = tables_of(reward_funcs, self.args.reward_weights, _native.reward_types())
         self.reward_func_names = [table["name"] for table in self._tables]
+        self.reward_processing_classes = give_tokenizers(self._tables, reward_processing_classes)
         if eval_dataset is None and self.args.eval_strategy != "no":
             raise ValueError(f"args.eval_strategy is {self.args.eval_strategy}, but there is no eval_dataset")
         needed = self.args.max_steps * self.args.prompts_per_step if self.args.max_steps > 0 else None
@@ -156,6 +158,8 @@ class GRPOTrainer:
             "train_loss": self._log.mean_loss(),
         }
         self.log({**(self._log.take() if self._log.has_steps else {}), **metrics})
+        if self.args.load_best_model_at_end and self.state.best_model_checkpoint is not None:
+            run.load_model(self.state.best_model_checkpoint)
         self._callbacks.call("on_train_end")
         if self.args.push_to_hub:
             self.push_to_hub()
@@ -164,23 +168,47 @@ class GRPOTrainer:
     def evaluate(
         self, eval_dataset: Any = None, ignore_keys: Any = None, metric_key_prefix: str = "eval"
     ) -> dict[str, float]:
-        """Draws and scores completions of the evaluation's prompts; returns the metrics, which are logged too."""
-        if eval_dataset is not None or metric_key_prefix != "eval":
-            raise ValueError(
-                "evaluate() reads the eval_dataset that the trainer was given; make another trainer for another"
-            )
-        if not self._eval_rows:
+        """Draws and scores completions of the evaluation's prompts, or of `eval_dataset`, which may be a dict of data sets
+        or a name in the trainer's; returns the metrics, which are logged too. Names in a dict stand after the prefix."""
+        if eval_dataset is None and metric_key_prefix == "eval":
+            if not self._eval_rows:
+                raise ValueError("there is no eval_dataset")
+            report = _native.StepReport()
+            self._started_run().evaluate(report)
+            return self._log_evaluation(report.metrics)
+        if eval_dataset is None:
+            eval_dataset = self.eval_dataset
+        elif isinstance(eval_dataset, str) and isinstance(self.eval_dataset, Mapping):
+            eval_dataset = self.eval_dataset.get(eval_dataset, eval_dataset)
+        if eval_dataset is None:
             raise ValueError("there is no eval_dataset")
-        run = self._run if self._run is not None else self._open(resume=False)
-        report = _native.StepReport()
-        run.evaluate(report)
-        return self._log_evaluation(report.metrics)
+        metrics: dict[str, float] = {}
+        for prefix, part in named_parts(eval_dataset, metric_key_prefix).items():
+            metrics |= self._evaluate_on(part, prefix)
+        return metrics
+
+    def _evaluate_on(self, data_set: Any, prefix: str) -> dict[str, float]:
+        run, name = self._started_run(), "given-" + prefix.replace(os.sep, "_")
+        rows = whole_rows(data_set, name)
+        path = rows.write(os.path.join(self.args.output_dir, "inputs", name + ".jsonl"))
+        self._calls.add_data(rows)
+        try:
+            found = run.evaluate_on([path], self.args.num_generations_eval or self.args.num_generations)
+        finally:
+            logged = self._calls.end_evaluation(rows)
+            os.remove(path)
+        metrics = {f"{prefix}_{key.removeprefix('eval_')}": value for key, value in (found | logged).items()}
+        self.log(metrics)
+        self._callbacks.call("on_evaluate", metrics=metrics)
+        return metrics
+
+    def _started_run(self) -> Any:
+        return self._run if self._run is not None else self._open(resume=False)
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
         """Writes the model, or its adapters, in the format of the Hub; into args.output_dir if no directory is given."""
         target = os.fspath(output_dir or self.args.output_dir)
-        run = self._run if self._run is not None else self._open(resume=False)
-        save_model(run, self.args.output_dir, target)
+        save_model(self._started_run(), self.args.output_dir, target)
 
     def save_state(self) -> None:
         """Writes trainer_state.json into args.output_dir."""
@@ -335,6 +363,9 @@ class GRPOTrainer:
     def _log_evaluation(self, metrics: dict[str, float]) -> dict[str, float]:
         self.log(metrics)
         self._callbacks.call("on_evaluate", metrics=metrics)
+        is_best = note_evaluation(self.args, self.state, metrics)
+        if self.args.save_strategy == "best":
+            self.control.should_save = is_best
         return metrics
 
     def _save(self, run: Any) -> None:
@@ -364,7 +395,3 @@ def _refuse(**arguments: tuple[bool, str]) -> None:
     for name, (is_given, instead) in arguments.items():
         if is_given:
             raise ValueError(f"{name} is not supported: {instead}")
-
-
-def _any(values: Any) -> bool:
-    return any(one is not None for one in (values if isinstance(values, list | tuple) else [values]))

@@ -5,6 +5,7 @@ from typing import Any
 
 from cohort.trainer.data import Rows
 from cohort.trainer.recipe import recipe_of, to_toml
+from cohort.trainer.reward_models import written
 
 
 def write_inputs(
@@ -26,8 +27,11 @@ def write_inputs(
     inputs = os.path.join(args.output_dir, "inputs")
     train_file = train.write(os.path.join(inputs, "train.jsonl"), resume)
     files = [rows.write(os.path.join(inputs, rows.name + ".jsonl"), resume) for rows in evaluation.values()]
-    rewards = [{key: value for key, value in table.items() if key != "function"} for table in tables]
-    recipe = recipe_of(args, rewards, source.directory(inputs), train_file, files or None, peft_config)
+    rewards = [written(table, inputs) for table in tables]
+    model, adapter = source.directory(inputs), source.adapter_directory(inputs)
+    recipe = recipe_of(args, rewards, model, train_file, files or None, peft_config)
+    if adapter is not None:
+        recipe["lora"] = {"path": adapter}
     path = os.path.join(inputs, "recipe.toml")
     with open(path, "w", encoding="utf-8") as file:
         file.write(to_toml(recipe))

@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from cohort.trainer.best_model import metric_name
 from cohort.trainer.grpo_config import GRPOConfig
 
 _NEVER = 1_000_000_000  # steps between what only a caller asks for
@@ -45,7 +46,7 @@ def recipe_of(
     recipe: dict[str, Any] = {
         "seed": args.seed,
         "model": {"path": model, "dtype": _dtype(args)},
-        "lora": _lora(peft),
+        "lora": lora_section(peft),
         "data": _data(args, train, evaluation),
         "rollout": _rollout(args),
         "reward": rewards,
@@ -106,14 +107,24 @@ def _dtype(args: GRPOConfig) -> str:
     return "bfloat16" if args.bf16 else "float32"
 
 
-def _lora(peft: Any) -> dict[str, Any]:
-    if peft is None:
-        return {}
+def check_lora(peft: Any) -> None:
+    """ValueError for a PEFT config of another kind than LoRA, and for dropout."""
     kind = str(getattr(getattr(peft, "peft_type", None), "value", getattr(peft, "peft_type", None)))
     if kind != "LORA":
         raise ValueError(
             f"peft_config is a {type(peft).__name__}: the engine has LoRA; give a peft.LoraConfig"
         )
+    if peft.lora_dropout:
+        raise ValueError(
+            "peft_config.lora_dropout: sampler and trainer share one forward, without dropout; set it to 0"
+        )
+
+
+def lora_section(peft: Any) -> dict[str, Any]:
+    """[lora] of a recipe for a PEFT config, or None. ValueError for what the engine has not."""
+    if peft is None:
+        return {}
+    check_lora(peft)
     for key, allowed in _LORA_REFUSED.items():
         if hasattr(peft, key) and getattr(peft, key) not in allowed:
             raise ValueError(f"peft_config.{key} = {getattr(peft, key)!r} is not supported; leave it out")
@@ -123,10 +134,6 @@ def _lora(peft: Any) -> dict[str, Any]:
         )
     section = {ours: getattr(peft, theirs) for theirs, ours in _LORA.items() if hasattr(peft, theirs)}
     section["alpha"] = float(section["alpha"])
-    if peft.lora_dropout:
-        raise ValueError(
-            "peft_config.lora_dropout: sampler and trainer share one forward, without dropout; set it to 0"
-        )
     for theirs in ("target_modules", "exclude_modules", "modules_to_save"):
         names = getattr(peft, theirs, None)
         if names:
@@ -215,6 +222,8 @@ def _train(args: GRPOConfig, evaluation: list[str] | None) -> dict[str, Any]:
         section["router_aux_loss_coef"] = args.router_aux_loss_coef
     if evaluation is not None:
         section["eval_steps"] = _NEVER
+        if metric_name(args) is not None:
+            section["metric_for_best_model"] = metric_name(args)
         if args.num_generations_eval is not None:
             section["num_generations_eval"] = args.num_generations_eval
     if args.reward_error == "mask":
