@@ -12,9 +12,13 @@
 #include "cohort/core/error.h"
 #include "cohort/models/adapter.h"
 #include "cohort/models/pretrained.h"
+#include "cohort/sampler/sampler.h"
 #include "cohort/train/grpo/grpo_run.h"
 #include "cohort/train/run/lora_start.h"
+#include "python/batch_reader.h"
+#include "python/engine_settings.h"
 #include "python/modules.h"
+#include "python/settings.h"
 
 namespace py = pybind11;
 
@@ -105,9 +109,27 @@ py::dict to_dict(const Metrics& metrics) {
 /// A run and what Python does with it.
 class PythonRun {
  public:
-  PythonRun(const std::string& recipe, const ResumeOptions& options, const RewardTypes& rewards)
-      : run_(read_recipe(recipe), options, rewards) {
+  /// `rollout`: null, or what samples in the engine's place.
+  PythonRun(const std::string& recipe, const ResumeOptions& options, const RewardTypes& rewards,
+            const SharedFunction& rollout)
+      : run_(read_recipe(recipe), options, rewards, rollout == nullptr ? RolloutFunction() : by(rollout)) {
     run_.loop().hide_progress();
+  }
+
+  /// Completions by the weights as they are; the address of their random numbers has the run's seed if the
+  /// keys name none.
+  py::list generate(const py::list& prompts, const py::dict& keys, int64_t step) {
+    SamplingSettings settings;
+    set_keys(settings_of(settings), keys);
+    const DecoderConfig& model = run_.policy().config();
+    const SamplingParams params = sampling_params(settings, model, &run_.tokenizer());
+    std::vector<Prompt> read;
+    for (const py::handle prompt : prompts)
+      read.push_back(read_prompt(prompt, &run_.text_format(), str("prompts[", read.size(), "]")));
+    RolloutAddress address;
+    address.seed = static_cast<uint64_t>(settings.seed.value_or(run_.config().seed));
+    address.step = static_cast<uint64_t>(step);
+    return to_python(drawn(read, settings.n, params, address));
   }
 
   /// The next step. After an exception of a reward function the run is where it was before the step.
@@ -130,6 +152,32 @@ class PythonRun {
   RunLoop& loop() { return run_.loop(); }
 
  private:
+  std::vector<Group> drawn(const std::vector<Prompt>& prompts, int64_t num_generations,
+                           const SamplingParams& params, const RolloutAddress& address) {
+    const py::gil_scoped_release unlocked;
+    Sampler sampler(run_.policy(), &run_.tokenizer(), run_.config().rollout.cache_tokens);
+    return sampler.rollout(prompts, num_generations, params, address);
+  }
+
+  /// The function gets a list of (prompt id, number of completions) and returns a list of cohort.Group.
+  RolloutFunction by(const SharedFunction& function) {
+    return [this, function](const std::vector<Prompt>& prompts, const std::vector<int64_t>& sizes) {
+      const py::gil_scoped_acquire lock;
+      py::list rows;
+      for (size_t i = 0; i < prompts.size(); ++i) rows.append(py::make_tuple(prompts[i].id, sizes[i]));
+      const py::object given = (*function)(rows);
+      std::vector<Group> groups = read_batch(given, run_.policy().config()).groups;
+      size_t g = 0;
+      for (const py::handle group : given) {
+        size_t i = 0;
+        for (const py::handle completion : group.attr("completions"))
+          groups[g].samples[i++].completion.text = completion.attr("text").cast<std::string>();
+        ++g;
+      }
+      return groups;
+    };
+  }
+
   GrpoRun run_;
 };
 
@@ -160,13 +208,16 @@ void add_trainer(py::module_ module) {
     return names;
   });
   py::class_<PythonRun>(module, "GrpoRun")
-      .def(py::init([](const std::string& recipe, const py::dict& functions, bool resume) {
+      .def(py::init([](const std::string& recipe, const py::dict& functions, bool resume,
+                       const py::object& rollout) {
              const RewardTypes rewards = function_rewards(functions);
+             const SharedFunction sampler = rollout.is_none() ? nullptr : share(py::reinterpret_borrow<py::function>(rollout));
              const py::gil_scoped_release unlocked;
              return std::make_unique<PythonRun>(recipe, ResumeOptions{.resume = resume, .accept_changed = {}},
-                                                rewards);
+                                                rewards, sampler);
            }),
-           py::arg("recipe"), py::arg("functions"), py::arg("resume"))
+           py::arg("recipe"), py::arg("functions"), py::arg("resume"), py::arg("rollout") = py::none())
+      .def("generate", &PythonRun::generate, py::arg("prompts"), py::arg("keys"), py::arg("step"))
       .def(
           "begin", [](PythonRun& run) { run.loop().begin(); }, released())
       .def("take_step", &PythonRun::take_step, released())

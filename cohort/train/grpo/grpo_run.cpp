@@ -162,7 +162,8 @@ GrpoRun::Texts::Texts(const TrainConfig& config, const Decoder& policy, const st
   check_cache(config, data, format, policy.config());
 }
 
-GrpoRun::GrpoRun(const TrainConfig& config, const ResumeOptions& options, const RewardTypes& more_rewards)
+GrpoRun::GrpoRun(const TrainConfig& config, const ResumeOptions& options, const RewardTypes& more_rewards,
+                 RolloutFunction rollout)
     : config_(checked(config, options)),
       start_(run_start(config_.run, options)),
       policy_(load_policy(config_)),
@@ -176,18 +177,20 @@ GrpoRun::GrpoRun(const TrainConfig& config, const ResumeOptions& options, const 
       scorer_(make_scorer(config_, start_, more_rewards, shape_)),
       optimizer_(policy_->parameters(), config_.optimizer),
       critic_(make_critic(config_, *policy_, num_steps_, shape_)) {
-  make_trainer();
+  make_trainer(std::move(rollout));
   make_evaluation();
   open(options);
 }
 
-void GrpoRun::make_trainer() {
+void GrpoRun::make_trainer(RolloutFunction rollout) {
   const int64_t num_updates =
       (num_steps_ - config_.critic.pretrain_steps) * GrpoTrainer::updates_per_step(config_);
   Decoder* reference = nullptr;
   if (shape_.has_reference) reference = reference_ != nullptr ? reference_.get() : policy_.get();
   trainer_.emplace(config_, num_updates, *policy_, reference, critic_.get(), texts_.tokenizer.get(), prompts_,
                    *scorer_, optimizer_, texts_.demonstrations(), shape_.record);
+  is_sampled_elsewhere_ = rollout != nullptr;
+  if (is_sampled_elsewhere_) trainer_->sample_by(std::move(rollout));
 }
 
 void GrpoRun::make_evaluation() {
@@ -222,7 +225,7 @@ void GrpoRun::load_trained(const std::filesystem::path& directory) {
 
 void GrpoRun::open(const ResumeOptions& options) {
   const double difference = sampler_trainer_difference(*policy_);
-  check_mismatch_acts(config_, difference);
+  if (!is_sampled_elsewhere_) check_mismatch_acts(config_, difference);
   trainer_->assume_exact(difference == 0.0);
   directory_.emplace(open_run(config_, options, start_));
   report_memory(plan_memory(*policy_, shape_));

@@ -20,6 +20,7 @@
 #include "cohort/tasks/dataset_source.h"
 #include "cohort/train/critic/critic.h"
 #include "cohort/train/grpo/grpo_trainer.h"
+#include "cohort/train/grpo/step_rollout.h"
 #include "cohort/train/grpo/step_shape.h"
 #include "cohort/train/grpo/train_config.h"
 #include "cohort/train/run/resume.h"
@@ -32,8 +33,10 @@ namespace cohort {
 class GrpoRun {
  public:
   /// Opens or continues the run in config.run.dir. `more_rewards`: types that `[[reward]]` tables may name
-  /// besides Cohort's own. Throws UserError for whatever the user can mend.
-  GrpoRun(const TrainConfig& config, const ResumeOptions& options, const RewardTypes& more_rewards = {});
+  /// besides Cohort's own. `rollout`, if not empty, samples the completions that are trained on. Throws
+  /// UserError for whatever the user can mend.
+  GrpoRun(const TrainConfig& config, const ResumeOptions& options, const RewardTypes& more_rewards = {},
+          RolloutFunction rollout = {});
 
   GrpoRun(const GrpoRun&) = delete;
   GrpoRun& operator=(const GrpoRun&) = delete;
@@ -57,6 +60,8 @@ class GrpoRun {
 
   GrpoTrainer& trainer() { return *trainer_; }
   Decoder& policy() { return *policy_; }
+  const Tokenizer& tokenizer() const { return *texts_.tokenizer; }
+  const TextFormat& text_format() const { return texts_.format; }
   const TrainConfig& config() const { return config_; }
 
  private:
@@ -73,7 +78,7 @@ class GrpoRun {
     Dataset data;
   };
 
-  void make_trainer();
+  void make_trainer(RolloutFunction rollout);
   void make_evaluation();
   void open(const ResumeOptions& options);
   void check_before_first_step();
@@ -91,6 +96,7 @@ class GrpoRun {
   AdamW optimizer_;
   std::unique_ptr<Critic> critic_;
   std::optional<GrpoTrainer> trainer_;
+  bool is_sampled_elsewhere_ = false;
   std::optional<Sampler> eval_sampler_;
   std::function<EvalRecord()> evaluate_;
   std::optional<RunDirectory> directory_;

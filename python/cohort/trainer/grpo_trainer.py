@@ -11,6 +11,8 @@ from transformers import TrainerCallback
 from transformers.trainer_utils import TrainOutput
 
 from cohort._cohort import trainer as _native
+from cohort.batch import Group, groups_from
+from cohort.sampling_params import SamplingParams, keys_of
 from cohort.trainer.best_model import note_evaluation
 from cohort.trainer.callbacks import Callbacks
 from cohort.trainer.checkpoints import newest_checkpoint, resumes
@@ -23,6 +25,7 @@ from cohort.trainer.model_source import ModelSource
 from cohort.trainer.recipe import lora_section
 from cohort.trainer.reward_models import give_tokenizers
 from cohort.trainer.rewards import RewardCalls, tables_of
+from cohort.trainer.rollouts import RolloutFunction, rollout_caller, sampling_params_of
 from cohort.trainer.saving import push, save_model
 from cohort.trainer.settings import check_settings
 
@@ -50,6 +53,9 @@ class GRPOTrainer:
         callbacks: transformers' TrainerCallback objects or classes.
         optimizers: refused; the engine has AdamW.
         peft_config: a PEFT LoraConfig: trains adapters.
+        rollout_func: samples in the engine's place: called with the prompts, each as often as it has completions, and the
+            trainer, whose generate() it may use; returns prompt_ids, completion_ids and logprobs of each, and more columns
+            for the reward functions.
 
     Raises ValueError, TypeError or OSError, with one line that says what to do, for what cannot be used.
     """
@@ -68,7 +74,7 @@ class GRPOTrainer:
         quantization_config: Any = None,
         peft_config: Any = None,
         tools: Any = None,
-        rollout_func: Any = None,
+        rollout_func: RolloutFunction | None = None,
         environment_factory: Any = None,
     ):
         _refuse(
@@ -81,10 +87,6 @@ class GRPOTrainer:
                 "the engine computes in float32 or bfloat16",
             ),
             tools=(bool(tools), "tools are not there yet"),
-            rollout_func=(
-                rollout_func is not None,
-                "write your own loop with cohort.Engine: docs/python/own-loop.md",
-            ),
             environment_factory=(environment_factory is not None, "environments are not there yet"),
         )
         if train_dataset is None:
@@ -118,6 +120,7 @@ class GRPOTrainer:
             self.args.reward_error == "mask",
             bool(self.args.remove_unused_columns),
         )
+        self.rollout_func = rollout_func
         self._log = StepLog()
         self._run: Any = None
         self._pending: Any = None  # the report of a step that is not written yet
@@ -205,6 +208,14 @@ class GRPOTrainer:
     def _started_run(self) -> Any:
         return self._run if self._run is not None else self._open(resume=False)
 
+    def generate(self, prompts: Any, sampling_params: SamplingParams | None = None) -> list[Group]:
+        """Completions by the weights as they are now, a Group for each prompt: a text, a list of messages or token ids. The
+        defaults are the run's settings; within a rollout_func its draws are those that the engine would make."""
+        params = sampling_params if sampling_params is not None else sampling_params_of(self.args)
+        run = self._started_run()
+        drawn = run.generate(list(prompts), keys_of(params), run.step + 1)
+        return groups_from(drawn, float(params.temperature) or 1.0)
+
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
         """Writes the model, or its adapters, in the format of the Hub; into args.output_dir if no directory is given."""
         target = os.fspath(output_dir or self.args.output_dir)
@@ -288,7 +299,12 @@ class GRPOTrainer:
             self._peft_config,
             resume,
         )
-        run = _native.GrpoRun(recipe, functions, resume)
+        rollout = (
+            rollout_caller(self.rollout_func, self, self._calls.row, self._calls.take_columns)
+            if self.rollout_func is not None
+            else None
+        )
+        run = _native.GrpoRun(recipe, functions, resume, rollout)
         self._run = run
         self._update_state(run, self.state.epoch or 0.0)
         if resume:

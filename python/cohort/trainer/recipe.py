@@ -48,7 +48,7 @@ def recipe_of(
         "model": {"path": model, "dtype": _dtype(args)},
         "lora": lora_section(peft),
         "data": _data(args, train, evaluation),
-        "rollout": _rollout(args),
+        "rollout": rollout_section(args),
         "reward": rewards,
         "objective": _objective(args),
         "optimizer": _optimizer(args),
@@ -153,7 +153,8 @@ def _data(args: GRPOConfig, train: str, evaluation: list[str] | None) -> dict[st
     return section
 
 
-def _rollout(args: GRPOConfig) -> dict[str, Any]:
+def rollout_section(args: GRPOConfig) -> dict[str, Any]:
+    """[rollout] of a recipe. ValueError for keys of generation_kwargs that the engine has not."""
     section = {
         "prompts_per_step": args.prompts_per_step,
         "num_generations": args.num_generations,

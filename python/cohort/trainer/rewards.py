@@ -93,6 +93,11 @@ class RewardCalls:
         self._scored: list[set[tuple[str, int]]] = []  # by each function, of its last call
         self._rows: list[str] = []
         self._async = AsyncCalls()
+        self._rollout_columns: dict[str, list[Any]] = {}
+
+    def take_columns(self, columns: dict[str, list[Any]]) -> None:
+        """Takes what a rollout function gave besides its completions, for the rewards of this step."""
+        self._rollout_columns = columns
 
     def add_data(self, rows: Rows) -> None:
         """Adds a data set, whose file has its name."""
@@ -137,7 +142,7 @@ class RewardCalls:
         return scores
 
     def _arguments(self, rows: list[tuple[str, str, list[int]]]) -> dict[str, Any]:
-        examples = [self._row(row_id) for row_id, _, _ in rows]
+        examples = [self.row(row_id) for row_id, _, _ in rows]
         prompts = [example["prompt"] for example in examples]
         completions: list[Any] = [text for _, text, _ in rows]
         if isinstance(prompts[0], list):
@@ -146,6 +151,8 @@ class RewardCalls:
         if not self._prompt_only:
             columns = [key for key in examples[0] if key not in ("prompt", "completion", "completion_ids")]
             arguments = {key: [example.get(key) for example in examples] for key in columns}
+        if self._rollout_columns:
+            arguments |= self._rollout_columns
         return arguments | {
             "prompts": prompts,
             "completions": completions,
@@ -155,7 +162,8 @@ class RewardCalls:
             "log_metric": self._log_metric,
         }
 
-    def _row(self, row_id: str) -> dict[str, Any]:
+    def row(self, row_id: str) -> dict[str, Any]:
+        """The row of a prompt id."""
         file = row_id.rpartition(":")[0]
         return self._data_sets[os.path.splitext(os.path.basename(file))[0]].row_of(row_id)
 
@@ -169,6 +177,7 @@ class RewardCalls:
         """The means of what was logged since the last call."""
         means = {name: sum(values) / len(values) for name, values in self.metrics.items()}
         self.metrics.clear()
+        self._rollout_columns = {}
         return means
 
     def take_unscored(self, num_functions: int) -> list[str]:
