@@ -36,6 +36,21 @@ class OtherDataTest(TrainerTest):
             for name in ("data1", "data2"):
                 self.assertEqual(metrics[f"eval_{name}_reward"], expected["eval_reward"], kind)
 
+    def test_data_sets_of_a_trainer(self):
+        from datasets import Dataset, DatasetDict, IterableDataset, IterableDatasetDict
+
+        rows = Dataset.from_list(self.rows[:2])
+        stream = IterableDataset.from_generator(lambda: iter(self.rows[:2]))
+        found = set()
+        for place, data in enumerate(
+            (rows, stream, DatasetDict({"a": rows}), IterableDatasetDict({"a": stream}), {"a": rows}, {"a": stream})
+        ):
+            trainer = self.trainer(more={"eval_dataset": data}, output_dir=os.path.join(self.output, str(place)))
+            self.assertIs(trainer.eval_dataset, data)
+            found.add(trainer.evaluate()["eval_reward"])
+        self.assertEqual(len(found), 1)
+        self.assertIsNone(self.trainer().eval_dataset)
+
     def test_the_prefix_and_the_columns_are_those_of_the_data(self):
         seen = []
 
