@@ -1,5 +1,5 @@
-// The module `cohort._cohort.trainer`: a run of GRPO whose steps Python takes one by one, and rewards that
-// are Python functions. python/cohort/trainer calls it. The engine works without Python's global lock.
+// The module `cohort._cohort.trainer`: runs whose steps Python takes one by one, and rewards that are Python
+// functions. python/cohort/trainer calls it. The engine works without Python's global lock.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <torch/csrc/utils/pybind.h>
@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "cohort/core/error.h"
-#include "cohort/models/adapter.h"
 #include "cohort/models/pretrained.h"
 #include "cohort/sampler/sampler.h"
 #include "cohort/train/grpo/grpo_run.h"
+#include "cohort/train/preference/dpo_run.h"
+#include "cohort/train/reward/reward_run.h"
 #include "cohort/train/run/lora_start.h"
+#include "cohort/train/supervised/sft_run.h"
 #include "python/batch_reader.h"
 #include "python/engine_settings.h"
 #include "python/modules.h"
@@ -83,14 +85,17 @@ RewardTypes function_rewards(const py::dict& functions) {
   return {{"callable", "What a function of the Python program returns.", {make}}};
 }
 
-/// The recipe in a file, with what its preset and its loss_type stand for.
-TrainConfig read_recipe(const std::string& path) {
-  TrainConfig given, config;
+/// The recipe in a file, with what its preset, its loss_type and its adapter stand for.
+template <typename Config>
+Config read_recipe(const std::string& path) {
+  Config given, config;
   apply_toml_file(settings_of(given), path);
-  if (!given.lora.path.empty()) take_adapter_settings(config.lora, given.lora.path);
-  config.apply_preset(given);
+  if constexpr (requires { given.lora; }) {
+    if (!given.lora.path.empty()) take_adapter_settings(config.lora, given.lora.path);
+  }
+  if constexpr (std::is_same_v<Config, TrainConfig>) config.apply_preset(given);
   apply_toml_file(settings_of(config), path);
-  config.objective.loss.loss_type = "none";
+  if constexpr (std::is_same_v<Config, TrainConfig>) config.objective.loss.loss_type = "none";
   return config;
 }
 
@@ -109,11 +114,40 @@ py::dict to_dict(const Metrics& metrics) {
 /// A run and what Python does with it.
 class PythonRun {
  public:
-  /// `rollout`: null, or what samples in the engine's place.
-  PythonRun(const std::string& recipe, const ResumeOptions& options, const RewardTypes& rewards,
-            const SharedFunction& rollout)
-      : run_(read_recipe(recipe), options, rewards, rollout == nullptr ? RolloutFunction() : by(rollout)) {
-    run_.loop().hide_progress();
+  explicit PythonRun(std::unique_ptr<Run> run) : run_(std::move(run)) { loop().hide_progress(); }
+
+  /// The next step. After an exception of a reward function the run is where it was before the step.
+  StepReport take_step() {
+    const Json before = run_->trainer().save();
+    try {
+      return loop().take_step();
+    } catch (...) {
+      run_->trainer().load(before);
+      throw;
+    }
+  }
+
+  Run& run() { return *run_; }
+  RunLoop& loop() { return run_->loop(); }
+
+ private:
+  std::unique_ptr<Run> run_;
+};
+
+/// A run of GRPO, whose engine Python may ask for more completions.
+class PythonGrpoRun : public PythonRun {
+ public:
+  explicit PythonGrpoRun(std::unique_ptr<GrpoRun> run) : PythonRun(std::move(run)) {}
+
+  GrpoRun& grpo() { return static_cast<GrpoRun&>(run()); }
+
+  py::dict evaluate_on(const std::vector<std::string>& files, int64_t num_generations) {
+    Metrics metrics;
+    {
+      const py::gil_scoped_release unlocked;
+      metrics = grpo().evaluate_on(files, num_generations);
+    }
+    return to_dict(metrics);
   }
 
   /// Completions by the weights as they are; the address of their random numbers has the run's seed if the
@@ -121,65 +155,66 @@ class PythonRun {
   py::list generate(const py::list& prompts, const py::dict& keys, int64_t step) {
     SamplingSettings settings;
     set_keys(settings_of(settings), keys);
-    const DecoderConfig& model = run_.policy().config();
-    const SamplingParams params = sampling_params(settings, model, &run_.tokenizer());
+    const Tokenizer& tokenizer = grpo().tokenizer();
+    const SamplingParams params = sampling_params(settings, grpo().model().config(), &tokenizer);
     std::vector<Prompt> read;
     for (const py::handle prompt : prompts)
-      read.push_back(read_prompt(prompt, &run_.text_format(), str("prompts[", read.size(), "]")));
+      read.push_back(read_prompt(prompt, &grpo().text_format(), str("prompts[", read.size(), "]")));
     RolloutAddress address;
-    address.seed = static_cast<uint64_t>(settings.seed.value_or(run_.config().seed));
+    address.seed = static_cast<uint64_t>(settings.seed.value_or(grpo().config().seed));
     address.step = static_cast<uint64_t>(step);
-    return to_python(drawn(read, settings.n, params, address));
-  }
-
-  /// The next step. After an exception of a reward function the run is where it was before the step.
-  StepReport take_step() {
-    const Json before = run_.trainer().save();
-    try {
-      return run_.loop().take_step();
-    } catch (...) {
-      run_.trainer().load(before);
-      throw;
+    std::vector<Group> groups;
+    {
+      const py::gil_scoped_release unlocked;
+      Sampler sampler(grpo().model(), &tokenizer, grpo().config().rollout.cache_tokens);
+      groups = sampler.rollout(read, settings.n, params, address);
     }
+    return to_python(groups);
   }
-
-  /// Writes the model, or its adapters, as it is now into a new directory.
-  void save_model(const std::string& directory) {
-    save_trained(run_.policy(), run_.config().model.path, directory, run_.config().model.chat_template);
-  }
-
-  GrpoRun& run() { return run_; }
-  RunLoop& loop() { return run_.loop(); }
-
- private:
-  std::vector<Group> drawn(const std::vector<Prompt>& prompts, int64_t num_generations,
-                           const SamplingParams& params, const RolloutAddress& address) {
-    const py::gil_scoped_release unlocked;
-    Sampler sampler(run_.policy(), &run_.tokenizer(), run_.config().rollout.cache_tokens);
-    return sampler.rollout(prompts, num_generations, params, address);
-  }
-
-  /// The function gets a list of (prompt id, number of completions) and returns a list of cohort.Group.
-  RolloutFunction by(const SharedFunction& function) {
-    return [this, function](const std::vector<Prompt>& prompts, const std::vector<int64_t>& sizes) {
-      const py::gil_scoped_acquire lock;
-      py::list rows;
-      for (size_t i = 0; i < prompts.size(); ++i) rows.append(py::make_tuple(prompts[i].id, sizes[i]));
-      const py::object given = (*function)(rows);
-      std::vector<Group> groups = read_batch(given, run_.policy().config()).groups;
-      size_t g = 0;
-      for (const py::handle group : given) {
-        size_t i = 0;
-        for (const py::handle completion : group.attr("completions"))
-          groups[g].samples[i++].completion.text = completion.attr("text").cast<std::string>();
-        ++g;
-      }
-      return groups;
-    };
-  }
-
-  GrpoRun run_;
 };
+
+/// The function gets a list of (prompt id, number of completions) and returns a list of cohort.Group.
+RolloutFunction rollout_function(const SharedFunction& function,
+                                 const std::shared_ptr<const DecoderConfig>& model) {
+  return [function, model](const std::vector<Prompt>& prompts, const std::vector<int64_t>& sizes) {
+    const py::gil_scoped_acquire lock;
+    py::list rows;
+    for (size_t i = 0; i < prompts.size(); ++i) rows.append(py::make_tuple(prompts[i].id, sizes[i]));
+    const py::object given = (*function)(rows);
+    std::vector<Group> groups = read_batch(given, *model).groups;
+    size_t g = 0;
+    for (const py::handle group : given) {
+      size_t i = 0;
+      for (const py::handle completion : group.attr("completions"))
+        groups[g].samples[i++].completion.text = completion.attr("text").cast<std::string>();
+      ++g;
+    }
+    return groups;
+  };
+}
+
+/// `rollout`: None, or what samples in the engine's place.
+std::unique_ptr<PythonGrpoRun> open_grpo(const std::string& recipe, bool resume, const py::dict& functions,
+                                         const py::object& rollout) {
+  const RewardTypes rewards = function_rewards(functions);
+  const SharedFunction sampler =
+      rollout.is_none() ? nullptr : share(py::reinterpret_borrow<py::function>(rollout));
+  const py::gil_scoped_release unlocked;
+  const auto config = read_recipe<TrainConfig>(recipe);
+  RolloutFunction function;
+  if (sampler != nullptr) {
+    function = rollout_function(
+        sampler, std::make_shared<const DecoderConfig>(read_decoder_config(config.model.path)));
+  }
+  return std::make_unique<PythonGrpoRun>(std::make_unique<GrpoRun>(
+      config, ResumeOptions{.resume = resume, .accept_changed = {}}, rewards, std::move(function)));
+}
+
+template <typename KindOfRun, typename Config>
+std::unique_ptr<PythonRun> open_run(const std::string& recipe, bool resume) {
+  return std::make_unique<PythonRun>(std::make_unique<KindOfRun>(
+      read_recipe<Config>(recipe), ResumeOptions{.resume = resume, .accept_changed = {}}));
+}
 
 void add_report(py::module_& module) {
   py::class_<StepReport>(module, "StepReport")
@@ -207,34 +242,12 @@ void add_trainer(py::module_ module) {
     for (const RewardType& type : all_rewards({})) names.push_back(type.name);
     return names;
   });
-  py::class_<PythonRun>(module, "GrpoRun")
-      .def(py::init([](const std::string& recipe, const py::dict& functions, bool resume,
-                       const py::object& rollout) {
-             const RewardTypes rewards = function_rewards(functions);
-             const SharedFunction sampler = rollout.is_none() ? nullptr : share(py::reinterpret_borrow<py::function>(rollout));
-             const py::gil_scoped_release unlocked;
-             return std::make_unique<PythonRun>(recipe, ResumeOptions{.resume = resume, .accept_changed = {}},
-                                                rewards, sampler);
-           }),
-           py::arg("recipe"), py::arg("functions"), py::arg("resume"), py::arg("rollout") = py::none())
-      .def("generate", &PythonRun::generate, py::arg("prompts"), py::arg("keys"), py::arg("step"))
+  py::class_<PythonRun>(module, "Run")
       .def(
           "begin", [](PythonRun& run) { run.loop().begin(); }, released())
       .def("take_step", &PythonRun::take_step, released())
       .def(
           "evaluate", [](PythonRun& run, StepReport& report) { run.loop().evaluate(report); }, released())
-      .def(
-          "evaluate_on",
-          [](PythonRun& run, const std::vector<std::string>& files, int64_t num_generations) {
-            const py::gil_scoped_release unlocked;
-            const Metrics metrics = run.run().evaluate_on(files, num_generations);
-            const py::gil_scoped_acquire lock;
-            return to_dict(metrics);
-          },
-          py::arg("files"), py::arg("num_generations"))
-      .def(
-          "load_model",
-          [](PythonRun& run, const std::string& directory) { run.run().load_trained(directory); }, released())
       .def(
           "end_step", [](PythonRun& run, const StepReport& report) { run.loop().end_step(report); },
           released())
@@ -242,14 +255,28 @@ void add_trainer(py::module_ module) {
           "save", [](PythonRun& run) { run.loop().save(); }, released())
       .def(
           "finish", [](PythonRun& run) { run.run().finish(); }, released())
-      .def("save_model", &PythonRun::save_model, released())
+      .def(
+          "save_model", [](PythonRun& run, const std::string& directory) { run.run().save_model(directory); },
+          released())
+      .def(
+          "load_model", [](PythonRun& run, const std::string& directory) { run.run().load_model(directory); },
+          released())
       .def_property_readonly("goes_on", [](PythonRun& run) { return run.loop().goes_on(); })
       .def_property_readonly("step", [](PythonRun& run) { return run.loop().step(); })
       .def_property_readonly("max_steps", [](PythonRun& run) { return run.loop().max_steps(); })
       .def_property_readonly("weights",
-                             [](PythonRun& run) { return to_dict(run.run().policy().named_weights()); })
+                             [](PythonRun& run) { return to_dict(run.run().model().named_weights()); })
       .def_property_readonly("adapter_weights",
-                             [](PythonRun& run) { return to_dict(run.run().policy().adapter_weights()); });
+                             [](PythonRun& run) { return to_dict(run.run().model().adapter_weights()); });
+  py::class_<PythonGrpoRun, PythonRun>(module, "GrpoRun")
+      .def("evaluate_on", &PythonGrpoRun::evaluate_on, py::arg("files"), py::arg("num_generations"))
+      .def("generate", &PythonGrpoRun::generate, py::arg("prompts"), py::arg("keys"), py::arg("step"));
+  module.def("grpo_run", &open_grpo, py::arg("recipe"), py::arg("resume"), py::arg("functions"),
+             py::arg("rollout") = py::none());
+  module.def("sft_run", &open_run<SftRun, SftConfig>, released(), py::arg("recipe"), py::arg("resume"));
+  module.def("dpo_run", &open_run<DpoRun, DpoConfig>, released(), py::arg("recipe"), py::arg("resume"));
+  module.def("reward_run", &open_run<RewardRun, RewardTrainConfig>, released(), py::arg("recipe"),
+             py::arg("resume"));
 }
 
 }  // namespace cohort::python

@@ -6,8 +6,6 @@
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
 #include "cohort/core/memory.h"
-#include "cohort/models/adapter.h"
-#include "cohort/models/pretrained.h"
 #include "cohort/reward_models/all_rewards.h"
 #include "cohort/sampler/stop_ids.h"
 #include "cohort/train/grpo/demonstrations.h"
@@ -127,19 +125,6 @@ std::unique_ptr<RewardScorer> make_scorer(const TrainConfig& config, const std::
   return scorer;
 }
 
-/// Settings that fit together, and those of the run that is resumed.
-TrainConfig checked(const TrainConfig& config, const ResumeOptions& options) {
-  validate(config);
-  check_resumed(config, options);
-  return config;
-}
-
-std::unique_ptr<Decoder> load_policy(const TrainConfig& config) {
-  auto policy = load_model(config.model, config.lora, config.seed);
-  check_router_loss(config.train.router_aux_loss_coef, policy->config());
-  return policy;
-}
-
 /// The shape of a step, for whose longest sequence the policy is prepared.
 StepShape plan_shape(const TrainConfig& config, Decoder& policy, const Dataset& data) {
   StepShape shape = step_shape(config, policy, data);
@@ -166,7 +151,7 @@ GrpoRun::GrpoRun(const TrainConfig& config, const ResumeOptions& options, const 
                  RolloutFunction rollout)
     : config_(checked(config, options)),
       start_(run_start(config_.run, options)),
-      policy_(load_policy(config_)),
+      policy_(load_trained_model(config_)),
       texts_(config_, *policy_, start_),
       shape_(plan_shape(config_, *policy_, texts_.data)),
       num_steps_(num_steps(config_.train.max_steps, config_.train.num_train_epochs, texts_.data.num_rows(),
@@ -215,14 +200,6 @@ Metrics GrpoRun::evaluate_on(const std::vector<std::string>& files, int64_t num_
       .metrics;
 }
 
-void GrpoRun::load_trained(const std::filesystem::path& directory) {
-  if (policy_->is_adapted()) {
-    load_adapter_weights(config_.model.path, directory, *policy_);
-  } else {
-    load_weights(directory, *policy_);
-  }
-}
-
 void GrpoRun::open(const ResumeOptions& options) {
   const double difference = sampler_trainer_difference(*policy_);
   if (!is_sampled_elsewhere_) check_mismatch_acts(config_, difference);
@@ -234,11 +211,7 @@ void GrpoRun::open(const ResumeOptions& options) {
     log_info("reward ", reward, ": ", environment);
   log_ignored_sampling_defaults(config_.model.path);
   if (config_.train.preflight && directory_->checkpoint_steps().empty()) check_before_first_step();
-  loop_.emplace(*directory_, loop_config(config_, num_steps_), *policy_, optimizer_, *trainer_,
-                config_.model.path, evaluate_);
-  if (!options.resume) return;
-  loop_->resume();
-  take_changes(*directory_, config_, options);
+  open_loop(config_, options, num_steps_, optimizer_, evaluate_);
 }
 
 // A run that would learn nothing leaves its directory free for another try.
@@ -253,18 +226,7 @@ void GrpoRun::check_before_first_step() {
   }
 }
 
-int GrpoRun::run() {
-  const int code = loop_->run();
-  if (code == 0) save_critic();
-  return code;
-}
-
-void GrpoRun::finish() {
-  loop_->finish();
-  save_critic();
-}
-
-void GrpoRun::save_critic() const {
+void GrpoRun::save_more() const {
   if (critic_ != nullptr) critic_->save(directory_->final_critic());
 }
 

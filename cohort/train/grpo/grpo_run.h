@@ -23,14 +23,12 @@
 #include "cohort/train/grpo/step_rollout.h"
 #include "cohort/train/grpo/step_shape.h"
 #include "cohort/train/grpo/train_config.h"
-#include "cohort/train/run/resume.h"
+#include "cohort/train/run/run.h"
 #include "cohort/train/run/run_data.h"
-#include "cohort/train/run/run_directory.h"
-#include "cohort/train/run/run_loop.h"
 
 namespace cohort {
 
-class GrpoRun {
+class GrpoRun : public Run {
  public:
   /// Opens or continues the run in config.run.dir. `more_rewards`: types that `[[reward]]` tables may name
   /// besides Cohort's own. `rollout`, if not empty, samples the completions that are trained on. Throws
@@ -38,28 +36,14 @@ class GrpoRun {
   GrpoRun(const TrainConfig& config, const ResumeOptions& options, const RewardTypes& more_rewards = {},
           RolloutFunction rollout = {});
 
-  GrpoRun(const GrpoRun&) = delete;
-  GrpoRun& operator=(const GrpoRun&) = delete;
-
-  /// Runs to the last step; returns the exit code (RunLoop::run).
-  int run();
-
-  /// The steps one by one; finish() after the last one.
-  RunLoop& loop() { return *loop_; }
-
   /// Judges the model as it is by `num_generations` completions of each prompt in `files`. The run's own
   /// evaluations, its best model and its records stay as they are. Throws UserError for rows that can't be
   /// used.
   Metrics evaluate_on(const std::vector<std::string>& files, int64_t num_generations);
 
-  /// Gives the policy the weights, or the adapters, of a directory that save_trained() wrote for this run.
-  void load_trained(const std::filesystem::path& directory);
-
-  /// Writes what a finished run leaves: its last checkpoint and the final models.
-  void finish();
-
-  GrpoTrainer& trainer() { return *trainer_; }
-  Decoder& policy() { return *policy_; }
+  Decoder& model() override { return *policy_; }
+  GrpoTrainer& trainer() override { return *trainer_; }
+  const ModelConfig& model_config() const override { return config_.model; }
   const Tokenizer& tokenizer() const { return *texts_.tokenizer; }
   const TextFormat& text_format() const { return texts_.format; }
   const TrainConfig& config() const { return config_; }
@@ -82,7 +66,7 @@ class GrpoRun {
   void make_evaluation();
   void open(const ResumeOptions& options);
   void check_before_first_step();
-  void save_critic() const;
+  void save_more() const override;
 
   TrainConfig config_;
   std::tm start_;
@@ -99,8 +83,6 @@ class GrpoRun {
   bool is_sampled_elsewhere_ = false;
   std::optional<Sampler> eval_sampler_;
   std::function<EvalRecord()> evaluate_;
-  std::optional<RunDirectory> directory_;
-  std::optional<RunLoop> loop_;
 };
 
 /// Runs `config` in config.run.dir, or continues what is there if the options say so. Returns the exit code.

@@ -3,26 +3,36 @@
 import os
 from typing import Any
 
-from cohort.trainer.peft_model import adapter_name, base_weights, check_adapter, save_adapter, weight_names
+from cohort.trainer.peft_model import adapter_config, adapter_name, base_weights, save_adapter, weight_names
 
 
 class ModelSource:
     """`model` is a directory, a Hub id or a transformers model, whose tensors become the engine's."""
 
-    def __init__(self, model: Any, processing_class: Any, peft_config: Any, init: dict[str, Any]):
-        """TypeError for what is no model. `init`: model_init_kwargs."""
+    def __init__(
+        self,
+        model: Any,
+        processing_class: Any,
+        peft_config: Any,
+        init: dict[str, Any],
+        auto_class: str = "AutoModelForCausalLM",
+    ):
+        """TypeError for what is no model. `init`: model_init_kwargs. `auto_class`: of transformers, loads the object."""
         self._peft_config = peft_config
+        self._auto_class = auto_class
         self._init = {key: value for key, value in init.items() if key in ("revision",)}
         self._object = None if isinstance(model, str | os.PathLike) else model
         if self._object is not None and not hasattr(self._object, "save_pretrained"):
             raise TypeError(
                 f"model is a {type(model).__name__}, but must be a path, a Hub id or a transformers model"
             )
-        self._is_adapted = hasattr(self._object, "active_adapters") and hasattr(self._object, "peft_config")
+        self._is_adapted = hasattr(self._object, "peft_config")
+        if self._is_adapted and not hasattr(self._object, "get_base_model"):
+            raise ValueError("model has adapters of add_adapter(): give a PeftModel, as of peft.get_peft_model()")
         if self._is_adapted:
             if peft_config is not None:
                 raise ValueError("model has adapters already: leave peft_config out")
-            check_adapter(self._object)
+        self.peft_config = adapter_config(self._object) if self._is_adapted else peft_config
         self.name = (
             os.path.basename(os.path.normpath(os.fspath(model)))
             if self._object is None
@@ -59,22 +69,25 @@ class ModelSource:
             write_model(path, self._object if self._is_given else None, self._path, self.processing_class)
         return path
 
-    def adapter_directory(self, inputs: str) -> str | None:
-        """The directory in `inputs` with the adapters of a PeftModel; None for another model."""
+    def adapter_keys(self, inputs: str) -> dict[str, Any]:
+        """Keys of [lora] for a PeftModel, whose adapters are written into `inputs`; none for another model."""
         if not self._is_adapted:
-            return None
+            return {}
         path = os.path.join(inputs, "adapter")
         if not os.path.isdir(path):
             save_adapter(self._object, path)
-        return path
+        dropout = self.peft_config.lora_dropout
+        return {"path": path} | ({"dropout": float(dropout)} if dropout else {})
 
     def object(self) -> Any:
         """The transformers model; loaded, in float32, when a path was given."""
         if self._object is None:
             import torch
-            from transformers import AutoModelForCausalLM
+            import transformers
 
-            self._object = AutoModelForCausalLM.from_pretrained(self._path, dtype=torch.float32)
+            heads = {"num_labels": 1} if "Classification" in self._auto_class else {}
+            auto_class = getattr(transformers, self._auto_class)
+            self._object = auto_class.from_pretrained(self._path, dtype=torch.float32, **heads)
             if self._peft_config is not None:
                 self._adapt()
         return self._object

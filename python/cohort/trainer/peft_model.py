@@ -18,9 +18,11 @@ def adapter_name(model: Any) -> str:
     return names[0]
 
 
-def check_adapter(model: Any) -> None:
-    """ValueError for adapters that the engine cannot train."""
-    check_lora(model.peft_config[adapter_name(model)])
+def adapter_config(model: Any) -> Any:
+    """The PEFT config of the adapter that is on. ValueError for one that is not LoRA."""
+    config = model.peft_config[adapter_name(model)]
+    check_lora(config)
+    return config
 
 
 def base_weights(model: Any) -> tuple[Any, dict[str, Any]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from cohort.batch import Completion, Group
 from cohort.sampling_params import SamplingParams
-from cohort.trainer.recipe import rollout_section
+from cohort.trainer.online_recipe import rollout_section
 
 RolloutFunction = Callable[[list[Any], Any], Mapping[str, Any]]
 _REQUIRED = ("prompt_ids", "completion_ids", "logprobs")
