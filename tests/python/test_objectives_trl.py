@@ -264,7 +264,9 @@ class EntropyMaskTest(unittest.TestCase):
         ):
             chosen = torch.tensor(mask, dtype=torch.bool)
             found = torch.zeros(2, 6)
-            found[chosen] = objectives.top_entropy_mask(torch.tensor(entropies)[chosen], share=1.0 - threshold)
+            found[chosen] = objectives.top_entropy_mask(
+                torch.tensor(entropies)[chosen], share=1.0 - threshold
+            )
             self.assertEqual(found.int().tolist(), expected, threshold)
 
 

@@ -59,7 +59,9 @@ class AdaptedTest(TrainerTest):
         before = self.logits(model)
         trainer = self.given(model, learning_rate=0.0, weight_decay=0.0, beta=0.1)
         trainer.train()
-        self.assertEqual([row["kl"] for row in self.metrics(trainer)], [0.0] * 3, "the policy is the reference")
+        self.assertEqual(
+            [row["kl"] for row in self.metrics(trainer)], [0.0] * 3, "the policy is the reference"
+        )
         loaded = PeftModel.from_pretrained(self.base(), os.path.join(trainer.args.output_dir, "final"))
         torch.testing.assert_close(self.logits(loaded), before, rtol=0, atol=1e-6)
         self.assertFalse(torch.allclose(self.logits(self.base()), before, atol=1e-3))
@@ -83,7 +85,9 @@ class AdaptedTest(TrainerTest):
                 trainer.train()
                 saved = load_file(os.path.join(trainer.args.output_dir, "final", "adapter_model.safetensors"))
                 for name in ("lm_head", "model.embed_tokens"):
-                    own = trainer.model.get_parameter(f"base_model.model.{name}.modules_to_save.default.weight")
+                    own = trainer.model.get_parameter(
+                        f"base_model.model.{name}.modules_to_save.default.weight"
+                    )
                     original = trainer.model.get_parameter(f"base_model.model.{name}.original_module.weight")
                     self.assertTrue(torch.equal(own, saved[f"base_model.model.{name}.weight"]), name)
                     self.assertFalse(torch.equal(own, original), name)

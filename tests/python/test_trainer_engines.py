@@ -21,7 +21,9 @@ class EngineTest(TrainerTest):
         """Trains; each name of `named` stands in one line of the log, as without effect."""
         changes = {"num_iterations": 2, "max_steps": 4} | changes
         with self.assertLogs("cohort.trainer", logging.WARNING) as logs:
-            trainer = self.trainer(more=more, output_dir=os.path.join(self.output, "-".join(changes)), **changes)
+            trainer = self.trainer(
+                more=more, output_dir=os.path.join(self.output, "-".join(changes)), **changes
+            )
         lines = [line for line in logs.output if "has no effect" in line]
         self.assertEqual(len(lines), len(named), lines)
         for name in named:
@@ -29,7 +31,9 @@ class EngineTest(TrainerTest):
         before = {name: one.clone() for name, one in trainer.model.named_parameters()}
         trainer.train()
         self.assertIn("train_loss", trainer.state.log_history[-1])
-        trained = {name for name, old in before.items() if not torch.equal(old, trainer.model.get_parameter(name))}
+        trained = {
+            name for name, old in before.items() if not torch.equal(old, trainer.model.get_parameter(name))
+        }
         return trainer, trained, set(before)
 
     def check_all_trained(self, named, **changes):
@@ -118,7 +122,9 @@ class StepTest(TrainerTest):
             with self.assertLogs("cohort.trainer", logging.WARNING) as logs:
                 logging.getLogger("cohort.trainer").warning("so that there is a line")
                 self.trainer(
-                    loss_type=loss, importance_sampling_level="sequence", output_dir=os.path.join(self.output, loss)
+                    loss_type=loss,
+                    importance_sampling_level="sequence",
+                    output_dir=os.path.join(self.output, loss),
                 )
             warned = any("weights each sequence by its completion length" in line for line in logs.output)
             self.assertEqual(warned, loss != "grpo", loss)
@@ -136,7 +142,9 @@ class StepTest(TrainerTest):
         )  # fmt: skip
         trainer.train()
         # 24 completions are drawn at once: 4 of each of 6 prompts. 12 make an update, and each is used twice.
-        expected = [[row["prompt"] for row in part for _ in range(4)] for part in (self.rows[:6], self.rows[6:])]
+        expected = [
+            [row["prompt"] for row in part for _ in range(4)] for part in (self.rows[:6], self.rows[6:])
+        ]
         self.assertEqual(seen, [(4 * place, expected[place % 2]) for place in range(6)])
         self.assertEqual(trainer.state.global_step, 24)
         lines = (pathlib.Path(trainer.args.output_dir) / "completions.jsonl").read_text().splitlines()

@@ -43,9 +43,18 @@ class OtherDataTest(TrainerTest):
         stream = IterableDataset.from_generator(lambda: iter(self.rows[:2]))
         found = set()
         for place, data in enumerate(
-            (rows, stream, DatasetDict({"a": rows}), IterableDatasetDict({"a": stream}), {"a": rows}, {"a": stream})
+            (
+                rows,
+                stream,
+                DatasetDict({"a": rows}),
+                IterableDatasetDict({"a": stream}),
+                {"a": rows},
+                {"a": stream},
+            )
         ):
-            trainer = self.trainer(more={"eval_dataset": data}, output_dir=os.path.join(self.output, str(place)))
+            trainer = self.trainer(
+                more={"eval_dataset": data}, output_dir=os.path.join(self.output, str(place))
+            )
             self.assertIs(trainer.eval_dataset, data)
             found.add(trainer.evaluate()["eval_reward"])
         self.assertEqual(len(found), 1)
@@ -64,7 +73,9 @@ class OtherDataTest(TrainerTest):
                 seen.append(sorted(metrics))
 
         trainer = self.trainer(
-            reward, more={"callbacks": [Watch()], "eval_dataset": {"a": self.rows[:2]}}, num_generations_eval=2
+            reward,
+            more={"callbacks": [Watch()], "eval_dataset": {"a": self.rows[:2]}},
+            num_generations_eval=2,
         )
         metrics = trainer.evaluate([{"prompt": "Add.", "level": 7}], metric_key_prefix="test")
         self.assertEqual(seen, [[7, 7], sorted(metrics)])
@@ -85,8 +96,11 @@ class OtherDataTest(TrainerTest):
             more = {"eval_dataset": self.rows[:3]}
             self.trainers.append(
                 self.trainer(
-                    output_dir=os.path.join(self.output, name), eval_strategy="steps", eval_steps=2,
-                    per_device_eval_batch_size=4, more=more,
+                    output_dir=os.path.join(self.output, name),
+                    eval_strategy="steps",
+                    eval_steps=2,
+                    per_device_eval_batch_size=4,
+                    more=more,
                 )  # fmt: skip
             )
             if name == "with":
@@ -95,7 +109,12 @@ class OtherDataTest(TrainerTest):
         one, other = (pathlib.Path(trainer.args.output_dir) for trainer in self.trainers)
         names = [line for line in self.trainers[0].state.log_history if "other_reward" in line]
         self.assertEqual([line["step"] for line in names], [1, 2, 3])
-        for name in ("metrics.jsonl", "completions.jsonl", "final/model.safetensors", "best/model.safetensors"):
+        for name in (
+            "metrics.jsonl",
+            "completions.jsonl",
+            "final/model.safetensors",
+            "best/model.safetensors",
+        ):
             self.assertEqual((one / name).read_bytes(), (other / name).read_bytes(), name)
         self.assertFalse(list((one / "inputs").glob("given-*")))
 
@@ -118,7 +137,9 @@ class BestModelTest(TrainerTest):
         }  # fmt: skip
         callbacks = changes.pop("callbacks", [])
         return self.trainer(
-            reward, more={"eval_dataset": [{"prompt": "Judge."}], "callbacks": callbacks}, **(settings | changes)
+            reward,
+            more={"eval_dataset": [{"prompt": "Judge."}], "callbacks": callbacks},
+            **(settings | changes),
         )
 
     def weights(self, path):
@@ -131,7 +152,9 @@ class BestModelTest(TrainerTest):
         state, output = trainer.state, trainer.args.output_dir
         self.assertEqual((state.best_metric, state.best_global_step), (0.9, 2))
         self.assertEqual(state.best_model_checkpoint, os.path.join(output, "best"))
-        best = self.weights(os.path.join(output, "checkpoints", "step-00000003"))  # the last one, not the best
+        best = self.weights(
+            os.path.join(output, "checkpoints", "step-00000003")
+        )  # the last one, not the best
         for name, weight in self.weights(state.best_model_checkpoint).items():
             self.assertTrue(torch.equal(weight, trainer.model.get_parameter(name)), name)
         self.assertFalse(all(torch.equal(best[name], one) for name, one in trainer.model.named_parameters()))

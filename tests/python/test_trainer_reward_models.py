@@ -89,7 +89,9 @@ class RewardModelTest(TrainerTest):
             self.assertGreater(row["rewards/judge/std"], 1e-3)
 
     def test_a_model_object_that_was_made(self):
-        with self.assertRaisesRegex(ValueError, "a LlamaForSequenceClassification that was not loaded by name"):
+        with self.assertRaisesRegex(
+            ValueError, "a LlamaForSequenceClassification that was not loaded by name"
+        ):
             self.trainer(self.made())
         tokenizer = AutoTokenizer.from_pretrained(self.model)
         trainer = self.trainer(self.made(), more={"reward_processing_classes": tokenizer}, max_steps=1)
@@ -104,7 +106,9 @@ class AsyncTest(TrainerTest):
         events = {}
 
         def event(name):
-            return events.setdefault((threading.get_ident(), id(asyncio.get_running_loop()), name), asyncio.Event())
+            return events.setdefault(
+                (threading.get_ident(), id(asyncio.get_running_loop()), name), asyncio.Event()
+            )
 
         async def first(prompts, completions, **columns):
             order.append("first begins")

@@ -76,7 +76,10 @@ class RolloutTest(TrainerTest):
 
     def test_a_correction_of_the_mismatch_may_act(self):
         losses = []
-        for name, recipe in (("without", {}), ("with", {"objective.importance_sampling_mode": "token_truncate"})):
+        for name, recipe in (
+            ("without", {}),
+            ("with", {"objective.importance_sampling_mode": "token_truncate"}),
+        ):
             trainer = self.rollout_trainer(
                 lambda prompts, trainer: by_engine(prompts, trainer) | {"logprobs": [[-3.0] * 12] * 8}, max_steps=1,
                 recipe=recipe, output_dir=os.path.join(self.output, name), generation_kwargs={"ignore_eos": True},
@@ -117,7 +120,9 @@ class RolloutTest(TrainerTest):
         )  # fmt: skip
         trainer.train()
         self.assertEqual(seen, [([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], ["chess"] * 8, [0] * 4 + [1] * 4)])
-        self.assertEqual(trainer.evaluate()["eval_reward"], 5.0, "an evaluation has the columns of its data alone")
+        self.assertEqual(
+            trainer.evaluate()["eval_reward"], 5.0, "an evaluation has the columns of its data alone"
+        )
 
     def test_messages(self):
         tokenizer = AutoTokenizer.from_pretrained(self.model)
@@ -137,9 +142,10 @@ class RolloutTest(TrainerTest):
         )
         trainer.train()
         self.assertEqual(seen[0][0]["role"], "user")
-        self.assertEqual(tokenizer.decode(self.rows_of(trainer)[0]["prompt_ids"]), CHAT_TEMPLATE and (
-            f"user: {seen[0][0]['content']}\nassistant: "
-        ))
+        self.assertEqual(
+            tokenizer.decode(self.rows_of(trainer)[0]["prompt_ids"]),
+            CHAT_TEMPLATE and (f"user: {seen[0][0]['content']}\nassistant: "),
+        )
 
     def test_generate_outside_of_training(self):
         trainer = self.trainer()
@@ -164,10 +170,18 @@ class RolloutTest(TrainerTest):
             (
                 (returning(logprobs="missing"), ValueError, r"rollout_func must return keys \['logprobs'\]"),
                 (returning(logprobs=None), ValueError, "logprobs is None"),
-                (returning(completion_ids=[[1]]), ValueError, "completion_ids is 1 lists, but must have a list for each of 8"),
+                (
+                    returning(completion_ids=[[1]]),
+                    ValueError,
+                    "completion_ids is 1 lists, but must have a list for each of 8",
+                ),
                 (returning(completion_ids=[[1]] * 8, logprobs=[[-1.0, -2.0]] * 8), ValueError, "logprobs"),
                 (returning(completion_ids=[[9999]] * 8, logprobs=[[-1.0]] * 8), ValueError, "9999"),
-                (returning(prompt_ids=[[1], [2]] * 4), ValueError, "prompt_ids of the completions of one prompt differ"),
+                (
+                    returning(prompt_ids=[[1], [2]] * 4),
+                    ValueError,
+                    "prompt_ids of the completions of one prompt differ",
+                ),
                 (lambda prompts, trainer: None, TypeError, "returned a NoneType, but must return a dict"),
                 (lambda prompts, trainer: 1 / 0, ZeroDivisionError, "division by zero"),
             )

@@ -96,8 +96,7 @@ std::function<EvalRecord()> evaluator(const TrainConfig& config, Sampler& sample
   params.top_p = config.train.top_p_eval.value_or(params.top_p);
   return [=, &config, &sampler, &scorer, prompts = std::move(prompts)] {
     const RolloutAddress address{static_cast<uint64_t>(config.seed), std::numeric_limits<uint64_t>::max(), 0};
-    const Evaluation evaluation =
-        evaluate(sampler, prompts, num_generations, params, scorer, address);
+    const Evaluation evaluation = evaluate(sampler, prompts, num_generations, params, scorer, address);
     sampler.release_cache();
     return EvalRecord{evaluation.mean_reward, evaluation_metrics(evaluation)};
   };

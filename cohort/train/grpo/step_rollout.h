@@ -21,9 +21,9 @@
 
 namespace cohort {
 
-/// Samples in the engine's place: a group for each prompt, in their order, with `group_sizes[p]` completions of
-/// prompt p. A group's prompt has the ids that the completions continue, and `sampler_logprobs` are those of
-/// whatever sampled.
+/// Samples in the engine's place: a group for each prompt, in their order, with `group_sizes[p]` completions
+/// of prompt p. A group's prompt has the ids that the completions continue, and `sampler_logprobs` are those
+/// of whatever sampled.
 using RolloutFunction = std::function<std::vector<Group>(const std::vector<Prompt>& prompts,
                                                          const std::vector<int64_t>& group_sizes)>;
 

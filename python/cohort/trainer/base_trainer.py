@@ -12,7 +12,7 @@ from transformers.trainer_utils import TrainOutput
 
 from cohort._cohort import trainer as _native
 from cohort.trainer.base_config import BaseConfig
-from cohort.trainer.best_model import note_evaluation
+from cohort.trainer.best_model import load_best_model, note_evaluation
 from cohort.trainer.callbacks import Callbacks
 from cohort.trainer.checkpoints import newest_checkpoint, resumes
 from cohort.trainer.data import Rows, evaluation_rows, named_parts, whole_rows
@@ -86,9 +86,7 @@ class BaseTrainer:
 
     def _evaluate_on(self, rows: Rows) -> dict[str, float]:
         """The metrics of an evaluation on other rows than the trainer's."""
-        raise ValueError(
-            "evaluate() reads the eval_dataset that the trainer was given; make another trainer for another"
-        )
+        raise ValueError("evaluate() reads the trainer's eval_dataset; make another trainer for another one")
 
     def _after_log(self, report: Any) -> None:
         """Shows more of a step whose line was logged."""
@@ -131,8 +129,7 @@ class BaseTrainer:
             "train_loss": self._log.mean_loss(),
         }
         self.log({**(self._log.take() if self._log.has_steps else {}), **metrics})
-        if self.args.load_best_model_at_end and self.state.best_model_checkpoint is not None:
-            run.load_model(self.state.best_model_checkpoint)
+        load_best_model(self.args, self.state, run)
         self._callbacks.call("on_train_end")
         if self.args.push_to_hub:
             self.push_to_hub()
@@ -149,14 +146,9 @@ class BaseTrainer:
             report = _native.StepReport()
             self._started_run().evaluate(report)
             return self._log_evaluation(report.metrics)
-        if eval_dataset is None:
-            eval_dataset = self.eval_dataset
-        elif isinstance(eval_dataset, str) and isinstance(self.eval_dataset, Mapping):
-            eval_dataset = self.eval_dataset.get(eval_dataset, eval_dataset)
-        if eval_dataset is None:
-            raise ValueError("there is no eval_dataset")
+        parts = named_parts(eval_dataset, metric_key_prefix, self.eval_dataset)
         metrics: dict[str, float] = {}
-        for prefix, part in named_parts(eval_dataset, metric_key_prefix).items():
+        for prefix, part in parts.items():
             found = self._evaluate_on(whole_rows(part, prefix, self._columns, self._change_row))
             named = {f"{prefix}_{key.removeprefix('eval_')}": value for key, value in found.items()}
             self.log(named)
@@ -307,9 +299,7 @@ class BaseTrainer:
     def _log_evaluation(self, metrics: dict[str, float]) -> dict[str, float]:
         self.log(metrics)
         self._callbacks.call("on_evaluate", metrics=metrics)
-        is_best = note_evaluation(self.args, self.state, metrics)
-        if self.args.save_strategy == "best":
-            self.control.should_save = is_best
+        note_evaluation(self.args, self.state, self.control, metrics)
         return metrics
 
     def _save(self, run: Any) -> None:

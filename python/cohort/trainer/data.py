@@ -9,7 +9,6 @@ from typing import Any
 
 from cohort.datasets import rows
 
-
 #: Sets of columns, one of which a row must have.
 Columns = tuple[tuple[str, ...], ...]
 
@@ -123,11 +122,20 @@ def whole_rows(
 ) -> Rows:
     """All rows of a data set, which may have no length."""
     is_path = isinstance(source, str | os.PathLike)
-    return Rows(source if is_path or hasattr(source, "__len__") else list(source), name, columns, None, change)
+    return Rows(
+        source if is_path or hasattr(source, "__len__") else list(source), name, columns, None, change
+    )
 
 
-def named_parts(source: Any, prefix: str) -> dict[str, Any]:
-    """The data sets in a dict by transformers' names of their evaluations, PREFIX_NAME; else the one by the prefix."""
+def named_parts(source: Any, prefix: str, own: Any = None) -> dict[str, Any]:
+    """The data sets in a dict by transformers' names of their evaluations, PREFIX_NAME; else the one by the prefix.
+    `own`: is taken where the source is None, and the source may be a name in it. ValueError for no data set."""
+    if source is None:
+        source = own
+    elif isinstance(source, str) and isinstance(own, Mapping):
+        source = own.get(source, source)
+    if source is None:
+        raise ValueError("there is no eval_dataset")
     if isinstance(source, Mapping):
         return {f"{prefix}_{name}": part for name, part in source.items()}
     return {prefix: source}

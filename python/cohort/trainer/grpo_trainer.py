@@ -6,9 +6,9 @@ from typing import Any
 
 from transformers import TrainerCallback
 
-from cohort.trainer.base_trainer import BaseTrainer, _native, refuse, refuse_always
 from cohort.batch import Group, groups_from
 from cohort.sampling_params import SamplingParams, keys_of
+from cohort.trainer.base_trainer import BaseTrainer, _native, refuse, refuse_always
 from cohort.trainer.completions import print_completions
 from cohort.trainer.data import Rows
 from cohort.trainer.grpo_config import GRPOConfig

@@ -28,7 +28,9 @@ class ModelSource:
             )
         self._is_adapted = hasattr(self._object, "peft_config")
         if self._is_adapted and not hasattr(self._object, "get_base_model"):
-            raise ValueError("model has adapters of add_adapter(): give a PeftModel, as of peft.get_peft_model()")
+            raise ValueError(
+                "model has adapters of add_adapter(): give a PeftModel, as of peft.get_peft_model()"
+            )
         if self._is_adapted:
             if peft_config is not None:
                 raise ValueError("model has adapters already: leave peft_config out")

@@ -14,7 +14,9 @@ def adapter_name(model: Any) -> str:
     names = model.active_adapters
     names = names() if callable(names) else names
     if len(names) != 1:
-        raise ValueError(f"model has {len(names)} active adapters, but one is trained: call set_adapter() first")
+        raise ValueError(
+            f"model has {len(names)} active adapters, but one is trained: call set_adapter() first"
+        )
     return names[0]
 
 

@@ -20,7 +20,11 @@ def give_tokenizers(tables: list[dict[str, Any]], reward_processing_classes: Any
     """Puts the tokenizer of each reward model into its table, as `tokenizer`; returns one for each reward function, None
     where there is none. ValueError for another number of them than of functions, and for a model object without one."""
     given = reward_processing_classes
-    given = list(given) if isinstance(given, list | tuple) else [given] * (1 if given is not None else len(tables))
+    given = (
+        list(given)
+        if isinstance(given, list | tuple)
+        else [given] * (1 if given is not None else len(tables))
+    )
     if len(given) != len(tables):
         raise ValueError(
             f"reward_processing_classes has {len(given)} tokenizers, which must match the number of reward functions, "

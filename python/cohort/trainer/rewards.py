@@ -84,7 +84,9 @@ class RewardCalls:
     """
 
     def __init__(self, data_sets: Mapping[str, Rows], state: Any, mask_errors: bool, prompt_only: bool):
-        self._data_sets = dict(data_sets)  # by the names of their files: nothing here leads back to the trainer
+        self._data_sets = dict(
+            data_sets
+        )  # by the names of their files: nothing here leads back to the trainer
         self._state = state
         self._mask_errors = mask_errors
         self._prompt_only = prompt_only

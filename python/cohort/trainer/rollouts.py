@@ -24,9 +24,7 @@ def sampling_params_of(args: Any) -> SamplingParams:
     return SamplingParams(**{_RENAMED.get(key, key): keys[key] for key in keys if key not in _NOT_SAMPLING})
 
 
-def groups_of(
-    output: Mapping[str, Any], sizes: Sequence[int], tokenizer: Any
-) -> list[Group]:
+def groups_of(output: Mapping[str, Any], sizes: Sequence[int], tokenizer: Any) -> list[Group]:
     """The completions that a rollout function returned, `sizes[p]` of prompt p. ValueError for a key that is missing, a
     wrong number of values, and prompts of one group that differ."""
     missing = sorted(set(_REQUIRED) - set(output))
@@ -38,7 +36,9 @@ def groups_of(
     for name, values in columns.items():
         if values is None or len(values) != sum(sizes):
             found = "None" if values is None else f"{len(values)} lists"
-            raise ValueError(f"rollout_func: {name} is {found}, but must have a list for each of {sum(sizes)} prompts")
+            raise ValueError(
+                f"rollout_func: {name} is {found}, but must have a list for each of {sum(sizes)} prompts"
+            )
     groups, first = [], 0
     for size in sizes:
         places = range(first, first + size)
@@ -68,7 +68,10 @@ def extra_columns(output: Mapping[str, Any], count: int) -> dict[str, list[Any]]
 
 
 def rollout_caller(
-    function: RolloutFunction, trainer: Any, row_of: Callable[[str], dict[str, Any]], take_columns: Callable[..., None]
+    function: RolloutFunction,
+    trainer: Any,
+    row_of: Callable[[str], dict[str, Any]],
+    take_columns: Callable[..., None],
 ) -> Callable[[list[tuple[str, int]]], list[Group]]:
     """What the engine calls for a rollout: (prompt id, number of completions) of each prompt -> groups."""
     owner = weakref.ref(trainer)  # which holds the run that holds this function

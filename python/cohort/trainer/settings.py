@@ -281,10 +281,7 @@ def check_settings(args: Any) -> list[str]:
 
 
 def _doubts(args: Any) -> list[str]:
-    if (
-        getattr(args, "importance_sampling_level", None) != "sequence"
-        or args.loss_type not in _TOKEN_SUMS
-    ):
+    if getattr(args, "importance_sampling_level", None) != "sequence" or args.loss_type not in _TOKEN_SUMS:
         return []
     return [
         f"importance_sampling_level = 'sequence' with loss_type = {args.loss_type!r}, which sums over tokens, weights each "
