@@ -11,12 +11,16 @@
 
 #include "cohort/core/error.h"
 #include "cohort/models/pretrained.h"
+#include "cohort/sampler/sampler.h"
 #include "cohort/train/grpo/grpo_run.h"
 #include "cohort/train/preference/dpo_run.h"
 #include "cohort/train/reward/reward_run.h"
 #include "cohort/train/run/lora_start.h"
 #include "cohort/train/supervised/sft_run.h"
+#include "python/batch_reader.h"
+#include "python/engine_settings.h"
 #include "python/modules.h"
+#include "python/settings.h"
 
 namespace py = pybind11;
 
@@ -130,11 +134,80 @@ class PythonRun {
   std::unique_ptr<Run> run_;
 };
 
-std::unique_ptr<PythonRun> open_grpo(const std::string& recipe, bool resume, const py::dict& functions) {
+/// A run of GRPO, whose engine Python may ask for more completions.
+class PythonGrpoRun : public PythonRun {
+ public:
+  explicit PythonGrpoRun(std::unique_ptr<GrpoRun> run) : PythonRun(std::move(run)) {}
+
+  GrpoRun& grpo() { return static_cast<GrpoRun&>(run()); }
+
+  py::dict evaluate_on(const std::vector<std::string>& files, int64_t num_generations) {
+    Metrics metrics;
+    {
+      const py::gil_scoped_release unlocked;
+      metrics = grpo().evaluate_on(files, num_generations);
+    }
+    return to_dict(metrics);
+  }
+
+  /// Completions by the weights as they are; the address of their random numbers has the run's seed if the
+  /// keys name none.
+  py::list generate(const py::list& prompts, const py::dict& keys, int64_t step) {
+    SamplingSettings settings;
+    set_keys(settings_of(settings), keys);
+    const Tokenizer& tokenizer = grpo().tokenizer();
+    const SamplingParams params = sampling_params(settings, grpo().model().config(), &tokenizer);
+    std::vector<Prompt> read;
+    for (const py::handle prompt : prompts)
+      read.push_back(read_prompt(prompt, &grpo().text_format(), str("prompts[", read.size(), "]")));
+    RolloutAddress address;
+    address.seed = static_cast<uint64_t>(settings.seed.value_or(grpo().config().seed));
+    address.step = static_cast<uint64_t>(step);
+    std::vector<Group> groups;
+    {
+      const py::gil_scoped_release unlocked;
+      Sampler sampler(grpo().model(), &tokenizer, grpo().config().rollout.cache_tokens);
+      groups = sampler.rollout(read, settings.n, params, address);
+    }
+    return to_python(groups);
+  }
+};
+
+/// The function gets a list of (prompt id, number of completions) and returns a list of cohort.Group.
+RolloutFunction rollout_function(const SharedFunction& function,
+                                 const std::shared_ptr<const DecoderConfig>& model) {
+  return [function, model](const std::vector<Prompt>& prompts, const std::vector<int64_t>& sizes) {
+    const py::gil_scoped_acquire lock;
+    py::list rows;
+    for (size_t i = 0; i < prompts.size(); ++i) rows.append(py::make_tuple(prompts[i].id, sizes[i]));
+    const py::object given = (*function)(rows);
+    std::vector<Group> groups = read_batch(given, *model).groups;
+    size_t g = 0;
+    for (const py::handle group : given) {
+      size_t i = 0;
+      for (const py::handle completion : group.attr("completions"))
+        groups[g].samples[i++].completion.text = completion.attr("text").cast<std::string>();
+      ++g;
+    }
+    return groups;
+  };
+}
+
+/// `rollout`: None, or what samples in the engine's place.
+std::unique_ptr<PythonGrpoRun> open_grpo(const std::string& recipe, bool resume, const py::dict& functions,
+                                         const py::object& rollout) {
   const RewardTypes rewards = function_rewards(functions);
+  const SharedFunction sampler =
+      rollout.is_none() ? nullptr : share(py::reinterpret_borrow<py::function>(rollout));
   const py::gil_scoped_release unlocked;
-  return std::make_unique<PythonRun>(std::make_unique<GrpoRun>(
-      read_recipe<TrainConfig>(recipe), ResumeOptions{.resume = resume, .accept_changed = {}}, rewards));
+  const auto config = read_recipe<TrainConfig>(recipe);
+  RolloutFunction function;
+  if (sampler != nullptr) {
+    function = rollout_function(
+        sampler, std::make_shared<const DecoderConfig>(read_decoder_config(config.model.path)));
+  }
+  return std::make_unique<PythonGrpoRun>(std::make_unique<GrpoRun>(
+      config, ResumeOptions{.resume = resume, .accept_changed = {}}, rewards, std::move(function)));
 }
 
 template <typename KindOfRun, typename Config>
@@ -185,6 +258,9 @@ void add_trainer(py::module_ module) {
       .def(
           "save_model", [](PythonRun& run, const std::string& directory) { run.run().save_model(directory); },
           released())
+      .def(
+          "load_model", [](PythonRun& run, const std::string& directory) { run.run().load_model(directory); },
+          released())
       .def_property_readonly("goes_on", [](PythonRun& run) { return run.loop().goes_on(); })
       .def_property_readonly("step", [](PythonRun& run) { return run.loop().step(); })
       .def_property_readonly("max_steps", [](PythonRun& run) { return run.loop().max_steps(); })
@@ -192,7 +268,11 @@ void add_trainer(py::module_ module) {
                              [](PythonRun& run) { return to_dict(run.run().model().named_weights()); })
       .def_property_readonly("adapter_weights",
                              [](PythonRun& run) { return to_dict(run.run().model().adapter_weights()); });
-  module.def("grpo_run", &open_grpo, py::arg("recipe"), py::arg("resume"), py::arg("functions"));
+  py::class_<PythonGrpoRun, PythonRun>(module, "GrpoRun")
+      .def("evaluate_on", &PythonGrpoRun::evaluate_on, py::arg("files"), py::arg("num_generations"))
+      .def("generate", &PythonGrpoRun::generate, py::arg("prompts"), py::arg("keys"), py::arg("step"));
+  module.def("grpo_run", &open_grpo, py::arg("recipe"), py::arg("resume"), py::arg("functions"),
+             py::arg("rollout") = py::none());
   module.def("sft_run", &open_run<SftRun, SftConfig>, released(), py::arg("recipe"), py::arg("resume"));
   module.def("dpo_run", &open_run<DpoRun, DpoConfig>, released(), py::arg("recipe"), py::arg("resume"));
   module.def("reward_run", &open_run<RewardRun, RewardTrainConfig>, released(), py::arg("recipe"),

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from torch import Tensor
 
@@ -105,6 +106,22 @@ def wrapped(function: LossFunction) -> Callable[..., tuple[Tensor, dict[str, flo
         return loss.reshape(()), {str(name): float(value) for name, value in metrics.items()}
 
     return call
+
+
+def groups_from(drawn: list[Any], temperature: float) -> list[Group]:
+    """The groups that the engine drew at `temperature`."""
+    return [
+        Group(
+            prompt_ids=prompt_ids,
+            completions=[
+                Completion(token_ids=ids, logprobs=logprobs, text=text, finish_reason=reason, kept_ids=kept)
+                for ids, logprobs, text, reason, kept in completions
+            ],
+            prompt=prompt,
+            temperature=temperature,
+        )
+        for prompt_ids, prompt, completions in drawn
+    ]
 
 
 def check_batch(batch: Sequence[Group]) -> list[Group]:

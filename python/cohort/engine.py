@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from cohort._cohort import engine as _engine
-from cohort.batch import Completion, Group, LossFunction, check_batch, wrapped
+from cohort.batch import Group, LossFunction, check_batch, groups_from, wrapped
 from cohort.sampling_params import SamplingParams, keys_of
 from cohort.tokenizer import Tokenizer
 
@@ -166,20 +166,7 @@ class Engine:
             raise ValueError(f"step is {rollout}, but must be at least 0 and have at most 63 bits")
         drawn = self._native.generate(list(prompts), keys, rollout)
         self._num_rollouts += 1
-        return [
-            Group(
-                prompt_ids=prompt_ids,
-                completions=[
-                    Completion(
-                        token_ids=ids, logprobs=logprobs, text=text, finish_reason=reason, kept_ids=kept
-                    )
-                    for ids, logprobs, text, reason, kept in completions
-                ],
-                prompt=prompt,
-                temperature=temperature,
-            )
-            for prompt_ids, prompt, completions in drawn
-        ]
+        return groups_from(drawn, temperature)
 
     def logprobs(self, batch: Sequence[Group]) -> list[list[Tensor]]:
         """Log-probabilities of every token of every completion, float32 [T] for each, under the weights as they are.

@@ -245,5 +245,30 @@ def setUpModule():
     torch.set_default_dtype(torch.float64)
 
 
+class EntropyMaskTest(unittest.TestCase):
+    """The tables of TRL's TestGetHighEntropyMask, whose threshold is 1 - top_entropy_quantile."""
+
+    FIRST = [[0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0.7, 0.8, 0.9, 1.0, 1.1, 1.2]]
+    SECOND = [[0.1, 0.2, 0.3, 1.4, 0.5, 0.14], [0.5, 0.6, 0.7, 0.8, 0.9, 1.0]]
+    MASK = [[1] * 6, [1, 1, 1, 1, 0, 0]]
+    NONE = [[0] * 6] * 2
+
+    def test_tables(self):
+        for entropies, mask, threshold, expected in (
+            (self.FIRST, self.MASK, 0.8, [[0] * 6, [0, 0, 1, 1, 0, 0]]),
+            (self.SECOND, [[1, 1, 1, 1, 0, 0]] * 2, 0.8, [[0, 0, 0, 1, 0, 0]] * 2),
+            (self.FIRST, self.MASK, 0.5, [[0, 0, 0, 0, 0, 1], [1, 1, 1, 1, 0, 0]]),
+            (self.FIRST, self.MASK, 0.0, self.MASK),
+            (self.FIRST, self.MASK, 1.0, [[0] * 6, [0, 0, 0, 1, 0, 0]]),
+            (self.FIRST, self.NONE, 0.5, self.NONE),
+        ):
+            chosen = torch.tensor(mask, dtype=torch.bool)
+            found = torch.zeros(2, 6)
+            found[chosen] = objectives.top_entropy_mask(
+                torch.tensor(entropies)[chosen], share=1.0 - threshold
+            )
+            self.assertEqual(found.int().tolist(), expected, threshold)
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

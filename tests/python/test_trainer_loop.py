@@ -206,7 +206,6 @@ class SettingsTest(TrainerTest):
         for more, text in (
             ({"optimizers": (torch.optim.SGD([torch.zeros(1)], 1.0), None)}, "optimizers is not supported"),
             ({"tools": [hashed]}, "tools is not supported"),
-            ({"rollout_func": hashed}, "rollout_func is not supported"),
             ({"environment_factory": dict}, "environment_factory is not supported"),
         ):
             with self.assertRaisesRegex(ValueError, text):

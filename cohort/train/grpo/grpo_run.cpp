@@ -90,14 +90,13 @@ std::unique_ptr<Critic> make_critic(const TrainConfig& config, const Decoder& po
 /// Held-out evaluation for the loop; draws lie at a step that no rollout uses.
 std::function<EvalRecord()> evaluator(const TrainConfig& config, Sampler& sampler, RewardScorer& scorer,
                                       const Tokenizer& tokenizer, const DecoderConfig& model,
-                                      std::vector<Prompt> prompts) {
+                                      std::vector<Prompt> prompts, int64_t num_generations) {
   SamplingParams params = sampling_params(config.rollout, stop_token_ids(model, &tokenizer));
   params.temperature = config.train.temperature_eval.value_or(params.temperature);
   params.top_p = config.train.top_p_eval.value_or(params.top_p);
   return [=, &config, &sampler, &scorer, prompts = std::move(prompts)] {
     const RolloutAddress address{static_cast<uint64_t>(config.seed), std::numeric_limits<uint64_t>::max(), 0};
-    const Evaluation evaluation =
-        evaluate(sampler, prompts, generations_eval(config), params, scorer, address);
+    const Evaluation evaluation = evaluate(sampler, prompts, num_generations, params, scorer, address);
     sampler.release_cache();
     return EvalRecord{evaluation.mean_reward, evaluation_metrics(evaluation)};
   };
@@ -147,7 +146,8 @@ GrpoRun::Texts::Texts(const TrainConfig& config, const Decoder& policy, const st
   check_cache(config, data, format, policy.config());
 }
 
-GrpoRun::GrpoRun(const TrainConfig& config, const ResumeOptions& options, const RewardTypes& more_rewards)
+GrpoRun::GrpoRun(const TrainConfig& config, const ResumeOptions& options, const RewardTypes& more_rewards,
+                 RolloutFunction rollout)
     : config_(checked(config, options)),
       start_(run_start(config_.run, options)),
       policy_(load_trained_model(config_)),
@@ -161,18 +161,20 @@ GrpoRun::GrpoRun(const TrainConfig& config, const ResumeOptions& options, const 
       scorer_(make_scorer(config_, start_, more_rewards, shape_)),
       optimizer_(policy_->parameters(), config_.optimizer),
       critic_(make_critic(config_, *policy_, num_steps_, shape_)) {
-  make_trainer();
+  make_trainer(std::move(rollout));
   make_evaluation();
   open(options);
 }
 
-void GrpoRun::make_trainer() {
+void GrpoRun::make_trainer(RolloutFunction rollout) {
   const int64_t num_updates =
       (num_steps_ - config_.critic.pretrain_steps) * GrpoTrainer::updates_per_step(config_);
   Decoder* reference = nullptr;
   if (shape_.has_reference) reference = reference_ != nullptr ? reference_.get() : policy_.get();
   trainer_.emplace(config_, num_updates, *policy_, reference, critic_.get(), texts_.tokenizer.get(), prompts_,
                    *scorer_, optimizer_, texts_.demonstrations(), shape_.record);
+  is_sampled_elsewhere_ = rollout != nullptr;
+  if (is_sampled_elsewhere_) trainer_->sample_by(std::move(rollout));
 }
 
 void GrpoRun::make_evaluation() {
@@ -182,13 +184,24 @@ void GrpoRun::make_evaluation() {
   check_cache(config_, data, texts_.format, policy_->config());
   std::vector<Prompt> prompts = all_prompts(data, texts_.format);
   add_evaluation(config_, *policy_, prompts, shape_);
-  evaluate_ =
-      evaluator(config_, *eval_sampler_, *scorer_, *texts_.tokenizer, policy_->config(), std::move(prompts));
+  evaluate_ = evaluator(config_, *eval_sampler_, *scorer_, *texts_.tokenizer, policy_->config(),
+                        std::move(prompts), generations_eval(config_));
+}
+
+Metrics GrpoRun::evaluate_on(const std::vector<std::string>& files, int64_t num_generations) {
+  HeldOutRowsConfig rows = config_.data;
+  rows.eval_path = files;
+  const Dataset data = open_prompts(rows, DataPart::kEvaluation, texts_.format, policy_->config());
+  check_cache(config_, data, texts_.format, policy_->config());
+  Sampler sampler(*policy_, texts_.tokenizer.get(), config_.rollout.cache_tokens);
+  return evaluator(config_, sampler, *scorer_, *texts_.tokenizer, policy_->config(),
+                   all_prompts(data, texts_.format), num_generations)()
+      .metrics;
 }
 
 void GrpoRun::open(const ResumeOptions& options) {
   const double difference = sampler_trainer_difference(*policy_);
-  check_mismatch_acts(config_, difference);
+  if (!is_sampled_elsewhere_) check_mismatch_acts(config_, difference);
   trainer_->assume_exact(difference == 0.0);
   directory_.emplace(open_run(config_, options, start_));
   report_memory(plan_memory(*policy_, shape_));

@@ -6,9 +6,12 @@
 #pragma once
 
 #include <ctime>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "cohort/models/decoder.h"
 #include "cohort/reward_models/all_rewards.h"
@@ -17,6 +20,7 @@
 #include "cohort/tasks/dataset_source.h"
 #include "cohort/train/critic/critic.h"
 #include "cohort/train/grpo/grpo_trainer.h"
+#include "cohort/train/grpo/step_rollout.h"
 #include "cohort/train/grpo/step_shape.h"
 #include "cohort/train/grpo/train_config.h"
 #include "cohort/train/run/run.h"
@@ -27,12 +31,22 @@ namespace cohort {
 class GrpoRun : public Run {
  public:
   /// Opens or continues the run in config.run.dir. `more_rewards`: types that `[[reward]]` tables may name
-  /// besides Cohort's own. Throws UserError for whatever the user can mend.
-  GrpoRun(const TrainConfig& config, const ResumeOptions& options, const RewardTypes& more_rewards = {});
+  /// besides Cohort's own. `rollout`, if not empty, samples the completions that are trained on. Throws
+  /// UserError for whatever the user can mend.
+  GrpoRun(const TrainConfig& config, const ResumeOptions& options, const RewardTypes& more_rewards = {},
+          RolloutFunction rollout = {});
+
+  /// Judges the model as it is by `num_generations` completions of each prompt in `files`. The run's own
+  /// evaluations, its best model and its records stay as they are. Throws UserError for rows that can't be
+  /// used.
+  Metrics evaluate_on(const std::vector<std::string>& files, int64_t num_generations);
 
   Decoder& model() override { return *policy_; }
   GrpoTrainer& trainer() override { return *trainer_; }
   const ModelConfig& model_config() const override { return config_.model; }
+  const Tokenizer& tokenizer() const { return *texts_.tokenizer; }
+  const TextFormat& text_format() const { return texts_.format; }
+  const TrainConfig& config() const { return config_; }
 
  private:
   /// The texts and rows of a run, opened and checked against the model.
@@ -48,7 +62,7 @@ class GrpoRun : public Run {
     Dataset data;
   };
 
-  void make_trainer();
+  void make_trainer(RolloutFunction rollout);
   void make_evaluation();
   void open(const ResumeOptions& options);
   void check_before_first_step();
@@ -66,6 +80,7 @@ class GrpoRun : public Run {
   AdamW optimizer_;
   std::unique_ptr<Critic> critic_;
   std::optional<GrpoTrainer> trainer_;
+  bool is_sampled_elsewhere_ = false;
   std::optional<Sampler> eval_sampler_;
   std::function<EvalRecord()> evaluate_;
 };

@@ -55,7 +55,13 @@ class GrpoTrainer : public Trainer {
 
   /// Whether sampler and trainer agree in every bit on this platform, so that the sampler's log-probabilities
   /// are the policy's. Otherwise each step computes them.
-  void assume_exact(bool is_exact) { is_exact_ = is_exact; }
+  void assume_exact(bool is_exact) { is_exact_ = is_exact && !rollout_.is_sampled_elsewhere(); }
+
+  /// Lets `function` sample in the engine's place; each step computes the log-probabilities of what it draws.
+  void sample_by(RolloutFunction function) {
+    rollout_.sample_by(std::move(function));
+    is_exact_ = false;
+  }
 
   /// Updates that one step makes.
   static int64_t updates_per_step(const TrainConfig& config);

@@ -50,6 +50,11 @@ StepRollout::StepRollout(const TrainConfig& config, const Decoder& policy, const
       record_(recorded.parts),
       sampling_(sampling_params(config.rollout, stop_token_ids(policy.config(), tokenizer))) {}
 
+void StepRollout::sample_by(RolloutFunction function) {
+  rollout_function_ = std::move(function);
+  stop_recording();
+}
+
 Batch StepRollout::collect(int64_t index, int64_t policy_version, StepTimer& timer) {
   if (num_recorded_ > 0) record_.begin(policy_, num_recorded_);
   Drawing drawing{index, policy_version, timer};
@@ -146,8 +151,16 @@ StepRollout::Round StepRollout::sample(const Active& active, Drawing& drawing) {
   const auto num_prompts = std::ssize(prompts);
   Round round;
   const std::vector<int64_t> sizes = group_sizes(prompts, drawing);
-  round.groups = sampler_.rollout(prompts, sizes, sampling_, active.address, drawing.policy_version,
-                                  score_as(0), record_for(prompts, sizes));
+  if (is_sampled_elsewhere()) {
+    round.groups = given_groups(prompts, sizes, drawing.policy_version);
+    for (int64_t g = 0; g < num_prompts; ++g) {
+      for (const Sample& sample : round.groups[g].samples)
+        scorer_.submit(g, sample.completion.sample, round.groups[g].prompt, sample.completion);
+    }
+  } else {
+    round.groups = sampler_.rollout(prompts, sizes, sampling_, active.address, drawing.policy_version,
+                                    score_as(0), record_for(prompts, sizes));
+  }
   if (find_baseline(advantages_.baseline).reads_greedy && active.address.first_sample == 0) {
     SamplingParams greedy = sampling_;
     greedy.temperature = 0.0;
@@ -161,6 +174,30 @@ StepRollout::Round StepRollout::sample(const Active& active, Drawing& drawing) {
   take_rewards(num_prompts, round.greedy, drawing);
   drawing.timer.lap("timing_s/reward");
   return round;
+}
+
+std::vector<Group> StepRollout::given_groups(const std::vector<Prompt>& prompts,
+                                             const std::vector<int64_t>& sizes,
+                                             int64_t policy_version) const {
+  std::vector<Group> groups = rollout_function_(prompts, sizes);
+  COHORT_CHECK(groups.size() == prompts.size(), groups.size(), " groups for ", prompts.size(), " prompts");
+  for (size_t g = 0; g < groups.size(); ++g) {
+    std::vector<int32_t> prompt_ids = std::move(groups[g].prompt.token_ids);
+    groups[g].prompt = prompts[g];
+    groups[g].prompt.token_ids = std::move(prompt_ids);
+    COHORT_CHECK(std::ssize(groups[g].samples) == sizes[g]);
+    for (int64_t i = 0; i < sizes[g]; ++i) {
+      Completion& completion = groups[g].samples[i].completion;
+      const auto length = std::ssize(completion.token_ids);
+      completion.sample = i;
+      if (completion.spans.empty()) completion.spans = {{.first = 0, .count = length}};
+      for (TokenSpan& span : completion.spans) span.policy_version = policy_version;
+      const bool is_stopped =
+          length > 0 && std::ranges::count(sampling_.stop_token_ids, completion.token_ids.back()) > 0;
+      completion.finish_reason = is_stopped ? FinishReason::kStop : FinishReason::kLength;
+    }
+  }
+  return groups;
 }
 
 void StepRollout::take_rewards(int64_t first, std::vector<Group>& groups, Drawing& drawing) {

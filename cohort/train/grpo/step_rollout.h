@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "cohort/models/decoder.h"
@@ -20,6 +21,12 @@
 
 namespace cohort {
 
+/// Samples in the engine's place: a group for each prompt, in their order, with `group_sizes[p]` completions
+/// of prompt p. A group's prompt has the ids that the completions continue, and `sampler_logprobs` are those
+/// of whatever sampled.
+using RolloutFunction = std::function<std::vector<Group>(const std::vector<Prompt>& prompts,
+                                                         const std::vector<int64_t>& group_sizes)>;
+
 /// Decides which samples a step has, and scores them while others are still being sampled.
 class StepRollout {
  public:
@@ -27,6 +34,12 @@ class StepRollout {
   /// have no more rows than are planned.
   StepRollout(const TrainConfig& config, const Decoder& policy, const Tokenizer* tokenizer,
               PromptSource& prompts, RewardScorer& scorer, RecordPlan recorded = {});
+
+  /// Lets `function` sample from now on; nothing is recorded then.
+  void sample_by(RolloutFunction function);
+
+  /// Whether a function samples.
+  bool is_sampled_elsewhere() const { return rollout_function_ != nullptr; }
 
   /// Draws the samples of step `index`, with their rewards, by weights with `policy_version` updates behind
   /// them. Adds the laps `timing_s/gen` and `timing_s/reward` and the rewards' own timings to `timer`.
@@ -84,6 +97,8 @@ class StepRollout {
   std::vector<int64_t> group_sizes(const std::vector<Prompt>& prompts, Drawing& drawing) const;
   ActivationRecord* record_for(const std::vector<Prompt>& prompts, const std::vector<int64_t>& sizes);
   Round sample(const Active& active, Drawing& drawing);
+  std::vector<Group> given_groups(const std::vector<Prompt>& prompts, const std::vector<int64_t>& sizes,
+                                  int64_t policy_version) const;
   void take_rewards(int64_t first, std::vector<Group>& groups, Drawing& drawing);
   void start_groups(Round round, Drawing& drawing);
   void continue_groups(const std::vector<int64_t>& active, Round round, Drawing& drawing) const;
@@ -103,6 +118,7 @@ class StepRollout {
   int64_t num_recorded_;  // rows of a step, at most
   ActivationRecord record_;
   SamplingParams sampling_;
+  RolloutFunction rollout_function_;
   SuccessRates success_;
   Metrics metrics_;
 };

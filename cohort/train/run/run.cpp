@@ -1,6 +1,7 @@
 #include "cohort/train/run/run.h"
 
 #include "cohort/models/adapter.h"
+#include "cohort/models/pretrained.h"
 
 namespace cohort {
 
@@ -17,6 +18,14 @@ void Run::finish() {
 
 void Run::save_model(const std::filesystem::path& directory) {
   save_trained(model(), model_config().path, directory, model_config().chat_template);
+}
+
+void Run::load_model(const std::filesystem::path& directory) {
+  if (model().is_adapted()) {
+    load_adapter_weights(model_config().path, directory, model());
+  } else {
+    load_weights(directory, model());
+  }
 }
 
 }  // namespace cohort

@@ -38,6 +38,9 @@ class Run {
   /// Writes the model, or its adapters, as it is now into a new directory.
   void save_model(const std::filesystem::path& directory);
 
+  /// Gives the model the weights, or the adapters, of a directory that save_model() or the run wrote.
+  void load_model(const std::filesystem::path& directory);
+
   virtual Decoder& model() = 0;
   virtual Trainer& trainer() = 0;
   virtual const ModelConfig& model_config() const = 0;

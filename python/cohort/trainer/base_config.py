@@ -51,6 +51,12 @@ class BaseConfig(TrainingArguments):
         if not torch.cuda.is_available():
             self.use_cpu = True
         super().__post_init__()
+        name = self.metric_for_best_model
+        if name is not None and self.greater_is_better == name.endswith("loss"):
+            raise ValueError(
+                f"greater_is_better = {self.greater_is_better} is not supported with {name!r}: the engine keeps the model "
+                "with the smallest loss or with the largest other metric"
+            )
 
     @property
     def rows_per_step(self) -> int:

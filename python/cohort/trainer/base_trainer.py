@@ -12,12 +12,14 @@ from transformers.trainer_utils import TrainOutput
 
 from cohort._cohort import trainer as _native
 from cohort.trainer.base_config import BaseConfig
+from cohort.trainer.best_model import load_best_model, note_evaluation
 from cohort.trainer.callbacks import Callbacks
 from cohort.trainer.checkpoints import newest_checkpoint, resumes
-from cohort.trainer.data import Rows, evaluation_rows
+from cohort.trainer.data import Rows, evaluation_rows, named_parts, whole_rows
 from cohort.trainer.inputs import write_inputs
 from cohort.trainer.log import StepLog
 from cohort.trainer.model_source import ModelSource
+from cohort.trainer.recipe import lora
 from cohort.trainer.saving import push, save_model
 from cohort.trainer.settings import check_settings
 
@@ -55,6 +57,7 @@ class BaseTrainer:
         self.args = args if args is not None else self._config(f"{self._source.name}-{self._kind}")
         for line in check_settings(self.args):
             logger.warning(line)
+        lora(peft_config)  # refuses what the engine has not
         self._peft_config = peft_config
         if eval_dataset is None and self.args.eval_strategy != "no":
             raise ValueError(f"args.eval_strategy is {self.args.eval_strategy}, but there is no eval_dataset")
@@ -80,6 +83,10 @@ class BaseTrainer:
 
     def _after_step(self, run: Any, report: Any) -> None:
         """Adds to the report of a step what it lacks."""
+
+    def _evaluate_on(self, rows: Rows) -> dict[str, float]:
+        """The metrics of an evaluation on other rows than the trainer's."""
+        raise ValueError("evaluate() reads the trainer's eval_dataset; make another trainer for another one")
 
     def _after_log(self, report: Any) -> None:
         """Shows more of a step whose line was logged."""
@@ -122,6 +129,7 @@ class BaseTrainer:
             "train_loss": self._log.mean_loss(),
         }
         self.log({**(self._log.take() if self._log.has_steps else {}), **metrics})
+        load_best_model(self.args, self.state, run)
         self._callbacks.call("on_train_end")
         if self.args.push_to_hub:
             self.push_to_hub()
@@ -130,23 +138,28 @@ class BaseTrainer:
     def evaluate(
         self, eval_dataset: Any = None, ignore_keys: Any = None, metric_key_prefix: str = "eval"
     ) -> dict[str, float]:
-        """Evaluates the model on eval_dataset; returns the metrics, which are logged too."""
-        if eval_dataset is not None or metric_key_prefix != "eval":
-            raise ValueError(
-                "evaluate() reads the eval_dataset that the trainer was given; make another trainer for another"
-            )
-        if not self._eval_rows:
-            raise ValueError("there is no eval_dataset")
-        run = self._run if self._run is not None else self._open(resume=False)
-        report = _native.StepReport()
-        run.evaluate(report)
-        return self._log_evaluation(report.metrics)
+        """Evaluates the model on the trainer's eval_dataset, or on `eval_dataset`, which may be a dict of data sets or a
+        name in the trainer's; returns the metrics, which are logged too. Names in a dict stand after the prefix."""
+        if eval_dataset is None and metric_key_prefix == "eval":
+            if not self._eval_rows:
+                raise ValueError("there is no eval_dataset")
+            report = _native.StepReport()
+            self._started_run().evaluate(report)
+            return self._log_evaluation(report.metrics)
+        parts = named_parts(eval_dataset, metric_key_prefix, self.eval_dataset)
+        metrics: dict[str, float] = {}
+        for prefix, part in parts.items():
+            found = self._evaluate_on(whole_rows(part, prefix, self._columns, self._change_row))
+            named = {f"{prefix}_{key.removeprefix('eval_')}": value for key, value in found.items()}
+            self.log(named)
+            self._callbacks.call("on_evaluate", metrics=named)
+            metrics |= named
+        return metrics
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
         """Writes the model, or its adapters, in the format of the Hub; into args.output_dir if no directory is given."""
         target = os.fspath(output_dir or self.args.output_dir)
-        run = self._run if self._run is not None else self._open(resume=False)
-        save_model(run, self.args.output_dir, target)
+        save_model(self._started_run(), self.args.output_dir, target)
 
     def save_state(self) -> None:
         """Writes trainer_state.json into args.output_dir."""
@@ -206,6 +219,9 @@ class BaseTrainer:
     is_local_process_zero = is_world_process_zero
 
     # The run.
+
+    def _started_run(self) -> Any:
+        return self._run if self._run is not None else self._open(resume=False)
 
     def _open(self, resume: bool) -> Any:
         """The run in output_dir, begun or continued."""
@@ -283,6 +299,7 @@ class BaseTrainer:
     def _log_evaluation(self, metrics: dict[str, float]) -> dict[str, float]:
         self.log(metrics)
         self._callbacks.call("on_evaluate", metrics=metrics)
+        note_evaluation(self.args, self.state, self.control, metrics)
         return metrics
 
     def _save(self, run: Any) -> None:

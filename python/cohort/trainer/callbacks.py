@@ -71,7 +71,8 @@ class Callbacks:
         with open(path, encoding="utf-8") as file:
             saved = json.load(file)
         self.state.log_history = saved.get("log_history", [])
-        self.state.epoch = saved.get("epoch")
+        for name in ("epoch", "best_metric", "best_global_step", "best_model_checkpoint"):
+            setattr(self.state, name, saved.get(name))
 
 
 __all__ = ["Callbacks", "TrainerCallback"]

@@ -9,7 +9,6 @@ from typing import Any
 
 from cohort.datasets import rows
 
-
 #: Sets of columns, one of which a row must have.
 Columns = tuple[tuple[str, ...], ...]
 
@@ -109,12 +108,37 @@ def evaluation_rows(
     """The evaluation's data sets, one or a dict of them, by the names of their files."""
     if eval_dataset is None:
         return {}
-    if not isinstance(eval_dataset, Mapping):
-        return {"eval": Rows(eval_dataset, "eval", columns, change=change)}
     return {
-        f"eval_{name}": Rows(part, f"eval_{name}", columns, change=change)
-        for name, part in eval_dataset.items()
+        name: whole_rows(part, name, columns, change)
+        for name, part in named_parts(eval_dataset, "eval").items()
     }
+
+
+def whole_rows(
+    source: Any,
+    name: str,
+    columns: Columns,
+    change: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+) -> Rows:
+    """All rows of a data set, which may have no length."""
+    is_path = isinstance(source, str | os.PathLike)
+    return Rows(
+        source if is_path or hasattr(source, "__len__") else list(source), name, columns, None, change
+    )
+
+
+def named_parts(source: Any, prefix: str, own: Any = None) -> dict[str, Any]:
+    """The data sets in a dict by transformers' names of their evaluations, PREFIX_NAME; else the one by the prefix.
+    `own`: is taken where the source is None, and the source may be a name in it. ValueError for no data set."""
+    if source is None:
+        source = own
+    elif isinstance(source, str) and isinstance(own, Mapping):
+        source = own.get(source, source)
+    if source is None:
+        raise ValueError("there is no eval_dataset")
+    if isinstance(source, Mapping):
+        return {f"{prefix}_{name}": part for name, part in source.items()}
+    return {prefix: source}
 
 
 def in_chatml(row: dict[str, Any]) -> dict[str, Any]:

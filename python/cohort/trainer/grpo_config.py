@@ -11,7 +11,9 @@ class GRPOConfig(OnlineConfig):
     """How `GRPOTrainer` trains. docs/python/trainer-settings.md says of each setting whether it acts, has no meaning here
     or is refused; `recipe` sets what only Cohort has. ValueError for values that contradict each other."""
 
-    cast_lm_head_to_fp32: bool = _setting(False, "Refused.")
+    cast_lm_head_to_fp32: bool = _setting(
+        False, "Needs bf16=False, with which everything is computed in float32."
+    )
 
     # vLLM, whose place the engine takes.
     vllm_importance_sampling_correction: bool = _setting(

@@ -1,15 +1,21 @@
 """`GRPOTrainer`: TRL 1.16's class of that name over Cohort's engine, in the same process."""
 
 import logging
+import os
 from typing import Any
 
 from transformers import TrainerCallback
 
+from cohort.batch import Group, groups_from
+from cohort.sampling_params import SamplingParams, keys_of
 from cohort.trainer.base_trainer import BaseTrainer, _native, refuse, refuse_always
 from cohort.trainer.completions import print_completions
+from cohort.trainer.data import Rows
 from cohort.trainer.grpo_config import GRPOConfig
-from cohort.trainer.online_recipe import grpo_recipe
+from cohort.trainer.online_recipe import check_no_dropout, grpo_recipe
+from cohort.trainer.reward_models import give_tokenizers, written
 from cohort.trainer.rewards import RewardCalls, tables_of
+from cohort.trainer.rollouts import RolloutFunction, rollout_caller, sampling_params_of
 
 logger = logging.getLogger(__name__)
 
@@ -19,21 +25,25 @@ class GRPOTrainer(BaseTrainer):
     `reward_funcs` and updates the policy.
 
     Args:
-        model: directory or Hub id of a model, or a transformers model, whose parameters become views of the engine's
-            weights (in float32) while it trains.
+        model: directory or Hub id of a model, or a transformers or PEFT model, whose parameters (of a PEFT model its
+            adapters) become views of the engine's weights (in float32) while it trains.
         reward_funcs: one or several: functions called with prompts, completions, completion_ids, the columns of the
             data set, trainer_state, log_extra and log_metric, which return a number or None for each completion, or
-            coroutines that do; names of built-in rewards (docs/rewards.md), tables of a recipe's [[reward]], or
-            directories of reward models.
+            coroutines that do, which are awaited together; names of built-in rewards (docs/rewards.md), tables of a
+            recipe's [[reward]], or reward models: directories or transformers models with one score.
         args: the settings.
         train_dataset: rows with a `prompt`, a string or a list of messages: a datasets.Dataset or IterableDataset, a
             list of dicts, or a path.
         eval_dataset: the same, or a dict of them by name.
         processing_class: the tokenizer; the model's own when not given.
-        reward_processing_classes: refused; a reward model reads its own tokenizer.
+        reward_processing_classes: tokenizers of the reward models, one for each reward function and None for those that
+            are no models; a model's own when not given.
         callbacks: transformers' TrainerCallback objects or classes.
         optimizers: refused; the engine has AdamW.
         peft_config: a PEFT LoraConfig: trains adapters.
+        rollout_func: samples in the engine's place: called with the prompts, each as often as it has completions, and the
+            trainer, whose generate() it may use; returns prompt_ids, completion_ids and logprobs of each, and more columns
+            for the reward functions.
 
     Raises ValueError, TypeError or OSError, with one line that says what to do, for what cannot be used.
     """
@@ -56,27 +66,22 @@ class GRPOTrainer(BaseTrainer):
         quantization_config: Any = None,
         peft_config: Any = None,
         tools: Any = None,
-        rollout_func: Any = None,
+        rollout_func: RolloutFunction | None = None,
         environment_factory: Any = None,
     ):
         refuse_always(optimizers, quantization_config)
         refuse(
-            reward_processing_classes=(
-                reward_processing_classes is not None and _any(reward_processing_classes),
-                "a reward model reads the tokenizer of its directory",
-            ),
             tools=(bool(tools), "tools are not there yet"),
-            rollout_func=(
-                rollout_func is not None,
-                "write your own loop with cohort.Engine: docs/python/own-loop.md",
-            ),
             environment_factory=(environment_factory is not None, "environments are not there yet"),
         )
         super().__init__(model, args, train_dataset, eval_dataset, processing_class, callbacks, peft_config)
+        check_no_dropout(self._source.peft_config)
         if reward_funcs is None:
             raise ValueError("reward_funcs is missing: give at least one reward function")
         self._tables = tables_of(reward_funcs, self.args.reward_weights, _native.reward_types())
         self.reward_func_names = [table["name"] for table in self._tables]
+        self.reward_processing_classes = give_tokenizers(self._tables, reward_processing_classes)
+        self.rollout_func = rollout_func
         self._calls = RewardCalls(
             {"train": self._train_rows, **self._eval_rows},
             self.state,
@@ -89,7 +94,7 @@ class GRPOTrainer(BaseTrainer):
         return grpo_recipe(self.args, self._reward_tables(), model, train, evaluation, self._peft_config)
 
     def _reward_tables(self) -> list[dict[str, Any]]:
-        return [{key: value for key, value in table.items() if key != "function"} for table in self._tables]
+        return [written(table, os.path.join(self.args.output_dir, "inputs")) for table in self._tables]
 
     def _open_run(self, recipe: str, resume: bool) -> Any:
         functions = {
@@ -97,7 +102,29 @@ class GRPOTrainer(BaseTrainer):
             for table in self._tables
             if "function" in table
         }
-        return _native.grpo_run(recipe, resume, functions)
+        rollout = None
+        if self.rollout_func is not None:
+            rollout = rollout_caller(self.rollout_func, self, self._calls.row, self._calls.take_columns)
+        return _native.grpo_run(recipe, resume, functions, rollout)
+
+    def generate(self, prompts: Any, sampling_params: SamplingParams | None = None) -> list[Group]:
+        """Completions by the weights as they are now, a Group for each prompt: a text, a list of messages or token ids. The
+        defaults are the run's settings; within a rollout_func its draws are those that the engine would make."""
+        params = sampling_params if sampling_params is not None else sampling_params_of(self.args)
+        run = self._started_run()
+        drawn = run.generate(list(prompts), keys_of(params), run.step + 1)
+        return groups_from(drawn, float(params.temperature) or 1.0)
+
+    def _evaluate_on(self, rows: Rows) -> dict[str, float]:
+        run, rows.name = self._started_run(), "given-" + rows.name.replace(os.sep, "_")
+        path = rows.write(os.path.join(self.args.output_dir, "inputs", rows.name + ".jsonl"))
+        self._calls.add_data(rows)
+        try:
+            found = run.evaluate_on([path], self.args.num_generations_eval or self.args.num_generations)
+        finally:
+            logged = self._calls.end_evaluation(rows)
+            os.remove(path)
+        return found | logged
 
     def _after_step(self, run: Any, report: Any) -> None:
         for name, value in self._calls.take_metrics().items():
@@ -115,7 +142,3 @@ class GRPOTrainer(BaseTrainer):
 
     def _forget_step(self) -> None:
         self._calls.extra.clear()
-
-
-def _any(values: Any) -> bool:
-    return any(one is not None for one in (values if isinstance(values, list | tuple) else [values]))

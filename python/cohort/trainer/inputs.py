@@ -27,6 +27,11 @@ def write_inputs(
     train_file = train.write(os.path.join(inputs, "train.jsonl"), resume)
     files = [rows.write(os.path.join(inputs, rows.name + ".jsonl"), resume) for rows in evaluation.values()]
     recipe = recipe_of(source.directory(inputs), train_file, files or None)
+    adapter = source.adapter_keys(inputs)
+    if adapter and "lora" not in recipe:
+        raise ValueError("model has adapters, and this trainer trains none: give its base model")
+    if adapter:
+        recipe["lora"].update(adapter)
     path = os.path.join(inputs, "recipe.toml")
     with open(path, "w", encoding="utf-8") as file:
         file.write(to_toml(recipe))

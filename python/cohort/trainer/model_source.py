@@ -3,6 +3,8 @@
 import os
 from typing import Any
 
+from cohort.trainer.peft_model import adapter_config, adapter_name, base_weights, save_adapter, weight_names
+
 
 class ModelSource:
     """`model` is a directory, a Hub id or a transformers model, whose tensors become the engine's."""
@@ -24,10 +26,15 @@ class ModelSource:
             raise TypeError(
                 f"model is a {type(model).__name__}, but must be a path, a Hub id or a transformers model"
             )
-        if hasattr(self._object, "peft_config"):
+        self._is_adapted = hasattr(self._object, "peft_config")
+        if self._is_adapted and not hasattr(self._object, "get_base_model"):
             raise ValueError(
-                "model has adapters already: give its base model, and the LoraConfig as peft_config"
+                "model has adapters of add_adapter(): give a PeftModel, as of peft.get_peft_model()"
             )
+        if self._is_adapted:
+            if peft_config is not None:
+                raise ValueError("model has adapters already: leave peft_config out")
+        self.peft_config = adapter_config(self._object) if self._is_adapted else peft_config
         self.name = (
             os.path.basename(os.path.normpath(os.fspath(model)))
             if self._object is None
@@ -61,22 +68,18 @@ class ModelSource:
             return self._path
         path = os.path.join(inputs, "model")
         if not os.path.isdir(path):
-            self._write(path + ".tmp")
-            os.replace(path + ".tmp", path)
+            write_model(path, self._object if self._is_given else None, self._path, self.processing_class)
         return path
 
-    def _write(self, path: str) -> None:
-        os.makedirs(path, exist_ok=True)
-        if self._is_given:
-            self._object.save_pretrained(path)
-        else:
-            for name in os.listdir(self._path):
-                if not os.path.lexists(os.path.join(path, name)) and not name.startswith("tokenizer"):
-                    os.symlink(os.path.abspath(os.path.join(self._path, name)), os.path.join(path, name))
-        template = os.path.join(path, "chat_template.jinja")
-        if os.path.islink(template):
-            os.unlink(template)
-        self.processing_class.save_pretrained(path)
+    def adapter_keys(self, inputs: str) -> dict[str, Any]:
+        """Keys of [lora] for a PeftModel, whose adapters are written into `inputs`; none for another model."""
+        if not self._is_adapted:
+            return {}
+        path = os.path.join(inputs, "adapter")
+        if not os.path.isdir(path):
+            save_adapter(self._object, path)
+        dropout = self.peft_config.lora_dropout
+        return {"path": path} | ({"dropout": float(dropout)} if dropout else {})
 
     def object(self) -> Any:
         """The transformers model; loaded, in float32, when a path was given."""
@@ -106,18 +109,31 @@ class ModelSource:
         if self._peft_config is not None and not hasattr(self._object, "peft_config"):
             self._adapt()
         parameters = dict(self._object.named_parameters(remove_duplicate=False))
+        adapter = adapter_name(self._object) if adapters else ""
         for name, view in adapters.items() if adapters else weights.items():
-            parameter = parameters.get(name, parameters.get(_peft_name(name)))
+            names = weight_names(name, adapter) if adapters else [name]
+            parameter = next((parameters[one] for one in names if one in parameters), None)
             if parameter is None:
                 raise RuntimeError(f"the model has no parameter {name}")
             parameter.data = view.detach()
 
 
-def _peft_name(name: str) -> str:
-    """A weight's name in a PEFT model, whose adapter is called `default`."""
-    for part in ("lora_A", "lora_B", "lora_embedding_A", "lora_embedding_B", "lora_magnitude_vector"):
-        name = name.replace(f".{part}.", f".{part}.default.")
-    return name
+def write_model(path: str, model: Any, directory: str | None, tokenizer: Any) -> None:
+    """Writes a model's directory, whole or not at all: `model`, or links to the files of `directory`, with `tokenizer`."""
+    staged = path + ".tmp"
+    os.makedirs(staged, exist_ok=True)
+    if model is not None:
+        base, weights = base_weights(model) if hasattr(model, "get_base_model") else (model, None)
+        base.save_pretrained(staged, state_dict=weights)
+    else:
+        for name in os.listdir(directory):
+            if not os.path.lexists(os.path.join(staged, name)) and not name.startswith("tokenizer"):
+                os.symlink(os.path.abspath(os.path.join(directory, name)), os.path.join(staged, name))
+    template = os.path.join(staged, "chat_template.jinja")
+    if os.path.islink(template):
+        os.unlink(template)
+    tokenizer.save_pretrained(staged)
+    os.replace(staged, path)
 
 
 def _directory(name: str, init: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from cohort.trainer.dpo_config import DPOConfig
 from cohort.trainer.offline_config import OfflineConfig
-from cohort.trainer.recipe import NEVER, add_keys, dtype, length, lora, optimizer
+from cohort.trainer.recipe import NEVER, add_keys, dtype, evaluation_keys, length, lora, optimizer
 from cohort.trainer.reward_config import RewardConfig
 from cohort.trainer.sft_config import SFTConfig
 
@@ -78,7 +78,7 @@ def _recipe(args: OfflineConfig, model: str, train: str, evaluation: list[str] |
         data["max_length"] = args.max_length
     if evaluation is not None:
         data["eval_path"] = evaluation
-        loop["eval_steps"] = NEVER
+        loop |= evaluation_keys(args)
     return {
         "seed": args.seed,
         "model": {"path": model, "dtype": dtype(args)},

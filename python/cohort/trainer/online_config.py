@@ -112,6 +112,13 @@ class OnlineConfig(BaseConfig):
     )
 
     def __post_init__(self) -> None:
+        if self.load_best_model_at_end and self.metric_for_best_model is None:
+            self.metric_for_best_model = "reward"
+        if self.metric_for_best_model in ("loss", "eval_loss"):
+            raise ValueError(
+                f"metric_for_best_model = {self.metric_for_best_model!r}: evaluations compute rewards and no loss; set "
+                "'reward'"
+            )
         super().__post_init__()
         if self.use_transformers_paged:
             warnings.warn("use_transformers_paged has no meaning here", FutureWarning, stacklevel=3)

@@ -4,7 +4,7 @@ from typing import Any
 
 from cohort.trainer.grpo_config import GRPOConfig
 from cohort.trainer.online_config import OnlineConfig
-from cohort.trainer.recipe import NEVER, add_keys, dtype, length, lora, optimizer
+from cohort.trainer.recipe import NEVER, add_keys, dtype, evaluation_keys, length, lora, optimizer
 from cohort.trainer.rloo_config import RLOOConfig
 
 #: Settings that have the same name in [objective] and the same default there.
@@ -70,17 +70,12 @@ def _recipe(
     evaluation: list[str] | None,
     peft: Any,
 ) -> dict[str, Any]:
-    adapters = lora(peft)
-    if "dropout" in adapters:
-        raise ValueError(
-            "peft_config.lora_dropout: sampler and trainer share one forward, without dropout; set it to 0"
-        )
     recipe: dict[str, Any] = {
         "seed": args.seed,
         "model": {"path": model, "dtype": dtype(args)},
-        "lora": adapters,
+        "lora": lora(peft),
         "data": _data(args, train, evaluation),
-        "rollout": _rollout(args),
+        "rollout": rollout_section(args),
         "reward": rewards,
         "objective": objective,
         "optimizer": optimizer(args),
@@ -99,7 +94,16 @@ def _data(args: OnlineConfig, train: str, evaluation: list[str] | None) -> dict[
     return section
 
 
-def _rollout(args: OnlineConfig) -> dict[str, Any]:
+def check_no_dropout(peft: Any) -> None:
+    """ValueError for adapters with dropout, given as a PEFT config or None."""
+    if getattr(peft, "lora_dropout", 0):
+        raise ValueError(
+            "peft_config.lora_dropout: sampler and trainer share one forward, without dropout; set it to 0"
+        )
+
+
+def rollout_section(args: OnlineConfig) -> dict[str, Any]:
+    """[rollout] of a recipe. ValueError for keys of generation_kwargs that the engine has not."""
     section = {
         "prompts_per_step": args.rows_per_step,
         "num_generations": args.num_generations,
@@ -158,7 +162,7 @@ def _train(args: OnlineConfig, evaluation: list[str] | None) -> dict[str, Any]:
     if args.router_aux_loss_coef is not None:
         section["router_aux_loss_coef"] = args.router_aux_loss_coef
     if evaluation is not None:
-        section["eval_steps"] = NEVER
+        section |= evaluation_keys(args)
         if args.num_generations_eval is not None:
             section["num_generations_eval"] = args.num_generations_eval
     if args.reward_error == "mask":

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cohort.trainer.base_config import BaseConfig
+from cohort.trainer.best_model import metric_name
 
 NEVER = 1_000_000_000  # steps between what only a caller asks for
 
@@ -72,15 +73,20 @@ def dtype(args: BaseConfig) -> str:
     return "bfloat16" if args.bf16 else "float32"
 
 
-def lora(peft: Any) -> dict[str, Any]:
-    """The section [lora] of a LoraConfig. ValueError for what has no place in it."""
-    if peft is None:
-        return {}
+def check_lora(peft: Any) -> None:
+    """ValueError for a PEFT config of another kind than LoRA."""
     kind = str(getattr(getattr(peft, "peft_type", None), "value", getattr(peft, "peft_type", None)))
     if kind != "LORA":
         raise ValueError(
             f"peft_config is a {type(peft).__name__}: the engine has LoRA; give a peft.LoraConfig"
         )
+
+
+def lora(peft: Any) -> dict[str, Any]:
+    """The section [lora] of a LoraConfig. ValueError for what has no place in it."""
+    if peft is None:
+        return {}
+    check_lora(peft)
     for key, allowed in _LORA_REFUSED.items():
         if hasattr(peft, key) and getattr(peft, key) not in allowed:
             raise ValueError(f"peft_config.{key} = {getattr(peft, key)!r} is not supported; leave it out")
@@ -113,6 +119,12 @@ def optimizer(args: BaseConfig) -> dict[str, Any]:
     elif args.warmup_steps:
         section["warmup_steps"] = int(args.warmup_steps)
     return section
+
+
+def evaluation_keys(args: BaseConfig) -> dict[str, Any]:
+    """The keys of [train] of a run that evaluates when the trainer says."""
+    name = metric_name(args)
+    return {"eval_steps": NEVER} | ({} if name is None else {"metric_for_best_model": name})
 
 
 def length(args: BaseConfig) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Reward functions of a Python program, called as TRL 1.16 calls them."""
 
-import asyncio
 import inspect
 import math
 import os
@@ -8,7 +7,9 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from cohort.trainer.async_calls import AsyncCalls, run
 from cohort.trainer.data import Rows
+from cohort.trainer.reward_models import is_model, model_name
 
 RewardFunction = Callable[..., Sequence[float | None]]
 
@@ -30,8 +31,8 @@ def is_async(function: Any) -> bool:
 def tables_of(
     reward_funcs: Any, weights: Sequence[float] | None, builtin: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """A [[reward]] table for each reward function: a callable, the name of a built-in one, or the directory of a reward
-    model. Names are TRL's, made different where two are alike. ValueError for what is none of these."""
+    """A [[reward]] table for each reward function: a callable, the name of a built-in one, or a reward model, an object or
+    a directory. Names are TRL's, made different where two are alike. ValueError for what is none of these."""
     functions = reward_funcs if isinstance(reward_funcs, list | tuple) else [reward_funcs]
     if not functions:
         raise ValueError("reward_funcs is empty: give at least one reward function")
@@ -54,6 +55,8 @@ def tables_of(
 
 
 def _table(function: Any, builtin: Sequence[str]) -> dict[str, Any]:
+    if is_model(function):
+        return {"name": model_name(function), "type": "model", "model": function}
     if callable(function):
         return {"name": name_of(function), "type": "callable", "function": function}
     if isinstance(function, Mapping):  # a table of a recipe
@@ -81,7 +84,9 @@ class RewardCalls:
     """
 
     def __init__(self, data_sets: Mapping[str, Rows], state: Any, mask_errors: bool, prompt_only: bool):
-        self._data_sets = data_sets  # by the names of their files: nothing here leads back to the trainer
+        self._data_sets = dict(
+            data_sets
+        )  # by the names of their files: nothing here leads back to the trainer
         self._state = state
         self._mask_errors = mask_errors
         self._prompt_only = prompt_only
@@ -89,23 +94,57 @@ class RewardCalls:
         self.metrics: dict[str, list[float]] = defaultdict(list)
         self._scored: list[set[tuple[str, int]]] = []  # by each function, of its last call
         self._rows: list[str] = []
+        self._async = AsyncCalls()
+        self._rollout_columns: dict[str, list[Any]] = {}
+
+    def take_columns(self, columns: dict[str, list[Any]]) -> None:
+        """Takes what a rollout function gave besides its completions, for the rewards of this step."""
+        self._rollout_columns = columns
+
+    def add_data(self, rows: Rows) -> None:
+        """Adds a data set, whose file has its name."""
+        self._data_sets[rows.name] = rows
+
+    def end_evaluation(self, rows: Rows) -> dict[str, float]:
+        """Forgets a data set and what was logged of it; returns the means of log_metric."""
+        del self._data_sets[rows.name]
+        self.extra.clear()
+        self._scored.clear()
+        return self.take_metrics()
 
     def function(self, function: RewardFunction) -> Callable[[list[tuple[str, str, list[int]]]], list[Any]]:
         """What the engine calls for `function`: rows -> a score for each, None where there is none, or a text that says
         why there is none."""
+        if is_async(function):
+            self._async.add(function)
 
         def score(rows: list[tuple[str, str, list[int]]]) -> list[Any]:
             try:
                 return self._scores(function, rows)
             except Exception as error:
                 if not self._mask_errors:
+                    self._async.forget()
                     raise
                 return [f"{type(error).__name__}: {error}"] * len(rows)
 
         return score
 
     def _scores(self, function: RewardFunction, rows: list[tuple[str, str, list[int]]]) -> list[float | None]:
-        examples = [self._row(row_id) for row_id, _, _ in rows]
+        if self._async.has(function):
+            result = self._async.result(function, rows, lambda other: other(**self._arguments(rows)))
+        else:
+            result = function(**self._arguments(rows))
+        if inspect.isawaitable(result):
+            result = run(_awaited(result))
+        scores = checked_scores(name_of(function), result, len(rows))
+        self._rows = [row_id for row_id, *_ in rows]
+        self._scored.append(
+            {(row_id, place) for place, (row_id, *_) in enumerate(rows) if scores[place] is not None}
+        )
+        return scores
+
+    def _arguments(self, rows: list[tuple[str, str, list[int]]]) -> dict[str, Any]:
+        examples = [self.row(row_id) for row_id, _, _ in rows]
         prompts = [example["prompt"] for example in examples]
         completions: list[Any] = [text for _, text, _ in rows]
         if isinstance(prompts[0], list):
@@ -114,24 +153,19 @@ class RewardCalls:
         if not self._prompt_only:
             columns = [key for key in examples[0] if key not in ("prompt", "completion", "completion_ids")]
             arguments = {key: [example.get(key) for example in examples] for key in columns}
-        arguments |= {
+        if self._rollout_columns:
+            arguments |= self._rollout_columns
+        return arguments | {
+            "prompts": prompts,
+            "completions": completions,
+            "completion_ids": [ids for *_, ids in rows],
             "trainer_state": self._state,
             "log_extra": self._log_extra,
             "log_metric": self._log_metric,
         }
-        result = function(
-            prompts=prompts, completions=completions, completion_ids=[ids for *_, ids in rows], **arguments
-        )
-        if inspect.isawaitable(result):
-            result = asyncio.run(_awaited(result))
-        scores = checked_scores(name_of(function), result, len(rows))
-        self._rows = [row_id for row_id, *_ in rows]
-        self._scored.append(
-            {(row_id, place) for place, (row_id, *_) in enumerate(rows) if scores[place] is not None}
-        )
-        return scores
 
-    def _row(self, row_id: str) -> dict[str, Any]:
+    def row(self, row_id: str) -> dict[str, Any]:
+        """The row of a prompt id."""
         file = row_id.rpartition(":")[0]
         return self._data_sets[os.path.splitext(os.path.basename(file))[0]].row_of(row_id)
 
@@ -145,6 +179,7 @@ class RewardCalls:
         """The means of what was logged since the last call."""
         means = {name: sum(values) / len(values) for name, values in self.metrics.items()}
         self.metrics.clear()
+        self._rollout_columns = {}
         return means
 
     def take_unscored(self, num_functions: int) -> list[str]:

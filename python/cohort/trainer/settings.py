@@ -16,7 +16,7 @@ _PACKED = "rows are packed, not padded"
 
 #: Settings that act as they do in TRL, by the place where they act.
 ACTS: dict[str, tuple[str, ...]] = {
-    "the model": ("model_init_kwargs", "router_aux_loss_coef", "bf16", "seed"),
+    "the model": ("model_init_kwargs", "router_aux_loss_coef", "bf16", "cast_lm_head_to_fp32", "seed"),
     "the completions": (
         "num_generations",
         "num_generations_eval",
@@ -91,6 +91,9 @@ ACTS: dict[str, tuple[str, ...]] = {
         "save_strategy",
         "save_steps",
         "save_total_limit",
+        "load_best_model_at_end",
+        "metric_for_best_model",
+        "greater_is_better",
         "resume_from_checkpoint",
         "restore_callback_states_from_checkpoint",
     ),
@@ -223,7 +226,6 @@ IGNORED: dict[str, str] = {
 #: Settings that must stay at their defaults, with what to do instead.
 REFUSED: dict[str, str] = {
     "trust_remote_code": "the engine has the families of docs/models.md and runs no code of a model",
-    "cast_lm_head_to_fp32": "set bf16=False to compute in float32 throughout",
     "vllm_structured_outputs_regex": "score the form with a reward, such as the built-in 'regex'",
     "repetition_penalty": "it is not in the engine: score repetition with the built-in reward 'repetition'",
     "max_tool_calling_iterations": "there are no tools yet",
@@ -238,10 +240,10 @@ REFUSED: dict[str, str] = {
     "ignore_data_skip": "a resumed run goes on with the row that comes next",
     "data_seed": "seed decides the order of the rows, too",
     "save_only_model": "a checkpoint without the optimizer cannot be resumed; save_model() writes the model alone",
-    "load_best_model_at_end": "the best model is in output_dir/best",
-    "metric_for_best_model": "set recipe={'train.metric_for_best_model': ...}",
-    "greater_is_better": "set recipe={'train.metric_for_best_model': ...}",
 }
+
+#: Losses that sum over tokens, not over the means of sequences.
+_TOKEN_SUMS = ("bnpo", "dr_grpo", "dapo", "cispo")
 
 #: Optimizers that are AdamW.
 ADAMW = ("adamw_torch", "adamw_torch_fused", "adamw_hf", "adamw_apex_fused")
@@ -255,12 +257,17 @@ def lists_of(config_class: type) -> SettingLists:
 
 
 def check_settings(args: Any) -> list[str]:
-    """Refuses what cannot act; returns a line for each setting that is not at its default and has no meaning here."""
+    """Refuses what cannot act; returns a line for each setting that is not at its default and has no meaning here, and for
+    settings that hardly anyone wants together."""
     lists = lists_of(type(args))
     default = type(args)(output_dir=args.output_dir, report_to="none")
     for name, instead in lists.refused.items():
         if getattr(args, name) != getattr(default, name):
             raise ValueError(f"{name} = {getattr(args, name)!r} is not supported: {instead}")
+    if getattr(args, "cast_lm_head_to_fp32", False) and args.bf16:
+        raise ValueError(
+            "cast_lm_head_to_fp32 needs bf16=False, with which everything is computed in float32"
+        )
     if str(getattr(args.optim, "value", args.optim)) not in ADAMW:
         raise ValueError(
             f"optim = {args.optim!s} is not supported: the engine has AdamW; set optim='adamw_torch'"
@@ -270,6 +277,15 @@ def check_settings(args: Any) -> list[str]:
         for name, why in lists.ignored.items()
         if name != "do_eval"  # eval_strategy sets it
         and getattr(args, name) != getattr(default, name)
+    ] + _doubts(args)
+
+
+def _doubts(args: Any) -> list[str]:
+    if getattr(args, "importance_sampling_level", None) != "sequence" or args.loss_type not in _TOKEN_SUMS:
+        return []
+    return [
+        f"importance_sampling_level = 'sequence' with loss_type = {args.loss_type!r}, which sums over tokens, weights each "
+        "sequence by its completion length; for GSPO (arXiv:2507.18071) set loss_type='grpo'"
     ]
 
 
