@@ -1,11 +1,15 @@
 // The module `cohort._cohort.trainer`: a run of GRPO whose steps Python takes one by one, and rewards that
-// are Python functions. python/cohort/trainer calls it. The engine works without Python's global lock.
+// are Python functions. python/cohort/trainer calls it
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <torch/csrc/utils/pybind.h>
 
+#include <unistd.h>
+
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -14,6 +18,7 @@
 #include "cohort/models/pretrained.h"
 #include "cohort/train/grpo/grpo_run.h"
 #include "cohort/train/run/lora_start.h"
+#include "python/calls.h"
 #include "python/modules.h"
 
 namespace py = pybind11;
@@ -30,6 +35,22 @@ SharedFunction share(py::function function) {
             delete last;
           }};
 }
+
+/// The process that opened a run. A child of fork() has its files and none of its threads.
+class Owner {
+ public:
+  bool is_here() const { return ::getpid() == process_; }
+
+  /// Throws std::runtime_error in a forked child.
+  void check() const {
+    if (is_here()) return;
+    throw std::runtime_error(
+        str("the run belongs to process ", process_, ", which opened it: end a forked child with os._exit()"));
+  }
+
+ private:
+  pid_t process_ = ::getpid();
+};
 
 /// What the function says of a row: a number, None for a row that it does not apply to, or why it failed.
 RewardResult read_result(const py::handle& value) {
@@ -49,12 +70,14 @@ class FunctionReward : public Reward {
   }
 
   std::vector<RewardResult> score_batch(std::span<const RewardRow> rows) override {
+    check_not_ending();
     const py::gil_scoped_acquire lock;
     py::list arguments;
     for (const RewardRow& row : rows)
       arguments.append(py::make_tuple(row.prompt.id, row.completion.text, row.completion.token_ids));
     std::vector<RewardResult> results;
     for (const py::handle value : (*function_)(arguments)) results.push_back(read_result(value));
+    owner_.check();
     return results;
   }
 
@@ -62,6 +85,7 @@ class FunctionReward : public Reward {
 
  private:
   SharedFunction function_;
+  Owner owner_;
 };
 
 /// The type `callable`: the function that has the table's name.
@@ -102,35 +126,81 @@ py::dict to_dict(const Metrics& metrics) {
   return dict;
 }
 
-/// A run and what Python does with it.
+/// A run and what Python does with it, in one thread at a time. Its calls work without the global lock.
 class PythonRun {
  public:
   PythonRun(const std::string& recipe, const ResumeOptions& options, const RewardTypes& rewards)
-      : run_(read_recipe(recipe), options, rewards) {
-    run_.loop().hide_progress();
+      : run_(std::make_unique<GrpoRun>(read_recipe(recipe), options, rewards)) {
+    loop().hide_progress();
+  }
+
+  /// In a forked child the run is left as it is: its end would end the parent's reward processes, too.
+  ~PythonRun() {
+    if (!owner_.is_here()) run_.release();
+  }
+  PythonRun(const PythonRun&) = delete;
+  PythonRun& operator=(const PythonRun&) = delete;
+
+  void begin() {
+    work([&] { loop().begin(); });
   }
 
   /// The next step. After an exception of a reward function the run is where it was before the step.
   StepReport take_step() {
-    const Json before = run_.trainer().save();
-    try {
-      return run_.loop().take_step();
-    } catch (...) {
-      run_.trainer().load(before);
-      throw;
-    }
+    return work(
+        [&] {
+          const Json before = run_->trainer().save();
+          try {
+            return loop().take_step();
+          } catch (...) {
+            run_->trainer().load(before);
+            throw;
+          }
+        },
+        /*is_step=*/true);
+  }
+
+  void evaluate(StepReport& report) {
+    work([&] { loop().evaluate(report); });
+  }
+
+  void end_step(const StepReport& report) {
+    work([&] { loop().end_step(report); });
+  }
+
+  void save() {
+    work([&] { loop().save(); });
+  }
+
+  void finish() {
+    work([&] { run_->finish(); });
   }
 
   /// Writes the model, or its adapters, as it is now into a new directory.
   void save_model(const std::string& directory) {
-    save_trained(run_.policy(), run_.config().model.path, directory, run_.config().model.chat_template);
+    const TrainConfig& config = run_->config();
+    work([&] { save_trained(run_->policy(), config.model.path, directory, config.model.chat_template); });
   }
 
-  GrpoRun& run() { return run_; }
-  RunLoop& loop() { return run_.loop(); }
+  bool is_forked() const { return !owner_.is_here(); }
+  RunLoop& loop() const { return run_->loop(); }
+  Decoder& policy() const { return run_->policy(); }
 
  private:
-  GrpoRun run_;
+  /// f() when no other call works on the run.
+  template <typename F>
+  std::invoke_result_t<F> work(F f, bool is_step = false) {
+    owner_.check();
+    return without_lock(true, [&] {
+      turns_.begin(is_step);
+      const std::unique_ptr<RunTurns, void (*)(RunTurns*)> turn(&turns_, [](RunTurns* t) { t->end(); });
+      return f();
+    });
+  }
+
+  Owner owner_;
+  RunTurns turns_;
+  std::unique_ptr<GrpoRun> run_;
 };
 
 void add_report(py::module_& module) {
@@ -152,7 +222,6 @@ void add_report(py::module_& module) {
 }  // namespace
 
 void add_trainer(py::module_ module) {
-  using released = py::call_guard<py::gil_scoped_release>;
   add_report(module);
   module.def("reward_types", [] {
     std::vector<std::string> names;
@@ -162,31 +231,25 @@ void add_trainer(py::module_ module) {
   py::class_<PythonRun>(module, "GrpoRun")
       .def(py::init([](const std::string& recipe, const py::dict& functions, bool resume) {
              const RewardTypes rewards = function_rewards(functions);
-             const py::gil_scoped_release unlocked;
-             return std::make_unique<PythonRun>(recipe, ResumeOptions{.resume = resume, .accept_changed = {}},
-                                                rewards);
+             const ResumeOptions options{.resume = resume, .accept_changed = {}};
+             return without_lock(true, [&] { return std::make_unique<PythonRun>(recipe, options, rewards); });
            }),
            py::arg("recipe"), py::arg("functions"), py::arg("resume"))
-      .def(
-          "begin", [](PythonRun& run) { run.loop().begin(); }, released())
-      .def("take_step", &PythonRun::take_step, released())
-      .def(
-          "evaluate", [](PythonRun& run, StepReport& report) { run.loop().evaluate(report); }, released())
-      .def(
-          "end_step", [](PythonRun& run, const StepReport& report) { run.loop().end_step(report); },
-          released())
-      .def(
-          "save", [](PythonRun& run) { run.loop().save(); }, released())
-      .def(
-          "finish", [](PythonRun& run) { run.run().finish(); }, released())
-      .def("save_model", &PythonRun::save_model, released())
-      .def_property_readonly("goes_on", [](PythonRun& run) { return run.loop().goes_on(); })
-      .def_property_readonly("step", [](PythonRun& run) { return run.loop().step(); })
-      .def_property_readonly("max_steps", [](PythonRun& run) { return run.loop().max_steps(); })
+      .def("begin", &PythonRun::begin)
+      .def("take_step", &PythonRun::take_step)
+      .def("evaluate", &PythonRun::evaluate)
+      .def("end_step", &PythonRun::end_step)
+      .def("save", &PythonRun::save)
+      .def("finish", &PythonRun::finish)
+      .def("save_model", &PythonRun::save_model)
+      .def_property_readonly("is_forked", &PythonRun::is_forked)
+      .def_property_readonly("goes_on", [](const PythonRun& run) { return run.loop().goes_on(); })
+      .def_property_readonly("step", [](const PythonRun& run) { return run.loop().step(); })
+      .def_property_readonly("max_steps", [](const PythonRun& run) { return run.loop().max_steps(); })
       .def_property_readonly("weights",
-                             [](PythonRun& run) { return to_dict(run.run().policy().named_weights()); })
+                             [](const PythonRun& run) { return to_dict(run.policy().named_weights()); })
       .def_property_readonly("adapter_weights",
-                             [](PythonRun& run) { return to_dict(run.run().policy().adapter_weights()); });
+                             [](const PythonRun& run) { return to_dict(run.policy().adapter_weights()); });
 }
 
 }  // namespace cohort::python

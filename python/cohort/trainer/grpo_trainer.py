@@ -19,9 +19,10 @@ from cohort.trainer.grpo_config import GRPOConfig
 from cohort.trainer.inputs import write_inputs
 from cohort.trainer.log import StepLog
 from cohort.trainer.model_source import ModelSource
-from cohort.trainer.rewards import RewardCalls, tables_of
+from cohort.trainer.rewards import RewardCalls, tables_of, weakly
 from cohort.trainer.saving import push, save_model
 from cohort.trainer.settings import check_settings
+from cohort.trainer.turns import not_twice
 
 logger = logging.getLogger(__name__)
 
@@ -123,6 +124,7 @@ class GRPOTrainer:
 
     # What TRL's users call.
 
+    @not_twice
     def train(self, resume_from_checkpoint: str | bool | None = None, **unused: Any) -> TrainOutput:
         """Runs to the last step and writes output_dir/final. True continues the run in output_dir from its newest
         checkpoint. What a reward function or a callback raises ends the run, after a checkpoint."""
@@ -137,9 +139,10 @@ class GRPOTrainer:
         try:
             self._take_steps(run)
         except BaseException:
-            self._end_step(run)
-            if run.step > 0:
-                self._save(run)
+            if not run.is_forked:  # the parent's files are the parent's to write
+                self._end_step(run)
+                if run.step > 0:
+                    self._save(run)
             self._run = None  # another trainer may go on
             raise
         if run.goes_on:
@@ -246,11 +249,12 @@ class GRPOTrainer:
         if self._run is not None and self._run.step == 0:
             return self._run  # an evaluation has begun it
         self._run = None
-        functions = {
+        self._functions = {
             table["name"]: self._calls.function(table["function"])
             for table in self._tables
             if "function" in table
         }
+        functions = {name: weakly(function) for name, function in self._functions.items()}
         recipe = write_inputs(
             self.args,
             self._source,
@@ -261,13 +265,13 @@ class GRPOTrainer:
             resume,
         )
         run = _native.GrpoRun(recipe, functions, resume)
-        self._run = run
         self._update_state(run, self.state.epoch or 0.0)
         if resume:
             self._callbacks.load(newest_checkpoint(self.args.output_dir))
         if self._source.is_loaded:
             self._share(run)
         run.begin()
+        self._run = run
         return run
 
     def _share(self, run: Any) -> None:
