@@ -1,4 +1,5 @@
-// Calls from Python that work without its global lock: in which modes, at the interpreter's end and after fork().
+// Calls from Python that work without its global lock: in which modes, at the interpreter's end and after
+// fork().
 #pragma once
 
 #include <ATen/autocast_mode.h>
@@ -52,11 +53,12 @@ auto without_lock(bool has_gradient, F f) {
   }
 }
 
-/// Whose turn it is to work on a run. The thread that takes its steps waits for a call of another thread, which
-/// in turn is refused while a step is at work: the step may wait for it, in a reward function.
+/// Whose turn it is to work on a run. The thread that takes its steps waits for a call of another thread,
+/// which in turn is refused while a step is at work: the step may wait for it, in a reward function.
 class RunTurns {
  public:
-  /// Throws std::runtime_error if a call is at work for which this thread cannot wait. Without the global lock.
+  /// Throws std::runtime_error if a call is at work for which this thread cannot wait. Without the global
+  /// lock.
   void begin(bool is_step);
   void end();
 

@@ -3,7 +3,6 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <torch/csrc/utils/pybind.h>
-
 #include <unistd.h>
 
 #include <memory>
@@ -44,8 +43,8 @@ class Owner {
   /// Throws std::runtime_error in a forked child.
   void check() const {
     if (is_here()) return;
-    throw std::runtime_error(
-        str("the run belongs to process ", process_, ", which opened it: end a forked child with os._exit()"));
+    throw std::runtime_error(str("the run belongs to process ", process_,
+                                 ", which opened it: end a forked child with os._exit()"));
   }
 
  private:
@@ -149,11 +148,11 @@ class PythonRun {
   StepReport take_step() {
     return work(
         [&] {
-          const Json before = run_->trainer().save();
+          const Json before = run().trainer().save();
           try {
             return loop().take_step();
           } catch (...) {
-            run_->trainer().load(before);
+            run().trainer().load(before);
             throw;
           }
         },
@@ -173,20 +172,32 @@ class PythonRun {
   }
 
   void finish() {
-    work([&] { run_->finish(); });
+    work([&] { run().finish(); });
+  }
+
+  /// Ends the run: another one may open its directory. Whatever a traceback still holds keeps nothing open.
+  void close() {
+    work([&] { run_.reset(); });
   }
 
   /// Writes the model, or its adapters, as it is now into a new directory.
   void save_model(const std::string& directory) {
-    const TrainConfig& config = run_->config();
-    work([&] { save_trained(run_->policy(), config.model.path, directory, config.model.chat_template); });
+    work([&] {
+      const ModelConfig& source = run().config().model;
+      save_trained(policy(), source.path, directory, source.chat_template);
+    });
   }
 
   bool is_forked() const { return !owner_.is_here(); }
-  RunLoop& loop() const { return run_->loop(); }
-  Decoder& policy() const { return run_->policy(); }
+  RunLoop& loop() const { return run().loop(); }
+  Decoder& policy() const { return run().policy(); }
 
  private:
+  GrpoRun& run() const {
+    if (run_ == nullptr) throw std::runtime_error("the run is closed");
+    return *run_;
+  }
+
   /// f() when no other call works on the run.
   template <typename F>
   std::invoke_result_t<F> work(F f, bool is_step = false) {
@@ -241,6 +252,7 @@ void add_trainer(py::module_ module) {
       .def("end_step", &PythonRun::end_step)
       .def("save", &PythonRun::save)
       .def("finish", &PythonRun::finish)
+      .def("close", &PythonRun::close)
       .def("save_model", &PythonRun::save_model)
       .def_property_readonly("is_forked", &PythonRun::is_forked)
       .def_property_readonly("goes_on", [](const PythonRun& run) { return run.loop().goes_on(); })

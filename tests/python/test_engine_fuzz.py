@@ -22,7 +22,17 @@ from engine_model import EngineTest
 from cohort import Completion, Engine, Group, SamplingParams
 
 FITTING = (ValueError, TypeError, OSError)
-INTERNAL = ("internal error", "C++", "c10", "pybind", "incompatible function", "std::", "vector", "basic_string", ".cpp")
+INTERNAL = (
+    "internal error",
+    "C++",
+    "c10",
+    "pybind",
+    "incompatible function",
+    "std::",
+    "vector",
+    "basic_string",
+    ".cpp",
+)
 
 
 class Odd:
@@ -145,12 +155,31 @@ class FuzzTest(EngineTest):
         self.each(SamplingParams, [field.name for field in dataclasses.fields(SamplingParams)])
 
     def test_load(self):
-        names = ["dtype", "lora", "seed", "device", "optimizer", "max_length", "tokens_per_microbatch", "recompute"]
+        names = [
+            "dtype",
+            "lora",
+            "seed",
+            "device",
+            "optimizer",
+            "max_length",
+            "tokens_per_microbatch",
+            "recompute",
+        ]
         names += ["router_aux_loss_coef", "cache_tokens", "chat_template", "model_dir"]
         self.each(Engine.load, names, model_dir=self.model)
 
     def test_load_of_tables(self):
-        lora = ["r", "alpha", "dropout", "target_modules", "exclude_modules", "rank_pattern", "use_rslora", "path", "bias"]
+        lora = [
+            "r",
+            "alpha",
+            "dropout",
+            "target_modules",
+            "exclude_modules",
+            "rank_pattern",
+            "use_rslora",
+            "path",
+            "bias",
+        ]
         adam = ["weight_decay", "adam_beta1", "adam_beta2", "adam_epsilon", "max_grad_norm", "x"]
         self.each(lambda **keys: Engine.load(self.model, lora=keys), lora, r=2)
         self.each(lambda **keys: Engine.load(self.model, optimizer=keys), adam)
@@ -178,14 +207,28 @@ class FuzzTest(EngineTest):
             return [Group(**{name: group[name] for name in groups if name in group})]
 
         snapshot = self.engine.snapshot()
-        for call in (self.engine.logprobs, self.engine.forward_backward, self.engine.entropies, snapshot.logprobs):
+        for call in (
+            self.engine.logprobs,
+            self.engine.forward_backward,
+            self.engine.entropies,
+            snapshot.logprobs,
+        ):
             self.each(lambda call=call, **given: call(batch(given)), groups + columns)
             self.each(lambda batch, call=call: call(batch), ["batch"])
         self.engine.zero_grad()
 
     def test_objectives(self):
         batch = [Group([5, 6], [Completion([7], [-1.0], advantage=1.0)])]
-        names = ["loss", "epsilon", "beta", "loss_type", "importance_sampling_level", "scale_rewards", "delta", "x"]
+        names = [
+            "loss",
+            "epsilon",
+            "beta",
+            "loss_type",
+            "importance_sampling_level",
+            "scale_rewards",
+            "delta",
+            "x",
+        ]
         names += ["entropy_coef", "top_entropy_quantile", "mask_truncated_completions", "kl_estimator"]
         self.each(lambda **given: self.engine.forward_backward(batch, **given), names)
         self.engine.zero_grad()

@@ -126,7 +126,9 @@ class ThreadTest(ProcessTest):
             )
             for one in calls:
                 one()
-            self.assertEqual(self.run_threads(*calls), [])  # waits for threads that the step must not wait for
+            self.assertEqual(
+                self.run_threads(*calls), []
+            )  # waits for threads that the step must not wait for
             return hashed(prompts, completions)
 
         reward.__name__ = "hashed"
@@ -135,7 +137,10 @@ class ThreadTest(ProcessTest):
         whole = self.trainer(output_dir=self.folder_of("whole"), more={"eval_dataset": self.rows[:2]})
         whole.train()
         self.assertTrue(self.same(trainer, whole))
-        self.assertEqual({text[:30] for text in refused}, {"train() is at work already; ma", "the run is busy with a step: c"})
+        self.assertEqual(
+            {text[:30] for text in refused},
+            {"train() is at work already; ma", "the run is busy with a step: c"},
+        )
 
     def test_signals(self):
         def reward(completions, trainer_state, **columns):
@@ -232,7 +237,9 @@ class ExitTest(ProcessTest):
     def ends(self, code, reward="pass", end="trainer.train()", output=None):
         output = output or tempfile.mkdtemp(dir=self.folder)
         script = EXIT.format(model=self.model, output=output, reward=reward, end=end)
-        result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=SECONDS)
+        result = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, timeout=SECONDS
+        )
         self.assertEqual(result.returncode, code, result.stderr[-2000:])
         self.assertNotIn("Fatal", result.stderr)
         folder = pathlib.Path(output) / "checkpoints"

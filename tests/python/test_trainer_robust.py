@@ -109,7 +109,9 @@ class CallbackTest(RobustTest):
     def test_the_last_call_of_each_event(self):
         for event, call in (("step_end", 4), ("log", 5), ("evaluate", 2), ("save", 2), ("epoch_end", 2)):
             with self.subTest(event):
-                trainer = self.make([raiser(event, Severe(), call)], output_dir=os.path.join(self.output, event))
+                trainer = self.make(
+                    [raiser(event, Severe(), call)], output_dir=os.path.join(self.output, event)
+                )
                 self.assertRaises(Severe, trainer.train)
                 self.assertEqual(self.checkpoints(trainer)[-1], "step-00000004")
                 self.check_goes_on(trainer, self.make)
@@ -180,8 +182,20 @@ class RaiseTest(RobustTest):
         self.assertRaises(KeyboardInterrupt, trainer.train)
         self.check_goes_on(trainer, self.make)
 
+    def test_a_traceback_keeps_no_run_open(self):
+        def bad(completions, **columns):
+            raise ValueError("of the user")
+
+        bad.__name__ = "hashed"
+        try:
+            self.make(bad).train()
+        except ValueError:
+            self.make().train(resume_from_checkpoint=True)
+
     def test_masked_errors(self):
-        for place, kind in enumerate((Unspeakable(), StopIteration(), ValueError("\ud800"), ValueError("a\0b\n"))):
+        for place, kind in enumerate(
+            (Unspeakable(), StopIteration(), ValueError("\ud800"), ValueError("a\0b\n"))
+        ):
 
             def bad(completions, kind=kind, **columns):
                 raise kind
@@ -242,14 +256,18 @@ class ValueTest(RobustTest):
         "huge integers": (lambda: [10**400] * 8, TypeError, "no number"),
         "matrix": (lambda: torch.zeros(8, 2), TypeError, "no number"),
         "tensor without dimensions": (lambda: torch.tensor(1.0), TypeError, "must return a list"),
-        "tensor without data": (lambda: torch.zeros(8, device="meta"), (RuntimeError, NotImplementedError), "meta"),
+        "tensor without data": (
+            lambda: torch.zeros(8, device="meta"),
+            (RuntimeError, NotImplementedError),
+            "meta",
+        ),
         "too many": (lambda: [1.0] * 9, ValueError, "returned more than 8 rewards"),
         "without end": (lambda: itertools.repeat(1.0), ValueError, "returned more than 8 rewards"),
         "empty": (lambda: [], ValueError, "returned 0 rewards"),
         "__float__ raises": (lambda: [Unfriendly()] * 8, RuntimeError, "of the user"),
         "__float__ is no float": (lambda: [Unfriendly(number="a")] * 8, TypeError, "no number"),
         "__len__ is negative": (lambda: iter(Unfriendly(length=-1)), None, ""),
-        "infinite": (lambda: [math.inf] * 8, ValueError, "inf"),
+        "infinite": (lambda: [math.inf] * 8, ValueError, "infinite"),
         "surrogates": (lambda: ["\ud800"] * 8, TypeError, "no number"),
     }
 

@@ -143,7 +143,6 @@ class GRPOTrainer:
                 self._end_step(run)
                 if run.step > 0:
                     self._save(run)
-            self._run = None  # another trainer may go on
             raise
         if run.goes_on:
             self._save(run)

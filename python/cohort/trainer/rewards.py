@@ -194,4 +194,8 @@ def checked_scores(name: str, scores: Any, count: int) -> list[float | None]:
         floats = [None if value is None else float(value) for value in values]
     except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(f"the reward function {name!r} returned what is no number: {error}") from error
+    if any(value is not None and math.isinf(value) for value in floats):
+        raise ValueError(
+            f"the reward function {name!r} returned an infinite reward; it must be finite, or None"
+        )
     return [None if value is None or math.isnan(value) else value for value in floats]

@@ -7,7 +7,7 @@ from typing import Any
 
 def not_twice(train: Callable[..., Any]) -> Callable[..., Any]:
     """A method that refuses, by a RuntimeError, a call while another one is at work, in a reward function, a callback or
-    another thread."""
+    another thread. After an exception the run is closed, so that another trainer may go on with it."""
 
     @functools.wraps(train)
     def once(self: Any, *arguments: Any, **keywords: Any) -> Any:
@@ -16,6 +16,11 @@ def not_twice(train: Callable[..., Any]) -> Callable[..., Any]:
             raise RuntimeError("train() is at work already; make another trainer for another run")
         try:
             return train(self, *arguments, **keywords)
+        except BaseException:
+            run, self._run = self._run, None
+            if run is not None and not run.is_forked:
+                run.close()
+            raise
         finally:
             del self.__dict__["_train_at_work"]
 
