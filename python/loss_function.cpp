@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "python/packing.h"
+#include "python/settings.h"
 
 namespace py = pybind11;
 
@@ -42,7 +43,7 @@ LossOutput call(const py::function& function, const LossInput& part) {
   LossOutput output;
   output.loss = result[0].cast<at::Tensor>();
   for (const auto& [name, value] : py::dict(result[1]))
-    output.metrics.add_total(name.cast<std::string>(), value.cast<double>());
+    output.metrics.add_total(text_of("the name of a metric", name), value.cast<double>());
   output.metrics.add_total("loss", output.loss.item<double>());
   return output;
 }

@@ -22,6 +22,7 @@ from cohort.trainer.model_source import ModelSource
 from cohort.trainer.recipe import lora
 from cohort.trainer.saving import push, save_model
 from cohort.trainer.settings import check_settings
+from cohort.trainer.turns import not_twice
 
 logger = logging.getLogger(__name__)
 
@@ -96,6 +97,7 @@ class BaseTrainer:
 
     # What TRL's users call.
 
+    @not_twice
     def train(self, resume_from_checkpoint: str | bool | None = None, **unused: Any) -> TrainOutput:
         """Runs to the last step and writes output_dir/final. True continues the run in output_dir from its newest
         checkpoint. What a callback or a function raises ends the run, after a checkpoint."""
@@ -110,10 +112,10 @@ class BaseTrainer:
         try:
             self._take_steps(run)
         except BaseException:
-            self._end_step(run)
-            if run.step > 0:
-                self._save(run)
-            self._run = None  # another trainer may go on
+            if not run.is_forked:  # the parent's files are the parent's to write
+                self._end_step(run)
+                if run.step > 0:
+                    self._save(run)
             raise
         if run.goes_on:
             self._save(run)
@@ -232,13 +234,13 @@ class BaseTrainer:
             self.args.output_dir, self._source, self._train_rows, self._eval_rows, self._recipe, resume
         )
         run = self._open_run(recipe, resume)
-        self._run = run
         self._update_state(run, self.state.epoch or 0.0)
         if resume:
             self._callbacks.load(newest_checkpoint(self.args.output_dir))
         if self._source.is_loaded:
             self._share(run)
         run.begin()
+        self._run = run
         return run
 
     def _share(self, run: Any) -> None:

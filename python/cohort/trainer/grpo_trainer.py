@@ -14,7 +14,7 @@ from cohort.trainer.data import Rows
 from cohort.trainer.grpo_config import GRPOConfig
 from cohort.trainer.online_recipe import check_no_dropout, grpo_recipe
 from cohort.trainer.reward_models import give_tokenizers, written
-from cohort.trainer.rewards import RewardCalls, tables_of
+from cohort.trainer.rewards import RewardCalls, tables_of, weakly
 from cohort.trainer.rollouts import RolloutFunction, rollout_caller, sampling_params_of
 
 logger = logging.getLogger(__name__)
@@ -97,14 +97,16 @@ class GRPOTrainer(BaseTrainer):
         return [written(table, os.path.join(self.args.output_dir, "inputs")) for table in self._tables]
 
     def _open_run(self, recipe: str, resume: bool) -> Any:
-        functions = {
+        self._functions = {
             table["name"]: self._calls.function(table["function"])
             for table in self._tables
             if "function" in table
         }
+        functions = {name: weakly(function) for name, function in self._functions.items()}
         rollout = None
         if self.rollout_func is not None:
-            rollout = rollout_caller(self.rollout_func, self, self._calls.row, self._calls.take_columns)
+            self._rollout = rollout_caller(self.rollout_func, self, self._calls.row, self._calls.take_columns)
+            rollout = weakly(self._rollout)
         return _native.grpo_run(recipe, resume, functions, rollout)
 
     def generate(self, prompts: Any, sampling_params: SamplingParams | None = None) -> list[Group]:
