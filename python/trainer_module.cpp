@@ -15,21 +15,13 @@
 #include "cohort/train/grpo/grpo_run.h"
 #include "cohort/train/run/lora_start.h"
 #include "python/modules.h"
+#include "python/own_functions.h"
+#include "python/shared_function.h"
 
 namespace py = pybind11;
 
 namespace cohort::python {
 namespace {
-
-/// A Python function that may be copied and destroyed without the global lock.
-using SharedFunction = std::shared_ptr<const py::function>;
-
-SharedFunction share(py::function function) {
-  return {new py::function(std::move(function)), [](const py::function* last) {
-            const py::gil_scoped_acquire lock;
-            delete last;
-          }};
-}
 
 /// What the function says of a row: a number, None for a row that it does not apply to, or why it failed.
 RewardResult read_result(const py::handle& value) {
@@ -79,6 +71,13 @@ RewardTypes function_rewards(const py::dict& functions) {
   return {{"callable", "What a function of the Python program returns.", {make}}};
 }
 
+OwnFunctions own_functions(const py::object& loss, const py::object& advantages) {
+  OwnFunctions own;
+  if (!loss.is_none()) own.loss = loss_function(loss);
+  if (!advantages.is_none()) own.advantages = advantage_function(advantages);
+  return own;
+}
+
 /// The recipe in a file, with what its preset and its loss_type stand for.
 TrainConfig read_recipe(const std::string& path) {
   TrainConfig given, config;
@@ -105,18 +104,16 @@ py::dict to_dict(const Metrics& metrics) {
 /// A run and what Python does with it.
 class PythonRun {
  public:
-  PythonRun(const std::string& recipe, const ResumeOptions& options, const RewardTypes& rewards)
-      : run_(read_recipe(recipe), options, rewards) {
-    run_.loop().hide_progress();
-  }
+  PythonRun(const std::string& recipe, const ResumeOptions& options, const RewardTypes& rewards,
+            OwnFunctions own)
+      : run_(read_recipe(recipe), options, rewards, std::move(own)) {}
 
-  /// The next step. After an exception of a reward function the run is where it was before the step.
-  StepReport take_step() {
-    const Json before = run_.trainer().save();
+  /// As `cohort train` runs. An exception of a function leaves a checkpoint of the steps before.
+  int run() {
     try {
-      return run_.loop().take_step();
-    } catch (...) {
-      run_.trainer().load(before);
+      return run_.run();
+    } catch (const py::error_already_set&) {
+      if (loop().step() > 0) loop().save();
       throw;
     }
   }
@@ -126,7 +123,7 @@ class PythonRun {
     save_trained(run_.policy(), run_.config().model.path, directory, run_.config().model.chat_template);
   }
 
-  GrpoRun& run() { return run_; }
+  GrpoRun& grpo() { return run_; }
   RunLoop& loop() { return run_.loop(); }
 
  private:
@@ -160,33 +157,46 @@ void add_trainer(py::module_ module) {
     return names;
   });
   py::class_<PythonRun>(module, "GrpoRun")
-      .def(py::init([](const std::string& recipe, const py::dict& functions, bool resume) {
+      .def(py::init([](const std::string& recipe, const py::dict& functions, bool resume,
+                       std::vector<std::string> accept_changed, const py::object& loss,
+                       const py::object& advantages) {
              const RewardTypes rewards = function_rewards(functions);
+             OwnFunctions own = own_functions(loss, advantages);
              const py::gil_scoped_release unlocked;
-             return std::make_unique<PythonRun>(recipe, ResumeOptions{.resume = resume, .accept_changed = {}},
-                                                rewards);
+             const ResumeOptions options{.resume = resume, .accept_changed = std::move(accept_changed)};
+             return std::make_unique<PythonRun>(recipe, options, rewards, std::move(own));
            }),
-           py::arg("recipe"), py::arg("functions"), py::arg("resume"))
+           py::arg("recipe"), py::arg("functions"), py::arg("resume"),
+           py::arg("accept_changed") = std::vector<std::string>(), py::arg("loss") = py::none(),
+           py::arg("advantages") = py::none())
+      .def("run", &PythonRun::run, released())
       .def(
-          "begin", [](PythonRun& run) { run.loop().begin(); }, released())
-      .def("take_step", &PythonRun::take_step, released())
+          "begin",
+          [](PythonRun& run) {
+            run.loop().hide_progress();
+            run.loop().begin();
+          },
+          released())
+      .def(
+          "take_step", [](PythonRun& run) { return run.loop().take_step(); }, released())
       .def(
           "evaluate", [](PythonRun& run, StepReport& report) { run.loop().evaluate(report); }, released())
       .def(
           "end_step", [](PythonRun& run, const StepReport& report) { run.loop().end_step(report); },
           released())
       .def(
-          "save", [](PythonRun& run) { run.loop().save(); }, released())
+          "save", [](PythonRun& run) { return run.loop().save(); }, released())
       .def(
-          "finish", [](PythonRun& run) { run.run().finish(); }, released())
+          "finish", [](PythonRun& run) { run.grpo().finish(); }, released())
       .def("save_model", &PythonRun::save_model, released())
       .def_property_readonly("goes_on", [](PythonRun& run) { return run.loop().goes_on(); })
       .def_property_readonly("step", [](PythonRun& run) { return run.loop().step(); })
       .def_property_readonly("max_steps", [](PythonRun& run) { return run.loop().max_steps(); })
       .def_property_readonly("weights",
-                             [](PythonRun& run) { return to_dict(run.run().policy().named_weights()); })
+                             [](PythonRun& run) { return to_dict(run.grpo().policy().named_weights()); })
       .def_property_readonly("adapter_weights",
-                             [](PythonRun& run) { return to_dict(run.run().policy().adapter_weights()); });
+                             [](PythonRun& run) { return to_dict(run.grpo().policy().adapter_weights()); })
+      .def_property_readonly("output_dir", [](PythonRun& run) { return run.grpo().config().run.dir; });
 }
 
 }  // namespace cohort::python

@@ -160,8 +160,10 @@ GrpoRun::Texts::Texts(const TrainConfig& config, const Decoder& policy, const st
   check_cache(config, data, format, policy.config());
 }
 
-GrpoRun::GrpoRun(const TrainConfig& config, const ResumeOptions& options, const RewardTypes& more_rewards)
+GrpoRun::GrpoRun(const TrainConfig& config, const ResumeOptions& options, const RewardTypes& more_rewards,
+                 OwnFunctions own)
     : config_(checked(config, options)),
+      own_(tried(std::move(own), config_.objective)),
       start_(run_start(config_.run, options)),
       policy_(load_policy(config_)),
       texts_(config_, *policy_, start_),
@@ -185,7 +187,7 @@ void GrpoRun::make_trainer() {
   Decoder* reference = nullptr;
   if (shape_.has_reference) reference = reference_ != nullptr ? reference_.get() : policy_.get();
   trainer_.emplace(config_, num_updates, *policy_, reference, critic_.get(), texts_.tokenizer.get(), prompts_,
-                   *scorer_, optimizer_, texts_.demonstrations(), shape_.record);
+                   *scorer_, optimizer_, texts_.demonstrations(), shape_.record, own_);
 }
 
 void GrpoRun::make_evaluation() {

@@ -29,8 +29,10 @@ namespace cohort {
 class GrpoRun {
  public:
   /// Opens or continues the run in config.run.dir. `more_rewards`: types that `[[reward]]` tables may name
-  /// besides Cohort's own. Throws UserError for whatever the user can mend.
-  GrpoRun(const TrainConfig& config, const ResumeOptions& options, const RewardTypes& more_rewards = {});
+  /// besides Cohort's own; `own` takes the place of what the objective computes. Throws UserError for
+  /// whatever the user can mend.
+  GrpoRun(const TrainConfig& config, const ResumeOptions& options, const RewardTypes& more_rewards = {},
+          OwnFunctions own = {});
 
   GrpoRun(const GrpoRun&) = delete;
   GrpoRun& operator=(const GrpoRun&) = delete;
@@ -69,6 +71,7 @@ class GrpoRun {
   void save_critic() const;
 
   TrainConfig config_;
+  OwnFunctions own_;
   std::tm start_;
   std::unique_ptr<Decoder> policy_;
   Texts texts_;

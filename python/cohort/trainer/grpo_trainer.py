@@ -11,6 +11,8 @@ from transformers import TrainerCallback
 from transformers.trainer_utils import TrainOutput
 
 from cohort._cohort import trainer as _native
+from cohort.batch import LossFunction
+from cohort.functions import AdvantageFunction, OwnFunctions
 from cohort.trainer.callbacks import Callbacks
 from cohort.trainer.checkpoints import newest_checkpoint, resumes
 from cohort.trainer.completions import print_completions
@@ -46,6 +48,11 @@ class GRPOTrainer:
         callbacks: transformers' TrainerCallback objects or classes.
         optimizers: refused; the engine has AdamW.
         peft_config: a PEFT LoraConfig: trains adapters.
+        loss: a function in place of the loss of args.loss_type, as for Engine.forward_backward(): called for each
+            micro-batch with policy_logprobs, old_logprobs, advantages, mask (float32 [N, T]) and a LossBatch, returns the
+            loss, or it and a dict of metrics.
+        advantages: a function in place of GRPO's advantages: called with the rewards, float64 [N], nan for completions that
+            failed, and the number of each one's group, int64 [N]; returns an advantage for each.
 
     Raises ValueError, TypeError or OSError, with one line that says what to do, for what cannot be used.
     """
@@ -66,6 +73,9 @@ class GRPOTrainer:
         tools: Any = None,
         rollout_func: Any = None,
         environment_factory: Any = None,
+        *,
+        loss: LossFunction | None = None,
+        advantages: AdvantageFunction | None = None,
     ):
         _refuse(
             optimizers=(
@@ -93,6 +103,7 @@ class GRPOTrainer:
             model, processing_class, peft_config, dict(getattr(args, "model_init_kwargs", None) or {})
         )
         self.args = args if args is not None else GRPOConfig(f"{self._source.name}-GRPO")
+        self._own = OwnFunctions.given(loss, advantages, self.args.recipe)
         for line in check_settings(self.args):
             logger.warning(line)
         self._peft_config = peft_config
@@ -259,8 +270,9 @@ class GRPOTrainer:
             self._tables,
             self._peft_config,
             resume,
+            self._own.keys(),
         )
-        run = _native.GrpoRun(recipe, functions, resume)
+        run = _native.GrpoRun(recipe, functions, resume, **self._own.calls())
         self._run = run
         self._update_state(run, self.state.epoch or 0.0)
         if resume:
@@ -338,8 +350,8 @@ class GRPOTrainer:
         return metrics
 
     def _save(self, run: Any) -> None:
-        run.save()
-        self._save_state_beside_checkpoint(run)
+        if run.save():
+            self._save_state_beside_checkpoint(run)
 
     def _save_state_beside_checkpoint(self, run: Any) -> None:
         checkpoint = newest_checkpoint(self.args.output_dir)

@@ -1,6 +1,7 @@
 """What a trainer writes for the engine before a run: `output_dir/inputs`."""
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from cohort.trainer.data import Rows
@@ -15,6 +16,7 @@ def write_inputs(
     tables: list[dict[str, Any]],
     peft_config: Any,
     resume: bool,
+    own: Mapping[str, str],
 ) -> str:
     """Writes rows, model and recipe; returns the path of the recipe. ValueError if a run is there and does not go on, or if
     one goes on with other rows."""
@@ -27,7 +29,7 @@ def write_inputs(
     train_file = train.write(os.path.join(inputs, "train.jsonl"), resume)
     files = [rows.write(os.path.join(inputs, rows.name + ".jsonl"), resume) for rows in evaluation.values()]
     rewards = [{key: value for key, value in table.items() if key != "function"} for table in tables]
-    recipe = recipe_of(args, rewards, source.directory(inputs), train_file, files or None, peft_config)
+    recipe = recipe_of(args, rewards, source.directory(inputs), train_file, files or None, peft_config, own)
     path = os.path.join(inputs, "recipe.toml")
     with open(path, "w", encoding="utf-8") as file:
         file.write(to_toml(recipe))

@@ -40,8 +40,10 @@ def recipe_of(
     train: str,
     evaluation: list[str] | None,
     peft: Any = None,
+    own: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Sections of a recipe, each a dict of its keys; `reward` is a list of them. ValueError for what has no place in it."""
+    """Sections of a recipe, each a dict of its keys; `reward` is a list of them, and `own` are the keys of functions in place
+    of the objective's. ValueError for what has no place in it."""
     recipe: dict[str, Any] = {
         "seed": args.seed,
         "model": {"path": model, "dtype": _dtype(args)},
@@ -49,7 +51,7 @@ def recipe_of(
         "data": _data(args, train, evaluation),
         "rollout": _rollout(args),
         "reward": rewards,
-        "objective": _objective(args),
+        "objective": _objective(args, own or {}),
         "optimizer": _optimizer(args),
         "train": _train(args, evaluation),
         "run": {"dir": args.output_dir},
@@ -62,7 +64,7 @@ def recipe_of(
             )
         recipe[section][name] = value
     if "preset" in recipe["objective"] and args.loss_type == GRPOConfig.loss_type:
-        del recipe["objective"]["loss_type"]  # the preset says it
+        recipe["objective"].pop("loss_type", None)  # the preset says it
     return recipe
 
 
@@ -166,13 +168,17 @@ def _rollout(args: GRPOConfig) -> dict[str, Any]:
     return section
 
 
-def _objective(args: GRPOConfig) -> dict[str, Any]:
+def _objective(args: GRPOConfig, own: Mapping[str, str]) -> dict[str, Any]:
     defaults = GRPOConfig.__dataclass_fields__
-    section = {"loss_type": _loss_type(args)}
+    section: dict[str, Any] = dict(own)
+    if "python" not in own:
+        section["loss_type"] = _loss_type(args)
+    elif args.loss_type != defaults["loss_type"].default:
+        raise ValueError(f"loss_type = {args.loss_type!r} has no effect: loss takes its place; leave it out")
     for name in _OBJECTIVE:
         if getattr(args, name) != defaults[name].default:
             section[name] = getattr(args, name)
-    if args.use_bias_correction_kl and args.beta != 0.0:
+    if args.use_bias_correction_kl and args.beta != 0.0 and "python" not in own:
         section["use_bias_correction_kl"] = True
     return section
 
