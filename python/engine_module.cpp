@@ -15,8 +15,8 @@
 #include "cohort/train/run/lora_start.h"
 #include "python/batch_reader.h"
 #include "python/calls.h"
-#include "python/loss_function.h"
 #include "python/modules.h"
+#include "python/own_functions.h"
 #include "python/policy_engine.h"
 #include "python/settings.h"
 

@@ -11,14 +11,13 @@ namespace py = pybind11;
 
 namespace cohort::python {
 
-StepReport PythonRun::take_step() {
+int PythonRun::run_to_end() {
   return work(
       [&] {
-        const Json before = run().trainer().save();
         try {
-          return loop().take_step();
-        } catch (...) {
-          run().trainer().load(before);
+          return run().run();
+        } catch (const py::error_already_set&) {
+          if (loop().step() > 0) loop().save();
           throw;
         }
       },

@@ -19,7 +19,7 @@ namespace cohort::python {
 /// A run whose calls work without the global lock, in one thread at a time.
 class PythonRun {
  public:
-  explicit PythonRun(std::unique_ptr<Run> run) : run_(std::move(run)) { loop().hide_progress(); }
+  explicit PythonRun(std::unique_ptr<Run> run) : run_(std::move(run)) {}
 
   /// In a forked child the run is left as it is: its end would end the parent's reward processes, too.
   virtual ~PythonRun() {
@@ -28,12 +28,20 @@ class PythonRun {
   PythonRun(const PythonRun&) = delete;
   PythonRun& operator=(const PythonRun&) = delete;
 
+  /// As the program runs; returns the exit code. An exception of a function leaves a checkpoint of the steps before.
+  int run_to_end();
+
+  /// The first of the calls that take the steps one by one, for a caller that shows the progress itself.
   void begin() {
-    work([&] { loop().begin(); });
+    work([&] {
+      loop().hide_progress();
+      loop().begin();
+    });
   }
 
-  /// The next step. After an exception of a reward function the run is where it was before the step.
-  StepReport take_step();
+  StepReport take_step() {
+    return work([&] { return loop().take_step(); }, /*is_step=*/true);
+  }
 
   void evaluate(StepReport& report) {
     work([&] { loop().evaluate(report); });
@@ -43,8 +51,9 @@ class PythonRun {
     work([&] { loop().end_step(report); });
   }
 
-  void save() {
-    work([&] { loop().save(); });
+  /// RunLoop::save().
+  bool save() {
+    return work([&] { return loop().save(); });
   }
 
   void finish() {

@@ -17,6 +17,7 @@
 #include "python/batch_reader.h"
 #include "python/calls.h"
 #include "python/modules.h"
+#include "python/own_functions.h"
 #include "python/python_run.h"
 #include "python/reward_functions.h"
 #include "python/shared_function.h"
@@ -67,21 +68,22 @@ RolloutFunction rollout_function(const SharedFunction& function,
   };
 }
 
-/// `rollout`: None, or what samples in the engine's place.
+/// Each of the last three is None, or a function in the engine's place.
 std::unique_ptr<PythonGrpoRun> open_grpo(const std::string& recipe, bool resume, const py::dict& functions,
-                                         const py::object& rollout) {
-  const RewardTypes rewards = function_rewards(functions);
-  const SharedFunction sampler =
-      rollout.is_none() ? nullptr : share(py::reinterpret_borrow<py::function>(rollout));
+                                         std::vector<std::string> accept_changed, const py::object& rollout,
+                                         const py::object& loss, const py::object& advantages) {
+  CallersFunctions callers{.rewards = function_rewards(functions)};
+  if (!loss.is_none()) callers.own.loss = loss_function(loss);
+  if (!advantages.is_none()) callers.own.advantages = advantage_function(advantages);
+  const SharedFunction sampler = rollout.is_none() ? nullptr : share(rollout);
+  const ResumeOptions options{.resume = resume, .accept_changed = std::move(accept_changed)};
   return without_lock(true, [&] {
     const auto config = read_recipe<TrainConfig>(recipe);
-    RolloutFunction function;
     if (sampler != nullptr) {
-      function = rollout_function(
+      callers.rollout = rollout_function(
           sampler, std::make_shared<const DecoderConfig>(read_decoder_config(config.model.path)));
     }
-    return std::make_unique<PythonGrpoRun>(std::make_unique<GrpoRun>(
-        config, ResumeOptions{.resume = resume, .accept_changed = {}}, rewards, std::move(function)));
+    return std::make_unique<PythonGrpoRun>(std::make_unique<GrpoRun>(config, options, std::move(callers)));
   });
 }
 
@@ -111,6 +113,7 @@ void add_report(py::module_& module) {
 
 void add_runs(py::module_& module) {
   py::class_<PythonRun>(module, "Run")
+      .def("run", &PythonRun::run_to_end)
       .def("begin", &PythonRun::begin)
       .def("take_step", &PythonRun::take_step)
       .def("evaluate", &PythonRun::evaluate)
@@ -120,6 +123,7 @@ void add_runs(py::module_& module) {
       .def("close", &PythonRun::close)
       .def("save_model", &PythonRun::save_model)
       .def("load_model", &PythonRun::take_weights)
+      .def_property_readonly("output_dir", [](const PythonRun& run) { return run.run().output_dir().string(); })
       .def_property_readonly("is_forked", &PythonRun::is_forked)
       .def_property_readonly("goes_on", [](const PythonRun& run) { return run.loop().goes_on(); })
       .def_property_readonly("step", [](const PythonRun& run) { return run.loop().step(); })
@@ -145,7 +149,8 @@ void add_trainer(py::module_ module) {
     return names;
   });
   module.def("grpo_run", &open_grpo, py::arg("recipe"), py::arg("resume"), py::arg("functions"),
-             py::arg("rollout") = py::none());
+             py::arg("accept_changed") = std::vector<std::string>(), py::arg("rollout") = py::none(),
+             py::arg("loss") = py::none(), py::arg("advantages") = py::none());
   module.def("sft_run", &open_run<SftRun, SftConfig>, py::arg("recipe"), py::arg("resume"));
   module.def("dpo_run", &open_run<DpoRun, DpoConfig>, py::arg("recipe"), py::arg("resume"));
   module.def("reward_run", &open_run<RewardRun, RewardTrainConfig>, py::arg("recipe"), py::arg("resume"));

@@ -305,8 +305,8 @@ class BaseTrainer:
         return metrics
 
     def _save(self, run: Any) -> None:
-        run.save()
-        self._save_state_beside_checkpoint(run)
+        if run.save():
+            self._save_state_beside_checkpoint(run)
 
     def _save_state_beside_checkpoint(self, run: Any) -> None:
         checkpoint = newest_checkpoint(self.args.output_dir)

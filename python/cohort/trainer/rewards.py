@@ -193,11 +193,11 @@ class RewardCalls:
         return [row_id for place, row_id in enumerate(self._rows) if (row_id, place) not in known]
 
 
-def weakly(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def weakly(function: Callable[..., Any]) -> Callable[..., Any]:
     """Calls `function` as long as something else keeps it. The engine's run, which Python's garbage collector does not
     see through, holds this, so that a reward function that knows its trainer keeps neither of them alive."""
     known = weakref.ref(function)
-    return lambda rows: known()(rows)
+    return lambda *arguments: known()(*arguments)
 
 
 def _text_of(error: Exception) -> str:
