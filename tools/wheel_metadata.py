@@ -6,11 +6,24 @@ COHORT_LOCAL_VERSION=1 (tools/make_wheel.sh) the wheel's version names that torc
 
 import os
 import re
+import sys
 from pathlib import Path
 
 import find_torch
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+def usable_torch():
+    """The release of the torch that the build finds, such as "2.13.0"."""
+    try:
+        return find_torch.torch_lines()[1].split("+")[0]
+    except SystemExit as problem:
+        minimum = "{}.{}".format(*find_torch.MINIMUM)
+        sys.exit(
+            f"cohort is built against the torch of {sys.executable}: {problem}. Run `pip install 'torch>={minimum}'`, "
+            "or leave out --no-build-isolation"
+        )
 
 
 class Provider:
@@ -23,7 +36,7 @@ class Provider:
         version = re.search(r"^project\(cohort VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.M)[1]
         if not self.is_wheel:
             return {"version": version, "dependencies": ["torch>={}.{}".format(*find_torch.MINIMUM)]}
-        torch = find_torch.torch_lines()[1].split("+")[0]
+        torch = usable_torch()
         if os.environ.get("COHORT_LOCAL_VERSION") == "1":
             version += f"+torch{torch}"
         return {"version": version, "dependencies": [f"torch=={torch}"]}
