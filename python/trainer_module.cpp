@@ -159,7 +159,7 @@ class PythonGrpoRun : public PythonRun {
     const SamplingParams params = sampling_params(settings, grpo().model().config(), &tokenizer);
     std::vector<Prompt> read;
     for (const py::handle prompt : prompts)
-      read.push_back(read_prompt(prompt, &grpo().text_format(), str("prompts[", read.size(), "]")));
+      read.push_back(read_prompt(prompt, &grpo().prompt_format(), str("prompts[", read.size(), "]")));
     RolloutAddress address;
     address.seed = static_cast<uint64_t>(settings.seed.value_or(grpo().config().seed));
     address.step = static_cast<uint64_t>(step);
@@ -259,7 +259,7 @@ void add_trainer(py::module_ module) {
           "save_model", [](PythonRun& run, const std::string& directory) { run.run().save_model(directory); },
           released())
       .def(
-          "load_model", [](PythonRun& run, const std::string& directory) { run.run().load_model(directory); },
+          "load_model", [](PythonRun& run, const std::string& directory) { run.run().take_weights(directory); },
           released())
       .def_property_readonly("goes_on", [](PythonRun& run) { return run.loop().goes_on(); })
       .def_property_readonly("step", [](PythonRun& run) { return run.loop().step(); })

@@ -11,6 +11,8 @@ import torch
 from trainer_case import TrainerTest, hashed, lengths
 from transformers import AutoModelForCausalLM, EarlyStoppingCallback, TrainerCallback
 
+import cohort
+
 
 class OtherDataTest(TrainerTest):
     def evaluated(self, data, **more):
@@ -88,7 +90,7 @@ class OtherDataTest(TrainerTest):
 
     def test_leaves_the_run_as_it_is(self):
         class Look(TrainerCallback):
-            def on_step_end(inner, args, state, control, **values):
+            def on_step_begin(inner, args, state, control, **values):
                 self.trainers[-1].evaluate(self.rows[4:6], metric_key_prefix="other")
 
         self.trainers = []
@@ -108,7 +110,7 @@ class OtherDataTest(TrainerTest):
             self.trainers[-1].train()
         one, other = (pathlib.Path(trainer.args.output_dir) for trainer in self.trainers)
         names = [line for line in self.trainers[0].state.log_history if "other_reward" in line]
-        self.assertEqual([line["step"] for line in names], [1, 2, 3])
+        self.assertEqual([line["step"] for line in names], [0, 1, 2])
         for name in (
             "metrics.jsonl",
             "completions.jsonl",
@@ -223,6 +225,29 @@ class BestModelTest(TrainerTest):
         trainer = self.scripted([0.5], metric="eval_luck")
         with self.assertRaisesRegex(ValueError, "evaluations have no metric"):
             trainer.train()
+
+
+class SmallestLossTest(TrainerTest):
+    def test_the_best_model_of_a_trainer_with_losses(self):
+        args = cohort.SFTConfig(
+            os.path.join(self.output, "run"), max_steps=4, per_device_train_batch_size=2, learning_rate=0.05,
+            logging_steps=1, bf16=False, report_to="none", disable_tqdm=True, eval_strategy="steps", eval_steps=1,
+            save_strategy="steps", save_steps=1, load_best_model_at_end=True,
+        )  # fmt: skip
+        rows = [{"text": row["prompt"]} for row in self.rows]
+        trainer = cohort.SFTTrainer(self.model, args, train_dataset=rows[:8], eval_dataset=[{"text": "Why?"}])
+        trainer.train()
+        losses = {
+            line["step"]: line["eval_loss"] for line in trainer.state.log_history if "eval_loss" in line
+        }
+        best = min(losses, key=losses.get)
+        self.assertEqual((trainer.state.best_metric, trainer.state.best_global_step), (losses[best], best))
+        self.assertLess(best, 4, "the last model is not the best one here")
+        model = AutoModelForCausalLM.from_pretrained(trainer.state.best_model_checkpoint, dtype=torch.float32)
+        for name, weight in model.named_parameters():
+            self.assertTrue(torch.equal(weight, trainer.model.get_parameter(name)), name)
+        with self.assertRaisesRegex(ValueError, "evaluate\\(\\) reads the trainer's eval_dataset"):
+            trainer.evaluate(rows)
 
 
 if __name__ == "__main__":

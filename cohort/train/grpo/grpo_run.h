@@ -45,7 +45,7 @@ class GrpoRun : public Run {
   GrpoTrainer& trainer() override { return *trainer_; }
   const ModelConfig& model_config() const override { return config_.model; }
   const Tokenizer& tokenizer() const { return *texts_.tokenizer; }
-  const TextFormat& text_format() const { return texts_.format; }
+  const TextFormat& prompt_format() const { return texts_.format; }
   const TrainConfig& config() const { return config_; }
 
  private:

@@ -20,7 +20,7 @@ void Run::save_model(const std::filesystem::path& directory) {
   save_trained(model(), model_config().path, directory, model_config().chat_template);
 }
 
-void Run::load_model(const std::filesystem::path& directory) {
+void Run::take_weights(const std::filesystem::path& directory) {
   if (model().is_adapted()) {
     load_adapter_weights(model_config().path, directory, model());
   } else {

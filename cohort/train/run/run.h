@@ -39,7 +39,7 @@ class Run {
   void save_model(const std::filesystem::path& directory);
 
   /// Gives the model the weights, or the adapters, of a directory that save_model() or the run wrote.
-  void load_model(const std::filesystem::path& directory);
+  void take_weights(const std::filesystem::path& directory);
 
   virtual Decoder& model() = 0;
   virtual Trainer& trainer() = 0;
