@@ -90,7 +90,7 @@ class OtherDataTest(TrainerTest):
 
     def test_leaves_the_run_as_it_is(self):
         class Look(TrainerCallback):
-            def on_step_end(inner, args, state, control, **values):
+            def on_step_begin(inner, args, state, control, **values):
                 self.trainers[-1].evaluate(self.rows[4:6], metric_key_prefix="other")
 
         self.trainers = []
@@ -110,7 +110,7 @@ class OtherDataTest(TrainerTest):
             self.trainers[-1].train()
         one, other = (pathlib.Path(trainer.args.output_dir) for trainer in self.trainers)
         names = [line for line in self.trainers[0].state.log_history if "other_reward" in line]
-        self.assertEqual([line["step"] for line in names], [1, 2, 3])
+        self.assertEqual([line["step"] for line in names], [0, 1, 2])
         for name in (
             "metrics.jsonl",
             "completions.jsonl",
