@@ -13,7 +13,7 @@ from transformers.trainer_utils import TrainOutput
 from cohort._cohort import trainer as _native
 from cohort.trainer.callbacks import Callbacks
 from cohort.trainer.checkpoints import newest_checkpoint, resumes
-from cohort.trainer.completions import print_completions
+from cohort.trainer.completions import log_completions
 from cohort.trainer.data import Rows, evaluation_rows
 from cohort.trainer.grpo_config import GRPOConfig
 from cohort.trainer.inputs import write_inputs
@@ -310,7 +310,7 @@ class GRPOTrainer:
             self.control.should_log = False
             self.log(self._log.take())
             if self.args.log_completions and report is not None:
-                print_completions(report.completions, self.state.global_step, self._calls.extra, self.args)
+                log_completions(report.completions, self.state.global_step, self._calls.extra, self.args)
         evaluated = None
         if self.control.should_evaluate and self._eval_rows:
             target = report if report is not None else _native.StepReport()
