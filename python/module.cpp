@@ -48,4 +48,5 @@ PYBIND11_MODULE(_cohort, module) {
   cohort::python::add_objectives(module.def_submodule("objectives"));
   cohort::python::add_engine(module.def_submodule("engine"));
   cohort::python::add_trainer(module.def_submodule("trainer"));
+  cohort::python::add_rewards(module.def_submodule("rewards"));
 }

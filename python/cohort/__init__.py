@@ -1,7 +1,7 @@
 """Cohort's engine in Python.
 
 `GRPOTrainer` is called as TRL's, `Engine` is for a training loop of your own, `objectives` for losses and advantages alone, `datasets` for rows of data sets,
-`hub` for models that are downloaded. Each is imported at its first use: `datasets` and `hub` need no torch, and the trainers alone need transformers.
+`hub` for models that are downloaded, `rewards` for reward functions. Each is imported at its first use: `datasets` and `hub` need no torch, and the trainers alone need transformers.
 """
 
 import importlib
@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cohort import datasets, hub, objectives
+    from cohort import datasets, hub, objectives, rewards
     from cohort.batch import Completion, Group, LossBatch
     from cohort.engine import Engine, Snapshot
     from cohort.sampling_params import SamplingParams
@@ -35,6 +35,7 @@ __all__ = [
     "datasets",
     "hub",
     "objectives",
+    "rewards",
 ]
 
 _MODULES = {

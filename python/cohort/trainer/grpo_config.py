@@ -128,7 +128,7 @@ class GRPOConfig(TrainingArguments):
         None, "A weight for each reward function; all 1 when unset."
     )
     multi_objective_aggregation: str = _setting("sum_then_normalize", "Or normalize_then_sum.")
-    scale_rewards: str | bool = _setting(
+    scale_rewards: str = _setting(  # or a bool; the annotation is for command lines
         "group", "What centred rewards are divided by: group, batch or none."
     )
     loss_type: str = _setting("dapo", "grpo, dr_grpo, dapo, bnpo, cispo, sapo, luspo or vespo.")

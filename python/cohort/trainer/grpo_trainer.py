@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch  # noqa: F401  the extension is linked with its libraries
+from accelerate import Accelerator
 from transformers import TrainerCallback
 from transformers.trainer_utils import TrainOutput
 
@@ -230,8 +231,13 @@ class GRPOTrainer:
 
     @property
     def accelerator(self) -> Any:
-        """Refused: there is no accelerator."""
-        raise AttributeError("the engine has no accelerator: one process computes")
+        """accelerate's, of one process on the CPU, for scripts and callbacks that print or gather by it."""
+        return Accelerator(cpu=True)
+
+    @property
+    def model_wrapped(self) -> Any:
+        """The model: nothing wraps it."""
+        return self.model
 
     def is_world_process_zero(self) -> bool:
         """Always: there is one process."""

@@ -1,11 +1,14 @@
 """The recipe of `cohort train` (docs/configuration.md) that the settings of a trainer stand for."""
 
 import json
+import logging
 import os
 from collections.abc import Mapping
 from typing import Any
 
 from cohort.trainer.grpo_config import GRPOConfig
+
+logger = logging.getLogger(__name__)
 
 _NEVER = 1_000_000_000  # steps between what only a caller asks for
 
@@ -45,7 +48,7 @@ def recipe_of(
     recipe: dict[str, Any] = {
         "seed": args.seed,
         "model": {"path": model, "dtype": _dtype(args)},
-        "lora": _lora(peft),
+        "lora": _lora(peft, model),
         "data": _data(args, train, evaluation),
         "rollout": _rollout(args),
         "reward": rewards,
@@ -106,7 +109,7 @@ def _dtype(args: GRPOConfig) -> str:
     return "bfloat16" if args.bf16 else "float32"
 
 
-def _lora(peft: Any) -> dict[str, Any]:
+def _lora(peft: Any, model: str) -> dict[str, Any]:
     if peft is None:
         return {}
     kind = str(getattr(getattr(peft, "peft_type", None), "value", getattr(peft, "peft_type", None)))
@@ -124,17 +127,32 @@ def _lora(peft: Any) -> dict[str, Any]:
     section = {ours: getattr(peft, theirs) for theirs, ours in _LORA.items() if hasattr(peft, theirs)}
     section["alpha"] = float(section["alpha"])
     if peft.lora_dropout:
-        raise ValueError(
-            "peft_config.lora_dropout: sampler and trainer share one forward, without dropout; set it to 0"
+        logger.warning(
+            "peft_config.lora_dropout has no effect: sampler and trainer share one forward, without dropout"
         )
     for theirs in ("target_modules", "exclude_modules", "modules_to_save"):
         names = getattr(peft, theirs, None)
+        if names is None and theirs == "target_modules":
+            names = _default_targets(model)
         if names:
             section[theirs] = sorted([names] if isinstance(names, str) else names)
     for theirs in ("rank_pattern", "alpha_pattern"):
         if getattr(peft, theirs, None):
             section[theirs] = dict(getattr(peft, theirs))
     return section
+
+
+def _default_targets(model: str) -> list[str]:
+    """PEFT's for the type of the model."""
+    from peft.utils import TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING as DEFAULTS
+
+    with open(os.path.join(model, "config.json"), encoding="utf-8") as file:
+        model_type = json.load(file).get("model_type")
+    if model_type not in DEFAULTS:
+        raise ValueError(
+            f"peft_config.target_modules is missing, and PEFT has none for {model_type}: set 'all-linear'"
+        )
+    return DEFAULTS[model_type]
 
 
 def _data(args: GRPOConfig, train: str, evaluation: list[str] | None) -> dict[str, Any]:
