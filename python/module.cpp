@@ -50,4 +50,5 @@ PYBIND11_MODULE(_cohort, module) {
   cohort::python::add_engine(module.def_submodule("engine"));
   cohort::python::add_trainer(module.def_submodule("trainer"));
   cohort::python::end_calls_at_exit();
+  cohort::python::add_rewards(module.def_submodule("rewards"));
 }

@@ -2,7 +2,8 @@
 
 `GRPOTrainer`, `RLOOTrainer`, `SFTTrainer`, `DPOTrainer` and `RewardTrainer` are called as TRL's. `Engine` is for a training
 loop of your own, `objectives` for losses and advantages alone, `datasets` for rows of data sets, `hub` for models that are
-downloaded. Each is imported at its first use: `datasets` and `hub` need no torch, and the trainers alone need transformers.
+downloaded, `rewards` for reward functions. Each is imported at its first use: `datasets` and `hub` need no torch, and the
+trainers alone need transformers.
 """
 
 import importlib
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from cohort import torch_version
 
 if TYPE_CHECKING:
-    from cohort import datasets, hub, objectives
+    from cohort import datasets, hub, objectives, rewards
     from cohort.batch import Completion, Group, LossBatch
     from cohort.engine import Engine, Snapshot
     from cohort.sampling_params import SamplingParams
@@ -61,6 +62,7 @@ __all__ = [
     "datasets",
     "hub",
     "objectives",
+    "rewards",
 ]
 
 _MODULES = {

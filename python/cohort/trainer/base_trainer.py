@@ -33,6 +33,8 @@ class BaseTrainer:
     #: Of the trainer's name and of args.
     _kind: str = ""
     _config: type[BaseConfig] = BaseConfig
+    #: Whether adapters are trained with dropout.
+    _has_dropout = False
     #: The columns that a row must have: one of these sets.
     _columns: tuple[tuple[str, ...], ...] = ()
     #: What is done to each row of the data.
@@ -211,8 +213,15 @@ class BaseTrainer:
 
     @property
     def accelerator(self) -> Any:
-        """Refused: there is no accelerator."""
-        raise AttributeError("the engine has no accelerator: one process computes")
+        """accelerate's, of one process on the CPU, for scripts and callbacks that print or gather by it."""
+        from accelerate import Accelerator
+
+        return Accelerator(cpu=True)
+
+    @property
+    def model_wrapped(self) -> Any:
+        """The model: nothing wraps it."""
+        return self.model
 
     def is_world_process_zero(self) -> bool:
         """Always: there is one process."""
@@ -231,7 +240,7 @@ class BaseTrainer:
             return self._run  # an evaluation has begun it
         self._run = None
         recipe = write_inputs(
-            self.args.output_dir, self._source, self._train_rows, self._eval_rows, self._recipe, resume
+            self.args.output_dir, self._source, self._train_rows, self._eval_rows, self._recipe, resume, self._has_dropout
         )
         run = self._open_run(recipe, resume)
         self._update_state(run, self.state.epoch or 0.0)

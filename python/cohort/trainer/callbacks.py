@@ -13,11 +13,18 @@ from transformers.trainer_callback import (
     ProgressCallback,
 )
 
+#: Variables that let an integration upload output_dir/checkpoint-N, which is not where checkpoints are.
+_UPLOADS = (
+    ("wandb", "WANDB_LOG_MODEL", ("checkpoint",)),
+    ("mlflow", "HF_MLFLOW_LOG_ARTIFACTS", ("1", "on", "yes", "true")),
+)
+
 
 class Callbacks:
     """The state and control of a trainer, and the callbacks that see and change them."""
 
     def __init__(self, args: Any, source: Any, callbacks: list[Any], values: dict[str, Any]):
+        _check_uploads(args.report_to)
         self._args = args
         self._source = source
         self.control = TrainerControl()
@@ -73,6 +80,15 @@ class Callbacks:
         self.state.log_history = saved.get("log_history", [])
         for name in ("epoch", "best_metric", "best_global_step", "best_model_checkpoint"):
             setattr(self.state, name, saved.get(name))
+
+
+def _check_uploads(report_to: list[str]) -> None:
+    for tool, name, values in _UPLOADS:
+        if tool in report_to and os.environ.get(name, "").lower() in values:
+            raise ValueError(
+                f"{name}={os.environ[name]} is not supported: {tool} would look for checkpoints in other places; unset it and "
+                "upload output_dir/checkpoints yourself"
+            )
 
 
 __all__ = ["Callbacks", "TrainerCallback"]

@@ -10,10 +10,10 @@ from cohort.batch import Group, LossFunction, groups_from
 from cohort.functions import AdvantageFunction, OwnFunctions
 from cohort.sampling_params import SamplingParams, keys_of
 from cohort.trainer.base_trainer import BaseTrainer, _native, refuse, refuse_always
-from cohort.trainer.completions import print_completions
+from cohort.trainer.completions import log_completions
 from cohort.trainer.data import Rows
 from cohort.trainer.grpo_config import GRPOConfig
-from cohort.trainer.online_recipe import check_no_dropout, grpo_recipe
+from cohort.trainer.online_recipe import grpo_recipe
 from cohort.trainer.reward_models import give_tokenizers, written
 from cohort.trainer.rewards import RewardCalls, tables_of, weakly
 from cohort.trainer.rollouts import RolloutFunction, rollout_caller, sampling_params_of
@@ -84,7 +84,6 @@ class GRPOTrainer(BaseTrainer):
             environment_factory=(environment_factory is not None, "environments are not there yet"),
         )
         super().__init__(model, args, train_dataset, eval_dataset, processing_class, callbacks, peft_config)
-        check_no_dropout(self._source.peft_config)
         if reward_funcs is None:
             raise ValueError("reward_funcs is missing: give at least one reward function")
         self._tables = tables_of(reward_funcs, self.args.reward_weights, _native.reward_types())
@@ -154,7 +153,7 @@ class GRPOTrainer(BaseTrainer):
 
     def _after_log(self, report: Any) -> None:
         if self.args.log_completions:
-            print_completions(report.completions, self.state.global_step, self._calls.extra, self.args)
+            log_completions(report.completions, self.state.global_step, self._calls.extra, self.args)
 
     def _forget_step(self) -> None:
         self._calls.extra.clear()

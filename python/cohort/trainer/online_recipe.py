@@ -76,7 +76,7 @@ def _recipe(
     recipe: dict[str, Any] = {
         "seed": args.seed,
         "model": {"path": model, "dtype": dtype(args)},
-        "lora": lora(peft),
+        "lora": lora(peft, model),
         "data": _data(args, train, evaluation),
         "rollout": rollout_section(args),
         "reward": rewards,
@@ -95,14 +95,6 @@ def _data(args: OnlineConfig, train: str, evaluation: list[str] | None) -> dict[
     if args.chat_template_kwargs:
         section["chat_template_kwargs"] = args.chat_template_kwargs
     return section
-
-
-def check_no_dropout(peft: Any) -> None:
-    """ValueError for adapters with dropout, given as a PEFT config or None."""
-    if getattr(peft, "lora_dropout", 0):
-        raise ValueError(
-            "peft_config.lora_dropout: sampler and trainer share one forward, without dropout; set it to 0"
-        )
 
 
 def rollout_section(args: OnlineConfig) -> dict[str, Any]:
