@@ -155,7 +155,7 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--save-steps", type=int, default=5, help="steps between two models that are judged")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--work-dir", type=pathlib.Path, default=ROOT / "build/trl_smollm2")
