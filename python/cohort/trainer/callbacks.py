@@ -5,7 +5,6 @@ import os
 from typing import Any
 
 from transformers import TrainerCallback, TrainerControl, TrainerState
-from transformers.integrations import get_reporting_integration_callbacks
 from transformers.trainer_callback import (
     CallbackHandler,
     DefaultFlowCallback,
@@ -30,7 +29,7 @@ class Callbacks:
         self.control = TrainerControl()
         self.state = TrainerState(is_local_process_zero=True, is_world_process_zero=True, **values)
         self._intervals = None
-        every = [DefaultFlowCallback, *get_reporting_integration_callbacks(args.report_to), *callbacks]
+        every = [DefaultFlowCallback, *_integrations(args.report_to), *callbacks]
         self._handler = CallbackHandler(every, None, None, None, None)
         self.add(PrinterCallback if args.disable_tqdm else ProgressCallback)
 
@@ -89,6 +88,15 @@ def _check_uploads(report_to: list[str]) -> None:
                 f"{name}={os.environ[name]} is not supported: {tool} would look for checkpoints in other places; unset it and "
                 "upload output_dir/checkpoints yourself"
             )
+
+
+def _integrations(report_to: list[str]) -> list[Any]:
+    """The callbacks of transformers that `report_to` names; importing them takes 97 MiB."""
+    if not report_to:
+        return []
+    from transformers.integrations import get_reporting_integration_callbacks
+
+    return get_reporting_integration_callbacks(report_to)
 
 
 __all__ = ["Callbacks", "TrainerCallback"]
