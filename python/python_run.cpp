@@ -25,7 +25,7 @@ int PythonRun::run_to_end() {
 }
 
 py::dict PythonGrpoRun::evaluate_on(const std::vector<std::string>& files, int64_t num_generations) {
-  return to_dict(work([&] { return grpo().evaluate_on(files, num_generations); }));
+  return metrics_dict(work([&] { return grpo().evaluate_on(files, num_generations); }));
 }
 
 py::list PythonGrpoRun::generate(const py::list& prompts, const py::dict& keys, int64_t step) {
@@ -45,7 +45,7 @@ py::list PythonGrpoRun::generate(const py::list& prompts, const py::dict& keys, 
   }));
 }
 
-py::dict to_dict(const Metrics& metrics) {
+py::dict metrics_dict(const Metrics& metrics) {
   py::dict dict;
   for (const auto& [name, value] : metrics) dict[py::str(name)] = value;
   return dict;

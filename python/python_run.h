@@ -126,6 +126,6 @@ class PythonGrpoRun : public PythonRun {
   GrpoRun& grpo() const { return static_cast<GrpoRun&>(run()); }
 };
 
-pybind11::dict to_dict(const Metrics& metrics);
+pybind11::dict metrics_dict(const Metrics& metrics);
 
 }  // namespace cohort::python

@@ -98,8 +98,8 @@ std::unique_ptr<PythonRun> open_run(const std::string& recipe, bool resume) {
 void add_report(py::module_& module) {
   py::class_<StepReport>(module, "StepReport")
       .def(py::init<>())
-      .def_property_readonly("metrics", [](const StepReport& report) { return to_dict(report.metrics); })
-      .def_property_readonly("timings", [](const StepReport& report) { return to_dict(report.timings); })
+      .def_property_readonly("metrics", [](const StepReport& report) { return metrics_dict(report.metrics); })
+      .def_property_readonly("timings", [](const StepReport& report) { return metrics_dict(report.timings); })
       .def_property_readonly("completions",
                              [](const StepReport& report) {
                                std::vector<std::string> rows;

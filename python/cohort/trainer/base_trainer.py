@@ -19,7 +19,7 @@ from cohort.trainer.data import Rows, evaluation_rows, named_parts, whole_rows
 from cohort.trainer.inputs import write_inputs
 from cohort.trainer.log import StepLog
 from cohort.trainer.model_source import ModelSource
-from cohort.trainer.recipe import lora
+from cohort.trainer.recipe import check_lora_settings
 from cohort.trainer.saving import push, save_model
 from cohort.trainer.settings import check_settings
 from cohort.trainer.turns import not_twice
@@ -60,7 +60,8 @@ class BaseTrainer:
         self.args = args if args is not None else self._config(f"{self._source.name}-{self._kind}")
         for line in check_settings(self.args):
             logger.warning(line)
-        lora(peft_config)  # refuses what the engine has not
+        if peft_config is not None:
+            check_lora_settings(peft_config)
         self._peft_config = peft_config
         if eval_dataset is None and self.args.eval_strategy != "no":
             raise ValueError(f"args.eval_strategy is {self.args.eval_strategy}, but there is no eval_dataset")

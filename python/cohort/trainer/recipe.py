@@ -85,10 +85,8 @@ def check_lora(peft: Any) -> None:
         )
 
 
-def lora(peft: Any, model: str) -> dict[str, Any]:
-    """The section [lora] of a LoraConfig for the model in a directory. ValueError for what has no place in it."""
-    if peft is None:
-        return {}
+def check_lora_settings(peft: Any) -> None:
+    """ValueError for a PEFT config of another kind than LoRA, or with settings that the engine has not."""
     check_lora(peft)
     for key, allowed in _LORA_REFUSED.items():
         if hasattr(peft, key) and getattr(peft, key) not in allowed:
@@ -97,6 +95,13 @@ def lora(peft: Any, model: str) -> dict[str, Any]:
         raise ValueError(
             f"peft_config.init_lora_weights = {peft.init_lora_weights!r} is not supported; leave it out"
         )
+
+
+def lora(peft: Any, model: str) -> dict[str, Any]:
+    """The section [lora] of a LoraConfig for the model in a directory. ValueError for what has no place in it."""
+    if peft is None:
+        return {}
+    check_lora_settings(peft)
     section = {ours: getattr(peft, theirs) for theirs, ours in _LORA.items() if hasattr(peft, theirs)}
     section["alpha"] = float(section["alpha"])
     if peft.lora_dropout:
