@@ -27,8 +27,13 @@ stage() { # stage NAME COMMAND...: runs it and says how long it took
 }
 
 stage sdist "$tools/python" -m build --no-isolation --skip-dependency-check --sdist --outdir "$out" .
+# Always in the same folder, as ccache compares paths; pip would unpack the sdist in a new one each time.
+rm -rf build-wheel
+mkdir build-wheel
+tar xzf "$out"/cohort-*.tar.gz -C build-wheel --strip-components 1
 stage build env COHORT_LOCAL_VERSION=1 "$tools/python" -m pip wheel --no-build-isolation --no-deps -w "$out/raw" \
-  "$out"/cohort-*.tar.gz
+  ./build-wheel
+rm -rf build-wheel
 stage repair env PATH="$tools:$PATH" "$tools/auditwheel" repair --exclude 'libtorch*' --exclude 'libc10*' \
   --exclude libgomp.so.1 -w "$out" "$out"/raw/cohort-*.whl
 du -h --apparent-size "$out"/cohort-* "$out"/raw/* | sed 's/^/wheel: /'

@@ -60,9 +60,11 @@ CODE = {"prompt": "Double it.", "completion": "```python\ndef f(n):\n    return 
 CODE |= {"tests": ["assert f(2) == 4", "assert f(3) == 6"]}
 
 
-def run(*command, **options):
-    options = {"check": True, "capture_output": True, "text": True, **options}
-    return subprocess.run([str(word) for word in command], **options)
+def run(*command, check=True, **options):
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, **options)
+    if check and result.returncode != 0:
+        raise AssertionError(f"{command} ended with {result.returncode}: {result.stderr}")
+    return result
 
 
 class WheelTest(unittest.TestCase):
@@ -112,7 +114,7 @@ class WheelTest(unittest.TestCase):
             lines = wheel.read(str(metadata)).decode().splitlines()
         self.assertIn(f"Requires-Dist: torch=={self.torch}", lines)
         self.assertIn("Requires-Python: >=3.10", lines)
-        self.assertEqual({name.name for name in names if name.parts[:2] == ("cohort", "bin")}, PROGRAM)
+        self.assertEqual({name.name for name in names if name.match("cohort/bin/*")}, PROGRAM)
         carried = {re.split(r"[-.]", name.name)[0] for name in names if name.parts[0] == "cohort.libs"}
         self.assertEqual(
             {name for name in carried if name.startswith(("libtorch", "libc10", "libgomp"))}, set()
@@ -120,7 +122,7 @@ class WheelTest(unittest.TestCase):
         self.assertLessEqual({"libcurl", "libflint", "libpcre2", "libseccomp"}, carried)
 
     def test_it_installs_and_works_without_a_compiler(self):
-        self.inside("python", "-m", "pip", "install", "--no-index", "--no-cache-dir", self.wheel)
+        self.inside("python", "-m", "pip", "install", "--no-index", "--no-deps", self.wheel)
         for part in [self.packages / "cohort/bin/cohort", *self.packages.glob("cohort/_cohort.*.so")]:
             paths = run(TOOLS / "patchelf", "--print-rpath", part).stdout.strip().split(":")
             self.assertEqual([path for path in paths if not path.startswith("$ORIGIN/..")], [], part)
@@ -160,7 +162,7 @@ class WheelTest(unittest.TestCase):
             "cohort", "verify", "--reward", "code", "--input", "code.jsonl", "--output", "verdicts.jsonl"
         )
         verdict = json.loads((self.folder / "verdicts.jsonl").read_text())
-        self.assertEqual(verdict["rewards"]["code"]["score"], 1.0, verdict)
+        self.assertEqual(verdict["score"], 1.0, verdict)
 
     def own_loop(self):
         """The page's example: extension and program agree to the last digit."""
