@@ -16,6 +16,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import threading
 
 from trl_smollm2_report import print_report
 
@@ -71,8 +72,9 @@ def prepare(work_dir):
         (work_dir / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in part))
 
 
-def run(package, work_dir, settings):
-    """A run in its own process: what it printed, its peak memory, its processor time and the load before it."""
+def run(package, work_dir, settings, limit_s=3 * 3600):
+    """A run in its own process: what it printed, its peak memory, its processor time and the load before it. RuntimeError
+    if it fails or takes longer than `limit_s`."""
     folder = work_dir / package
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -82,7 +84,10 @@ def run(package, work_dir, settings):
         process = subprocess.Popen(
             list(map(str, command)), stdout=subprocess.PIPE, stderr=log, text=True, env=environment()
         )
+        timer = threading.Timer(limit_s, process.kill)
+        timer.start()
         output = process.stdout.read()
+        timer.cancel()
         _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
@@ -114,7 +119,7 @@ def best_settings(results, work_dir):
         if row is None:
             settings = {"arguments": arguments, "steps": 2, "save_steps": 0, "seed": 1}
             try:
-                measured = run("trl", work_dir, settings)
+                measured = run("trl", work_dir, settings, limit_s=900)
             except RuntimeError as error:
                 measured = {"step_s": [None, None], "error": str(error)}
             row = {"kind": "try", "arguments": arguments, **measured}
