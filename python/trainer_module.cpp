@@ -259,8 +259,8 @@ void add_trainer(py::module_ module) {
           "save_model", [](PythonRun& run, const std::string& directory) { run.run().save_model(directory); },
           released())
       .def(
-          "load_model", [](PythonRun& run, const std::string& directory) { run.run().take_weights(directory); },
-          released())
+          "load_model",
+          [](PythonRun& run, const std::string& directory) { run.run().take_weights(directory); }, released())
       .def_property_readonly("goes_on", [](PythonRun& run) { return run.loop().goes_on(); })
       .def_property_readonly("step", [](PythonRun& run) { return run.loop().step(); })
       .def_property_readonly("max_steps", [](PythonRun& run) { return run.loop().max_steps(); })
