@@ -1,7 +1,7 @@
 # The daily commands. `make demo` and `make test` are all that a new machine needs.
 CPP_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.h' '*.cpp' '*.cu' '*.cuh')
 
-.PHONY: build demo test test-slow fuzz format format-check lint layers clean FORCE
+.PHONY: build demo test test-slow fuzz wheel format format-check lint layers clean FORCE
 
 build: build/build.ninja  ## the program: build/cohort
 	@begin=$$(date +%s); cmake --build build --target cohort && echo "build: took $$(($$(date +%s) - begin)) s"
@@ -20,6 +20,9 @@ test-slow: test  ## the tests that take minutes, too
 fuzz: build/build.ninja  ## every fuzz target for ten minutes, from its seeds; FUZZ_SECONDS=60 for less
 	@tools/setup.sh --fuzz
 	tools/fuzz.sh $${FUZZ_SECONDS:-600}
+
+wheel: build/torch-python  ## dist/: the sources and the wheel of the Python package, docs/python/install.md
+	tools/make_wheel.sh "$$(cat build/torch-python)"
 
 format:  ## rewrite the sources in the project's style
 	@tools/setup.sh --tools

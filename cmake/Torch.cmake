@@ -45,4 +45,6 @@ if(torch_device STREQUAL "cuda")
 endif()
 target_link_libraries(torch_libs INTERFACE
   -Wl,--no-as-needed ${torch_linked} -Wl,--as-needed ${torch_library_dir}/libc10.so ${torch_openmp})
-target_link_options(torch_libs INTERFACE -Wl,-rpath,${torch_library_dir})
+if(NOT SKBUILD)  # cmake/Wheel.cmake
+  target_link_options(torch_libs INTERFACE -Wl,-rpath,${torch_library_dir})
+endif()

@@ -24,8 +24,7 @@ std::string type_of(const py::handle& value) { return py::str(py::type::of(value
 class Items {
  public:
   Items(const py::handle& given, const std::string& where, const char* wanted) {
-    py::object list =
-        py::hasattr(given, "tolist") ? given.attr("tolist")() : py::reinterpret_borrow<py::object>(given);
+    const py::object list = list_of(given);
     if (!py::isinstance<py::list>(list) && !py::isinstance<py::tuple>(list))
       throw py::type_error(str(where, " is a ", type_of(given), ", but must be ", wanted));
     items_ = py::tuple(list);
@@ -35,6 +34,16 @@ class Items {
   py::handle operator[](int64_t i) const { return PyTuple_GET_ITEM(items_.ptr(), i); }
 
  private:
+  static py::object list_of(const py::handle& given) {
+    if (!py::hasattr(given, "tolist")) return py::reinterpret_borrow<py::object>(given);
+    try {
+      return given.attr("tolist")();
+    } catch (const py::error_already_set& error) {
+      if (!error.matches(PyExc_RuntimeError)) throw;
+      return py::none();  // a tensor without data of its own: on the meta device, or sparse
+    }
+  }
+
   py::tuple items_;  // a copy: whatever runs while it is read may change the caller's list
 };
 
@@ -134,8 +143,9 @@ class KeptIdsReader {
 /// One number, or one for each token.
 void read_advantage(const py::handle& given, const std::vector<uint8_t>& mask, const std::string& where,
                     Sample& sample) {
+  const bool is_number = PyFloat_Check(given.ptr()) || PyLong_Check(given.ptr());
   const bool is_list = py::isinstance<py::list>(given) || py::isinstance<py::tuple>(given) ||
-                       (py::hasattr(given, "ndim") && given.attr("ndim").cast<int64_t>() > 0);
+                       (!is_number && py::getattr(given, "ndim", py::none()).equal(py::int_(1)));
   if (is_list) {
     sample.token_advantages = read_column(given, mask, where);
     return;

@@ -1,25 +1,22 @@
 // The module `cohort._cohort.engine`. What the arguments mean is written in python/cohort/engine.py. The
 // engine works without Python's global lock.
-#include <ATen/autocast_mode.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <torch/csrc/utils/pybind.h>
 
-#include <atomic>
-#include <chrono>
 #include <cmath>
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "cohort/core/error.h"
 #include "cohort/objectives/objective_config.h"
 #include "cohort/train/run/lora_start.h"
 #include "python/batch_reader.h"
-#include "python/loss_function.h"
+#include "python/calls.h"
 #include "python/modules.h"
+#include "python/own_functions.h"
 #include "python/policy_engine.h"
 #include "python/settings.h"
 
@@ -27,63 +24,6 @@ namespace py = pybind11;
 
 namespace cohort::python {
 namespace {
-
-/// The modes that the engine computes in, whatever the caller has set for torch: no autocast, no inference
-/// mode.
-struct OwnModes {
-  explicit OwnModes(bool has_gradient) : gradient(has_gradient) {}
-
-  c10::InferenceMode no_inference{false};
-  at::AutoGradMode gradient;
-  c10::impl::ExcludeDispatchKeyGuard no_autocast{c10::autocast_dispatch_keyset};
-};
-
-/// Calls that work without the global lock, and whether the interpreter ends: a thread that wants the lock
-/// after that would be cut off within C++.
-std::atomic<int64_t> num_calls = 0;
-std::atomic<bool> is_ending = false;
-
-void check_not_ending() {
-  if (is_ending) throw std::runtime_error("the interpreter ends");
-}
-
-/// Ends the calls of other threads and waits for them; at exit.
-void end_calls() {
-  is_ending = true;
-  const py::gil_scoped_release released;
-  while (num_calls > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-}
-
-class CountedCall {
- public:
-  CountedCall() {
-    check_not_ending();
-    ++num_calls;
-  }
-  ~CountedCall() { --num_calls; }
-  CountedCall(const CountedCall&) = delete;
-  CountedCall& operator=(const CountedCall&) = delete;
-};
-
-/// Ctrl-C between two passes. Python lets its main thread alone see it.
-void check_signals() {
-  check_not_ending();
-  const py::gil_scoped_acquire lock;
-  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-}
-
-/// f() without the global lock. A failed check of the engine's own is a bug, not a wrong value.
-template <typename F>
-auto without_lock(bool has_gradient, F f) {
-  const CountedCall call;
-  const py::gil_scoped_release released;
-  const OwnModes modes(has_gradient);
-  try {
-    return f();
-  } catch (const InternalError& bug) {
-    throw std::runtime_error(str("internal error: ", bug.what()));
-  }
-}
 
 /// The caller's turn on an engine; std::runtime_error while another call has it.
 class Turn {
@@ -116,7 +56,7 @@ std::shared_ptr<PolicyEngine> load(const std::string& model_dir, const py::dict&
   EngineSettings settings;
   settings.model.path = model_dir;
   set_keys(settings_of(settings), keys);
-  if (lora.contains("path")) take_adapter_settings(settings.lora, lora["path"].cast<std::string>());
+  if (lora.contains("path")) take_adapter_settings(settings.lora, text_of("lora.path", lora["path"]));
   set_keys(settings_of(settings.lora), lora);
   set_keys(settings.optimizer_keys(), optimizer);
   return without_lock(false, [&] { return std::make_shared<PolicyEngine>(std::move(settings)); });
@@ -299,7 +239,6 @@ void add_engine(py::module_ module) {
   add_scoring(module);
   add_policy_engine(module);
   module.def("check_sampling", &check_sampling_keys);
-  py::module_::import("atexit").attr("register")(py::cpp_function(&end_calls));
 }
 
 }  // namespace cohort::python

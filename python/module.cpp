@@ -8,6 +8,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/file_error.h"
+#include "python/calls.h"
 #include "python/modules.h"
 
 namespace py = pybind11;
@@ -48,4 +49,6 @@ PYBIND11_MODULE(_cohort, module) {
   cohort::python::add_objectives(module.def_submodule("objectives"));
   cohort::python::add_engine(module.def_submodule("engine"));
   cohort::python::add_trainer(module.def_submodule("trainer"));
+  cohort::python::end_calls_at_exit();
+  cohort::python::add_rewards(module.def_submodule("rewards"));
 }

@@ -14,4 +14,7 @@ void add_engine(pybind11::module_ module);
 /// `trainer`: a run of GRPO, step by step (python/cohort/trainer).
 void add_trainer(pybind11::module_ module);
 
+/// `rewards`: built-in rewards by name (python/cohort/rewards.py).
+void add_rewards(pybind11::module_ module);
+
 }  // namespace cohort::python

@@ -1,6 +1,8 @@
 #include "python/settings.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -26,6 +28,15 @@ int64_t integer_of(const std::string& key, const py::handle& value) {
   throw UserError(str(key, " is ", std::string(py::str(value)), ", which has more than 64 bits"));
 }
 
+double number_of(const std::string& key, const py::handle& value) {
+  const double number = PyFloat_AsDouble(value.ptr());
+  if (number != -1.0 || PyErr_Occurred() == nullptr) return number;
+  const bool is_large = PyErr_ExceptionMatches(PyExc_OverflowError) != 0;
+  PyErr_Clear();
+  if (is_large) throw UserError(key + " is a number that is too large");
+  refuse_type(key, value, "a number");
+}
+
 SettingValue list_of(const std::string& key, const py::sequence& values) {
   std::vector<int64_t> integers;
   std::vector<std::string> texts;
@@ -33,7 +44,7 @@ SettingValue list_of(const std::string& key, const py::sequence& values) {
     if (py::isinstance<py::int_>(value) && !py::isinstance<py::bool_>(value)) {
       integers.push_back(integer_of(key, value));
     } else if (py::isinstance<py::str>(value)) {
-      texts.push_back(value.cast<std::string>());
+      texts.push_back(text_of(key, value));
     } else {
       refuse_type(key + "'s item", value, "an integer or a string");
     }
@@ -49,20 +60,41 @@ SettingValue table_of(const std::string& key, const py::dict& table) {
   for (const auto& [name, value] : table) {
     if (!py::isinstance<py::int_>(value) && !py::isinstance<py::float_>(value))
       refuse_type(str(key, "[", std::string(py::str(name)), "]"), value, "a number");
-    numbers[py::str(name)] = value.cast<double>();
+    numbers[py::str(name)] = number_of(key, value);
   }
   return numbers;
 }
 
-SettingValue setting_of(const std::string& key, const py::handle& value) {
+/// The engine computes in float32.
+double float_of(const std::string& key, double number) {
+  if (std::isfinite(number) && std::abs(number) > std::numeric_limits<float>::max())
+    throw UserError(str(key, " is ", number, ", which no float32 holds"));
+  return number;
+}
+
+/// The number that a number of torch or numpy is; null for anything else.
+py::object item_of(const py::handle& value) {
+  if (!py::hasattr(value, "item")) return {};
+  try {
+    return value.attr("item")();
+  } catch (const py::error_already_set& error) {
+    if (!error.matches(PyExc_Exception)) throw;
+    return {};
+  }
+}
+
+SettingValue setting_of(const std::string& key, const py::handle& value, bool is_first = true) {
   if (py::isinstance<py::bool_>(value)) return value.cast<bool>();
   if (py::isinstance<py::int_>(value)) return integer_of(key, value);
-  if (py::isinstance<py::float_>(value)) return value.cast<double>();
-  if (py::isinstance<py::str>(value)) return value.cast<std::string>();
+  if (py::isinstance<py::float_>(value)) return float_of(key, value.cast<double>());
+  if (py::isinstance<py::str>(value)) return text_of(key, value);
   if (py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value))
     return list_of(key, py::reinterpret_borrow<py::sequence>(value));
   if (py::isinstance<py::dict>(value)) return table_of(key, py::reinterpret_borrow<py::dict>(value));
-  if (py::hasattr(value, "item")) return setting_of(key, value.attr("item")());  // a number of torch or numpy
+  if (is_first) {
+    const py::object item = item_of(value);
+    if (item) return setting_of(key, item, /*is_first=*/false);
+  }
   refuse_type(key, value, "a bool, a number, a string, a list or a dict");
 }
 
@@ -80,7 +112,7 @@ void unset(const KeyedField& target) {
 std::vector<double> weights_of(const py::handle& value) {
   std::vector<double> weights;
   if (value.is_none()) return weights;
-  for (const py::handle weight : py::iter(value)) weights.push_back(py::cast<double>(weight));
+  for (const py::handle weight : py::iter(value)) weights.push_back(number_of("reward_weights", weight));
   return weights;
 }
 
@@ -108,10 +140,20 @@ void set_key(const Section& all, const std::string& key, const py::handle& value
 
 }  // namespace
 
+std::string text_of(const std::string& key, const py::handle& value) {
+  Py_ssize_t size = 0;
+  const char* text = PyUnicode_AsUTF8AndSize(value.ptr(), &size);
+  if (text != nullptr) return {text, static_cast<size_t>(size)};
+  const bool is_text = PyUnicode_Check(value.ptr());
+  PyErr_Clear();
+  if (!is_text) refuse_type(key, value, "a string");
+  throw UserError(key + " holds text that is not valid Unicode");
+}
+
 void set_keys(const Section& section, const py::dict& keywords) {
   for (const auto& [name, value] : keywords) {
     if (!py::isinstance<py::str>(name)) refuse_type("a key", name, "a string");
-    set_key(section, name.cast<std::string>(), value);
+    set_key(section, text_of("a key", name), value);
   }
 }
 
@@ -125,7 +167,7 @@ Settings read_settings(const std::string& preset, const py::dict& keywords) {
     expand_loss_type(settings.loss);
   }
   for (const auto& [name, value] : keywords) {
-    const std::string key = name.cast<std::string>();
+    const std::string key = text_of("a key", name);
     if (key == "reward_weights") {
       settings.reward_weights = weights_of(value);
     } else if (key != "loss_type") {

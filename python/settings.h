@@ -17,6 +17,10 @@ struct Settings : ObjectiveSettings {
   std::vector<double> reward_weights;  ///< empty: all 1
 };
 
+/// A string of Python. Throws UserError, which names `key`, for one with surrogates and type_error for no
+/// string.
+std::string text_of(const std::string& key, const pybind11::handle& value);
+
 /// Sets the keys of a section. Throws UserError for an unknown key or a value out of range, and pybind11's
 /// type_error for a value of a type that no setting has. None unsets a key that may be unset.
 void set_keys(const Section& section, const pybind11::dict& keywords);

@@ -5,6 +5,7 @@
 #                                    and "cuda" or "cpu" to the file torch-device beside it
 #   tools/setup.sh --tools           the pinned formatters and linters, in .venv-tools
 #   tools/setup.sh --test [PYTHON]   the reference libraries of the tests, in .venv-test
+#   tools/setup.sh --wheel [PYTHON]  what tools/make_wheel.sh needs, in .venv-wheel
 #   tools/setup.sh --fuzz            the compiler of the fuzz targets
 #
 # A torch of at least 2.11 that `python3` (or $COHORT_PYTHON) already has is used as it is; otherwise torch goes into
@@ -100,8 +101,8 @@ with CUDA"
 }
 
 install_requirements() { # install_requirements VENV PYTHON REQUIREMENTS EXTRA
-  if [ "$1" = .venv-test ]; then
-    # The tests compare with the very torch that the program is linked with: lend it instead of a second copy.
+  if [ "$1" != .venv-tools ]; then
+    # Tests and wheel are for the very torch that the program is linked with: lend it instead of a second copy.
     "$2" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > "$(echo "$1"/lib/python3*/site-packages)/torch.pth"
   fi
   pip_install "$1" -r "$3"
@@ -161,6 +162,7 @@ case ${1:-} in
     complete_torch "$python"
     make_venv .venv-test "$python" tests/python/requirements.txt
     ;;
+  --wheel) make_venv .venv-wheel "${2:-$(choose_python)}" tools/requirements-wheel.txt ;;
   *)
     python=$(choose_python)
     say "everything is there; torch is that of $python"

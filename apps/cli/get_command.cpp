@@ -1,4 +1,4 @@
-// cohort get: a model directory from a package registry.
+// cohort get: a model directory from a package registry, or recipes.
 #include "apps/cli/python_package.h"
 
 namespace cohort::cli {

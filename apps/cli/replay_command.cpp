@@ -76,14 +76,16 @@ Json token_row(const ReplayedToken& token, const std::string& text) {
 
 void print_tokens(Replay& replay, int64_t group, int64_t sample, bool as_json) {
   const std::vector<ReplayedToken> tokens = replay.tokens(group, sample);
-  const GradientShare gradient = replay.gradient_share(group, sample);
+  const std::optional<GradientShare> gradient = replay.gradient_share(group, sample);
   if (as_json) {
     for (const ReplayedToken& token : tokens)
       std::cout << to_json_text(token_row(token, replay.tokenizer().decode({&token.id, 1}))) << "\n";
-    std::cout << to_json_text({{"gradient_norm", number(gradient.sample_norm)},
-                               {"batch_gradient_norm", number(gradient.batch_norm)},
-                               {"gradient_share", number(gradient.share)}})
-              << "\n";
+    if (gradient) {
+      std::cout << to_json_text({{"gradient_norm", number(gradient->sample_norm)},
+                                 {"batch_gradient_norm", number(gradient->batch_norm)},
+                                 {"gradient_share", number(gradient->share)}})
+                << "\n";
+    }
     return;
   }
   std::printf("%6s %8s %10s %10s %10s %8s %10s %8s %7s  %s\n", "place", "id", "sampler", "policy",
@@ -97,8 +99,9 @@ void print_tokens(Replay& replay, int64_t group, int64_t sample, bool as_json) {
                 reference, token.ratio, token.advantage, token.entropy, token.is_clipped ? "yes" : "no",
                 text.c_str());
   }
+  if (!gradient) return;
   std::printf("gradient: norm %.6g of the sample alone, %.6g of its mini-batch, share %.4f\n",
-              gradient.sample_norm, gradient.batch_norm, gradient.share);
+              gradient->sample_norm, gradient->batch_norm, gradient->share);
 }
 
 /// The exit code of --check.

@@ -1,7 +1,14 @@
 // cohort train, cohort sft, cohort dpo and cohort reward-train: runs from a recipe.
+#include <ATen/Parallel.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
 #include <iostream>
 
 #include "apps/cli/command.h"
+#include "apps/cli/python_package.h"
+#include "cohort/core/program_folder.h"
 #include "cohort/train/grpo/grpo_run.h"
 #include "cohort/train/preference/dpo_run.h"
 #include "cohort/train/reward/reward_run.h"
@@ -60,10 +67,38 @@ int run_command(const Command& self, const Arguments& arguments,
   return code;
 }
 
+/// A file without a place in the file system, which a program that this one becomes can read.
+std::string unnamed_file(const std::string& text) {
+  const int descriptor = memfd_create("recipe", 0);
+  const auto size = static_cast<ssize_t>(text.size());
+  if (descriptor < 0 || write(descriptor, text.data(), text.size()) != size)
+    throw UserError("no memory for a copy of the recipe");
+  return str("/proc/self/fd/", descriptor);
+}
+
+/// Becomes a Python process that makes the same run, where the recipe names functions of Python.
+[[noreturn]] void run_grpo_in_python(TrainConfig config, const ResumeOptions& options) {
+  Arguments command{"train", unnamed_file(to_toml(settings_of(config))), "--threads",
+                    str(at::get_num_threads())};
+  if (!config.objective.python.empty()) command.push_back("--loss=" + config.objective.python);
+  if (!config.objective.python_advantages.empty())
+    command.push_back("--advantages=" + config.objective.python_advantages);
+  if (options.resume) command.emplace_back("--resume");
+  for (const std::string& key : options.accept_changed) command.push_back("--accept-changed=" + key);
+  setenv(kProgramFolder, program_folder().c_str(), 1);
+  run_python_package(command);
+}
+
+int run_train(const TrainConfig& config, const ResumeOptions& options) {
+  const ObjectiveConfig& objective = config.objective;
+  if (!objective.python.empty() || !objective.python_advantages.empty()) run_grpo_in_python(config, options);
+  return run_grpo(config, options);
+}
+
 }  // namespace
 
 int train_command(const Command& self, const Arguments& arguments) {
-  return run_command<TrainConfig>(self, arguments, run_grpo);
+  return run_command<TrainConfig>(self, arguments, run_train);
 }
 
 int sft_command(const Command& self, const Arguments& arguments) {

@@ -19,6 +19,11 @@ void ObjectiveConfig::describe(FieldVisitor& f) {
   f("gfpo_adaptive_difficulty", gfpo_adaptive_difficulty,
     "Instead of gfpo_k keep 4, 6 or 8 completions by the prompt's mean reward among those of earlier groups: "
     "4 in the highest quarter, 6 in the next, 8 below (arXiv:2508.09726).");
+  f("python", python,
+    "\"FILE.py:NAME\" or \"MODULE:NAME\": a Python function over torch tensors in place of the loss; of the "
+    "loss's keys `beta` alone acts, which gives the function the reference's log-probabilities.");
+  f("python_advantages", python_advantages,
+    "The same in place of the advantages, whose keys have no effect then.");
   Section parts;
   FieldVisitor visitor(parts);
   loss.describe(visitor);

@@ -17,6 +17,8 @@ struct ObjectiveConfig : ObjectiveSettings {
   int64_t num_iterations = 1;
   bool mask_truncated_completions = false;
   bool gfpo_adaptive_difficulty = false;
+  std::string python;             ///< a function in place of the loss; empty: none
+  std::string python_advantages;  ///< a function in place of the advantages; empty: none
   ControlConfig control;
 
   void describe(FieldVisitor& f);

@@ -3,6 +3,7 @@
 // `command`.
 #include <filesystem>
 
+#include "cohort/core/program_folder.h"
 #include "cohort/rewards/command_reward.h"
 #include "cohort/rewards/make_reward.h"
 
@@ -28,8 +29,7 @@ std::unique_ptr<Reward> make_python(const RewardConfig& config, const PythonKeys
   }
   if (place.ends_with(".py") && !std::filesystem::is_regular_file(place))
     throw ConfigError(str("reward ", config.name, ": there is no file ", place));
-  const std::filesystem::path adapter =
-      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "cohort_reward.py";
+  const std::filesystem::path adapter = program_folder() / "cohort_reward.py";
   if (!std::filesystem::exists(adapter))
     throw ConfigError(
         str("reward ", config.name, ": ", adapter.string(), " is missing; `make build` puts it there"));

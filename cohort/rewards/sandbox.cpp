@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "cohort/core/error.h"
+#include "cohort/core/program_folder.h"
 #include "cohort/rewards/sandbox_process.h"
 
 namespace cohort {
@@ -16,10 +17,6 @@ using Clock = SandboxProcess::Clock;
 
 constexpr int kMaxAttempts = 3;
 constexpr auto kStartTimeout = std::chrono::seconds(60);
-
-std::filesystem::path beside_us() {
-  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "cohort-sandboxd";
-}
 
 std::string join(const std::vector<std::string>& words) {
   std::string text;
@@ -54,7 +51,7 @@ struct Sandbox::Queue {
 };
 
 Sandbox::Sandbox(SandboxOptions options) : options_(std::move(options)) {
-  if (options_.program.empty()) options_.program = beside_us();
+  if (options_.program.empty()) options_.program = program_folder() / "cohort-sandboxd";
   int64_t num_workers = options_.num_workers;
   if (num_workers == 0) num_workers = std::max(1U, std::thread::hardware_concurrency());
   for (int64_t i = 0; i < num_workers; ++i) {

@@ -2,7 +2,8 @@
 
 `GRPOTrainer`, `RLOOTrainer`, `SFTTrainer`, `DPOTrainer` and `RewardTrainer` are called as TRL's. `Engine` is for a training
 loop of your own, `objectives` for losses and advantages alone, `datasets` for rows of data sets, `hub` for models that are
-downloaded. Each is imported at its first use: `datasets` and `hub` need no torch, and the trainers alone need transformers.
+downloaded, `rewards` for reward functions. Each is imported at its first use: `datasets` and `hub` need no torch, and the
+trainers alone need transformers.
 """
 
 import importlib
@@ -10,8 +11,10 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from cohort import torch_version
+
 if TYPE_CHECKING:
-    from cohort import datasets, hub, objectives
+    from cohort import datasets, hub, objectives, rewards
     from cohort.batch import Completion, Group, LossBatch
     from cohort.engine import Engine, Snapshot
     from cohort.sampling_params import SamplingParams
@@ -34,6 +37,10 @@ if TYPE_CHECKING:
 if "torch" not in sys.modules and "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", "30000")
 
+# The modules that need no torch work with any.
+if _reason := torch_version.mismatch():
+    sys.modules["cohort._cohort"] = torch_version.refusal(_reason)
+
 __all__ = [
     "Completion",
     "DPOConfig",
@@ -55,6 +62,7 @@ __all__ = [
     "datasets",
     "hub",
     "objectives",
+    "rewards",
 ]
 
 _MODULES = {

@@ -103,6 +103,11 @@ def wrapped(function: LossFunction) -> Callable[..., tuple[Tensor, dict[str, flo
             )
         if not loss.requires_grad:
             raise ValueError("the loss carries no gradient: it must be computed from policy_logprobs")
+        for name in ("loss", "entropy"):
+            if name in metrics:
+                raise ValueError(
+                    f"a loss function returned a metric {name!r}, which is there already: rename it"
+                )
         return loss.reshape(()), {str(name): float(value) for name, value in metrics.items()}
 
     return call

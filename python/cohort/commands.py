@@ -1,8 +1,10 @@
-"""The commands of `python -m cohort`: data sets and models for the program `cohort`."""
+"""The commands of `python -m cohort`: data sets, models and recipes for the program `cohort`."""
 
 import argparse
 import json
+import shutil
 import sys
+from pathlib import Path
 
 
 class Parser(argparse.ArgumentParser):
@@ -19,11 +21,10 @@ def main(arguments=None, program="python -m cohort"):
     if rest and not getattr(options, "takes_settings", False):
         parser.error(f"unexpected argument {rest[0]!r}")
     try:
-        options.run(options, rest)
+        return options.run(options, rest) or 0
     except (ImportError, OSError, TypeError, ValueError) as error:
         print(f"cohort: {error}", file=sys.stderr)
         return 2
-    return 0
 
 
 def _parser(program):
@@ -33,8 +34,11 @@ def _parser(program):
     kinds = data.add_subparsers(required=True, metavar="WHAT")
     _add_convert(kinds)
     _add_reasoning_gym(kinds)
-    get = commands.add_parser("get", help="models that are downloaded", allow_abbrev=False)
-    _add_smollm2(get.add_subparsers(required=True, metavar="MODEL"))
+    get = commands.add_parser("get", help="a model that is downloaded, and recipes", allow_abbrev=False)
+    kinds = get.add_subparsers(required=True, metavar="WHAT")
+    _add_smollm2(kinds)
+    _add_recipes(kinds)
+    _add_train(commands)
     return parser
 
 
@@ -69,6 +73,44 @@ def _add_smollm2(models):
     parser = models.add_parser("smollm2", help="SmolLM2-135M-Instruct", description=about, allow_abbrev=False)
     parser.add_argument("directory", nargs="?", help="the directory to make; in ~/.cache/cohort without it")
     parser.set_defaults(run=_smollm2)
+
+
+def _add_recipes(kinds):
+    about = "Copies the recipes that the package carries, with the tiny model's configuration and tokenizer."
+    parser = kinds.add_parser("recipes", help="recipes to start from", description=about, allow_abbrev=False)
+    parser.add_argument(
+        "directory", nargs="?", default="recipes", help="the directory to make; recipes without it"
+    )
+    parser.set_defaults(run=_recipes)
+
+
+def _recipes(options, rest):
+    if Path(options.directory).exists():
+        raise ValueError(f"{options.directory} exists; name a directory to make")
+    print(shutil.copytree(Path(__file__).parent / "recipes", options.directory))
+
+
+def _add_train(commands):
+    about = "The part of `cohort train` that calls functions of Python; the program starts it."
+    parser = commands.add_parser("train", description=about, allow_abbrev=False)
+    parser.add_argument("recipe", help="a recipe with all settings")
+    parser.add_argument("--loss", help="its objective.python")
+    parser.add_argument("--advantages", help="its objective.python_advantages")
+    parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--accept-changed", action="append", default=[])
+    parser.set_defaults(run=_train)
+
+
+def _train(options, rest):
+    import torch
+
+    from cohort.functions import run_recipe
+
+    torch.set_num_threads(options.threads)
+    return run_recipe(
+        options.recipe, options.loss, options.advantages, options.resume, options.accept_changed
+    )
 
 
 def _smollm2(options, rest):

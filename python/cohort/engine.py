@@ -91,13 +91,13 @@ class Engine:
         if max_length is not None:
             keys["max_length"] = max_length
         if chat_template is not None:
-            keys["chat_template"] = os.fspath(chat_template)
-        adapter = dict(lora or {})
+            keys["chat_template"] = _path(chat_template)
+        adapter = _table(lora, "lora")
         if lora is not None and not adapter:
             raise ValueError("lora is empty: give at least r, the rank of the adapters")
         if "path" in adapter:
-            adapter["path"] = os.fspath(adapter["path"])
-        return cls(_engine.PolicyEngine.load(os.fspath(model_dir), keys, adapter, dict(optimizer or {})))
+            adapter["path"] = _path(adapter["path"])
+        return cls(_engine.PolicyEngine.load(_path(model_dir), keys, adapter, _table(optimizer, "optimizer")))
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -210,6 +210,7 @@ class Engine:
             raise TypeError(
                 f"loss is a {type(loss).__name__}, but must be the name of a preset or a function"
             )
+        loss.encode()  # refuses surrogates
         return self._native.forward_backward(check_batch(batch), loss, objective)
 
     def optim_step(self, lr: float) -> dict[str, float]:
@@ -220,7 +221,10 @@ class Engine:
         """
         if not isinstance(lr, Real):
             raise TypeError(f"lr is a {type(lr).__name__}, but must be a number")
-        return self._native.optim_step(lr)
+        try:
+            return self._native.optim_step(float(lr))
+        except OverflowError as error:
+            raise ValueError(f"lr: {error}") from error
 
     def zero_grad(self) -> None:
         """Drops the gradient since the last update."""
@@ -242,10 +246,25 @@ class Engine:
 
         OSError if the directory holds anything.
         """
-        path = os.path.abspath(os.fspath(directory))
+        path = os.path.abspath(_path(directory))
         parent = os.path.dirname(path)
         while not os.path.exists(parent):
             parent = os.path.dirname(parent)
         if not os.path.isdir(parent):
             raise NotADirectoryError(f"{parent} is a file, so that {path} cannot be made")
         self._native.save(path)
+
+
+def _table(table: Mapping[str, Any] | None, name: str) -> dict[str, Any]:
+    if table is not None and not isinstance(table, Mapping):
+        raise TypeError(f"{name} is a {type(table).__name__}, but must be a dict")
+    return dict(table or {})
+
+
+def _path(path: str | os.PathLike[str]) -> str:
+    """A path as a string that the engine can read. ValueError for one with surrogates or NUL."""
+    text = os.fsdecode(path)
+    text.encode()
+    if "\0" in text:
+        raise ValueError(f"{text!r} is no path: it holds a NUL")
+    return text

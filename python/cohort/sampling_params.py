@@ -61,6 +61,7 @@ def keys_of(params: SamplingParams) -> dict[str, Any]:
         if isinstance(value, Mapping):
             value = dict(value)
         is_empty = isinstance(value, (Sequence, dict)) and len(value) == 0
-        if not is_empty and value is not f.default and value != f.default:
+        is_default = value is f.default or (type(value) is type(f.default) and value == f.default)
+        if not is_empty and not is_default:
             keys[f.name] = value
     return keys

@@ -24,14 +24,11 @@ class Tokenizer:
 
     def token_to_id(self, token: str) -> int | None:
         """The id of a token as tokenizer.json spells it; None for no token."""
-        return self._native.token_id(token)
+        return self._native.token_id(_text(token, "token"))
 
     def encode(self, text: str, *, add_special_tokens: bool = True) -> list[int]:
         """Token ids of a text; ValueError for one that is not valid Unicode."""
-        if not isinstance(text, str):
-            raise TypeError(f"text is a {type(text).__name__}, but must be a string")
-        text.encode()  # refuses surrogates
-        return self._native.encode(text, bool(add_special_tokens))
+        return self._native.encode(_text(text, "text"), bool(add_special_tokens))
 
     def decode(self, token_ids: Sequence[int] | Tensor, *, skip_special_tokens: bool = False) -> str:
         """The text of token ids."""
@@ -55,3 +52,10 @@ class Tokenizer:
             list(messages), tools, bool(add_generation_prompt), bool(continue_final_message), variables
         )
         return self._native.encode(text, False) if tokenize else text
+
+
+def _text(text: str, what: str) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"{what} is a {type(text).__name__}, but must be a string")
+    text.encode()  # refuses surrogates
+    return text

@@ -98,11 +98,21 @@ class AdaptedTest(TrainerTest):
             (self.model, tuning, "peft_config is a PromptTuningConfig: the engine has LoRA"),
             (get_peft_model(self.base(), tuning), None, "PromptTuningConfig: the engine has LoRA"),
             (self.adapted(), LoraConfig(), "has adapters already: leave peft_config out"),
-            (self.adapted(lora_dropout=0.1), None, "without dropout"),
-            (self.model, LoraConfig(lora_dropout=0.1), "without dropout"),
         ):
             with self.assertRaisesRegex(ValueError, text):
                 self.trainer(model=model, more={"peft_config": config})
+
+    def test_dropout_is_left_out_with_a_warning(self):
+        for place, (model, config) in enumerate((
+            (self.adapted(lora_dropout=0.1), None),
+            (self.model, LoraConfig(lora_dropout=0.1)),
+        )):  # fmt: skip
+            with self.assertLogs("cohort.trainer.recipe", "WARNING") as logs:
+                trainer = self.trainer(
+                    model=model, more={"peft_config": config}, output_dir=os.path.join(self.output, str(place))
+                )
+                trainer.train()
+            self.assertIn("lora_dropout has no effect", logs.output[0])
 
 
 if __name__ == "__main__":

@@ -65,6 +65,13 @@ at::Tensor total_rewards(const JudgedSamples& judged) {
   return at::tensor(values, at::kDouble);
 }
 
+/// [N] the group of each sample.
+at::Tensor group_numbers(const JudgedSamples& judged) {
+  std::vector<int64_t> numbers;
+  for (size_t g = 0; g < judged.ends.size(); ++g) numbers.resize(judged.ends[g], static_cast<int64_t>(g));
+  return at::tensor(numbers, at::kLong);
+}
+
 /// [N, C]; nan where a function has no say, and for samples without a total reward.
 at::Tensor reward_columns(const JudgedSamples& judged) {
   std::vector<double> values;
@@ -236,9 +243,10 @@ Spread spread_of_trained(const JudgedSamples& judged) {
 
 }  // namespace
 
-RewardSummary assign_credit(Batch& batch, const AdvantageConfig& config) {
+RewardSummary assign_credit(Batch& batch, const AdvantageConfig& config, const AdvantageFunction& own) {
   JudgedSamples judged = judged_samples(batch, config);
-  const AdvantageOutput output = advantages_of(advantage_input(batch, config, judged), config);
+  AdvantageOutput output = advantages_of(advantage_input(batch, config, judged), config);
+  if (own) output.values = own_advantages(own, total_rewards(judged), group_numbers(judged));
   give(output, judged);
   for (size_t g = 0; g < batch.groups.size(); ++g)
     batch.groups[g].has_no_difference = output.has_no_difference[g] != 0;

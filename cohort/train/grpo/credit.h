@@ -5,6 +5,7 @@
 
 #include "cohort/objectives/presets.h"
 #include "cohort/rl/batch.h"
+#include "cohort/train/grpo/own_functions.h"
 
 namespace cohort {
 
@@ -17,9 +18,9 @@ struct RewardSummary {
 
 /// Sets `advantage`, `token_advantages` and `returns` of every sample and `has_no_difference` of every group
 /// from the total rewards, and from the columns that the settings read (ref_logprobs, entropies, values). A
-/// sample that a monitor masked is left out of its group's statistics. Throws ConfigError if the settings
-/// contradict each other.
-RewardSummary assign_credit(Batch& batch, const AdvantageConfig& config);
+/// sample that a monitor masked is left out of its group's statistics. `own` gives the advantages in place of
+/// the settings if it is not empty. Throws ConfigError if the settings contradict each other.
+RewardSummary assign_credit(Batch& batch, const AdvantageConfig& config, const AdvantageFunction& own = {});
 
 /// Moves the samples that `drop_pivot` takes out to the untrained ones, after assign_credit(): their group's
 /// statistics count them, its loss does not.

@@ -1,6 +1,8 @@
 // What a GRPO step looks like from outside: its metrics, monitors and rows.
 #include <limits>
+#include <set>
 
+#include "cohort/core/error.h"
 #include "cohort/train/grpo/demonstrations.h"
 #include "cohort/train/grpo/grpo_trainer.h"
 #include "cohort/train/grpo/step_metrics.h"
@@ -14,6 +16,16 @@ Metrics completion_metrics(const Batch& batch, const RewardSummary& summary,
   append(metrics, length_metrics(batch.groups));
   append(metrics, evidence_metrics(batch, checkers));
   return metrics;
+}
+
+/// Refuses a metric of the user's loss that has the name of another one.
+void check_names_differ(const Metrics& metrics) {
+  std::set<std::string> seen;
+  for (const auto& [name, value] : metrics) {
+    if (!seen.insert(name).second)
+      throw ConfigError(str("objective.python: the loss returns a metric \"", name,
+                            "\", which each step has already: give it another name"));
+  }
 }
 
 }  // namespace
@@ -38,9 +50,9 @@ StepReport GrpoTrainer::report(const Batch& batch, const UpdateResult& result, M
 
 double GrpoTrainer::mean_kl(const Batch& batch, const LossResult& loss) const {
   if (objective_.advantages.puts_kl_in_reward()) return mean_reward_kl(batch.groups);
-  const bool has_tokens = loss.num_forwarded_tokens > 0;
-  return has_tokens && objective_.loss.beta != 0.0 ? loss.objective.values().at("kl")
-                                                   : std::numeric_limits<double>::quiet_NaN();
+  const bool is_measured = loss.num_forwarded_tokens > 0 && !own_.loss;
+  return is_measured && objective_.loss.beta != 0.0 ? loss.objective.values().at("kl")
+                                                    : std::numeric_limits<double>::quiet_NaN();
 }
 
 Metrics GrpoTrainer::scored_metrics(const Batch& batch, const RewardSummary& summary) const {
@@ -73,11 +85,13 @@ Metrics GrpoTrainer::update_metrics(const Batch& batch, const UpdateResult& resu
 void GrpoTrainer::check_monitored_metrics() const {
   const Batch nothing{.reward_names = scorer_.names(), .reward_weights = scorer_.weights(1)};
   UpdateResult none;
-  none.loss.objective = empty_loss_metrics(objective_.loss, coefficients_.of_update());
+  none.loss.objective =
+      own_.loss ? own_.metrics : empty_loss_metrics(objective_.loss, coefficients_.of_update());
   if (config_.train.router_aux_loss_coef != 0.0) none.loss.aux_loss = 0.0;
   Metrics metrics = scored_metrics(nothing, {});
   append(metrics, rollout_.empty_metrics());
   append(metrics, update_metrics(nothing, none));
+  if (own_.loss) check_names_differ(metrics);
   monitors_.check_metrics(metrics);
 }
 

@@ -146,9 +146,9 @@ GrpoRun::Texts::Texts(const TrainConfig& config, const Decoder& policy, const st
   check_cache(config, data, format, policy.config());
 }
 
-GrpoRun::GrpoRun(const TrainConfig& config, const ResumeOptions& options, const RewardTypes& more_rewards,
-                 RolloutFunction rollout)
+GrpoRun::GrpoRun(const TrainConfig& config, const ResumeOptions& options, CallersFunctions functions)
     : config_(checked(config, options)),
+      own_(tried(std::move(functions.own), config_.objective)),
       start_(run_start(config_.run, options)),
       policy_(load_trained_model(config_)),
       texts_(config_, *policy_, start_),
@@ -158,10 +158,10 @@ GrpoRun::GrpoRun(const TrainConfig& config, const ResumeOptions& options, const 
       prompts_(texts_.data, texts_.format, config_.seed, config_.data.shuffle_dataset,
                options.accepts("data")),
       reference_(load_reference(config_, shape_)),
-      scorer_(make_scorer(config_, start_, more_rewards, shape_)),
+      scorer_(make_scorer(config_, start_, functions.rewards, shape_)),
       optimizer_(policy_->parameters(), config_.optimizer),
       critic_(make_critic(config_, *policy_, num_steps_, shape_)) {
-  make_trainer(std::move(rollout));
+  make_trainer(std::move(functions.rollout));
   make_evaluation();
   open(options);
 }
@@ -172,7 +172,7 @@ void GrpoRun::make_trainer(RolloutFunction rollout) {
   Decoder* reference = nullptr;
   if (shape_.has_reference) reference = reference_ != nullptr ? reference_.get() : policy_.get();
   trainer_.emplace(config_, num_updates, *policy_, reference, critic_.get(), texts_.tokenizer.get(), prompts_,
-                   *scorer_, optimizer_, texts_.demonstrations(), shape_.record);
+                   *scorer_, optimizer_, texts_.demonstrations(), shape_.record, own_);
   is_sampled_elsewhere_ = rollout != nullptr;
   if (is_sampled_elsewhere_) trainer_->sample_by(std::move(rollout));
 }

@@ -28,13 +28,17 @@
 
 namespace cohort {
 
+/// Functions of the caller in the engine's place; those that are empty leave the work to the engine.
+struct CallersFunctions {
+  RewardTypes rewards{};      ///< types that `[[reward]]` tables may name besides Cohort's own
+  RolloutFunction rollout{};  ///< samples the completions that are trained on
+  OwnFunctions own{};         ///< in place of what the objective computes
+};
+
 class GrpoRun : public Run {
  public:
-  /// Opens or continues the run in config.run.dir. `more_rewards`: types that `[[reward]]` tables may name
-  /// besides Cohort's own. `rollout`, if not empty, samples the completions that are trained on. Throws
-  /// UserError for whatever the user can mend.
-  GrpoRun(const TrainConfig& config, const ResumeOptions& options, const RewardTypes& more_rewards = {},
-          RolloutFunction rollout = {});
+  /// Opens or continues the run in config.run.dir. Throws UserError for whatever the user can mend.
+  GrpoRun(const TrainConfig& config, const ResumeOptions& options, CallersFunctions functions = {});
 
   /// Judges the model as it is by `num_generations` completions of each prompt in `files`. The run's own
   /// evaluations, its best model and its records stay as they are. Throws UserError for rows that can't be
@@ -69,6 +73,7 @@ class GrpoRun : public Run {
   void save_more() const override;
 
   TrainConfig config_;
+  OwnFunctions own_;
   std::tm start_;
   std::unique_ptr<Decoder> policy_;
   Texts texts_;

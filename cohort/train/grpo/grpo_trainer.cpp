@@ -48,9 +48,10 @@ bool is_stale(const Batch& batch, int64_t num_updates) {
 GrpoTrainer::GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder& policy, Decoder* reference,
                          Critic* critic, const Tokenizer* tokenizer, PromptSource& prompts,
                          RewardScorer& scorer, AdamW& optimizer, const SftFormat* demonstration_format,
-                         RecordPlan recorded)
+                         RecordPlan recorded, OwnFunctions own)
     : config_(config),
       objective_(resolved(config.objective, config.rollout.max_completion_length)),
+      own_(std::move(own)),
       coefficients_(config.objective),
       num_updates_(num_updates),
       policy_(policy),
@@ -69,7 +70,8 @@ GrpoTrainer::GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder
                         microbatch_rows(config.train.tokens_per_microbatch, policy, config.train.recompute),
                     .recompute = config.train.recompute,
                     .router_aux_loss_coef = config.train.router_aux_loss_coef,
-                    .record = &rollout_.record()} {
+                    .record = &rollout_.record(),
+                    .loss = own_.loss} {
   check_monitored_metrics();
 }
 
@@ -131,12 +133,12 @@ void GrpoTrainer::score(Batch& batch, const ObjectiveSettings& objective, StepTi
 // The metrics show the step as it was.
 Metrics GrpoTrainer::credit(Batch& batch, const AdvantageConfig& advantages) {
   if (config_.objective.gfpo_adaptive_difficulty) difficulty_.assign(batch.groups);
-  const RewardSummary summary = assign_credit(batch, advantages);
+  const RewardSummary summary = assign_credit(batch, advantages, own_.advantages);
   Metrics metrics = scored_metrics(batch, summary);
   monitors_.observe(metrics);
   if (monitors_.mask(batch, checkers_)) {
     Batch others = batch;
-    assign_credit(others, advantages);
+    assign_credit(others, advantages, own_.advantages);
     for (size_t g = 0; g < batch.groups.size(); ++g) {
       for (size_t i = 0; i < batch.groups[g].samples.size(); ++i) {
         Sample& sample = batch.groups[g].samples[i];
@@ -225,6 +227,7 @@ void GrpoTrainer::update_policy(std::span<const Group> mini_batch, const LossCon
   if (has_head) critic_->zero_grad();
   LossResult loss =
       accumulate_policy_gradient(policy_, mini_batch, objective, loss_options_, coefficients_.of_update());
+  loss.objective.add(own_.metrics);  // a batch without loss tokens has no micro-batch
   // If a loss is not finite, some micro-batches have added their gradients and some have not.
   result.grad_norm = loss.is_finite ? optimizer_.grad_norm() : std::numeric_limits<double>::quiet_NaN();
   result.learning_rate = learning_rate(config_.optimizer, optimizer_.num_updates(), num_updates_);

@@ -18,6 +18,7 @@
 #include "cohort/train/grpo/failure_limits.h"
 #include "cohort/train/grpo/group_difficulty.h"
 #include "cohort/train/grpo/monitor.h"
+#include "cohort/train/grpo/own_functions.h"
 #include "cohort/train/grpo/policy_loss.h"
 #include "cohort/train/grpo/reference.h"
 #include "cohort/train/grpo/step_rollout.h"
@@ -41,11 +42,12 @@ struct UpdateResult {
 class GrpoTrainer : public Trainer {
  public:
   /// `reference` and `critic` are null if nothing reads one (needs_reference, needs_critic), and
-  /// `demonstration_format` if no demonstrations join the groups; `recorded`: see StepRollout. All arguments
-  /// except the config must outlive this.
+  /// `demonstration_format` if no demonstrations join the groups; `recorded`: see StepRollout; `own` has been
+  /// tried. All arguments except the config and the functions must outlive this.
   GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder& policy, Decoder* reference,
               Critic* critic, const Tokenizer* tokenizer, PromptSource& prompts, RewardScorer& scorer,
-              AdamW& optimizer, const SftFormat* demonstration_format = nullptr, RecordPlan recorded = {});
+              AdamW& optimizer, const SftFormat* demonstration_format = nullptr, RecordPlan recorded = {},
+              OwnFunctions own = {});
 
   /// collect -> score -> credit -> update.
   StepReport step(int64_t index) override;
@@ -92,6 +94,7 @@ class GrpoTrainer : public Trainer {
 
   TrainConfig config_;
   ObjectiveSettings objective_;
+  OwnFunctions own_;
   Coefficients coefficients_;
   int64_t num_updates_;
   Decoder& policy_;

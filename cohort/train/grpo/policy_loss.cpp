@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cohort/objectives/loss.h"
+#include "cohort/objectives/segments.h"
 #include "cohort/objectives/whole_batch.h"
 #include "cohort/train/critic/value_pass.h"
 #include "cohort/train/run/batch_passes.h"
@@ -74,6 +75,8 @@ LossInput batch_input(std::span<const Group> groups, const at::TensorOptions& op
   input.ref_logprobs =
       joined(groups, options, [](const Sample& sample) -> auto& { return sample.ref_logprobs; });
   input.entropies = joined(groups, options, [](const Sample& sample) -> auto& { return sample.entropies; });
+  if (total_length(input.lengths) == 0)  // such as where all completions are masked: no column is missing
+    input.ref_logprobs = input.entropies = at::empty({0}, options);
   return input;
 }
 

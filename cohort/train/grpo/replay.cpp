@@ -239,8 +239,9 @@ std::span<const Group> Replay::mini_batch_of(int64_t group) const {
   return groups.subspan(first, std::min(size, std::ssize(groups) - first));
 }
 
-GradientShare Replay::gradient_share(int64_t group_place, int64_t sample_place) {
+std::optional<GradientShare> Replay::gradient_share(int64_t group_place, int64_t sample_place) {
   group(group_place, sample_place);
+  if (!config_.objective.python.empty()) return std::nullopt;
   const std::span<const Group> mini_batch = mini_batch_of(group_place);
   const auto first_group = &mini_batch.front() - batch_.groups.data();
   LossOptions options = loss_options(config_, *policy_);
@@ -253,14 +254,18 @@ GradientShare Replay::gradient_share(int64_t group_place, int64_t sample_place) 
   const std::vector<at::Tensor> own = gradients_of(*policy_);
   clear_gradients(*policy_);
   const double squares = inner_product(whole, whole);
-  return {.sample_norm = std::sqrt(inner_product(own, own)),
-          .batch_norm = std::sqrt(squares),
-          .share = squares > 0.0 ? inner_product(own, whole) / squares : 0.0};
+  return GradientShare{.sample_norm = std::sqrt(inner_product(own, own)),
+                       .batch_norm = std::sqrt(squares),
+                       .share = squares > 0.0 ? inner_product(own, whole) / squares : 0.0};
 }
 
 std::vector<std::string> Replay::check() {
   if (weights_ != ReplayWeights::kBefore)
     throw UserError("--check recomputes a step from the weights before it");
+  if (!config_.objective.python.empty() || !config_.objective.python_advantages.empty())
+    throw UserError(
+        "--check calls no function of Python, and the run has objective.python or "
+        "objective.python_advantages");
   std::vector<std::string> differences;
   const auto differ = [&](const char* what, size_t group, size_t sample) {
     differences.push_back(str("group ", group, " sample ", sample, ": ", what, " differ"));

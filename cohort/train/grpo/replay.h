@@ -52,12 +52,12 @@ class Replay {
   std::vector<ReplayedToken> tokens(int64_t group, int64_t sample) const;
 
   /// Two backward passes: of the sample's mini-batch, and of the sample alone with that mini-batch's
-  /// normalizers.
-  GradientShare gradient_share(int64_t group, int64_t sample);
+  /// normalizers. Nothing where the loss is a function of Python.
+  std::optional<GradientShare> gradient_share(int64_t group, int64_t sample);
 
   /// Recomputes the step from the weights before it: rewards' sums, credit, log-probabilities of sampler and
   /// reference, entropies and, for a step of one update, its metrics. Returns each difference in any bit as a
-  /// line.
+  /// line. Throws UserError where loss or advantages are functions of Python.
   std::vector<std::string> check();
 
  private:

@@ -9,6 +9,7 @@
 #include "cohort/objectives/ratio_level.h"
 #include "cohort/rewards/reward_weight.h"
 #include "cohort/train/grpo/monitor.h"
+#include "cohort/train/grpo/own_functions.h"
 #include "cohort/train/grpo/train_config.h"
 #include "cohort/train/run/common_checks.h"
 #include "cohort/train/run/evaluation.h"
@@ -74,6 +75,7 @@ void check_trainable(const TrainConfig& config) {
     throw ConfigError(
         "objective.gfpo_adaptive_difficulty compares a prompt with all that were drawn, of which "
         "rollout.dynamic_sampling throws the easy and the hard ones away: set one of them");
+  check_replaced_keys(objective);
   check_controls(objective.control, settings);
   check_controls_of_run(config);
   const std::vector<std::string> doubts = check_objective(settings);

@@ -95,8 +95,8 @@ bool is_same_place(const std::string& before, const std::string& now) {
   return canonical(before) == canonical(now);
 }
 
-/// Whether two settings of a Python reward, TOML strings "FILE.py:NAME", name one function of one file, which
-/// may have moved: a run does not compare what such a file holds.
+/// Whether two settings of a function in Python, TOML strings "FILE.py:NAME", name one function of one file,
+/// which may have moved: a run does not compare what such a file holds.
 bool is_same_function(const std::string& key, const std::string& before, const std::string& now) {
   const auto split = [](const std::string& text) {
     const size_t colon = text.rfind(".py:");
@@ -105,8 +105,8 @@ bool is_same_function(const std::string& key, const std::string& before, const s
   };
   const auto [old_file, old_name] = split(before);
   const auto [file, name] = split(now);
-  if (!key.ends_with(".function") || file.empty() || old_name != name ||
-      old_file.filename() != file.filename())
+  const bool names_function = key.ends_with(".function") || key.starts_with("objective.python");
+  if (!names_function || file.empty() || old_name != name || old_file.filename() != file.filename())
     return false;
   if (!fs::is_regular_file(old_file)) return true;
   return fs::is_regular_file(file) && fingerprint(old_file) == fingerprint(file);

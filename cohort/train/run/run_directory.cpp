@@ -85,7 +85,9 @@ RunDirectory::RunDirectory(const fs::path& root) : root_(root) {
 }
 
 RunDirectory::~RunDirectory() {
-  if (lock_ >= 0) ::close(lock_);
+  if (lock_ < 0) return;
+  ::flock(lock_, LOCK_UN);  // forked children that live on would keep it
+  ::close(lock_);
 }
 
 RunDirectory RunDirectory::create(const fs::path& root, const std::string& config_toml, const std::tm& start,

@@ -162,9 +162,17 @@ void RunLoop::begin() {
 }
 
 StepReport RunLoop::take_step() {
-  StepReport report = trainer_.step(step_ + 1);
-  ++step_;
-  return report;
+  const Json before = trainer_.save();
+  const int64_t num_updates = optimizer_.num_updates();
+  try {
+    StepReport report = trainer_.step(step_ + 1);
+    ++step_;
+    return report;
+  } catch (...) {
+    trainer_.load(before);
+    is_step_halved_ = optimizer_.num_updates() != num_updates;
+    throw;
+  }
 }
 
 bool RunLoop::is_evaluation_due() const {
@@ -246,8 +254,9 @@ bool RunLoop::is_stopped_early() const {
   return patience > 0 && evaluations_without_gain_ >= patience && step_ < config_.max_steps;
 }
 
-void RunLoop::save() {
-  if (saved_step_ == step_) return;
+bool RunLoop::save() {
+  if (saved_step_ == step_) return true;
+  if (is_step_halved_) return false;
   file_sizes_ = records_->save(file_sizes_);
   const Json state{{"step", step_},
                    {"nonfinite_steps", nonfinite_steps_},
@@ -263,6 +272,7 @@ void RunLoop::save() {
   run_.mark_saved();
   run_.keep_newest_checkpoints(config_.save_total_limit);
   saved_step_ = step_;
+  return true;
 }
 
 std::vector<TrainedPart> RunLoop::trained_parts() const {

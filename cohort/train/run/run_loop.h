@@ -92,8 +92,8 @@ class RunLoop {
   /// Whether steps are left.
   bool goes_on() const { return step_ < config_.max_steps && !is_stopped_early(); }
 
-  /// Takes the next step. Nothing of it is written yet. After an exception of the trainer, `step` is what it
-  /// was.
+  /// Takes the next step. Nothing of it is written yet. After an exception of the trainer, `step` and the
+  /// trainer's state are what they were.
   StepReport take_step();
 
   /// Whether the settings ask for an evaluation after the last step taken.
@@ -108,8 +108,9 @@ class RunLoop {
   /// Whether the settings ask for a checkpoint after the last step taken.
   bool is_checkpoint_due() const { return config_.save_steps > 0 && step_ % config_.save_steps == 0; }
 
-  /// Writes a checkpoint of the last step taken, if there is none yet.
-  void save();
+  /// Writes a checkpoint of the last step taken, if there is none yet. Returns false where there can be none:
+  /// a step that failed has changed the weights.
+  bool save();
 
   /// Writes the last checkpoint and the final model. Throws as run() does.
   void finish();
@@ -138,6 +139,7 @@ class RunLoop {
   int64_t step_ = 0;         // done
   int64_t saved_step_ = -1;  // of the newest checkpoint
   int64_t nonfinite_steps_ = 0;
+  bool is_step_halved_ = false;
   std::optional<double> best_score_;
   int64_t evaluations_without_gain_ = 0;
   Json file_sizes_ = Json::object();

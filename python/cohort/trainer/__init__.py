@@ -1,5 +1,6 @@
 """TRL's trainers over Cohort's engine: docs/python/trainer.md."""
 
+import cohort.trainer.transformers_pieces  # noqa: F401  before what imports transformers
 from cohort.trainer.dpo_config import DPOConfig
 from cohort.trainer.dpo_trainer import DPOTrainer
 from cohort.trainer.grpo_config import GRPOConfig

@@ -22,6 +22,7 @@ from cohort.trainer.model_source import ModelSource
 from cohort.trainer.recipe import lora
 from cohort.trainer.saving import push, save_model
 from cohort.trainer.settings import check_settings
+from cohort.trainer.turns import not_twice
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +33,8 @@ class BaseTrainer:
     #: Of the trainer's name and of args.
     _kind: str = ""
     _config: type[BaseConfig] = BaseConfig
+    #: Whether adapters are trained with dropout.
+    _has_dropout = False
     #: The columns that a row must have: one of these sets.
     _columns: tuple[tuple[str, ...], ...] = ()
     #: What is done to each row of the data.
@@ -96,6 +99,7 @@ class BaseTrainer:
 
     # What TRL's users call.
 
+    @not_twice
     def train(self, resume_from_checkpoint: str | bool | None = None, **unused: Any) -> TrainOutput:
         """Runs to the last step and writes output_dir/final. True continues the run in output_dir from its newest
         checkpoint. What a callback or a function raises ends the run, after a checkpoint."""
@@ -110,10 +114,10 @@ class BaseTrainer:
         try:
             self._take_steps(run)
         except BaseException:
-            self._end_step(run)
-            if run.step > 0:
-                self._save(run)
-            self._run = None  # another trainer may go on
+            if not run.is_forked:  # the parent's files are the parent's to write
+                self._end_step(run)
+                if run.step > 0:
+                    self._save(run)
             raise
         if run.goes_on:
             self._save(run)
@@ -209,8 +213,15 @@ class BaseTrainer:
 
     @property
     def accelerator(self) -> Any:
-        """Refused: there is no accelerator."""
-        raise AttributeError("the engine has no accelerator: one process computes")
+        """accelerate's, of one process on the CPU, for scripts and callbacks that print or gather by it."""
+        from accelerate import Accelerator
+
+        return Accelerator(cpu=True)
+
+    @property
+    def model_wrapped(self) -> Any:
+        """The model: nothing wraps it."""
+        return self.model
 
     def is_world_process_zero(self) -> bool:
         """Always: there is one process."""
@@ -229,16 +240,16 @@ class BaseTrainer:
             return self._run  # an evaluation has begun it
         self._run = None
         recipe = write_inputs(
-            self.args.output_dir, self._source, self._train_rows, self._eval_rows, self._recipe, resume
+            self.args.output_dir, self._source, self._train_rows, self._eval_rows, self._recipe, resume, self._has_dropout
         )
         run = self._open_run(recipe, resume)
-        self._run = run
         self._update_state(run, self.state.epoch or 0.0)
         if resume:
             self._callbacks.load(newest_checkpoint(self.args.output_dir))
         if self._source.is_loaded:
             self._share(run)
         run.begin()
+        self._run = run
         return run
 
     def _share(self, run: Any) -> None:
@@ -303,8 +314,8 @@ class BaseTrainer:
         return metrics
 
     def _save(self, run: Any) -> None:
-        run.save()
-        self._save_state_beside_checkpoint(run)
+        if run.save():
+            self._save_state_beside_checkpoint(run)
 
     def _save_state_beside_checkpoint(self, run: Any) -> None:
         checkpoint = newest_checkpoint(self.args.output_dir)

@@ -5,7 +5,6 @@ import os
 from typing import Any
 
 from transformers import TrainerCallback, TrainerControl, TrainerState
-from transformers.integrations import get_reporting_integration_callbacks
 from transformers.trainer_callback import (
     CallbackHandler,
     DefaultFlowCallback,
@@ -13,17 +12,24 @@ from transformers.trainer_callback import (
     ProgressCallback,
 )
 
+#: Variables that let an integration upload output_dir/checkpoint-N, which is not where checkpoints are.
+_UPLOADS = (
+    ("wandb", "WANDB_LOG_MODEL", ("checkpoint",)),
+    ("mlflow", "HF_MLFLOW_LOG_ARTIFACTS", ("1", "on", "yes", "true")),
+)
+
 
 class Callbacks:
     """The state and control of a trainer, and the callbacks that see and change them."""
 
     def __init__(self, args: Any, source: Any, callbacks: list[Any], values: dict[str, Any]):
+        _check_uploads(args.report_to)
         self._args = args
         self._source = source
         self.control = TrainerControl()
         self.state = TrainerState(is_local_process_zero=True, is_world_process_zero=True, **values)
         self._intervals = None
-        every = [DefaultFlowCallback, *get_reporting_integration_callbacks(args.report_to), *callbacks]
+        every = [DefaultFlowCallback, *_integrations(args.report_to), *callbacks]
         self._handler = CallbackHandler(every, None, None, None, None)
         self.add(PrinterCallback if args.disable_tqdm else ProgressCallback)
 
@@ -73,6 +79,24 @@ class Callbacks:
         self.state.log_history = saved.get("log_history", [])
         for name in ("epoch", "best_metric", "best_global_step", "best_model_checkpoint"):
             setattr(self.state, name, saved.get(name))
+
+
+def _check_uploads(report_to: list[str]) -> None:
+    for tool, name, values in _UPLOADS:
+        if tool in report_to and os.environ.get(name, "").lower() in values:
+            raise ValueError(
+                f"{name}={os.environ[name]} is not supported: {tool} would look for checkpoints in other places; unset it and "
+                "upload output_dir/checkpoints yourself"
+            )
+
+
+def _integrations(report_to: list[str]) -> list[Any]:
+    """The callbacks of transformers that `report_to` names; importing them takes 97 MiB."""
+    if not report_to:
+        return []
+    from transformers.integrations import get_reporting_integration_callbacks
+
+    return get_reporting_integration_callbacks(report_to)
 
 
 __all__ = ["Callbacks", "TrainerCallback"]

@@ -36,7 +36,7 @@ class GRPOConfig(OnlineConfig):
     vespo_lambda_neg: float = _setting(2.0, "VESPO's decay where the advantage is negative.")
     importance_sampling_level: str = _setting("token", "What a ratio is taken over: token or sequence.")
     multi_objective_aggregation: str = _setting("sum_then_normalize", "Or normalize_then_sum.")
-    scale_rewards: str | bool = _setting(
+    scale_rewards: str = _setting(  # or a bool; the annotation is for command lines
         "group", "What centred rewards are divided by: group, batch or none."
     )
     loss_type: str = _setting("dapo", "grpo, dr_grpo, dapo, bnpo, cispo, sapo, luspo or vespo.")

@@ -6,15 +6,16 @@ from typing import Any
 
 from transformers import TrainerCallback
 
-from cohort.batch import Group, groups_from
+from cohort.batch import Group, LossFunction, groups_from
+from cohort.functions import AdvantageFunction, OwnFunctions
 from cohort.sampling_params import SamplingParams, keys_of
 from cohort.trainer.base_trainer import BaseTrainer, _native, refuse, refuse_always
-from cohort.trainer.completions import print_completions
+from cohort.trainer.completions import log_completions
 from cohort.trainer.data import Rows
 from cohort.trainer.grpo_config import GRPOConfig
-from cohort.trainer.online_recipe import check_no_dropout, grpo_recipe
+from cohort.trainer.online_recipe import grpo_recipe
 from cohort.trainer.reward_models import give_tokenizers, written
-from cohort.trainer.rewards import RewardCalls, tables_of
+from cohort.trainer.rewards import RewardCalls, tables_of, weakly
 from cohort.trainer.rollouts import RolloutFunction, rollout_caller, sampling_params_of
 
 logger = logging.getLogger(__name__)
@@ -44,6 +45,11 @@ class GRPOTrainer(BaseTrainer):
         rollout_func: samples in the engine's place: called with the prompts, each as often as it has completions, and the
             trainer, whose generate() it may use; returns prompt_ids, completion_ids and logprobs of each, and more columns
             for the reward functions.
+        loss: a function in place of the loss of args.loss_type, as for Engine.forward_backward(): called for each
+            micro-batch with policy_logprobs, old_logprobs, advantages, mask (float32 [N, T]) and a LossBatch, returns the
+            loss, or it and a dict of metrics.
+        advantages: a function in place of GRPO's advantages: called with the rewards, float64 [N], nan for completions that
+            failed, and the number of each one's group, int64 [N]; returns an advantage for each.
 
     Raises ValueError, TypeError or OSError, with one line that says what to do, for what cannot be used.
     """
@@ -68,6 +74,9 @@ class GRPOTrainer(BaseTrainer):
         tools: Any = None,
         rollout_func: RolloutFunction | None = None,
         environment_factory: Any = None,
+        *,
+        loss: LossFunction | None = None,
+        advantages: AdvantageFunction | None = None,
     ):
         refuse_always(optimizers, quantization_config)
         refuse(
@@ -75,13 +84,13 @@ class GRPOTrainer(BaseTrainer):
             environment_factory=(environment_factory is not None, "environments are not there yet"),
         )
         super().__init__(model, args, train_dataset, eval_dataset, processing_class, callbacks, peft_config)
-        check_no_dropout(self._source.peft_config)
         if reward_funcs is None:
             raise ValueError("reward_funcs is missing: give at least one reward function")
         self._tables = tables_of(reward_funcs, self.args.reward_weights, _native.reward_types())
         self.reward_func_names = [table["name"] for table in self._tables]
         self.reward_processing_classes = give_tokenizers(self._tables, reward_processing_classes)
         self.rollout_func = rollout_func
+        self._own = OwnFunctions.given(loss, advantages, self.args.recipe)
         self._calls = RewardCalls(
             {"train": self._train_rows, **self._eval_rows},
             self.state,
@@ -91,21 +100,27 @@ class GRPOTrainer(BaseTrainer):
         self._callbacks.call("on_init_end")
 
     def _recipe(self, model: str, train: str, evaluation: list[str] | None) -> dict[str, Any]:
-        return grpo_recipe(self.args, self._reward_tables(), model, train, evaluation, self._peft_config)
+        return grpo_recipe(
+            self.args, self._reward_tables(), model, train, evaluation, self._peft_config, self._own.keys()
+        )
 
     def _reward_tables(self) -> list[dict[str, Any]]:
         return [written(table, os.path.join(self.args.output_dir, "inputs")) for table in self._tables]
 
     def _open_run(self, recipe: str, resume: bool) -> Any:
-        functions = {
+        self._functions = {
             table["name"]: self._calls.function(table["function"])
             for table in self._tables
             if "function" in table
         }
-        rollout = None
+        self._others = self._own.calls()
         if self.rollout_func is not None:
-            rollout = rollout_caller(self.rollout_func, self, self._calls.row, self._calls.take_columns)
-        return _native.grpo_run(recipe, resume, functions, rollout)
+            self._others["rollout"] = rollout_caller(
+                self.rollout_func, self, self._calls.row, self._calls.take_columns
+            )
+        functions = {name: weakly(function) for name, function in self._functions.items()}
+        others = {name: weakly(function) for name, function in self._others.items()}
+        return _native.grpo_run(recipe, resume, functions, **others)
 
     def generate(self, prompts: Any, sampling_params: SamplingParams | None = None) -> list[Group]:
         """Completions by the weights as they are now, a Group for each prompt: a text, a list of messages or token ids. The
@@ -138,7 +153,7 @@ class GRPOTrainer(BaseTrainer):
 
     def _after_log(self, report: Any) -> None:
         if self.args.log_completions:
-            print_completions(report.completions, self.state.global_step, self._calls.extra, self.args)
+            log_completions(report.completions, self.state.global_step, self._calls.extra, self.args)
 
     def _forget_step(self) -> None:
         self._calls.extra.clear()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cohort.trainer.data import Rows
-from cohort.trainer.recipe import to_toml
+from cohort.trainer.recipe import drop_dropout, to_toml
 
 
 def write_inputs(
@@ -15,6 +15,7 @@ def write_inputs(
     evaluation: dict[str, Rows],
     recipe_of: Callable[[str, str, list[str] | None], dict[str, Any]],
     resume: bool,
+    has_dropout: bool,
 ) -> str:
     """Writes rows, model and recipe; returns the path of the recipe. ValueError if a run is there and does not go on, or if
     one goes on with other rows."""
@@ -32,6 +33,8 @@ def write_inputs(
         raise ValueError("model has adapters, and this trainer trains none: give its base model")
     if adapter:
         recipe["lora"].update(adapter)
+    if not has_dropout:
+        drop_dropout(recipe.get("lora", {}))
     path = os.path.join(inputs, "recipe.toml")
     with open(path, "w", encoding="utf-8") as file:
         file.write(to_toml(recipe))

@@ -16,7 +16,7 @@ def sft_recipe(
     """Sections of a recipe, each a dict of its keys. `has_completions`: rows have a column `completion`, which alone is
     learnt where args.completion_only_loss is unset. ValueError for what has no place in it."""
     recipe = _recipe(args, model, train, evaluation)
-    recipe["lora"] = lora(peft)
+    recipe["lora"] = lora(peft, model)
     recipe["train"]["sequences_per_step"] = args.rows_per_step
     if args.assistant_only_loss:
         recipe["train"]["assistant_only_loss"] = True
@@ -37,7 +37,7 @@ def dpo_recipe(
     if len(losses) != 1:
         raise ValueError(f"loss_type = {losses!r} is not supported: the engine has one loss at a time")
     recipe = _recipe(args, model, train, evaluation)
-    recipe["lora"] = lora(peft)
+    recipe["lora"] = lora(peft, model)
     recipe["objective"] = {"loss_type": losses[0], "beta": float(args.beta)}
     if args.label_smoothing:
         recipe["objective"]["label_smoothing"] = args.label_smoothing

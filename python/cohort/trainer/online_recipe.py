@@ -1,5 +1,6 @@
 """The recipes of `cohort train` that the settings of GRPOTrainer and RLOOTrainer stand for."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from cohort.trainer.grpo_config import GRPOConfig
@@ -37,12 +38,14 @@ def grpo_recipe(
     train: str,
     evaluation: list[str] | None,
     peft: Any = None,
+    own: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Sections of a recipe, each a dict of its keys; `reward` is a list of them. ValueError for what has no place in it."""
-    objective = _grpo_objective(args)
+    """Sections of a recipe, each a dict of its keys; `reward` is a list of them, and `own` are the keys of functions in place
+    of the objective's. ValueError for what has no place in it."""
+    objective = _grpo_objective(args, own or {})
     recipe = _recipe(args, objective, rewards, model, train, evaluation, peft)
     if "preset" in objective and args.loss_type == GRPOConfig.loss_type:
-        del objective["loss_type"]  # the preset says it
+        objective.pop("loss_type", None)  # the preset says it
     return recipe
 
 
@@ -73,7 +76,7 @@ def _recipe(
     recipe: dict[str, Any] = {
         "seed": args.seed,
         "model": {"path": model, "dtype": dtype(args)},
-        "lora": lora(peft),
+        "lora": lora(peft, model),
         "data": _data(args, train, evaluation),
         "rollout": rollout_section(args),
         "reward": rewards,
@@ -92,14 +95,6 @@ def _data(args: OnlineConfig, train: str, evaluation: list[str] | None) -> dict[
     if args.chat_template_kwargs:
         section["chat_template_kwargs"] = args.chat_template_kwargs
     return section
-
-
-def check_no_dropout(peft: Any) -> None:
-    """ValueError for adapters with dropout, given as a PEFT config or None."""
-    if getattr(peft, "lora_dropout", 0):
-        raise ValueError(
-            "peft_config.lora_dropout: sampler and trainer share one forward, without dropout; set it to 0"
-        )
 
 
 def rollout_section(args: OnlineConfig) -> dict[str, Any]:
@@ -133,8 +128,15 @@ def _changed(args: OnlineConfig, config: type[OnlineConfig]) -> dict[str, Any]:
     }
 
 
-def _grpo_objective(args: GRPOConfig) -> dict[str, Any]:
-    section = {"loss_type": _loss_type(args), **_changed(args, GRPOConfig)}
+def _grpo_objective(args: GRPOConfig, own: Mapping[str, str]) -> dict[str, Any]:
+    section: dict[str, Any] = {**own, **_changed(args, GRPOConfig)}
+    if "python" in own:
+        if args.loss_type != GRPOConfig.loss_type:
+            raise ValueError(
+                f"loss_type = {args.loss_type!r} has no effect: loss takes its place; leave it out"
+            )
+        return section
+    section["loss_type"] = _loss_type(args)
     if args.use_bias_correction_kl and args.beta != 0.0:
         section["use_bias_correction_kl"] = True
     return section

@@ -1,12 +1,15 @@
 """The parts of a recipe (docs/configuration.md) that all trainers write, and its text."""
 
 import json
+import logging
 import os
 from collections.abc import Mapping
 from typing import Any
 
 from cohort.trainer.base_config import BaseConfig
 from cohort.trainer.best_model import metric_name
+
+logger = logging.getLogger(__name__)
 
 NEVER = 1_000_000_000  # steps between what only a caller asks for
 
@@ -82,8 +85,8 @@ def check_lora(peft: Any) -> None:
         )
 
 
-def lora(peft: Any) -> dict[str, Any]:
-    """The section [lora] of a LoraConfig. ValueError for what has no place in it."""
+def lora(peft: Any, model: str) -> dict[str, Any]:
+    """The section [lora] of a LoraConfig for the model in a directory. ValueError for what has no place in it."""
     if peft is None:
         return {}
     check_lora(peft)
@@ -100,12 +103,33 @@ def lora(peft: Any) -> dict[str, Any]:
         section["dropout"] = float(peft.lora_dropout)
     for theirs in ("target_modules", "exclude_modules", "modules_to_save"):
         names = getattr(peft, theirs, None)
+        if names is None and theirs == "target_modules":
+            names = _default_targets(model)
         if names:
             section[theirs] = sorted([names] if isinstance(names, str) else names)
     for theirs in ("rank_pattern", "alpha_pattern"):
         if getattr(peft, theirs, None):
             section[theirs] = dict(getattr(peft, theirs))
     return section
+
+
+def _default_targets(model: str) -> list[str]:
+    """PEFT's for the type of the model."""
+    from peft.utils import TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING as DEFAULTS
+
+    with open(os.path.join(model, "config.json"), encoding="utf-8") as file:
+        model_type = json.load(file).get("model_type")
+    if model_type not in DEFAULTS:
+        raise ValueError(
+            f"peft_config.target_modules is missing, and PEFT has none for {model_type}: set 'all-linear'"
+        )
+    return DEFAULTS[model_type]
+
+
+def drop_dropout(section: dict[str, Any]) -> None:
+    """Takes the dropout out of [lora], with a warning: only `cohort sft` has it."""
+    if section.pop("dropout", 0):
+        logger.warning("lora_dropout has no effect: the engine compares policies without noise")
 
 
 def optimizer(args: BaseConfig) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 """Reward functions of a Python program, called as TRL 1.16 calls them."""
 
 import inspect
+import itertools
 import math
 import os
+import weakref
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -125,7 +127,7 @@ class RewardCalls:
                 if not self._mask_errors:
                     self._async.forget()
                     raise
-                return [f"{type(error).__name__}: {error}"] * len(rows)
+                return [_text_of(error)] * len(rows)
 
         return score
 
@@ -191,6 +193,21 @@ class RewardCalls:
         return [row_id for place, row_id in enumerate(self._rows) if (row_id, place) not in known]
 
 
+def weakly(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Calls `function` as long as something else keeps it. The engine's run, which Python's garbage collector does not
+    see through, holds this, so that a reward function that knows its trainer keeps neither of them alive."""
+    known = weakref.ref(function)
+    return lambda *arguments: known()(*arguments)
+
+
+def _text_of(error: Exception) -> str:
+    try:
+        text = f"{type(error).__name__}: {error}"
+    except Exception:  # of the user's __str__
+        text = type(error).__name__
+    return text.encode(errors="replace").decode()  # without surrogates
+
+
 async def _awaited(result: Any) -> Any:
     return await result
 
@@ -198,17 +215,22 @@ async def _awaited(result: Any) -> Any:
 def checked_scores(name: str, scores: Any, count: int) -> list[float | None]:
     """A float for each of `count` completions, None where the function has none. TypeError or ValueError otherwise."""
     try:
-        values = list(scores)
+        values = list(itertools.islice(scores, count + 1))  # it may have no end
     except TypeError as error:
         raise TypeError(
             f"the reward function {name!r} returned a {type(scores).__name__}, but must return a list"
         ) from error
     if len(values) != count:
+        number = str(len(values)) if len(values) < count else f"more than {count}"
         raise ValueError(
-            f"the reward function {name!r} returned {len(values)} rewards for {count} completions; it must return one for each"
+            f"the reward function {name!r} returned {number} rewards for {count} completions; it must return one for each"
         )
     try:
         floats = [None if value is None else float(value) for value in values]
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(f"the reward function {name!r} returned what is no number: {error}") from error
+    if any(value is not None and math.isinf(value) for value in floats):
+        raise ValueError(
+            f"the reward function {name!r} returned an infinite reward; it must be finite, or None"
+        )
     return [None if value is None or math.isnan(value) else value for value in floats]

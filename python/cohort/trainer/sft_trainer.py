@@ -32,6 +32,7 @@ class SFTTrainer(BaseTrainer):
 
     _kind = "SFT"
     _config = SFTConfig
+    _has_dropout = True
     _columns = (("prompt", "completion"), ("messages",), ("text",))
 
     def __init__(

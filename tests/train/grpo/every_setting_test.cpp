@@ -127,11 +127,12 @@ class EverySettingTest : public testing::Test {
   TrainConfig defaults_;
 };
 
-// A mismatch of sampler and trainer is not made by a step on the CPU: see mismatch_test.cpp.
+// A mismatch of sampler and trainer is not made by a step on the CPU: see mismatch_test.cpp. Functions in
+// Python need Python: see test_own_functions.py.
 TEST_F(EverySettingTest, OfTheObjectiveActs) {
-  expect_effects(
-      settings_of(defaults_.objective), "objective.", kObjectiveSamples,
-      {"importance_sampling_mode", "importance_sampling_clip_min", "importance_sampling_clip_max"});
+  expect_effects(settings_of(defaults_.objective), "objective.", kObjectiveSamples,
+                 {"importance_sampling_mode", "importance_sampling_clip_min", "importance_sampling_clip_max",
+                  "python", "python_advantages"});
 }
 
 TEST_F(EverySettingTest, OfTheOptimizerActs) {

@@ -1,4 +1,4 @@
-#include "python/loss_function.h"
+#include "python/own_functions.h"
 
 #include <pybind11/stl.h>
 #include <torch/csrc/utils/pybind.h>
@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "python/packing.h"
+#include "python/settings.h"
+#include "python/shared_function.h"
 
 namespace py = pybind11;
 
@@ -30,7 +32,7 @@ py::dict columns_of(const LossInput& part, const Packing& packing) {
   return columns;
 }
 
-LossOutput call(const py::function& function, const LossInput& part) {
+LossOutput loss_by(const py::function& function, const LossInput& part) {
   const int64_t longest = std::max<int64_t>(1, *std::ranges::max_element(part.lengths));
   const Packing packing = Packing::of_lengths(part.lengths, longest);
   const at::Tensor mask = packing.unpack(at::ones_like(part.policy_logprobs.detach()));
@@ -42,15 +44,22 @@ LossOutput call(const py::function& function, const LossInput& part) {
   LossOutput output;
   output.loss = result[0].cast<at::Tensor>();
   for (const auto& [name, value] : py::dict(result[1]))
-    output.metrics.add_total(name.cast<std::string>(), value.cast<double>());
+    output.metrics.add_total(text_of("the name of a metric", name), value.cast<double>());
   output.metrics.add_total("loss", output.loss.item<double>());
   return output;
 }
 
 }  // namespace
 
-LossFunction loss_function(const py::function& function) {
-  return [&function](const LossInput& part) { return call(function, part); };
+LossFunction loss_function(py::function function) {
+  return [shared = share(std::move(function))](const LossInput& part) { return loss_by(*shared, part); };
+}
+
+AdvantageFunction advantage_function(py::function function) {
+  return [shared = share(std::move(function))](const at::Tensor& rewards, const at::Tensor& groups) {
+    const py::gil_scoped_acquire lock;
+    return (*shared)(rewards, groups).cast<at::Tensor>();
+  };
 }
 
 }  // namespace cohort::python
