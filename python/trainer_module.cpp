@@ -1,5 +1,5 @@
-// The module `cohort._cohort.trainer`: a run of GRPO whose steps Python takes one by one, and rewards that
-// are Python functions. python/cohort/trainer calls it. The engine works without Python's global lock.
+// The module `cohort._cohort.trainer`: runs whose steps Python takes one by one, and rewards that are Python
+// functions. python/cohort/trainer calls it. The engine works without Python's global lock.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <torch/csrc/utils/pybind.h>
@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "cohort/core/error.h"
-#include "cohort/models/adapter.h"
 #include "cohort/models/pretrained.h"
 #include "cohort/train/grpo/grpo_run.h"
+#include "cohort/train/preference/dpo_run.h"
+#include "cohort/train/reward/reward_run.h"
 #include "cohort/train/run/lora_start.h"
+#include "cohort/train/supervised/sft_run.h"
 #include "python/modules.h"
 #include "python/own_functions.h"
 #include "python/shared_function.h"
@@ -78,14 +80,17 @@ OwnFunctions own_functions(const py::object& loss, const py::object& advantages)
   return own;
 }
 
-/// The recipe in a file, with what its preset and its loss_type stand for.
-TrainConfig read_recipe(const std::string& path) {
-  TrainConfig given, config;
+/// The recipe in a file, with what its preset, its loss_type and its adapter stand for.
+template <typename Config>
+Config read_recipe(const std::string& path) {
+  Config given, config;
   apply_toml_file(settings_of(given), path);
-  if (!given.lora.path.empty()) take_adapter_settings(config.lora, given.lora.path);
-  config.apply_preset(given);
+  if constexpr (requires { given.lora; }) {
+    if (!given.lora.path.empty()) take_adapter_settings(config.lora, given.lora.path);
+  }
+  if constexpr (std::is_same_v<Config, TrainConfig>) config.apply_preset(given);
   apply_toml_file(settings_of(config), path);
-  config.objective.loss.loss_type = "none";
+  if constexpr (std::is_same_v<Config, TrainConfig>) config.objective.loss.loss_type = "none";
   return config;
 }
 
@@ -104,31 +109,46 @@ py::dict to_dict(const Metrics& metrics) {
 /// A run and what Python does with it.
 class PythonRun {
  public:
-  PythonRun(const std::string& recipe, const ResumeOptions& options, const RewardTypes& rewards,
-            OwnFunctions own)
-      : run_(read_recipe(recipe), options, rewards, std::move(own)) {}
+  explicit PythonRun(std::unique_ptr<Run> run) : run_(std::move(run)) {}
 
-  /// As `cohort train` runs. An exception of a function leaves a checkpoint of the steps before.
-  int run() {
+  /// As the program runs. An exception of a function leaves a checkpoint of the steps before.
+  int run_to_end() {
     try {
-      return run_.run();
+      return run_->run();
     } catch (const py::error_already_set&) {
       if (loop().step() > 0) loop().save();
       throw;
     }
   }
 
-  /// Writes the model, or its adapters, as it is now into a new directory.
-  void save_model(const std::string& directory) {
-    save_trained(run_.policy(), run_.config().model.path, directory, run_.config().model.chat_template);
+  void begin() {
+    loop().hide_progress();
+    loop().begin();
   }
 
-  GrpoRun& grpo() { return run_; }
-  RunLoop& loop() { return run_.loop(); }
+  Run& run() { return *run_; }
+  RunLoop& loop() { return run_->loop(); }
 
  private:
-  GrpoRun run_;
+  std::unique_ptr<Run> run_;
 };
+
+std::unique_ptr<PythonRun> open_grpo(const std::string& recipe, bool resume, const py::dict& functions,
+                                     const py::object& loss, const py::object& advantages,
+                                     std::vector<std::string> accept_changed) {
+  const RewardTypes rewards = function_rewards(functions);
+  OwnFunctions own = own_functions(loss, advantages);
+  const py::gil_scoped_release unlocked;
+  const ResumeOptions options{.resume = resume, .accept_changed = std::move(accept_changed)};
+  return std::make_unique<PythonRun>(
+      std::make_unique<GrpoRun>(read_recipe<TrainConfig>(recipe), options, rewards, std::move(own)));
+}
+
+template <typename KindOfRun, typename Config>
+std::unique_ptr<PythonRun> open_run(const std::string& recipe, bool resume) {
+  return std::make_unique<PythonRun>(std::make_unique<KindOfRun>(
+      read_recipe<Config>(recipe), ResumeOptions{.resume = resume, .accept_changed = {}}));
+}
 
 void add_report(py::module_& module) {
   py::class_<StepReport>(module, "StepReport")
@@ -156,27 +176,9 @@ void add_trainer(py::module_ module) {
     for (const RewardType& type : all_rewards({})) names.push_back(type.name);
     return names;
   });
-  py::class_<PythonRun>(module, "GrpoRun")
-      .def(py::init([](const std::string& recipe, const py::dict& functions, bool resume,
-                       std::vector<std::string> accept_changed, const py::object& loss,
-                       const py::object& advantages) {
-             const RewardTypes rewards = function_rewards(functions);
-             OwnFunctions own = own_functions(loss, advantages);
-             const py::gil_scoped_release unlocked;
-             const ResumeOptions options{.resume = resume, .accept_changed = std::move(accept_changed)};
-             return std::make_unique<PythonRun>(recipe, options, rewards, std::move(own));
-           }),
-           py::arg("recipe"), py::arg("functions"), py::arg("resume"),
-           py::arg("accept_changed") = std::vector<std::string>(), py::arg("loss") = py::none(),
-           py::arg("advantages") = py::none())
-      .def("run", &PythonRun::run, released())
-      .def(
-          "begin",
-          [](PythonRun& run) {
-            run.loop().hide_progress();
-            run.loop().begin();
-          },
-          released())
+  py::class_<PythonRun>(module, "Run")
+      .def("run", &PythonRun::run_to_end, released())
+      .def("begin", &PythonRun::begin, released())
       .def(
           "take_step", [](PythonRun& run) { return run.loop().take_step(); }, released())
       .def(
@@ -187,16 +189,24 @@ void add_trainer(py::module_ module) {
       .def(
           "save", [](PythonRun& run) { return run.loop().save(); }, released())
       .def(
-          "finish", [](PythonRun& run) { run.grpo().finish(); }, released())
-      .def("save_model", &PythonRun::save_model, released())
+          "finish", [](PythonRun& run) { run.run().finish(); }, released())
+      .def(
+          "save_model", [](PythonRun& run, const std::string& directory) { run.run().save_model(directory); },
+          released())
       .def_property_readonly("goes_on", [](PythonRun& run) { return run.loop().goes_on(); })
       .def_property_readonly("step", [](PythonRun& run) { return run.loop().step(); })
       .def_property_readonly("max_steps", [](PythonRun& run) { return run.loop().max_steps(); })
       .def_property_readonly("weights",
-                             [](PythonRun& run) { return to_dict(run.grpo().policy().named_weights()); })
+                             [](PythonRun& run) { return to_dict(run.run().model().named_weights()); })
       .def_property_readonly("adapter_weights",
-                             [](PythonRun& run) { return to_dict(run.grpo().policy().adapter_weights()); })
-      .def_property_readonly("output_dir", [](PythonRun& run) { return run.grpo().config().run.dir; });
+                             [](PythonRun& run) { return to_dict(run.run().model().adapter_weights()); });
+  module.def("grpo_run", &open_grpo, py::arg("recipe"), py::arg("resume"), py::arg("functions"),
+             py::arg("loss") = py::none(), py::arg("advantages") = py::none(),
+             py::arg("accept_changed") = std::vector<std::string>());
+  module.def("sft_run", &open_run<SftRun, SftConfig>, released(), py::arg("recipe"), py::arg("resume"));
+  module.def("dpo_run", &open_run<DpoRun, DpoConfig>, released(), py::arg("recipe"), py::arg("resume"));
+  module.def("reward_run", &open_run<RewardRun, RewardTrainConfig>, released(), py::arg("recipe"),
+             py::arg("resume"));
 }
 
 }  // namespace cohort::python

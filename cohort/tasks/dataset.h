@@ -77,6 +77,14 @@ class Dataset {
   /// Reads the row from the file. Throws FormatError if the file was changed meanwhile.
   Row row(RowAddress address) const;
 
+  /// Calls f(row) for each row that is used, in the files' order. Throws as row() does.
+  template <typename F>
+  void for_each_row(F f) const {
+    for (size_t s = 0; s < reports_.size(); ++s) {
+      for (int64_t i = 0; i < reports_[s].num_used; ++i) f(row({static_cast<int64_t>(s), i}));
+    }
+  }
+
   /// The lengths of used rows' prompts in tokens, each with the first row of that length.
   const std::map<int64_t, RowAddress>& prompt_lengths() const { return prompt_lengths_; }
   int64_t longest_total() const { return longest_total_; }

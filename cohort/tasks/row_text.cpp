@@ -89,6 +89,11 @@ std::vector<int32_t> tokenized(const Row& row, const Tokenize& tokenize, const s
 RenderOptions render_options(const Row& row, const TextFormat& format) {
   RenderOptions options;
   options.tools = row.columns.value("tools", Json());
+  if (options.tools.is_string()) {  // as tables of mixed schemas keep them
+    options.tools = Json::parse(options.tools.get<std::string>(), nullptr, /*allow_exceptions=*/false);
+    if (options.tools.is_discarded())
+      throw FormatError(str(row.where, ": \"tools\" is a string, but no JSON"));
+  }
   options.chat_template_kwargs = template_kwargs(row, format);
   return options;
 }
@@ -216,6 +221,8 @@ PromptCompletion to_prompt_completion(const Row& row, const TextFormat& format) 
 }
 
 std::string prompt_key(const Row& row) {
+  if (row.columns.contains("text") && !row.columns.contains("prompt") && !row.columns.contains("messages"))
+    return to_json_text(row.columns.at("text"));
   if (row.columns.contains("prompt") || !row.columns.contains("messages")) {
     const Json& prompt = text_column(row, "prompt");
     return prompt.is_string() ? prompt.get<std::string>() : to_json_text(prompt);

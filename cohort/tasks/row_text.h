@@ -87,7 +87,8 @@ PromptCompletion prompt_with(const Row& row, const char* completion, const TextF
 /// The same for a column of messages, whose last one, the assistant's, is the completion.
 PromptCompletion split_messages(const Row& row, const char* name, const TextFormat& format);
 
-/// The key that distinguishes prompts: the string, or the messages as JSON. Throws FormatError as above.
+/// The key that distinguishes prompts: the string, or the messages as JSON; of a row with `text` alone the
+/// text. Throws FormatError as above.
 std::string prompt_key(const Row& row);
 
 }  // namespace cohort

@@ -1,7 +1,8 @@
 """Cohort's engine in Python.
 
-`GRPOTrainer` is called as TRL's, `Engine` is for a training loop of your own, `objectives` for losses and advantages alone, `datasets` for rows of data sets,
-`hub` for models that are downloaded. Each is imported at its first use: `datasets` and `hub` need no torch, and the trainers alone need transformers.
+`GRPOTrainer`, `RLOOTrainer`, `SFTTrainer`, `DPOTrainer` and `RewardTrainer` are called as TRL's. `Engine` is for a training
+loop of your own, `objectives` for losses and advantages alone, `datasets` for rows of data sets, `hub` for models that are
+downloaded. Each is imported at its first use: `datasets` and `hub` need no torch, and the trainers alone need transformers.
 """
 
 import importlib
@@ -15,7 +16,18 @@ if TYPE_CHECKING:
     from cohort.engine import Engine, Snapshot
     from cohort.sampling_params import SamplingParams
     from cohort.tokenizer import Tokenizer
-    from cohort.trainer import GRPOConfig, GRPOTrainer
+    from cohort.trainer import (
+        DPOConfig,
+        DPOTrainer,
+        GRPOConfig,
+        GRPOTrainer,
+        RewardConfig,
+        RewardTrainer,
+        RLOOConfig,
+        RLOOTrainer,
+        SFTConfig,
+        SFTTrainer,
+    )
 
 # As in the program (apps/cli/openmp_wait.cpp): threads that spin long at a barrier slow training down. libgomp reads it when
 # torch loads it, so that it helps where cohort is imported before torch.
@@ -24,11 +36,19 @@ if "torch" not in sys.modules and "OMP_WAIT_POLICY" not in os.environ:
 
 __all__ = [
     "Completion",
+    "DPOConfig",
+    "DPOTrainer",
     "Engine",
     "GRPOConfig",
     "GRPOTrainer",
     "Group",
     "LossBatch",
+    "RLOOConfig",
+    "RLOOTrainer",
+    "RewardConfig",
+    "RewardTrainer",
+    "SFTConfig",
+    "SFTTrainer",
     "SamplingParams",
     "Snapshot",
     "Tokenizer",
@@ -40,8 +60,11 @@ __all__ = [
 _MODULES = {
     "Completion": "batch",
     "Engine": "engine",
-    "GRPOConfig": "trainer",
-    "GRPOTrainer": "trainer",
+    **{
+        f"{kind}{part}": "trainer"
+        for kind in ("DPO", "GRPO", "RLOO", "Reward", "SFT")
+        for part in ("Config", "Trainer")
+    },
     "Group": "batch",
     "LossBatch": "batch",
     "SamplingParams": "sampling_params",

@@ -49,6 +49,42 @@ class SftTest(CliTest):
         for name, options in (("none", ()), ("seed", (*dropout, "--seed", 9))):
             self.assertGreater(self.largest_difference(self.losses(name, *options), whole), 1e-2)
 
+    def refused(self, *arguments, text):
+        result = cli_case.run(*arguments)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn(text, result.stderr)
+
+    def test_texts_are_learnt_and_evaluated(self):
+        data = write_lines(
+            self.folder / "sft-texts.jsonl", [{"text": f"{i} and {i} is {2 * i}"} for i in range(40)]
+        )
+        recipe = self.folder / "sft.toml"
+        recipe.write_text(self.RECIPE)
+        run_dir = self.folder / "sft-texts"
+        places = ("--model.path", self.model, "--data.path", data, "--run-dir", run_dir)
+        self.cohort("sft", recipe, *places, "--test-split-size", 0.3, "--eval-steps", 1, "--eval-on-start")
+        losses = [row["eval_loss"] for row in read_lines(run_dir / "metrics.jsonl")]
+        self.assertEqual(len(losses), 4)
+        self.assertLess(losses[-1], losses[0])
+        self.assertTrue((run_dir / "best/adapter_model.safetensors").is_file())
+
+    def test_refuses_rows_and_settings_that_contradict_each_other(self):
+        data = write_lines(self.folder / "sft-texts.jsonl", [{"text": "one"}])
+        places = ("--model.path", self.model, "--data.path", data, "--run-dir", self.folder / "sft-bad")
+        for options, text in (
+            (("--assistant-only-loss",), "sft-texts.jsonl:1: train.assistant_only_loss needs `messages`"),
+            (
+                ("--assistant-only-loss", "--completion-only-loss", "false"),
+                "train.assistant_only_loss does not go with train.completion_only_loss = false",
+            ),
+            (("--eval-steps", 2), "train.eval_steps needs data.eval_path"),
+            (("--max-length", 1), "max_length"),
+        ):
+            self.refused("sft", *places, "--max-steps", 1, *options, text=text)
+        write_lines(data, [{"text": 3}])
+        self.refused("sft", *places, "--max-steps", 1, text='sft-texts.jsonl:1: "text" must be a string')
+        self.assertFalse((self.folder / "sft-bad").exists())
+
 
 class DpoTest(CliTest):
     """Preference training from the program: what a run records, resumes and writes."""

@@ -263,9 +263,7 @@ class ProgramTest(Case):
         """The recipe of a trainer whose functions stand in a file, and the trainer, which has run."""
         scope = {}
         exec(compile(SOURCE, str(self.source), "exec"), scope)
-        trainer = self.trained(
-            loss=scope["dapo"], advantages=scope["centred"], lr_scheduler_type="constant"
-        )
+        trainer = self.trained(loss=scope["dapo"], advantages=scope["centred"], lr_scheduler_type="constant")
         text = pathlib.Path(trainer.args.output_dir, "inputs/recipe.toml").read_text()
         text = text.replace('python = "callable"', f'python = "{loss}"')
         text = text.replace('python_advantages = "callable"', f'python_advantages = "{advantages}"')

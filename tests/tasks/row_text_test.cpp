@@ -56,6 +56,9 @@ TEST(RowText, AConversationIsRenderedAndGetsNoMark) {
             "user:|assistant:<think>");
   EXPECT_EQ(prompt_of(R"({"prompt":[{"role":"user","content":"x"}],"tools":[1,2]})").text,
             "tools2|user:x|assistant:");
+  EXPECT_EQ(prompt_of(R"({"prompt":[{"role":"user","content":"x"}],"tools":"[1,2]"})").text,
+            prompt_of(R"({"prompt":[{"role":"user","content":"x"}],"tools":[1,2]})").text);
+  EXPECT_THROW(prompt_of(R"({"prompt":[{"role":"user","content":"x"}],"tools":"[1,"})"), FormatError);
 }
 
 TEST(RowText, WithoutATemplateConversationsAreRefused) {

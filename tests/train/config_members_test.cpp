@@ -56,15 +56,15 @@ TEST(ConfigMembers, DescribesEveryMember) {
   expect_complete<GrpoLoopConfig, LoopKeys, BalanceKeys, EvaluationKeys>("GrpoLoopConfig");
   expect_complete<RunConfig>("RunConfig");
   expect_complete<SftConfig>("SftConfig");
-  expect_complete<SftDataConfig, RowsConfig>("SftDataConfig");
-  expect_complete<SftLoopConfig, LoopKeys, BalanceKeys>("SftLoopConfig");
+  expect_complete<SftDataConfig, HeldOutRowsConfig, RowsConfig, LengthKey>("SftDataConfig");
+  expect_complete<SftLoopConfig, LoopKeys, BalanceKeys, EvaluationKeys>("SftLoopConfig");
   expect_complete<DpoConfig>("DpoConfig");
   expect_complete<PreferenceConfig>("PreferenceConfig");
-  expect_complete<PreferenceDataConfig, HeldOutRowsConfig, RowsConfig>("PreferenceDataConfig");
+  expect_complete<PreferenceDataConfig, HeldOutRowsConfig, RowsConfig, LengthKey>("PreferenceDataConfig");
   expect_complete<DpoLoopConfig, LoopKeys, BalanceKeys, EvaluationKeys>("DpoLoopConfig");
   expect_complete<RewardTrainConfig>("RewardTrainConfig");
   expect_complete<HeadConfig>("HeadConfig");
-  expect_complete<RewardDataConfig, HeldOutRowsConfig, RowsConfig>("RewardDataConfig");
+  expect_complete<RewardDataConfig, HeldOutRowsConfig, RowsConfig, LengthKey>("RewardDataConfig");
   expect_complete<RewardLoopConfig, LoopKeys, EvaluationKeys>("RewardLoopConfig");
 }
 

@@ -125,19 +125,6 @@ std::unique_ptr<RewardScorer> make_scorer(const TrainConfig& config, const std::
   return scorer;
 }
 
-/// Settings that fit together, and those of the run that is resumed.
-TrainConfig checked(const TrainConfig& config, const ResumeOptions& options) {
-  validate(config);
-  check_resumed(config, options);
-  return config;
-}
-
-std::unique_ptr<Decoder> load_policy(const TrainConfig& config) {
-  auto policy = load_model(config.model, config.lora, config.seed);
-  check_router_loss(config.train.router_aux_loss_coef, policy->config());
-  return policy;
-}
-
 /// The shape of a step, for whose longest sequence the policy is prepared.
 StepShape plan_shape(const TrainConfig& config, Decoder& policy, const Dataset& data) {
   StepShape shape = step_shape(config, policy, data);
@@ -165,7 +152,7 @@ GrpoRun::GrpoRun(const TrainConfig& config, const ResumeOptions& options, const 
     : config_(checked(config, options)),
       own_(tried(std::move(own), config_.objective)),
       start_(run_start(config_.run, options)),
-      policy_(load_policy(config_)),
+      policy_(load_trained_model(config_)),
       texts_(config_, *policy_, start_),
       shape_(plan_shape(config_, *policy_, texts_.data)),
       num_steps_(num_steps(config_.train.max_steps, config_.train.num_train_epochs, texts_.data.num_rows(),
@@ -212,11 +199,7 @@ void GrpoRun::open(const ResumeOptions& options) {
     log_info("reward ", reward, ": ", environment);
   log_ignored_sampling_defaults(config_.model.path);
   if (config_.train.preflight && directory_->checkpoint_steps().empty()) check_before_first_step();
-  loop_.emplace(*directory_, loop_config(config_, num_steps_), *policy_, optimizer_, *trainer_,
-                config_.model.path, evaluate_);
-  if (!options.resume) return;
-  loop_->resume();
-  take_changes(*directory_, config_, options);
+  open_loop(config_, options, num_steps_, optimizer_, evaluate_);
 }
 
 // A run that would learn nothing leaves its directory free for another try.
@@ -231,18 +214,7 @@ void GrpoRun::check_before_first_step() {
   }
 }
 
-int GrpoRun::run() {
-  const int code = loop_->run();
-  if (code == 0) save_critic();
-  return code;
-}
-
-void GrpoRun::finish() {
-  loop_->finish();
-  save_critic();
-}
-
-void GrpoRun::save_critic() const {
+void GrpoRun::save_more() const {
   if (critic_ != nullptr) critic_->save(directory_->final_critic());
 }
 

@@ -19,14 +19,12 @@
 #include "cohort/train/grpo/grpo_trainer.h"
 #include "cohort/train/grpo/step_shape.h"
 #include "cohort/train/grpo/train_config.h"
-#include "cohort/train/run/resume.h"
+#include "cohort/train/run/run.h"
 #include "cohort/train/run/run_data.h"
-#include "cohort/train/run/run_directory.h"
-#include "cohort/train/run/run_loop.h"
 
 namespace cohort {
 
-class GrpoRun {
+class GrpoRun : public Run {
  public:
   /// Opens or continues the run in config.run.dir. `more_rewards`: types that `[[reward]]` tables may name
   /// besides Cohort's own; `own` takes the place of what the objective computes. Throws UserError for
@@ -34,21 +32,9 @@ class GrpoRun {
   GrpoRun(const TrainConfig& config, const ResumeOptions& options, const RewardTypes& more_rewards = {},
           OwnFunctions own = {});
 
-  GrpoRun(const GrpoRun&) = delete;
-  GrpoRun& operator=(const GrpoRun&) = delete;
-
-  /// Runs to the last step; returns the exit code (RunLoop::run).
-  int run();
-
-  /// The steps one by one; finish() after the last one.
-  RunLoop& loop() { return *loop_; }
-
-  /// Writes what a finished run leaves: its last checkpoint and the final models.
-  void finish();
-
-  GrpoTrainer& trainer() { return *trainer_; }
-  Decoder& policy() { return *policy_; }
-  const TrainConfig& config() const { return config_; }
+  Decoder& model() override { return *policy_; }
+  GrpoTrainer& trainer() override { return *trainer_; }
+  const ModelConfig& model_config() const override { return config_.model; }
 
  private:
   /// The texts and rows of a run, opened and checked against the model.
@@ -68,7 +54,7 @@ class GrpoRun {
   void make_evaluation();
   void open(const ResumeOptions& options);
   void check_before_first_step();
-  void save_critic() const;
+  void save_more() const override;
 
   TrainConfig config_;
   OwnFunctions own_;
@@ -85,8 +71,6 @@ class GrpoRun {
   std::optional<GrpoTrainer> trainer_;
   std::optional<Sampler> eval_sampler_;
   std::function<EvalRecord()> evaluate_;
-  std::optional<RunDirectory> directory_;
-  std::optional<RunLoop> loop_;
 };
 
 /// Runs `config` in config.run.dir, or continues what is there if the options say so. Returns the exit code.

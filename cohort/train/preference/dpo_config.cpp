@@ -6,6 +6,9 @@ namespace cohort {
 
 void PreferenceDataConfig::describe(FieldVisitor& f) {
   describe_path(f, "`prompt`, `chosen` and `rejected` per line");
+  describe_max_length(f,
+                      "Longest prompt with a completion, in tokens; longer completions are cut, and rows "
+                      "whose prompt fills it are left out.");
   describe_held_out_rows(f);
 }
 

@@ -9,7 +9,7 @@
 
 namespace cohort {
 
-struct PreferenceDataConfig : HeldOutRowsConfig {
+struct PreferenceDataConfig : HeldOutRowsConfig, LengthKey {
   void describe(FieldVisitor& f);
 };
 

@@ -10,9 +10,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
-#include "cohort/train/preference/dpo_trainer.h"
 #include "cohort/train/run/memory_plan.h"
-#include "cohort/train/run/run_setup.h"
 #include "libs/common/hash.h"
 
 namespace cohort {
@@ -65,8 +63,8 @@ ReferenceSums precomputed_reference(const Decoder& policy, const DpoConfig& conf
                                     const SftFormat& format, const std::vector<PreferenceExample>& held_out) {
   auto table = std::make_shared<PrecomputedSums>(reference_of(policy, config), preference_options(config));
   std::vector<PreferenceExample> batch;
-  for_each_preference(data, format, [&](PreferenceExample example) {
-    batch.push_back(std::move(example));
+  data.for_each_row([&](const Row& row) {
+    batch.push_back(to_preference_example(row, format));
     if (std::ssize(batch) < config.train.pairs_per_step) return;
     table->add(batch);
     batch.clear();
@@ -99,62 +97,58 @@ StepShape pair_step_shape(const DpoConfig& config, int64_t longest_sequence) {
           .has_adapted_reference = !config.lora.path.empty()};
 }
 
-struct HeldOut {
-  std::vector<PreferenceExample> examples;
-  int64_t longest = 0;
-};
+SftFormat pair_format(const DpoConfig& config, const Tokenizer& tokenizer, const DecoderConfig& model,
+                      const std::tm& start) {
+  SftFormat format = sft_format(tokenizer, config.model.path, model, start, text_settings(config));
+  format.max_length = config.data.max_length;
+  return format;
+}
 
-HeldOut held_out_pairs(const DpoConfig& config, const SftFormat& format, const DecoderConfig& model) {
-  HeldOut held_out;
+HeldOutPairs held_out_pairs(const DpoConfig& config, const SftFormat& format, const DecoderConfig& model) {
+  HeldOutPairs held_out;
   if (config.train.eval_steps == 0) return held_out;
   const Dataset rows = open_preferences(config.data, DataPart::kEvaluation, format, model);
-  for_each_preference(rows, format,
-                      [&](PreferenceExample example) { held_out.examples.push_back(std::move(example)); });
+  rows.for_each_row([&](const Row& row) { held_out.examples.push_back(to_preference_example(row, format)); });
   held_out.longest = rows.longest_total();
   return held_out;
 }
 
 }  // namespace
 
-int run_dpo(const DpoConfig& config, const ResumeOptions& options) {
-  validate(config);
-  check_resumed(config, options);
-  const auto policy = load_model(config.model, config.lora, config.seed);
-  check_router_loss(config.train.router_aux_loss_coef, policy->config());
-  const auto tokenizer = require_tokenizer(config.model.path, policy->config());
-  const std::tm start = run_start(config.run, options);
-  const SftFormat format =
-      sft_format(*tokenizer, config.model.path, policy->config(), start, text_settings(config));
-  const Dataset data = open_preferences(config.data, DataPart::kTrain, format, policy->config());
-  warn_unused_variables(format.text);
-  const HeldOut held_out = held_out_pairs(config, format, policy->config());
-  const int64_t longest_sequence = std::max(data.longest_total(), held_out.longest);
-  policy->plan_length(longest_sequence);
-  const auto own_reference =
-      has_own_reference(config) ? load_model(config.model, config.lora, config.seed) : nullptr;
-  if (own_reference != nullptr) own_reference->plan_length(longest_sequence);
-  RowCursor rows(data, config.seed, config.data.shuffle_dataset, options.accepts("data"));
-  AdamW optimizer(policy->parameters(), config.optimizer);
-  const int64_t steps = num_steps(config.train.max_steps, config.train.num_train_epochs, data.num_rows(),
-                                  config.train.pairs_per_step);
-  const RunDirectory run = open_run(config, options, start);
-  report_memory(plan_memory(*policy, pair_step_shape(config, longest_sequence)));
-  ReferenceSums reference;
-  if (config.train.precompute_ref_log_probs) {
-    reference = precomputed_reference(*policy, config, data, format, held_out.examples);
-  } else if (!config.objective.reference_free) {
-    reference = forwarded_reference(own_reference != nullptr ? *own_reference : *policy, config);
+DpoRun::DpoRun(const DpoConfig& config, const ResumeOptions& options)
+    : config_(checked(config, options)),
+      start_(run_start(config_.run, options)),
+      policy_(load_trained_model(config_)),
+      tokenizer_(require_tokenizer(config_.model.path, policy_->config())),
+      format_(pair_format(config_, *tokenizer_, policy_->config(), start_)),
+      data_(open_preferences(config_.data, DataPart::kTrain, format_, policy_->config())),
+      held_out_(held_out_pairs(config_, format_, policy_->config())),
+      rows_(data_, config_.seed, config_.data.shuffle_dataset, options.accepts("data")),
+      optimizer_(policy_->parameters(), config_.optimizer) {
+  warn_unused_variables(format_.text);
+  const int64_t longest_sequence = std::max(data_.longest_total(), held_out_.longest);
+  policy_->plan_length(longest_sequence);
+  if (has_own_reference(config_)) {
+    reference_ = load_model(config_.model, config_.lora, config_.seed);
+    reference_->plan_length(longest_sequence);
   }
-  DpoTrainer trainer(config, steps, *policy, std::move(reference), format, rows, optimizer);
-  const LoopConfig loop = loop_config(config, steps);
+  const int64_t steps = num_steps(config_.train.max_steps, config_.train.num_train_epochs, data_.num_rows(),
+                                  config_.train.pairs_per_step);
+  directory_.emplace(open_run(config_, options, start_));
+  report_memory(plan_memory(*policy_, pair_step_shape(config_, longest_sequence)));
+  trainer_.emplace(config_, steps, *policy_, reference_sums(), format_, rows_, optimizer_);
   std::function<EvalRecord()> evaluate;
-  if (loop.eval_steps > 0) evaluate = [&] { return trainer.evaluate(held_out.examples); };
-  RunLoop run_loop(run, loop, *policy, optimizer, trainer, config.model.path, std::move(evaluate));
-  if (options.resume) {
-    run_loop.resume();
-    take_changes(run, config, options);
-  }
-  return run_loop.run();
+  if (config_.train.eval_steps > 0) evaluate = [this] { return trainer_->evaluate(held_out_.examples); };
+  open_loop(config_, options, steps, optimizer_, std::move(evaluate));
 }
+
+ReferenceSums DpoRun::reference_sums() const {
+  if (config_.train.precompute_ref_log_probs)
+    return precomputed_reference(*policy_, config_, data_, format_, held_out_.examples);
+  if (config_.objective.reference_free) return {};
+  return forwarded_reference(reference_ != nullptr ? *reference_ : *policy_, config_);
+}
+
+int run_dpo(const DpoConfig& config, const ResumeOptions& options) { return DpoRun(config, options).run(); }
 
 }  // namespace cohort

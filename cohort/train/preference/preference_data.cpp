@@ -60,6 +60,8 @@ PreferenceExample to_preference_example(const Row& row, const SftFormat& format)
   PreferenceExample example{.id = row.id, .prompt_ids = std::move(chosen.prompt_ids)};
   example.completions[0].token_ids = std::move(chosen.completion_ids);
   example.completions[1].token_ids = std::move(rejected.completion_ids);
+  for (Completion& completion : example.completions)
+    cut_completion(completion, example.prompt_ids.size(), format.max_length);
   return example;
 }
 
@@ -79,7 +81,9 @@ Dataset open_preferences(const PreferenceDataConfig& data, DataPart part, const 
     return lengths;
   };
   const bool is_training = part == DataPart::kTrain;
-  Dataset dataset(is_training ? training_options(data, model) : evaluation_options(data, model), measure);
+  const DatasetOptions options =
+      is_training ? training_options(data, model) : evaluation_options(data, model);
+  Dataset dataset(with_room_for_completions(options, data), measure);
   report_rows(dataset, is_training ? "training" : "evaluation");
   return dataset;
 }

@@ -30,13 +30,4 @@ PreferenceExample to_preference_example(const Row& row, const SftFormat& format)
 Dataset open_preferences(const PreferenceDataConfig& data, DataPart part, const SftFormat& format,
                          const DecoderConfig& model);
 
-/// Calls f(example) for each row, in the files' order.
-template <typename F>
-void for_each_preference(const Dataset& dataset, const SftFormat& format, F f) {
-  for (size_t s = 0; s < dataset.reports().size(); ++s) {
-    for (int64_t i = 0; i < dataset.reports()[s].num_used; ++i)
-      f(to_preference_example(dataset.row({static_cast<int64_t>(s), i}), format));
-  }
-}
-
 }  // namespace cohort

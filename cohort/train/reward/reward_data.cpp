@@ -119,6 +119,7 @@ Dataset open_reward_examples(const RewardDataConfig& data, DataPart part, const 
     return RowLengths{prompt, prompt + longest};
   };
   DatasetOptions options = is_training ? training_options(data, model) : evaluation_options(data, model);
+  if (data.max_length) options.context_length = std::min(options.context_length, *data.max_length);
   if (is_training) add_replay(data, options);
   Dataset dataset(options, measure);
   report_rows(dataset, is_training ? "training" : "evaluation");
@@ -127,10 +128,7 @@ Dataset open_reward_examples(const RewardDataConfig& data, DataPart part, const 
 
 std::vector<RewardExample> all_reward_examples(const Dataset& dataset, const RewardFormat& format) {
   std::vector<RewardExample> examples;
-  for (size_t s = 0; s < dataset.reports().size(); ++s) {
-    for (int64_t i = 0; i < dataset.reports()[s].num_used; ++i)
-      examples.push_back(to_reward_example(dataset.row({static_cast<int64_t>(s), i}), format));
-  }
+  dataset.for_each_row([&](const Row& row) { examples.push_back(to_reward_example(row, format)); });
   return examples;
 }
 

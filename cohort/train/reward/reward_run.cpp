@@ -7,9 +7,7 @@
 #include "cohort/core/log.h"
 #include "cohort/models/pretrained.h"
 #include "cohort/tensor/compute.h"
-#include "cohort/train/reward/reward_trainer.h"
 #include "cohort/train/run/memory_plan.h"
-#include "cohort/train/run/run_setup.h"
 
 namespace cohort {
 namespace {
@@ -39,40 +37,38 @@ StepShape step_shape(const RewardTrainConfig& config, const Dataset& data) {
           .is_side_by_side = false};
 }
 
+std::vector<RewardExample> held_out_examples(const RewardTrainConfig& config, const RewardFormat& format,
+                                             const DecoderConfig& model) {
+  if (config.train.eval_steps == 0) return {};
+  return all_reward_examples(open_reward_examples(config.data, DataPart::kEvaluation, format, model), format);
+}
+
 }  // namespace
 
-int run_reward_train(const RewardTrainConfig& config, const ResumeOptions& options) {
-  validate(config);
-  check_resumed(config, options);
-  const auto model = load_reward_model(config);
-  const auto tokenizer = require_tokenizer(config.model.path, model->config());
-  const std::tm start = run_start(config.run, options);
-  const RewardFormat format{
-      sft_format(*tokenizer, config.model.path, model->config(), start, text_settings(config)),
-      tokenizer.get(), config.head, model->config().num_labels};
-  const Dataset data = open_reward_examples(config.data, DataPart::kTrain, format, model->config());
-  warn_unused_variables(format.sft.text);
-  std::vector<RewardExample> held_out;
-  if (config.train.eval_steps > 0) {
-    held_out = all_reward_examples(
-        open_reward_examples(config.data, DataPart::kEvaluation, format, model->config()), format);
-  }
-  RowCursor rows(data, config.seed, config.data.shuffle_dataset, options.accepts("data"));
-  AdamW optimizer(model->parameters(), config.optimizer);
-  const int64_t steps = num_steps(config.train.max_steps, config.train.num_train_epochs, data.num_rows(),
-                                  config.train.rows_per_step);
-  RewardTrainer trainer(config, steps, *model, format, rows, optimizer);
-  const RunDirectory run = open_run(config, options, start);
-  report_memory(plan_memory(*model, step_shape(config, data)));
-  const LoopConfig loop = loop_config(config, steps);
+RewardRun::RewardRun(const RewardTrainConfig& config, const ResumeOptions& options)
+    : config_(checked(config, options)),
+      start_(run_start(config_.run, options)),
+      model_(load_reward_model(config_)),
+      tokenizer_(require_tokenizer(config_.model.path, model_->config())),
+      format_{sft_format(*tokenizer_, config_.model.path, model_->config(), start_, text_settings(config_)),
+              tokenizer_.get(), config_.head, model_->config().num_labels},
+      data_(open_reward_examples(config_.data, DataPart::kTrain, format_, model_->config())),
+      held_out_(held_out_examples(config_, format_, model_->config())),
+      rows_(data_, config_.seed, config_.data.shuffle_dataset, options.accepts("data")),
+      optimizer_(model_->parameters(), config_.optimizer) {
+  warn_unused_variables(format_.sft.text);
+  const int64_t steps = num_steps(config_.train.max_steps, config_.train.num_train_epochs, data_.num_rows(),
+                                  config_.train.rows_per_step);
+  trainer_.emplace(config_, steps, *model_, format_, rows_, optimizer_);
+  directory_.emplace(open_run(config_, options, start_));
+  report_memory(plan_memory(*model_, step_shape(config_, data_)));
   std::function<EvalRecord()> evaluate;
-  if (loop.eval_steps > 0) evaluate = [&] { return trainer.evaluate(held_out); };
-  RunLoop run_loop(run, loop, *model, optimizer, trainer, config.model.path, std::move(evaluate));
-  if (options.resume) {
-    run_loop.resume();
-    take_changes(run, config, options);
-  }
-  return run_loop.run();
+  if (config_.train.eval_steps > 0) evaluate = [this] { return trainer_->evaluate(held_out_); };
+  open_loop(config_, options, steps, optimizer_, std::move(evaluate));
+}
+
+int run_reward_train(const RewardTrainConfig& config, const ResumeOptions& options) {
+  return RewardRun(config, options).run();
 }
 
 }  // namespace cohort

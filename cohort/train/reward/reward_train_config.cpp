@@ -26,6 +26,7 @@ void RewardDataConfig::describe(FieldVisitor& f) {
   f("replay_share", replay_share,
     "Share of the rows that come from `replay_path`; a tenth as in arXiv:2402.03300 algorithm 1.",
     Limits{0.0, 1.0, true, true, {}});
+  describe_max_length(f, "Longest prompt with a completion, in tokens; longer rows are left out.");
   describe_held_out_rows(f);
 }
 

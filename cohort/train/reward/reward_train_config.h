@@ -18,7 +18,7 @@ struct HeadConfig {
   void describe(FieldVisitor& f);
 };
 
-struct RewardDataConfig : HeldOutRowsConfig {
+struct RewardDataConfig : HeldOutRowsConfig, LengthKey {
   std::vector<std::string> replay_path{};
   double replay_share = 0.1;
 

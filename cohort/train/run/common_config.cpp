@@ -85,6 +85,10 @@ void HeldOutRowsConfig::describe_held_out_rows(FieldVisitor& f) {
                 "`train.eval_steps`; adding rows moves none.");
 }
 
+void LengthKey::describe_max_length(FieldVisitor& f, const char* meaning) {
+  f("max_length", max_length, meaning, at_least(2));
+}
+
 void LoopKeys::describe_length(FieldVisitor& f) {
   f("max_steps", max_steps, "Steps to run; with `num_train_epochs` too, whichever ends first.", at_least(1),
     OnResume::kTaken);
@@ -106,12 +110,10 @@ void LoopKeys::describe_memory(FieldVisitor& f, const char* microbatch_meaning, 
     OnResume::kTaken);
 }
 
-void LoopKeys::describe_saving(FieldVisitor& f, bool keeps_best) {
+void LoopKeys::describe_saving(FieldVisitor& f) {
   f("save_steps", save_steps, "Steps between checkpoints; 0 writes one at the end only.", at_least(0),
     OnResume::kTaken);
-  f("save_total_limit", save_total_limit,
-    keeps_best ? "Checkpoints kept, the newest ones; the best one is kept besides."
-               : "Checkpoints kept, the newest ones.",
+  f("save_total_limit", save_total_limit, "Checkpoints kept, the newest ones; the best one is kept besides.",
     at_least(1), OnResume::kTaken);
   f("max_nonfinite_steps", max_nonfinite_steps,
     "Steps in a row with a non-finite loss or gradient, each skipped, that stop the run.", at_least(1),

@@ -62,6 +62,13 @@ struct HeldOutRowsConfig : RowsConfig {
   void describe_held_out_rows(FieldVisitor& f);
 };
 
+/// The key of `[data]` that all kinds of runs on given completions have.
+struct LengthKey {
+  std::optional<int64_t> max_length{};
+
+  void describe_max_length(FieldVisitor& f, const char* meaning);
+};
+
 /// The section `[data]` of runs that draw completions.
 struct DataConfig : HeldOutRowsConfig {
   void describe(FieldVisitor& f);
@@ -95,7 +102,7 @@ struct LoopKeys {
   void describe_length(FieldVisitor& f);
   void describe_memory(FieldVisitor& f);
   void describe_memory(FieldVisitor& f, const char* microbatch_meaning, const Limits& limits);
-  void describe_saving(FieldVisitor& f, bool keeps_best = true);
+  void describe_saving(FieldVisitor& f);
 };
 
 /// The key of `[train]` that all runs on completions have.

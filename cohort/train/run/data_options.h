@@ -3,6 +3,7 @@
 
 #include <ATen/Parallel.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -27,6 +28,17 @@ DatasetOptions options_of(const Data& data, const DecoderConfig& model) {
   options.context_length = model.context_length;
   options.filter_overlong_prompts = data.filter_overlong_prompts;
   options.num_threads = at::get_num_threads();
+  if constexpr (requires { data.max_length; }) {
+    if (data.max_length) options.filter_overlong_prompts = true;
+  }
+  return options;
+}
+
+/// Leaves out the rows whose prompt has no token less than `max_length`: a cut would leave nothing to learn.
+template <typename Data>
+DatasetOptions with_room_for_completions(DatasetOptions options, const Data& data) {
+  if (data.max_length)
+    options.max_prompt_length = std::min(options.max_prompt_length.value_or(INT64_MAX), *data.max_length - 1);
   return options;
 }
 

@@ -30,11 +30,7 @@ Dataset open_prompts(const HeldOutRowsConfig& data, DataPart part, const TextFor
 
 std::vector<Prompt> all_prompts(const Dataset& dataset, const TextFormat& format) {
   std::vector<Prompt> prompts;
-  for (size_t s = 0; s < dataset.reports().size(); ++s) {
-    for (int64_t i = 0; i < dataset.reports()[s].num_used; ++i) {
-      prompts.push_back(to_prompt(dataset.row({static_cast<int64_t>(s), i}), format));
-    }
-  }
+  dataset.for_each_row([&](Row row) { prompts.push_back(to_prompt(std::move(row), format)); });
   return prompts;
 }
 
@@ -64,14 +60,58 @@ SftExample turns_example(const Row& row, const SftFormat& format) {
   return example;
 }
 
-}  // namespace
-
-SftExample to_sft_example(const Row& row, const SftFormat& format) {
-  if (format.assistant_only_loss) return turns_example(row, format);
+SftExample pair_example(const Row& row, const SftFormat& format) {
   PromptCompletion pair = to_prompt_completion(row, format.text);
   SftExample example{row.id, std::move(pair.prompt_ids), {}};
   example.completion.token_ids = std::move(pair.completion_ids);
   if (format.eos_id && !pair.is_rendered) example.completion.token_ids.push_back(*format.eos_id);
+  return example;
+}
+
+/// A text, all of which is learnt.
+SftExample text_example(const Row& row, const SftFormat& format) {
+  const Json& text = row.columns.at("text");
+  if (!text.is_string()) throw FormatError(str(row.where, ": \"text\" must be a string"));
+  SftExample example{row.id, format.text.tokenize(text.get<std::string>()), {}};
+  if (format.eos_id && (example.prompt_ids.empty() || example.prompt_ids.back() != *format.eos_id))
+    example.prompt_ids.push_back(*format.eos_id);
+  return example;
+}
+
+/// Moves all of the prompt but its first token, which nothing predicts, to the completion.
+void learn_prompt(SftExample& example) {
+  if (example.prompt_ids.empty()) return;
+  std::vector<int32_t>& ids = example.completion.token_ids;
+  ids.insert(ids.begin(), example.prompt_ids.begin() + 1, example.prompt_ids.end());
+  example.prompt_ids.resize(1);
+}
+
+bool is_plain_text(const Row& row) {
+  const auto has = [&](const char* name) { return row.columns.contains(name); };
+  return has("text") && !has("prompt") && !has("messages");
+}
+
+}  // namespace
+
+void cut_completion(Completion& completion, size_t prompt_length, const std::optional<int64_t>& max_length) {
+  if (!max_length || std::ssize(completion.token_ids) + static_cast<int64_t>(prompt_length) <= *max_length)
+    return;
+  const int64_t kept = *max_length - static_cast<int64_t>(prompt_length);
+  if (kept <= 0) return;
+  completion.token_ids.resize(kept);
+  std::erase_if(completion.spans, [&](const TokenSpan& span) { return span.first >= kept; });
+  if (!completion.spans.empty()) completion.spans.back().count = kept - completion.spans.back().first;
+}
+
+SftExample to_sft_example(const Row& row, const SftFormat& format) {
+  const bool is_text = is_plain_text(row);
+  if (is_text && format.assistant_only_loss)
+    throw FormatError(str(row.where, ": train.assistant_only_loss needs `messages`, and the row has `text`"));
+  SftExample example = is_text                      ? text_example(row, format)
+                       : format.assistant_only_loss ? turns_example(row, format)
+                                                    : pair_example(row, format);
+  if (is_text || !format.completion_only_loss) learn_prompt(example);
+  cut_completion(example.completion, example.prompt_ids.size(), format.max_length);
   if (example.prompt_ids.empty()) throw FormatError(str(row.where, ": the prompt has no tokens"));
   if (example.completion.token_ids.empty())
     throw FormatError(str(row.where, ": the completion has no tokens"));

@@ -39,6 +39,8 @@ struct SftFormat {
   TextFormat text;
   std::optional<int32_t> eos_id;     ///< put behind plain completions, as it ends those of rollouts
   bool assistant_only_loss = false;  ///< every message of the assistant's is learnt, not the last one alone
+  bool completion_only_loss = true;  ///< otherwise the prompt is learnt too, but for its first token
+  std::optional<int64_t> max_length{};  ///< tokens of a sequence, the rest of which is cut off
 };
 
 SftFormat sft_format(const Tokenizer& tokenizer, const std::filesystem::path& model_dir,
@@ -50,6 +52,11 @@ struct SftExample {
   Completion completion;  ///< its tokens, the end-of-sequence id last; injected ones between learnt messages
 };
 
+/// Cuts a completion so that it ends after `max_length` tokens with its prompt; one that begins behind is
+/// left whole.
+void cut_completion(Completion& completion, size_t prompt_length, const std::optional<int64_t>& max_length);
+
+/// Of rows with `prompt` and `completion`, with `messages` or with `text`, whose first token is the prompt.
 /// Throws FormatError naming the line.
 SftExample to_sft_example(const Row& row, const SftFormat& format);
 

@@ -40,6 +40,14 @@ std::vector<SettingChange> check_resumed(const Config& config, const ResumeOptio
   return changes;
 }
 
+/// Settings that fit together, and those of the run that is resumed. Throws ConfigError for others.
+template <typename Config>
+Config checked(const Config& config, const ResumeOptions& options) {
+  validate(config);
+  check_resumed(config, options);
+  return config;
+}
+
 /// The directory of a run with these settings: a new one, or the one that is continued. A run that was killed
 /// before it was set up is begun again.
 template <typename Config>
@@ -74,6 +82,14 @@ std::unique_ptr<Decoder> load_model(const ModelConfig& config, const LoraConfig&
 
 /// A coefficient that nothing would heed is refused.
 void check_router_loss(double router_aux_loss_coef, const DecoderConfig& model);
+
+/// load_model by the settings of a run, whose `[train]` has a load-balancing loss.
+template <typename Config>
+std::unique_ptr<Decoder> load_trained_model(const Config& config) {
+  auto model = load_model(config.model, config.lora, config.seed);
+  check_router_loss(config.train.router_aux_loss_coef, model->config());
+  return model;
+}
 
 /// The part of a loop's settings that all kinds of runs have.
 template <typename Config>

@@ -7,12 +7,13 @@
 
 namespace cohort {
 
-struct SftDataConfig : RowsConfig {
+struct SftDataConfig : HeldOutRowsConfig, LengthKey {
   void describe(FieldVisitor& f);
 };
 
-struct SftLoopConfig : LoopKeys, BalanceKeys {
+struct SftLoopConfig : LoopKeys, BalanceKeys, EvaluationKeys {
   int64_t sequences_per_step = 8;
+  bool completion_only_loss = true;
   bool assistant_only_loss = false;
 
   void describe(FieldVisitor& f);

@@ -43,7 +43,7 @@ SftTrainer::SftTrainer(const SftConfig& config, int64_t num_updates, Decoder& mo
 
 /// Each row draws its dropout at (seed, update, place of its sequence in the batch, position).
 AdapterUse SftTrainer::adapters_for(const std::vector<PackGroup>& microbatch, uint64_t sequence) const {
-  if (!model_.is_adapted() || config_.lora.dropout == 0.0) return {};
+  if (!model_.is_adapted() || config_.lora.dropout == 0.0 || !at::GradMode::is_enabled()) return {};
   AdapterDropout dropout{.probability = config_.lora.dropout,
                          .seed = static_cast<uint64_t>(config_.seed),
                          .step = static_cast<uint64_t>(optimizer_.num_updates())};
@@ -71,7 +71,9 @@ SftTrainer::Sums SftTrainer::accumulate_gradient(const std::vector<SftExample>& 
     sums.num_loss_tokens += example.completion.num_sampled();
     sums.num_tokens += static_cast<int64_t>(example.prompt_ids.size() + example.completion.token_ids.size());
   }
-  const double balance = balance_weight(model_.config(), groups, config_.train.router_aux_loss_coef);
+  const bool learns = at::GradMode::is_enabled();
+  const double balance =
+      learns ? balance_weight(model_.config(), groups, config_.train.router_aux_loss_coef) : 0.0;
   const auto pieces = cut_into_microbatches(groups, config_.train.tokens_per_microbatch);
   std::vector<uint64_t> first_sequence{0};
   for (const auto& piece : pieces) first_sequence.push_back(first_sequence.back() + piece.size());
@@ -85,7 +87,7 @@ SftTrainer::Sums SftTrainer::accumulate_gradient(const std::vector<SftExample>& 
     const at::Tensor loss = -values.logprobs.sum(at::kDouble) / static_cast<double>(sums.num_loss_tokens);
     results[i].loss = loss.item<double>();
     results[i].entropy = values.entropies.sum(at::kDouble).item<double>();
-    if (!std::isfinite(results[i].loss)) return;
+    if (!learns || !std::isfinite(results[i].loss)) return;
     loss.backward();
     results[i].aux_loss = packed->balance.loss;
   });
@@ -119,6 +121,16 @@ StepReport SftTrainer::step(int64_t) {
   char text[64];
   std::snprintf(text, sizeof(text), "loss %.4f", sums.loss);
   record.summary = text;
+  return record;
+}
+
+EvalRecord SftTrainer::evaluate(const std::vector<SftExample>& held_out) {
+  const at::NoGradGuard no_grad;
+  const Sums sums = accumulate_gradient(held_out);
+  EvalRecord record;
+  if (std::isfinite(sums.loss)) record.score = -sums.loss;
+  record.metrics = {{"eval_loss", sums.loss},
+                    {"eval_entropy", sums.entropy / static_cast<double>(sums.num_loss_tokens)}};
   return record;
 }
 

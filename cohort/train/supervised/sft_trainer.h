@@ -25,10 +25,16 @@ class SftTrainer : public Trainer {
   Json save() const override;
   void load(const Json& state) override;
 
+  /// The loss and entropy of held-out examples, with `eval_` before their names; the smallest loss is the
+  /// best.
+  EvalRecord evaluate(const std::vector<SftExample>& held_out);
+
  private:
   struct Sums;
   std::vector<SftExample> next_examples();
   AdapterUse adapters_for(const std::vector<PackGroup>& microbatch, uint64_t first_sequence) const;
+
+  /// Adds the gradient of the batch's mean loss to the model's leaves where gradients are on.
   Sums accumulate_gradient(const std::vector<SftExample>& batch);
 
   SftConfig config_;

@@ -4,19 +4,33 @@ import filecmp
 import itertools
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from cohort.datasets import rows
 
 
+#: Sets of columns, one of which a row must have.
+Columns = tuple[tuple[str, ...], ...]
+
+
 class Rows:
     """The rows of one data set, written to a file for the engine: row i is line i + 1."""
 
-    def __init__(self, source: Any, name: str, num_rows: int | None = None):
-        """`num_rows`: how many to take of a source without a length. TypeError or ValueError for what cannot be used."""
+    def __init__(
+        self,
+        source: Any,
+        name: str,
+        columns: Columns,
+        num_rows: int | None = None,
+        change: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    ):
+        """`num_rows`: how many to take of a source without a length. `change`: is done to each row. TypeError or ValueError
+        for what cannot be used."""
         self._source = source
         self.name = name
+        self._columns = columns
+        self._change = change
         if (
             not hasattr(source, "__getitem__")
             or not hasattr(source, "__len__")
@@ -35,8 +49,9 @@ class Rows:
         return len(self._source)
 
     def row(self, place: int) -> dict[str, Any]:
-        """Row `place` as the program gave it."""
-        return self._source[place]
+        """Row `place`, changed as the constructor was told."""
+        row = self._source[place]
+        return row if self._change is None or not isinstance(row, Mapping) else self._change(dict(row))
 
     def row_of(self, row_id: str) -> dict[str, Any]:
         """The row of a prompt id, "FILE:LINE"."""
@@ -48,7 +63,7 @@ class Rows:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path + ".tmp", "w", encoding="utf-8") as file:
             for place in range(len(self)):
-                file.write(to_line(self.row(place), f"row {place} of {self.name}") + "\n")
+                file.write(to_line(self.row(place), f"row {place} of {self.name}", self._columns) + "\n")
         if is_known and os.path.isfile(path) and not filecmp.cmp(path, path + ".tmp", shallow=False):
             os.remove(path + ".tmp")
             raise ValueError(
@@ -58,17 +73,19 @@ class Rows:
         return path
 
 
-def to_line(row: Any, where: str) -> str:
+def to_line(row: Any, where: str, columns: Columns) -> str:
     """A row as one line of JSON. Raises ValueError naming `where` and the column for what cannot be used."""
     if not isinstance(row, dict) and not hasattr(row, "keys"):
         raise TypeError(f"{where} is a {type(row).__name__}, but must be a dict")
     row = dict(row)
-    if "prompt" not in row:
-        raise ValueError(f"{where} has no column 'prompt'; it has {', '.join(map(str, row))}")
-    if not isinstance(row["prompt"], str | list):
-        raise ValueError(
-            f"{where}: 'prompt' is a {type(row['prompt']).__name__}, but must be a string or a list of messages"
-        )
+    if not any(all(name in row for name in needed) for needed in columns):
+        wanted = " or ".join(" and ".join(map(repr, needed)) for needed in columns)
+        raise ValueError(f"{where} has no column {wanted}; it has {', '.join(map(str, row))}")
+    for name in ("prompt", *(name for needed in columns for name in needed)):
+        if name in row and not isinstance(row[name], str | list):
+            raise ValueError(
+                f"{where}: {name!r} is a {type(row[name]).__name__}, but must be a string or a list of messages"
+            )
     try:
         return json.dumps(row, ensure_ascii=False, allow_nan=False, default=plain)
     except (TypeError, ValueError) as error:
@@ -86,10 +103,31 @@ def plain(value: Any) -> Any:
     raise TypeError(f"a {type(value).__name__} has no place in a row: leave the column out")
 
 
-def evaluation_rows(eval_dataset: Any) -> dict[str, Rows]:
-    """The evaluation's data sets by the names of their files."""
+def evaluation_rows(
+    eval_dataset: Any, columns: Columns, change: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+) -> dict[str, Rows]:
+    """The evaluation's data sets, one or a dict of them, by the names of their files."""
     if eval_dataset is None:
         return {}
-    if isinstance(eval_dataset, Mapping) and not hasattr(eval_dataset, "column_names"):
-        return {f"eval_{name}": Rows(part, f"eval_{name}") for name, part in eval_dataset.items()}
-    return {"eval": Rows(eval_dataset, "eval")}
+    if not isinstance(eval_dataset, Mapping):
+        return {"eval": Rows(eval_dataset, "eval", columns, change=change)}
+    return {
+        f"eval_{name}": Rows(part, f"eval_{name}", columns, change=change)
+        for name, part in eval_dataset.items()
+    }
+
+
+def in_chatml(row: dict[str, Any]) -> dict[str, Any]:
+    """A row whose messages have `role` and `content`, also where it has `conversations` with `from` and `value`."""
+    names = {"from": "role", "value": "content"}
+    changed = {}
+    for column, value in row.items():
+        if (
+            isinstance(value, list)
+            and value
+            and all(isinstance(one, Mapping) for one in value)
+            and column != "tools"
+        ):
+            value = [{names.get(key, key): part for key, part in message.items()} for message in value]
+        changed["messages" if column == "conversations" else column] = value
+    return changed

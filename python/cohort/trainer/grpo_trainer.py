@@ -1,34 +1,22 @@
 """`GRPOTrainer`: TRL 1.16's class of that name over Cohort's engine, in the same process."""
 
 import logging
-import os
-import time
-from collections.abc import Mapping
 from typing import Any
 
-import torch  # noqa: F401  the extension is linked with its libraries
 from transformers import TrainerCallback
-from transformers.trainer_utils import TrainOutput
 
-from cohort._cohort import trainer as _native
 from cohort.batch import LossFunction
 from cohort.functions import AdvantageFunction, OwnFunctions
-from cohort.trainer.callbacks import Callbacks
-from cohort.trainer.checkpoints import newest_checkpoint, resumes
+from cohort.trainer.base_trainer import BaseTrainer, _native, refuse, refuse_always
 from cohort.trainer.completions import print_completions
-from cohort.trainer.data import Rows, evaluation_rows
 from cohort.trainer.grpo_config import GRPOConfig
-from cohort.trainer.inputs import write_inputs
-from cohort.trainer.log import StepLog
-from cohort.trainer.model_source import ModelSource
+from cohort.trainer.online_recipe import grpo_recipe
 from cohort.trainer.rewards import RewardCalls, tables_of
-from cohort.trainer.saving import push, save_model
-from cohort.trainer.settings import check_settings
 
 logger = logging.getLogger(__name__)
 
 
-class GRPOTrainer:
+class GRPOTrainer(BaseTrainer):
     """Trains a causal language model by GRPO (arXiv:2402.03300): draws groups of completions, scores them with
     `reward_funcs` and updates the policy.
 
@@ -57,6 +45,10 @@ class GRPOTrainer:
     Raises ValueError, TypeError or OSError, with one line that says what to do, for what cannot be used.
     """
 
+    _kind = "GRPO"
+    _config = GRPOConfig
+    _columns = (("prompt",),)
+
     def __init__(
         self,
         model: Any,
@@ -77,15 +69,8 @@ class GRPOTrainer:
         loss: LossFunction | None = None,
         advantages: AdvantageFunction | None = None,
     ):
-        _refuse(
-            optimizers=(
-                any(one is not None for one in optimizers),
-                "the engine has AdamW; set args.learning_rate and its kin",
-            ),
-            quantization_config=(
-                quantization_config is not None,
-                "the engine computes in float32 or bfloat16",
-            ),
+        refuse_always(optimizers, quantization_config)
+        refuse(
             reward_processing_classes=(
                 reward_processing_classes is not None and _any(reward_processing_classes),
                 "a reward model reads the tokenizer of its directory",
@@ -97,209 +82,36 @@ class GRPOTrainer:
             ),
             environment_factory=(environment_factory is not None, "environments are not there yet"),
         )
-        if train_dataset is None:
-            raise ValueError("train_dataset is missing")
-        self._source = ModelSource(
-            model, processing_class, peft_config, dict(getattr(args, "model_init_kwargs", None) or {})
-        )
-        self.args = args if args is not None else GRPOConfig(f"{self._source.name}-GRPO")
+        super().__init__(model, args, train_dataset, eval_dataset, processing_class, callbacks, peft_config)
         self._own = OwnFunctions.given(loss, advantages, self.args.recipe)
-        for line in check_settings(self.args):
-            logger.warning(line)
-        self._peft_config = peft_config
         if reward_funcs is None:
             raise ValueError("reward_funcs is missing: give at least one reward function")
         self._tables = tables_of(reward_funcs, self.args.reward_weights, _native.reward_types())
         self.reward_func_names = [table["name"] for table in self._tables]
-        if eval_dataset is None and self.args.eval_strategy != "no":
-            raise ValueError(f"args.eval_strategy is {self.args.eval_strategy}, but there is no eval_dataset")
-        needed = self.args.max_steps * self.args.prompts_per_step if self.args.max_steps > 0 else None
-        self.train_dataset, self.eval_dataset = train_dataset, eval_dataset
-        self._train_rows = Rows(train_dataset, "train_dataset", needed)
-        self._eval_rows = evaluation_rows(eval_dataset)
-        self._callbacks = Callbacks(
-            self.args, self._source, callbacks or [], self._state_values(len(self._train_rows))
-        )
-        self.state, self.control = self._callbacks.state, self._callbacks.control
         self._calls = RewardCalls(
             {"train": self._train_rows, **self._eval_rows},
             self.state,
             self.args.reward_error == "mask",
             bool(self.args.remove_unused_columns),
         )
-        self._log = StepLog()
-        self._run: Any = None
-        self._pending: Any = None  # the report of a step that is not written yet
         self._callbacks.call("on_init_end")
 
-    # What TRL's users call.
+    def _recipe(self, model: str, train: str, evaluation: list[str] | None) -> dict[str, Any]:
+        own = self._own.keys()
+        return grpo_recipe(self.args, self._reward_tables(), model, train, evaluation, self._peft_config, own)
 
-    def train(self, resume_from_checkpoint: str | bool | None = None, **unused: Any) -> TrainOutput:
-        """Runs to the last step and writes output_dir/final. True continues the run in output_dir from its newest
-        checkpoint. What a reward function or a callback raises ends the run, after a checkpoint."""
-        if unused:
-            raise TypeError(f"train() has no argument {', '.join(unused)}")
-        resume = (
-            resume_from_checkpoint if resume_from_checkpoint is not None else self.args.resume_from_checkpoint
-        )
-        began, run = time.time(), self._open(resume=resumes(resume, self.args.output_dir))
-        first_step = self.state.global_step
-        self._callbacks.call("on_train_begin")
-        try:
-            self._take_steps(run)
-        except BaseException:
-            self._end_step(run)
-            if run.step > 0:
-                self._save(run)
-            self._run = None  # another trainer may go on
-            raise
-        if run.goes_on:
-            self._save(run)
-        else:
-            run.finish()
-        self._save_state_beside_checkpoint(run)
-        self.control.should_log = True
-        seconds, updates = time.time() - began, self.state.global_step - first_step
-        metrics = {
-            "train_runtime": round(seconds, 4),
-            "train_samples_per_second": round(updates * self.args.generation_batch_size / seconds, 3),
-            "train_steps_per_second": round(updates / seconds, 3),
-            "train_loss": self._log.mean_loss(),
-        }
-        self.log({**(self._log.take() if self._log.has_steps else {}), **metrics})
-        self._callbacks.call("on_train_end")
-        if self.args.push_to_hub:
-            self.push_to_hub()
-        return TrainOutput(self.state.global_step, metrics["train_loss"], metrics)
+    def _reward_tables(self) -> list[dict[str, Any]]:
+        return [{key: value for key, value in table.items() if key != "function"} for table in self._tables]
 
-    def evaluate(
-        self, eval_dataset: Any = None, ignore_keys: Any = None, metric_key_prefix: str = "eval"
-    ) -> dict[str, float]:
-        """Draws and scores completions of the evaluation's prompts; returns the metrics, which are logged too."""
-        if eval_dataset is not None or metric_key_prefix != "eval":
-            raise ValueError(
-                "evaluate() reads the eval_dataset that the trainer was given; make another trainer for another"
-            )
-        if not self._eval_rows:
-            raise ValueError("there is no eval_dataset")
-        run = self._run if self._run is not None else self._open(resume=False)
-        report = _native.StepReport()
-        run.evaluate(report)
-        return self._log_evaluation(report.metrics)
-
-    def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
-        """Writes the model, or its adapters, in the format of the Hub; into args.output_dir if no directory is given."""
-        target = os.fspath(output_dir or self.args.output_dir)
-        run = self._run if self._run is not None else self._open(resume=False)
-        save_model(run, self.args.output_dir, target)
-
-    def save_state(self) -> None:
-        """Writes trainer_state.json into args.output_dir."""
-        self.state.save_to_json(os.path.join(self.args.output_dir, "trainer_state.json"))
-
-    def push_to_hub(
-        self, commit_message: str = "End of training", blocking: bool = True, **kwargs: Any
-    ) -> Any:
-        """Uploads the model as it is now to args.hub_model_id."""
-        folder = os.path.join(self.args.output_dir, "hub")
-        self.save_model(folder)
-        return push(folder, self.args, kwargs.get("token"), commit_message, blocking)
-
-    def log(self, logs: Mapping[str, float | None], start_time: float | None = None) -> None:
-        """Appends a line to state.log_history and gives it to the callbacks."""
-        line = dict(logs)
-        if self.state.epoch is not None:
-            line["epoch"] = self.state.epoch
-        self.state.log_history.append({**line, "step": self.state.global_step})
-        self._callbacks.call("on_log", logs=line)
-
-    def add_callback(self, callback: TrainerCallback | type[TrainerCallback]) -> None:
-        """Adds a callback, which is called after the others."""
-        self._callbacks.add(callback)
-
-    def pop_callback(self, callback: TrainerCallback | type[TrainerCallback]) -> TrainerCallback | None:
-        """Removes a callback and returns it."""
-        return self._callbacks.pop(callback)
-
-    def remove_callback(self, callback: TrainerCallback | type[TrainerCallback]) -> None:
-        """Removes a callback."""
-        self._callbacks.pop(callback)
-
-    @property
-    def model(self) -> Any:
-        """The transformers model; during and after train() its parameters are the engine's weights."""
-        is_new = not self._source.is_loaded
-        model = self._source.object()
-        if is_new and self._run is not None:
-            self._share(self._run)
-        return model
-
-    @property
-    def processing_class(self) -> Any:
-        """The tokenizer."""
-        return self._source.processing_class
-
-    @property
-    def accelerator(self) -> Any:
-        """Refused: there is no accelerator."""
-        raise AttributeError("the engine has no accelerator: one process computes")
-
-    def is_world_process_zero(self) -> bool:
-        """Always: there is one process."""
-        return True
-
-    is_local_process_zero = is_world_process_zero
-
-    # The run.
-
-    def _open(self, resume: bool) -> Any:
-        """The run in output_dir, begun or continued."""
-        if self._run is not None and self._run.step == 0:
-            return self._run  # an evaluation has begun it
-        self._run = None
+    def _open_run(self, recipe: str, resume: bool) -> Any:
         functions = {
             table["name"]: self._calls.function(table["function"])
             for table in self._tables
             if "function" in table
         }
-        recipe = write_inputs(
-            self.args,
-            self._source,
-            self._train_rows,
-            self._eval_rows,
-            self._tables,
-            self._peft_config,
-            resume,
-            self._own.keys(),
-        )
-        run = _native.GrpoRun(recipe, functions, resume, **self._own.calls())
-        self._run = run
-        self._update_state(run, self.state.epoch or 0.0)
-        if resume:
-            self._callbacks.load(newest_checkpoint(self.args.output_dir))
-        if self._source.is_loaded:
-            self._share(run)
-        run.begin()
-        return run
+        return _native.grpo_run(recipe, resume, functions, **self._own.calls())
 
-    def _share(self, run: Any) -> None:
-        self._source.share(run.weights, run.adapter_weights)
-
-    def _take_steps(self, run: Any) -> None:
-        if self.args.eval_on_start and self._eval_rows and run.step == 0:
-            self.evaluate()
-        steps_per_epoch = max(1, -(-len(self._train_rows) // self.args.prompts_per_step))
-        while run.goes_on and not self.control.should_training_stop:
-            if run.step % steps_per_epoch == 0:
-                self._callbacks.call("on_epoch_begin")
-            self._take_step(run)
-            if run.step % steps_per_epoch == 0 or not run.goes_on:
-                self._callbacks.call("on_epoch_end")
-                self._log_evaluate_save(run, None)
-
-    def _take_step(self, run: Any) -> None:
-        self._callbacks.call("on_step_begin")
-        report = self._pending = run.take_step()
+    def _after_step(self, run: Any, report: Any) -> None:
         for name, value in self._calls.take_metrics().items():
             report.add_metric(name, value)
         unscored = self._calls.take_unscored(len(self._tables))
@@ -308,74 +120,13 @@ class GRPOTrainer:
                 "step %d: no reward function scored %d completions, such as one of %s; they carry no loss",
                 run.step, len(unscored), unscored[0],
             )  # fmt: skip
-        metrics = report.metrics
-        self._log.add(metrics)
-        self._update_state(run, metrics.get("epoch", 0.0))
-        self._callbacks.call("on_pre_optimizer_step")
-        self._callbacks.call("on_optimizer_step")
-        self._callbacks.call("on_step_end")
-        self._log_evaluate_save(run, report)
 
-    def _log_evaluate_save(self, run: Any, report: Any) -> None:
-        """What the callbacks asked for after a step, whose report is written, or after an epoch."""
-        if self.control.should_log and self._log.has_steps:
-            self.control.should_log = False
-            self.log(self._log.take())
-            if self.args.log_completions and report is not None:
-                print_completions(report.completions, self.state.global_step, self._calls.extra, self.args)
-        evaluated = None
-        if self.control.should_evaluate and self._eval_rows:
-            target = report if report is not None else _native.StepReport()
-            before = set(target.metrics)
-            run.evaluate(target)
-            evaluated = {name: value for name, value in target.metrics.items() if name not in before}
+    def _after_log(self, report: Any) -> None:
+        if self.args.log_completions:
+            print_completions(report.completions, self.state.global_step, self._calls.extra, self.args)
+
+    def _forget_step(self) -> None:
         self._calls.extra.clear()
-        if report is not None:
-            self._end_step(run)
-        if evaluated is not None:
-            self._log_evaluation(evaluated)
-        if self.control.should_save:
-            self._save(run)
-            self._callbacks.call("on_save")
-
-    def _end_step(self, run: Any) -> None:
-        """Writes what the last step left, if it is not written yet."""
-        report, self._pending = self._pending, None
-        if report is not None:
-            run.end_step(report)
-
-    def _log_evaluation(self, metrics: dict[str, float]) -> dict[str, float]:
-        self.log(metrics)
-        self._callbacks.call("on_evaluate", metrics=metrics)
-        return metrics
-
-    def _save(self, run: Any) -> None:
-        if run.save():
-            self._save_state_beside_checkpoint(run)
-
-    def _save_state_beside_checkpoint(self, run: Any) -> None:
-        checkpoint = newest_checkpoint(self.args.output_dir)
-        if checkpoint is not None:
-            self._callbacks.save(checkpoint)
-
-    def _state_values(self, num_rows: int) -> dict[str, Any]:
-        return {
-            "train_batch_size": self.args.per_device_train_batch_size,
-            "num_train_epochs": self.args.num_train_epochs,
-            "max_steps": self.args.max_steps,
-        }
-
-    def _update_state(self, run: Any, epoch: float) -> None:
-        self.state.global_step = run.step * self.args.updates_per_step
-        self.state.max_steps = run.max_steps * self.args.updates_per_step
-        self.state.epoch = epoch
-        self._callbacks.settle_intervals()
-
-
-def _refuse(**arguments: tuple[bool, str]) -> None:
-    for name, (is_given, instead) in arguments.items():
-        if is_given:
-            raise ValueError(f"{name} is not supported: {instead}")
 
 
 def _any(values: Any) -> bool:

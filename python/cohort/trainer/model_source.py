@@ -7,9 +7,17 @@ from typing import Any
 class ModelSource:
     """`model` is a directory, a Hub id or a transformers model, whose tensors become the engine's."""
 
-    def __init__(self, model: Any, processing_class: Any, peft_config: Any, init: dict[str, Any]):
-        """TypeError for what is no model. `init`: model_init_kwargs."""
+    def __init__(
+        self,
+        model: Any,
+        processing_class: Any,
+        peft_config: Any,
+        init: dict[str, Any],
+        auto_class: str = "AutoModelForCausalLM",
+    ):
+        """TypeError for what is no model. `init`: model_init_kwargs. `auto_class`: of transformers, loads the object."""
         self._peft_config = peft_config
+        self._auto_class = auto_class
         self._init = {key: value for key, value in init.items() if key in ("revision",)}
         self._object = None if isinstance(model, str | os.PathLike) else model
         if self._object is not None and not hasattr(self._object, "save_pretrained"):
@@ -74,9 +82,11 @@ class ModelSource:
         """The transformers model; loaded, in float32, when a path was given."""
         if self._object is None:
             import torch
-            from transformers import AutoModelForCausalLM
+            import transformers
 
-            self._object = AutoModelForCausalLM.from_pretrained(self._path, dtype=torch.float32)
+            heads = {"num_labels": 1} if "Classification" in self._auto_class else {}
+            auto_class = getattr(transformers, self._auto_class)
+            self._object = auto_class.from_pretrained(self._path, dtype=torch.float32, **heads)
             if self._peft_config is not None:
                 self._adapt()
         return self._object

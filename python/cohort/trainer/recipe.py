@@ -1,29 +1,15 @@
-"""The recipe of `cohort train` (docs/configuration.md) that the settings of a trainer stand for."""
+"""The parts of a recipe (docs/configuration.md) that all trainers write, and its text."""
 
 import json
 import os
 from collections.abc import Mapping
 from typing import Any
 
-from cohort.trainer.grpo_config import GRPOConfig
+from cohort.trainer.base_config import BaseConfig
 
-_NEVER = 1_000_000_000  # steps between what only a caller asks for
+NEVER = 1_000_000_000  # steps between what only a caller asks for
 
-#: Settings that have the same name in [objective] and the same default there.
-_OBJECTIVE = (
-    "num_iterations", "mask_truncated_completions", "importance_sampling_level", "epsilon", "epsilon_high", "delta",
-    "sapo_temperature_pos", "sapo_temperature_neg", "vespo_k_pos", "vespo_lambda_pos", "vespo_k_neg", "vespo_lambda_neg",
-    "beta", "off_policy_mask_threshold", "top_entropy_quantile", "entropy_coef", "scale_rewards",
-    "multi_objective_aggregation", "use_adaptive_entropy", "entropy_coef_min", "entropy_coef_max", "entropy_coef_delta",
-    "entropy_target", "sync_ref_model", "ref_model_mixup_alpha", "ref_model_sync_steps",
-)  # fmt: skip
 _OPTIMIZER = ("learning_rate", "weight_decay", "adam_beta1", "adam_beta2", "adam_epsilon", "max_grad_norm")
-_GENERATION = {
-    "stop": "stop_strings", "stop_strings": "stop_strings", "stop_token_ids": "stop_token_ids",
-    "min_tokens": "min_tokens", "min_new_tokens": "min_tokens", "ignore_eos": "ignore_eos", "temperature": "temperature",
-    "top_p": "top_p", "top_k": "top_k", "min_p": "min_p", "include_stop_str_in_output": "include_stop_str_in_output",
-    "max_tokens": "max_completion_length", "max_new_tokens": "max_completion_length",
-}  # fmt: skip
 #: Keys of PEFT's LoraConfig that act, and those that must be at one of these values.
 _LORA = {"r": "r", "lora_alpha": "alpha", "use_rslora": "use_rslora", "use_dora": "use_dora"}
 _LORA_REFUSED = {
@@ -33,38 +19,15 @@ _LORA_REFUSED = {
 }  # fmt: skip
 
 
-def recipe_of(
-    args: GRPOConfig,
-    rewards: list[dict[str, Any]],
-    model: str,
-    train: str,
-    evaluation: list[str] | None,
-    peft: Any = None,
-    own: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
-    """Sections of a recipe, each a dict of its keys; `reward` is a list of them, and `own` are the keys of functions in place
-    of the objective's. ValueError for what has no place in it."""
-    recipe: dict[str, Any] = {
-        "seed": args.seed,
-        "model": {"path": model, "dtype": _dtype(args)},
-        "lora": _lora(peft),
-        "data": _data(args, train, evaluation),
-        "rollout": _rollout(args),
-        "reward": rewards,
-        "objective": _objective(args, own or {}),
-        "optimizer": _optimizer(args),
-        "train": _train(args, evaluation),
-        "run": {"dir": args.output_dir},
-    }
-    for key, value in (args.recipe or {}).items():
+def add_keys(recipe: dict[str, Any], keys: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Sets 'section.key' in a recipe. ValueError for what is no key of one."""
+    for key, value in (keys or {}).items():
         section, _, name = key.rpartition(".")
         if section not in recipe or section == "reward":
             raise ValueError(
-                f"recipe: {key!r} is no key of a recipe: give 'section.key', such as 'objective.preset'"
+                f"recipe: {key!r} is no key of a recipe: give 'section.key', such as 'train.recompute'"
             )
         recipe[section][name] = value
-    if "preset" in recipe["objective"] and args.loss_type == GRPOConfig.loss_type:
-        recipe["objective"].pop("loss_type", None)  # the preset says it
     return recipe
 
 
@@ -100,7 +63,8 @@ def _value(value: Any) -> str:
     raise ValueError(f"{value!r} has no place in a recipe")
 
 
-def _dtype(args: GRPOConfig) -> str:
+def dtype(args: BaseConfig) -> str:
+    """What the engine computes in."""
     wanted = (args.model_init_kwargs or {}).get("dtype", (args.model_init_kwargs or {}).get("torch_dtype"))
     name = str(wanted).removeprefix("torch.")
     if name in ("bfloat16", "float32") and not (name == "float32" and args.bf16):
@@ -108,7 +72,8 @@ def _dtype(args: GRPOConfig) -> str:
     return "bfloat16" if args.bf16 else "float32"
 
 
-def _lora(peft: Any) -> dict[str, Any]:
+def lora(peft: Any) -> dict[str, Any]:
+    """The section [lora] of a LoraConfig. ValueError for what has no place in it."""
     if peft is None:
         return {}
     kind = str(getattr(getattr(peft, "peft_type", None), "value", getattr(peft, "peft_type", None)))
@@ -126,9 +91,7 @@ def _lora(peft: Any) -> dict[str, Any]:
     section = {ours: getattr(peft, theirs) for theirs, ours in _LORA.items() if hasattr(peft, theirs)}
     section["alpha"] = float(section["alpha"])
     if peft.lora_dropout:
-        raise ValueError(
-            "peft_config.lora_dropout: sampler and trainer share one forward, without dropout; set it to 0"
-        )
+        section["dropout"] = float(peft.lora_dropout)
     for theirs in ("target_modules", "exclude_modules", "modules_to_save"):
         names = getattr(peft, theirs, None)
         if names:
@@ -139,62 +102,8 @@ def _lora(peft: Any) -> dict[str, Any]:
     return section
 
 
-def _data(args: GRPOConfig, train: str, evaluation: list[str] | None) -> dict[str, Any]:
-    section: dict[str, Any] = {"path": train, "shuffle_dataset": bool(args.shuffle_dataset)}
-    if evaluation is not None:
-        section["eval_path"] = evaluation
-    if args.chat_template_kwargs:
-        section["chat_template_kwargs"] = args.chat_template_kwargs
-    return section
-
-
-def _rollout(args: GRPOConfig) -> dict[str, Any]:
-    section = {
-        "prompts_per_step": args.prompts_per_step,
-        "num_generations": args.num_generations,
-        "temperature": args.temperature,
-        "top_k": max(args.top_k or 0, 0),
-        "top_p": args.top_p,
-        "min_p": args.min_p or 0.0,
-    }
-    if args.max_completion_length is not None:
-        section["max_completion_length"] = args.max_completion_length
-    for key, value in (args.generation_kwargs or {}).items():
-        if key not in _GENERATION:
-            raise ValueError(
-                f"generation_kwargs[{key!r}] is not supported; there are {', '.join(sorted(_GENERATION))}"
-            )
-        section[_GENERATION[key]] = value
-    return section
-
-
-def _objective(args: GRPOConfig, own: Mapping[str, str]) -> dict[str, Any]:
-    defaults = GRPOConfig.__dataclass_fields__
-    section: dict[str, Any] = dict(own)
-    if "python" not in own:
-        section["loss_type"] = _loss_type(args)
-    elif args.loss_type != defaults["loss_type"].default:
-        raise ValueError(f"loss_type = {args.loss_type!r} has no effect: loss takes its place; leave it out")
-    for name in _OBJECTIVE:
-        if getattr(args, name) != defaults[name].default:
-            section[name] = getattr(args, name)
-    if args.use_bias_correction_kl and args.beta != 0.0 and "python" not in own:
-        section["use_bias_correction_kl"] = True
-    return section
-
-
-def _loss_type(args: GRPOConfig) -> str:
-    if args.loss_type != "bnpo":
-        return args.loss_type
-    if args.gradient_accumulation_steps > 1:
-        raise ValueError(
-            "loss_type = 'bnpo' with gradient_accumulation_steps > 1 makes the gradient depend on how the batch is cut: "
-            "set loss_type = 'dapo', the mean over all tokens of the batch"
-        )
-    return "dapo"  # of one batch the same
-
-
-def _optimizer(args: GRPOConfig) -> dict[str, Any]:
+def optimizer(args: BaseConfig) -> dict[str, Any]:
+    """The section [optimizer]."""
     section: dict[str, Any] = {name: float(getattr(args, name)) for name in _OPTIMIZER}
     section["lr_scheduler_type"] = str(getattr(args.lr_scheduler_type, "value", args.lr_scheduler_type))
     if args.lr_scheduler_kwargs:
@@ -206,23 +115,8 @@ def _optimizer(args: GRPOConfig) -> dict[str, Any]:
     return section
 
 
-def _train(args: GRPOConfig, evaluation: list[str] | None) -> dict[str, Any]:
-    section: dict[str, Any] = {
-        "steps_per_generation": args.mini_batches_per_step,
-        "save_steps": _NEVER,  # the trainer says when
-        "save_total_limit": args.save_total_limit or _NEVER,
-        "preflight": args.preflight,
-    }
+def length(args: BaseConfig) -> dict[str, Any]:
+    """The keys of [train] that end a run: max_steps or num_train_epochs."""
     if args.max_steps > 0:
-        section["max_steps"] = -(-args.max_steps // args.updates_per_step)
-    else:
-        section["num_train_epochs"] = float(args.num_train_epochs)
-    if args.router_aux_loss_coef is not None:
-        section["router_aux_loss_coef"] = args.router_aux_loss_coef
-    if evaluation is not None:
-        section["eval_steps"] = _NEVER
-        if args.num_generations_eval is not None:
-            section["num_generations_eval"] = args.num_generations_eval
-    if args.reward_error == "mask":
-        section["max_failed_share"] = 1.0
-    return section
+        return {"max_steps": -(-args.max_steps // args.updates_per_step)}
+    return {"num_train_epochs": float(args.num_train_epochs)}

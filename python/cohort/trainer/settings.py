@@ -1,8 +1,11 @@
-"""What each setting of TRL's `GRPOConfig` means here: it acts, it has no meaning, or it is refused. The page
-docs/python/trainer-settings.md is made of these lists: `python -m cohort.trainer`."""
+"""What each setting of TRL's configs means here: it acts, it has no meaning, or it is refused. The page
+docs/python/trainer-settings.md is made of these lists and those of offline_settings.py: `python -m cohort.trainer`."""
 
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from typing import Any
+
+from cohort.trainer.offline_settings import OWN
+from cohort.trainer.setting_lists import SettingLists
 
 _LAYOUT = "one process on one device computes; there is no torch module to wrap"
 _LOADER = "rows are read by the engine, not by a DataLoader"
@@ -244,22 +247,19 @@ REFUSED: dict[str, str] = {
 ADAMW = ("adamw_torch", "adamw_torch_fused", "adamw_hf", "adamw_apex_fused")
 
 
-def defaults(config_class: type) -> dict[str, Any]:
-    """The default of each field of a dataclass."""
-    values = {}
-    for one in fields(config_class):
-        if one.default is not MISSING:
-            values[one.name] = one.default
-        elif one.default_factory is not MISSING:
-            values[one.name] = one.default_factory()
-    return values
+def lists_of(config_class: type) -> SettingLists:
+    """What each setting of a config means."""
+    own = OWN.get(config_class.__name__)
+    lists = SettingLists(ACTS, IGNORED, REFUSED)
+    return (lists + own if own is not None else lists).of({one.name for one in fields(config_class)})
 
 
 def check_settings(args: Any) -> list[str]:
     """Refuses what cannot act; returns a line for each setting that is not at its default and has no meaning here."""
+    lists = lists_of(type(args))
     default = type(args)(output_dir=args.output_dir, report_to="none")
-    for name, instead in REFUSED.items():
-        if getattr(args, name, None) != getattr(default, name, None):
+    for name, instead in lists.refused.items():
+        if getattr(args, name) != getattr(default, name):
             raise ValueError(f"{name} = {getattr(args, name)!r} is not supported: {instead}")
     if str(getattr(args.optim, "value", args.optim)) not in ADAMW:
         raise ValueError(
@@ -267,34 +267,51 @@ def check_settings(args: Any) -> list[str]:
         )
     return [
         f"{name} has no effect: {why}"
-        for name, why in IGNORED.items()
+        for name, why in lists.ignored.items()
         if name != "do_eval"  # eval_strategy sets it
-        and getattr(args, name, None) != getattr(default, name, None)
+        and getattr(args, name) != getattr(default, name)
     ]
 
 
 def page() -> str:
     """docs/python/trainer-settings.md."""
+    from cohort.trainer import DPOConfig, GRPOConfig, RewardConfig, RLOOConfig, SFTConfig
+
     lines = [
-        "# Settings of `GRPOConfig`",
+        "# Settings of the trainers",
         "",
-        "Made by `python -m cohort.trainer` from the lists in python/cohort/trainer/settings.py: change them there.",
-        "Every field of TRL 1.16's `GRPOConfig` and of transformers' `TrainingArguments` is in one of three lists.",
-        "",
-        "## Settings that act",
-        "",
+        "Made by `python -m cohort.trainer` from the lists in python/cohort/trainer/settings.py and offline_settings.py: change them",
+        "there. Every field of TRL 1.16's configs and of transformers' `TrainingArguments` is in one of three lists.",
     ]
-    for place, names in ACTS.items():
-        lines += [f"- {place}: " + ", ".join(f"`{name}`" for name in names)]
-    lines += ["", "## Settings without a meaning here", ""]
-    lines += [
-        "A value other than the default is named in one line of the log.",
-        "",
-        "| setting | why |",
-        "|---|---|",
-    ]
-    lines += [f"| `{name}` | {why} |" for name, why in IGNORED.items()]
-    lines += ["", "## Settings that are refused", "", "`ValueError` for a value other than the default.", ""]
-    lines += ["| setting | instead |", "|---|---|"]
-    lines += [f"| `{name}` | {instead} |" for name, instead in REFUSED.items()]
+    shared = lists_of(GRPOConfig)
+    lines += ["", "## `GRPOConfig`", *_section(shared)]
+    for config in (RLOOConfig, SFTConfig, DPOConfig, RewardConfig):
+        own = {one.name for one in fields(config)}
+        changed = {name for name in own if _meaning(lists_of(config), name) != _meaning(shared, name)}
+        lines += ["", f"## `{config.__name__}`", "", "As for `GRPOConfig`, but:"]
+        lines += _section(lists_of(config).of(changed))
     return "\n".join(lines) + "\n"
+
+
+def _meaning(lists: SettingLists, name: str) -> str | None:
+    acts = any(name in names for names in lists.acts.values())
+    return "acts" if acts else lists.ignored.get(name, lists.refused.get(name))
+
+
+def _section(lists: SettingLists) -> list[str]:
+    lines = ["", "Settings that act:", ""]
+    for place, names in lists.acts.items():
+        lines += [f"- {place}: " + ", ".join(f"`{name}`" for name in names)]
+    if lists.ignored:
+        lines += [
+            "",
+            "Settings without a meaning here; a value other than the default is named in one line of the log:",
+            "",
+        ]
+        lines += ["| setting | why |", "|---|---|"]
+        lines += [f"| `{name}` | {why} |" for name, why in lists.ignored.items()]
+    if lists.refused:
+        lines += ["", "Settings that are refused with a `ValueError` unless they are at their defaults:", ""]
+        lines += ["| setting | instead |", "|---|---|"]
+        lines += [f"| `{name}` | {instead} |" for name, instead in lists.refused.items()]
+    return lines
