@@ -79,7 +79,7 @@ std::string unnamed_file(const std::string& text) {
 /// Becomes a Python process that makes the same run, where the recipe names functions of Python.
 [[noreturn]] void run_grpo_in_python(TrainConfig config, const ResumeOptions& options) {
   Arguments command{"train", unnamed_file(to_toml(settings_of(config))), "--threads",
-                    str(at::get_num_threads())};
+                    str(at::get_num_threads()), "--output-dir=" + config.run.dir};
   if (!config.objective.python.empty()) command.push_back("--loss=" + config.objective.python);
   if (!config.objective.python_advantages.empty())
     command.push_back("--advantages=" + config.objective.python_advantages);

@@ -96,6 +96,7 @@ def _add_train(commands):
     parser.add_argument("recipe", help="a recipe with all settings")
     parser.add_argument("--loss", help="its objective.python")
     parser.add_argument("--advantages", help="its objective.python_advantages")
+    parser.add_argument("--output-dir", required=True, help="its run.dir")
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--accept-changed", action="append", default=[])
@@ -109,7 +110,12 @@ def _train(options, rest):
 
     torch.set_num_threads(options.threads)
     return run_recipe(
-        options.recipe, options.loss, options.advantages, options.resume, options.accept_changed
+        options.recipe,
+        options.loss,
+        options.advantages,
+        options.output_dir,
+        options.resume,
+        options.accept_changed,
     )
 
 
