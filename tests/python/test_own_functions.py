@@ -263,7 +263,7 @@ class ProgramTest(Case):
         """The recipe of a trainer whose functions stand in a file, and the trainer, which has run."""
         scope = {}
         exec(compile(SOURCE, str(self.source), "exec"), scope)
-        trainer = self.trained(loss=scope["dapo"], advantages=scope["centred"])
+        trainer = self.trained(loss=scope["dapo"], advantages=scope["centred"], lr_scheduler_type="constant")
         text = pathlib.Path(trainer.args.output_dir, "inputs/recipe.toml").read_text()
         text = text.replace('python = "callable"', f'python = "{loss}"')
         text = text.replace('python_advantages = "callable"', f'python_advantages = "{advantages}"')
@@ -290,7 +290,8 @@ class ProgramTest(Case):
         _, trainer = self.recipe()
         keys = {"python": f"{self.source}:dapo", "python_advantages": f"{self.source}:centred"}
         self.next_output()
-        again = self.trained(recipe={f"objective.{key}": place for key, place in keys.items()})
+        recipe = {f"objective.{key}": place for key, place in keys.items()}
+        again = self.trained(recipe=recipe, lr_scheduler_type="constant")
         self.check_same(again, trainer)
 
     def test_a_failure_is_one_line_and_leaves_a_checkpoint(self):

@@ -31,11 +31,11 @@ LossInput made_up_batch(bool has_reference) {
   input.group_ends = {2, 4};
   input.advantages = at::tensor(std::vector<float>{1.0f, -1.0f, 0.5f, -0.5f});
   input.rewards = at::tensor(std::vector<float>{1.0f, 0.0f, 0.75f, 0.25f});
-  input.old_logprobs = at::linspace(-2.0, -0.4, 9);
+  input.old_logprobs = at::linspace(-2.0, -0.4, 9, at::kFloat);
   input.sampler_logprobs = input.old_logprobs.clone();
   if (has_reference) input.ref_logprobs = input.old_logprobs - 0.1;
   input.policy_logprobs = input.old_logprobs.clone().requires_grad_();
-  input.entropies = at::linspace(0.5, 1.3, 9).requires_grad_();
+  input.entropies = at::linspace(0.5, 1.3, 9, at::kFloat).requires_grad_();
   input.whole.emplace();
   input.whole->counts.num_completions = 4;
   input.whole->counts.num_loss_tokens = 9;
