@@ -44,7 +44,8 @@ std::pair<Prompt, Completion> read_row(const std::string& line, int64_t place) {
   auto& [prompt, completion] = row;
   prompt.id = str("row ", place);
   completion.finish_reason = FinishReason::kStop;
-  for (const auto& [key, value] : parse_json_line(line, "rows", place + 1).items()) {
+  const Json columns = parse_json_line(line, "rows", place + 1);
+  for (const auto& [key, value] : columns.items()) {
     if (key == "completion") {
       completion.text = value.get<std::string>();
     } else if (key == "completion_ids") {

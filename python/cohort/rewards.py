@@ -4,10 +4,11 @@ A reward function is called with prompts, completions, completion_ids and the co
 each completion, or None where it has none. Completions are strings or lists of messages, whose last one counts.
 """
 
-import functools
 import json
+import logging
 import math
 import re
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -66,8 +67,9 @@ def accuracy_reward(
     log_extra: Callable[[str, list[Any]], None] | None = None,
     **columns: Any,
 ) -> Scores:
-    """1 where the boxed or announced answer of a completion equals its solution as mathematics, else 0; None where the
-    solution holds no mathematics. The built-in reward "accuracy" judges, not math-verify."""
+    """1 where the boxed or announced LaTeX of a completion equals its solution as mathematics, else 0; None where the solution
+    holds no mathematics. math-verify judges, as in TRL; ImportError if it is not installed. The built-in reward
+    "accuracy" judges by other rules (docs/rewards.md)."""
     return _accuracy([_text(one) for one in completions], solution, log_extra)
 
 
@@ -174,42 +176,69 @@ class _Repetition:
 #: `<think>`, once, at the beginning.
 _THINK = re.compile(r"<think>(?!.*<think>).*?</think>", re.DOTALL)
 
-#: Without one of these a solution is words, of which math-verify reads none.
-_MATHEMATICS = re.compile(r"[0-9\\$]")
-
 _INCOMPLETE, _UNREAD, _SKIPPED = "[incomplete reasoning]", "[unparseable]", "[skipped]"  # TRL's cells
-
-
-@functools.cache
-def _builtin_accuracy() -> BuiltinReward:
-    return BuiltinReward("accuracy", answer_places=["boxed", "phrase"])
 
 
 def _accuracy(
     texts: list[str | None], solutions: Sequence[str], log_extra: Callable[[str, list[Any]], None] | None
 ) -> Scores:
     """A text that is None is a completion without an answer."""
-    reward, scores = _builtin_accuracy(), []
+    scores: Scores = []
     read: dict[str, list[str]] = {"gold_parsed": [], "answer_parsed": []}
+    verifier = _Verifier()
     for text, solution in zip(texts, solutions, strict=True):
-        gold, answer = _INCOMPLETE, _INCOMPLETE
-        if text is None:
-            scores.append(0.0)
-        elif not _MATHEMATICS.search(solution):
-            scores.append(None)
-            gold, answer = _UNREAD, _SKIPPED
-        else:
-            scores += reward([text], solution=[solution])
-            if log_extra is not None:
-                remarks = dict(reward.explain(text, solution=solution))
-                gold = remarks.get("reference read as", _UNREAD)
-                answer = remarks.get("answer read as", _UNREAD)
+        score, gold, answer = 0.0, _INCOMPLETE, _INCOMPLETE
+        if text is not None:
+            score, gold, answer = verifier.judge(text, solution)
+        scores.append(score)
         read["gold_parsed"].append(gold)
         read["answer_parsed"].append(answer)
     if log_extra is not None:
         for column, cells in ({"solution": list(solutions)} | read).items():
             log_extra(column, cells)
     return scores
+
+
+class _Verifier:
+    """math-verify with TRL's settings."""
+
+    def __init__(self) -> None:
+        try:
+            from latex2sympy2_extended import NormalizationConfig
+            from math_verify import LatexExtractionConfig, parse, verify
+        except ImportError as error:
+            raise ImportError(
+                "accuracy_reward needs math-verify: pip install math-verify, or use the built-in reward 'accuracy'"
+            ) from error
+        self._parse, self._verify = parse, verify
+        # A box first; other LaTeX only where words announce an answer.
+        self._places = [
+            LatexExtractionConfig(
+                normalization_config=NormalizationConfig(units=True),
+                boxed_match_priority=0,
+                try_extract_without_anchor=False,
+            )
+        ]
+        # Its time limits are alarms, which only the main thread can set.
+        is_main = threading.current_thread() is threading.main_thread()
+        self._parse_seconds, self._verify_seconds = (10, 5) if is_main else (None, None)
+        if not is_main:
+            for part in ("parser", "grader"):
+                logging.getLogger(f"math_verify.{part}").setLevel(logging.ERROR)
+
+    def judge(self, text: str, solution: str) -> tuple[float | None, str, str]:
+        """The score, and how solution and answer were read."""
+        gold = self._parse(solution, parsing_timeout=self._parse_seconds)
+        if not gold:
+            return None, _UNREAD, _SKIPPED
+        answer = self._parse(
+            text,
+            extraction_config=self._places,
+            extraction_mode="first_match",
+            parsing_timeout=self._parse_seconds,
+        )
+        score = float(self._verify(gold, answer, timeout_seconds=self._verify_seconds))
+        return score, str(gold), str(answer) if answer else _UNREAD
 
 
 def _answer(text: str, delimiters: Sequence[str]) -> str | None:

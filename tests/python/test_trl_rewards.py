@@ -1,4 +1,4 @@
-"""cohort.rewards, tested as TRL tests trl.rewards (docs/python/trl-tests-rewards.md), and the built-in rewards as functions.
+"""cohort.rewards, tested as TRL tests trl.rewards (docs/python/trl-tests-rewards.md).
 
 PYTHONPATH=build/python .venv-test/bin/python tests/python/test_trl_rewards.py
 """
@@ -7,6 +7,7 @@ import inspect
 import pickle
 import threading
 import unittest
+from unittest import mock
 
 import trl.rewards
 
@@ -116,6 +117,8 @@ class AccuracyTest(unittest.TestCase):
             (r"So it is \boxed{\frac{5}{8}}.", r"\frac{3}{8}", 0.0),
             (r"So it is \boxed{5}.", "9", 0.0),
             (r"The answer is $\frac{6}{16}$.", r"$\frac{3}{8}$", 1.0),
+            ("The answer is 9.", "9", 0.0),
+            ("So $9$ it may be.", "9", 0.0),
             ("I do not know.", "9", 0.0),
             ("", "9", 0.0),
             ("Seven or nine.", "seven", None),
@@ -124,6 +127,7 @@ class AccuracyTest(unittest.TestCase):
             with self.subTest(text, solution=solution):
                 self.assertEqual(accuracy_reward(said(text), [solution]), [score])
                 self.assertEqual(accuracy_reward([text], solution=[solution], prompts=["?"]), [score])
+                self.assertEqual(trl.rewards.accuracy_reward(said(text), [solution]), [score])
 
     def test_in_a_thread(self):
         results = []
@@ -134,14 +138,13 @@ class AccuracyTest(unittest.TestCase):
         self.assertEqual(results, [[1.0]])
 
     def test_columns_for_the_table(self):
-        columns = {}
-        accuracy_reward(
-            said(r"\boxed{12}", "None.", r"\boxed{1}"), ["12", "13", "some"], log_extra=columns.__setitem__
-        )
-        self.assertEqual(list(columns), ["solution", "gold_parsed", "answer_parsed"])
-        self.assertEqual(columns["solution"], ["12", "13", "some"])
-        self.assertEqual(columns["gold_parsed"], ["12", "13", "[unparseable]"])
-        self.assertEqual(columns["answer_parsed"], ["12", "[unparseable]", "[skipped]"])
+        texts, solutions = said(r"\boxed{12}", "None.", r"\boxed{1}"), ["12", "13", "some"]
+        for name in ("accuracy_reward", "reasoning_accuracy_reward"):
+            ours, theirs = {}, {}
+            getattr(rewards, name)(texts, solutions, log_extra=ours.__setitem__)
+            getattr(trl.rewards, name)(texts, solutions, log_extra=theirs.__setitem__)
+            self.assertEqual(ours, theirs)
+            self.assertEqual(list(ours), ["solution", "gold_parsed", "answer_parsed"])
 
     def test_after_reasoning(self):
         for text, solution, score in (
@@ -150,12 +153,14 @@ class AccuracyTest(unittest.TestCase):
             (r"<think>Hm.</think> \boxed{\frac{5}{8}}", r"\frac{3}{8}", 0.0),
             (r"<think>It is \boxed{12}.</think> There.", r"\boxed{12}", 0.0),
             (r"<think>It is \boxed{12}.</think> No, \boxed{13}.", r"\boxed{12}", 0.0),
+            (r"<think>Hm.</think> \boxed{12} </think> None.", "12", 0.0),
             ("<think>Hm", r"\frac{3}{8}", 0.0),
             (r"It is \boxed{\frac{3}{8}}", r"\frac{3}{8}", 0.0),
             (r"<think>Hm.</think> \boxed{12}", "twelve", None),
         ):
             with self.subTest(text):
                 self.assertEqual(reasoning_accuracy_reward(said(text), [solution]), [score])
+                self.assertEqual(trl.rewards.reasoning_accuracy_reward(said(text), [solution]), [score])
         text = said(r"[WORK] Hm. [DONE] \boxed{12}")
         self.assertEqual(reasoning_accuracy_reward(text, ["12"], reasoning_delimiters=["[DONE]"]), [1.0])
         self.assertEqual(reasoning_accuracy_reward(text, ["12"]), [0.0])
@@ -177,6 +182,11 @@ class AccuracyTest(unittest.TestCase):
         copy = pickle.loads(pickle.dumps(reward))
         self.assertEqual(copy(said(right), ["12"], [[]]), [1.0])
         self.assertEqual(copy.__name__, "cosine_scaled_reward")
+
+    def test_names_what_is_missing(self):
+        with mock.patch.dict("sys.modules", {"math_verify": None}):
+            with self.assertRaisesRegex(ImportError, "pip install math-verify"):
+                accuracy_reward(said("9"), ["9"])
 
 
 class BuiltinTest(unittest.TestCase):

@@ -4,6 +4,7 @@ COHORT=build/cohort PYTHONPATH=build/python .venv-test/bin/python tests/python/t
 """
 
 import contextlib
+import dataclasses
 import io
 import json
 import os
@@ -224,6 +225,15 @@ class ScriptTest(TrainerTest):
             self.assertIn("from cohort import ", changed, path.name)
             rest = re.compile(IMPORT.pattern.replace("trl", "(?:trl|cohort)") + r"\n", re.MULTILINE)
             self.assertEqual(rest.sub("", changed), rest.sub("", text), path.name)
+
+    def test_command_lines_have_the_same_types(self):
+        import trl
+
+        ours, theirs = (
+            {one.name: one.type for one in dataclasses.fields(config)}
+            for config in (cohort.GRPOConfig, trl.GRPOConfig)
+        )
+        self.assertEqual({name: ours[name] for name in theirs}, theirs)
 
     def test_the_originals_are_calls_of_trl(self):
         """TRL's own classes take the arguments, and its trainer has the methods."""

@@ -1,8 +1,11 @@
-"""After TRL's index of papers: the settings of twelve papers, with small batches and short completions."""
+"""After TRL's index of papers: the settings of thirteen papers, with small batches and short completions."""
 
 from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer
 
+SMALL = dict(
+    per_device_train_batch_size=4, num_generations=4, max_completion_length=12, max_steps=4, logging_steps=1
+)
 PAPERS = {
     "2402.03300": dict(
         loss_type="grpo", beta=0.001, epsilon=10.0, steps_per_generation=2, gradient_accumulation_steps=2
@@ -66,12 +69,7 @@ trainers = {}
 for paper, settings in PAPERS.items():
     training_args = GRPOConfig(
         output_dir=f"papers/{paper}",
-        per_device_train_batch_size=4,
-        num_generations=4,
-        max_completion_length=12,
-        max_steps=4,
-        logging_steps=1,
-        **settings,
+        **(SMALL | settings),
     )
     trainer = GRPOTrainer(
         model="models/tiny", reward_funcs=[variety, brevity], args=training_args, train_dataset=dataset
