@@ -99,6 +99,7 @@ def run_recipe(
         run = trainer.grpo_run(recipe, resume, {}, accept_changed, **own.calls())
         code = run.run()
     except Exception as error:
+        run = None  # ends its line of progress before another one is written
         for place in filter(None, (loss, advantages)):
             source = place.rpartition(":")[0]
             if _line_in(error, source):

@@ -8,6 +8,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import traceback
 import unittest
 
 import torch
@@ -71,10 +72,11 @@ class RestatedTest(Case):
         "recipe": {"train.tokens_per_microbatch": 90},
     }
 
-    def check_loss(self, function, **settings):
-        wanted = self.trained(**self.MANY, **settings)
+    def check_loss(self, function, learning_rate=0.3, **settings):
+        many = self.MANY | {"learning_rate": learning_rate}
+        wanted = self.trained(**many, **settings)
         self.next_output()
-        ours = self.trained(loss=function, **self.MANY)
+        ours = self.trained(loss=function, **many)
         self.check_same(ours, wanted)
         first, last = self.metrics(wanted)[0], self.metrics(wanted)[-1]
         self.assertGreater(first["grad_norm"], 1e-3)
@@ -88,7 +90,12 @@ class RestatedTest(Case):
 
     def test_gspo(self):
         self.check_loss(
-            gspo, loss_type="grpo", importance_sampling_level="sequence", epsilon=3e-4, epsilon_high=4e-4
+            gspo,
+            1e-4,
+            loss_type="grpo",
+            importance_sampling_level="sequence",
+            epsilon=3e-4,
+            epsilon_high=4e-4,
         )
 
     def test_a_kl_term_reads_the_reference(self):
@@ -161,10 +168,9 @@ class CallsTest(Case):
         self.assertEqual([row["advantage"] for row in rows], [0, 1, 2, 3, 4, 0, 6, 7])
 
     def test_a_batch_without_loss_has_its_metrics(self):
-        def lame(completions, **columns):
-            return [None] * len(completions)
-
-        trainer = self.trained(loss=dapo, reward_funcs=lame, max_steps=1)
+        trainer = self.trained(
+            loss=dapo, mask_truncated_completions=True, max_completion_length=1, max_steps=1
+        )
         row = self.metrics(trainer)[0]
         self.assertEqual((row["loss"], row["tokens"]), (0, 0))
 
@@ -180,14 +186,13 @@ class CallsTest(Case):
             return dapo(*given)
 
         trainer = self.trainer(more={"loss": failing})
-        with self.assertRaisesRegex(LookupError, "of the user") as raised:
+        try:
             trainer.train()
-        frame = raised.exception.__traceback__
-        while frame.tb_next is not None:
-            frame = frame.tb_next
-        self.assertEqual(frame.tb_frame.f_code.co_name, "failing")
+            self.fail("nothing was raised")
+        except LookupError as error:
+            self.assertEqual(traceback.extract_tb(error.__traceback__)[-1].name, "failing")
         output = pathlib.Path(trainer.args.output_dir)
-        self.assertEqual([path.name for path in (output / "checkpoints").iterdir()], ["step-1"])
+        self.assertEqual([path.name for path in (output / "checkpoints").iterdir()], ["step-00000001"])
         again = self.trainer(more={"loss": dapo})
         again.train(resume_from_checkpoint=True)
         for name in ("metrics.jsonl", "final/model.safetensors"):
@@ -247,6 +252,7 @@ class ProgramTest(Case):
         names = {
             **os.environ,
             "PATH": f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}",
+            "PYTHONPATH": os.path.abspath(os.environ["PYTHONPATH"]),
             **environment,
         }
         done = subprocess.run(
@@ -305,7 +311,7 @@ class ProgramTest(Case):
         done = self.train(recipe, "failed", code=2)
         last = done.stderr.splitlines()[-1]
         self.assertEqual(last, f"cohort: own.py:failing: line {line}: LookupError: of the user")
-        self.assertTrue(os.path.isdir(os.path.join(self.output, "failed/checkpoints/step-2")))
+        self.assertTrue(os.path.isdir(os.path.join(self.output, "failed/checkpoints/step-00000002")))
         self.source.write_text(SOURCE + "failing = dapo\n")
         self.train(recipe, "failed", "--resume")
         self.assertEqual(self.bytes_of("failed/metrics.jsonl"), self.bytes_of("run/metrics.jsonl"))
