@@ -28,7 +28,8 @@ class PythonRun {
   PythonRun(const PythonRun&) = delete;
   PythonRun& operator=(const PythonRun&) = delete;
 
-  /// As the program runs; returns the exit code. An exception of a function leaves a checkpoint of the steps before.
+  /// As the program runs; returns the exit code. An exception of a function leaves a checkpoint of the steps
+  /// before.
   int run_to_end();
 
   /// The first of the calls that take the steps one by one, for a caller that shows the progress itself.
@@ -118,8 +119,8 @@ class PythonGrpoRun : public PythonRun {
   /// The metrics of GrpoRun::evaluate_on by their names.
   pybind11::dict evaluate_on(const std::vector<std::string>& files, int64_t num_generations);
 
-  /// Completions by the weights as they are, also while a function samples for a step; the address of their random numbers
-  /// has the run's seed if `keys` name none.
+  /// Completions by the weights as they are, also while a function samples for a step; the address of their
+  /// random numbers has the run's seed if `keys` name none.
   pybind11::list generate(const pybind11::list& prompts, const pybind11::dict& keys, int64_t step);
 
  private:

@@ -1,4 +1,5 @@
-// The module `cohort._cohort.trainer`: runs whose steps Python takes one by one. python/cohort/trainer calls it.
+// The module `cohort._cohort.trainer`: runs whose steps Python takes one by one. python/cohort/trainer calls
+// it.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <torch/csrc/utils/pybind.h>
@@ -123,13 +124,14 @@ void add_runs(py::module_& module) {
       .def("close", &PythonRun::close)
       .def("save_model", &PythonRun::save_model)
       .def("load_model", &PythonRun::take_weights)
-      .def_property_readonly("output_dir", [](const PythonRun& run) { return run.run().output_dir().string(); })
+      .def_property_readonly("output_dir",
+                             [](const PythonRun& run) { return run.run().output_dir().string(); })
       .def_property_readonly("is_forked", &PythonRun::is_forked)
       .def_property_readonly("goes_on", [](const PythonRun& run) { return run.loop().goes_on(); })
       .def_property_readonly("step", [](const PythonRun& run) { return run.loop().step(); })
       .def_property_readonly("max_steps", [](const PythonRun& run) { return run.loop().max_steps(); })
-      .def_property_readonly(
-          "weights", [](const PythonRun& run) { return to_dict(run.run().model().named_weights()); })
+      .def_property_readonly("weights",
+                             [](const PythonRun& run) { return to_dict(run.run().model().named_weights()); })
       .def_property_readonly("adapter_weights", [](const PythonRun& run) {
         return to_dict(run.run().model().adapter_weights());
       });

@@ -109,7 +109,9 @@ class AdaptedTest(TrainerTest):
         )):  # fmt: skip
             with self.assertLogs("cohort.trainer.recipe", "WARNING") as logs:
                 trainer = self.trainer(
-                    model=model, more={"peft_config": config}, output_dir=os.path.join(self.output, str(place))
+                    model=model,
+                    more={"peft_config": config},
+                    output_dir=os.path.join(self.output, str(place)),
                 )
                 trainer.train()
             self.assertIn("lora_dropout has no effect", logs.output[0])

@@ -241,7 +241,13 @@ class BaseTrainer:
             return self._run  # an evaluation has begun it
         self._run = None
         recipe = write_inputs(
-            self.args.output_dir, self._source, self._train_rows, self._eval_rows, self._recipe, resume, self._has_dropout
+            self.args.output_dir,
+            self._source,
+            self._train_rows,
+            self._eval_rows,
+            self._recipe,
+            resume,
+            self._has_dropout,
         )
         run = self._open_run(recipe, resume)
         self._update_state(run, self.state.epoch or 0.0)
