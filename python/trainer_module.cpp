@@ -124,8 +124,6 @@ void add_runs(py::module_& module) {
       .def("close", &PythonRun::close)
       .def("save_model", &PythonRun::save_model)
       .def("load_model", &PythonRun::take_weights)
-      .def_property_readonly("output_dir",
-                             [](const PythonRun& run) { return run.run().output_dir().string(); })
       .def_property_readonly("is_forked", &PythonRun::is_forked)
       .def_property_readonly("goes_on", [](const PythonRun& run) { return run.loop().goes_on(); })
       .def_property_readonly("step", [](const PythonRun& run) { return run.loop().step(); })

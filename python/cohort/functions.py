@@ -86,17 +86,22 @@ def load(place: str, key: str) -> Callable[..., Any]:
 
 
 def run_recipe(
-    recipe: str, loss: str | None, advantages: str | None, resume: bool, accept_changed: list[str]
+    recipe: str,
+    loss: str | None,
+    advantages: str | None,
+    output_dir: str,
+    resume: bool,
+    accept_changed: list[str],
 ) -> int:
     """What `cohort train` hands over: runs a recipe whose objective.python or python_advantages are the places `loss` and
-    `advantages`. Returns the exit code; ValueError with one line for what a function raises."""
+    `advantages`, and prints its directory. Returns the exit code; ValueError with one line for what a function raises."""
     from cohort._cohort import trainer
 
     own = OwnFunctions.given(
         None, None, {"objective.python": loss, "objective.python_advantages": advantages}
     )
     try:
-        run = trainer.grpo_run(recipe, resume, {}, accept_changed, **own.calls())
+        run = trainer.grpo_run(recipe, resume, {}, accept_changed=accept_changed, **own.calls())
         code = run.run()
     except Exception as error:
         run = None  # ends its line of progress before another one is written
@@ -105,7 +110,7 @@ def run_recipe(
             if _line_in(error, source):
                 raise ValueError(f"{place}: {_in_one_line(error, source)}") from error
         raise
-    print(run.output_dir)
+    print(output_dir)
     return code
 
 

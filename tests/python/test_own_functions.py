@@ -273,7 +273,9 @@ class ProgramTest(Case):
         text = pathlib.Path(trainer.args.output_dir, "inputs/recipe.toml").read_text()
         text = text.replace('python = "callable"', f'python = "{loss}"')
         text = text.replace('python_advantages = "callable"', f'python_advantages = "{advantages}"')
-        text = text.replace('type = "callable"', 'type = "python"\nfunction = "own.py:hashed"\ntimeout_s = 120.0')
+        text = text.replace(
+            'type = "callable"', 'type = "python"\nfunction = "own.py:hashed"\ntimeout_s = 120.0'
+        )
         path = pathlib.Path(self.output, "recipe.toml")
         path.write_text(text)
         return path, trainer

@@ -206,7 +206,7 @@ class BuiltinTest(unittest.TestCase):
         ((score, status, detail),) = reward.results([r"\boxed{12}"], question=["?"])
         self.assertEqual((score, status), (None, "unparsed"))
         self.assertIn('column "answer"', detail)
-        self.assertIn(("reference", "13"), reward.explain(r"\boxed{12}", answer="13"))
+        self.assertIn(("reference read as", "13"), reward.explain(r"\boxed{12}", answer="13"))
 
     def test_bad_input(self):
         for type_, keys, text in (

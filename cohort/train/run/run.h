@@ -41,9 +41,6 @@ class Run {
   /// Gives the model the weights, or the adapters, of a directory that save_model() or the run wrote.
   void take_weights(const std::filesystem::path& directory);
 
-  /// Everything that the run writes lies here.
-  const std::filesystem::path& output_dir() const { return directory_->root(); }
-
   virtual Decoder& model() = 0;
   virtual Trainer& trainer() = 0;
   virtual const ModelConfig& model_config() const = 0;
