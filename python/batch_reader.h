@@ -1,4 +1,4 @@
-// Between the values of python/cohort/batch.py and those of the engine.
+// From the values of python/cohort/batch.py to those of the engine.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -36,11 +36,5 @@ Json read_json_value(const pybind11::handle& value, const std::string& where);
 
 /// Token ids from a sequence or a tensor.
 std::vector<int32_t> read_ids(const pybind11::handle& given, const std::string& where);
-
-/// [(prompt_ids, text, [(token_ids, logprobs, text, finish_reason, kept_ids or None), ...]), ...]
-pybind11::list to_python(const std::vector<Group>& groups);
-
-/// [[float32 tensor, ...], ...]: a column of each sample.
-pybind11::list column_to_python(const std::vector<Group>& groups, const std::vector<float> Sample::* column);
 
 }  // namespace cohort::python

@@ -14,6 +14,7 @@
 #include "cohort/objectives/objective_config.h"
 #include "cohort/train/run/lora_start.h"
 #include "python/batch_reader.h"
+#include "python/batch_writer.h"
 #include "python/calls.h"
 #include "python/modules.h"
 #include "python/own_functions.h"

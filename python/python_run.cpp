@@ -4,6 +4,7 @@
 
 #include "cohort/sampler/sampler.h"
 #include "python/batch_reader.h"
+#include "python/batch_writer.h"
 #include "python/engine_settings.h"
 #include "python/settings.h"
 

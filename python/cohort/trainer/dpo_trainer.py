@@ -4,7 +4,8 @@ from typing import Any
 
 from transformers import TrainerCallback
 
-from cohort.trainer.base_trainer import BaseTrainer, _native, refuse, refuse_always, refuse_functions
+from cohort.trainer.arguments import refuse, refuse_always, refuse_functions
+from cohort.trainer.base_trainer import BaseTrainer, _native
 from cohort.trainer.dpo_config import DPOConfig
 from cohort.trainer.offline_recipe import dpo_recipe
 

@@ -9,7 +9,8 @@ from transformers import TrainerCallback
 from cohort.batch import Group, LossFunction, groups_from
 from cohort.functions import AdvantageFunction, OwnFunctions
 from cohort.sampling_params import SamplingParams, keys_of
-from cohort.trainer.base_trainer import BaseTrainer, _native, refuse, refuse_always
+from cohort.trainer.arguments import refuse, refuse_always
+from cohort.trainer.base_trainer import BaseTrainer, _native
 from cohort.trainer.completions import log_completions
 from cohort.trainer.data import Rows
 from cohort.trainer.grpo_config import GRPOConfig

@@ -5,7 +5,8 @@ from typing import Any
 
 from transformers import TrainerCallback
 
-from cohort.trainer.base_trainer import BaseTrainer, _native, refuse_always, refuse_functions
+from cohort.trainer.arguments import refuse_always, refuse_functions
+from cohort.trainer.base_trainer import BaseTrainer, _native
 from cohort.trainer.data import in_chatml
 from cohort.trainer.offline_recipe import sft_recipe
 from cohort.trainer.sft_config import SFTConfig

@@ -25,7 +25,9 @@ def _import_trainer_utils() -> None:
     """Imports transformers.trainer_utils with stand-ins of peft's classes, unless either is there already."""
     if "transformers.trainer_utils" in sys.modules or "peft" in sys.modules:
         return
-    is_peft_available = transformers.utils.is_peft_available
+    is_peft_available = getattr(transformers.utils, "is_peft_available", None)
+    if is_peft_available is None:
+        return  # another version, which imports what it wants
     transformers.utils.is_peft_available = lambda: False
     try:
         from transformers import trainer_utils
