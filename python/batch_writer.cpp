@@ -1,5 +1,6 @@
 #include "python/batch_writer.h"
 
+#include <ATen/ATen.h>
 #include <pybind11/stl.h>
 #include <torch/csrc/utils/pybind.h>
 
