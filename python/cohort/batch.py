@@ -108,7 +108,11 @@ def wrapped(function: LossFunction) -> Callable[..., tuple[Tensor, dict[str, flo
                 raise ValueError(
                     f"a loss function returned a metric {name!r}, which is there already: rename it"
                 )
-        return loss.reshape(()), {str(name): float(value) for name, value in metrics.items()}
+        numbers = {
+            str(name): float(value.detach() if isinstance(value, Tensor) else value)
+            for name, value in metrics.items()
+        }
+        return loss.reshape(()), numbers
 
     return call
 
