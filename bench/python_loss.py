@@ -15,9 +15,10 @@ import sys
 import tempfile
 import time
 
-import cohort  # before torch, so that OpenMP's threads spin as in the program
 import torch
 from workloads import WORKLOADS, prompt_ids
+
+import cohort  # before torch, so that OpenMP's threads spin as in the program
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 

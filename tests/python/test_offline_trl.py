@@ -10,7 +10,7 @@ import unittest
 
 import torch
 from datasets import Dataset, DatasetDict, IterableDataset
-from offline_case import PAIRS, ROWS, TEXTS, OfflineTest
+from offline_case import PAIRS, ROWS, OfflineTest
 from peft import LoraConfig
 
 import cohort

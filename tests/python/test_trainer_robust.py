@@ -209,8 +209,9 @@ class RaiseTest(RobustTest):
 class Unfriendly:
     """A sequence or a number that lies."""
 
-    def __init__(self, length=8, error=RuntimeError("of the user"), number=None):
-        self.length, self.error, self.number = length, error, number
+    def __init__(self, length=8, error=None, number=None):
+        self.length, self.number = length, number
+        self.error = RuntimeError("of the user") if error is None else error
 
     def __len__(self):
         return self.length

@@ -2,7 +2,6 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 from cohort.trainer.base_config import BaseConfig
 from cohort.trainer.base_config import setting as _setting
