@@ -143,6 +143,7 @@ class GRPOTrainer(BaseTrainer):
         return found | logged
 
     def _after_step(self, run: Any, report: Any) -> None:
+        self._calls.take_columns({})  # an evaluation has none of the step's
         for name, value in self._calls.take_metrics().items():
             report.add_metric(name, value)
         unscored = self._calls.take_unscored(len(self._tables))

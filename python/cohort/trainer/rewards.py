@@ -86,9 +86,8 @@ class RewardCalls:
     """
 
     def __init__(self, data_sets: Mapping[str, Rows], state: Any, mask_errors: bool, prompt_only: bool):
-        self._data_sets = dict(
-            data_sets
-        )  # by the names of their files: nothing here leads back to the trainer
+        # By the names of their files. Nothing here leads back to the trainer.
+        self._data_sets = dict(data_sets)
         self._state = state
         self._mask_errors = mask_errors
         self._prompt_only = prompt_only
@@ -181,7 +180,6 @@ class RewardCalls:
         """The means of what was logged since the last call."""
         means = {name: sum(values) / len(values) for name, values in self.metrics.items()}
         self.metrics.clear()
-        self._rollout_columns = {}
         return means
 
     def take_unscored(self, num_functions: int) -> list[str]:
