@@ -11,7 +11,7 @@ demo: build  ## the main job, end to end, on the embedded default
 
 test: build/build.ninja  ## everything, then the quick tests
 	@tools/setup.sh --test "$$(cat build/torch-python)"
-	cmake --build build
+	cmake --build build --target all cohort_python
 	ctest --test-dir build -LE slow --output-on-failure -j2
 
 test-slow: test  ## the tests that take minutes, too

@@ -98,9 +98,14 @@ function(cohort_test folder)
   else()
     cohort_plain_pch(test_${name})
   endif()
-  # One thread each: ctest runs several programs at once, and threads that share a core wait for each other.
-  gtest_discover_tests(test_${name} TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-                       PROPERTIES ENVIRONMENT OMP_NUM_THREADS=1)
+  # One test a suite, of one thread: ctest runs several programs at once, and threads that share a core wait for each other.
+  set(include ${CMAKE_CURRENT_BINARY_DIR}/test_${name}_suites)
+  file(GENERATE OUTPUT ${include}.cmake CONTENT "set(PROGRAM [==[$<TARGET_FILE:test_${name}>]==])
+set(NAME ${name})
+set(LIST [==[${include}.txt]==])
+include([==[${CMAKE_SOURCE_DIR}/cmake/discover_suites.cmake]==])
+")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${include}.cmake)
 endfunction()
 
 # The CPU kernels (*_cpu.cpp) are compiled once per instruction set, see cohort/ops/cpu_arch.h; they are left out of the
