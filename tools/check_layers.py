@@ -1,4 +1,5 @@
-"""Checks that every #include "cohort/..." and "libs/..." follows the arrows of tools/layers.txt.
+"""Checks that every #include "cohort/..." and "libs/..." follows the arrows of tools/layers.txt, and that no two headers
+define a type of one name: the linker would keep the destructor of one of them for both.
 
 The headers in libs/<name>/internal/ are for that library and its tests (tests/libs/<name>) alone.
 """
@@ -70,6 +71,19 @@ def violations():
                 yield f"{path}:{number}: {layer} may not include torch headers"
 
 
-problems = list(violations())
+def repeated_types():
+    seen = {}
+    for path in sorted(
+        path for folder in ("libs", "cohort", "apps") for path in ROOT.glob(f"{folder}/**/*.h")
+    ):
+        text = path.read_text()
+        (*_, namespace) = ["", *re.findall(r"^namespace ([\w:]+) \{$", text, re.MULTILINE)]
+        for name in re.findall(r"^(?:struct|class) (\w+)(?: final)?(?: :[^;{]*)? \{", text, re.MULTILINE):
+            first = seen.setdefault((namespace, name), path)
+            if first != path:
+                yield f"{path}: {namespace}::{name} is also a type of {first}"
+
+
+problems = [*violations(), *repeated_types()]
 print("\n".join(problems) or "layers: ok")
 sys.exit(1 if problems else 0)

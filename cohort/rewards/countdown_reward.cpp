@@ -27,10 +27,10 @@ std::optional<std::vector<int64_t>> read_numbers(const Json& fields) {
 }
 
 // The value of an expression and the numbers that it is made of.
-std::string describe(const Evaluation& evaluation) {
+std::string describe(const ExpressionValue& evaluation) {
   std::string numbers;
   for (const int64_t number : evaluation.numbers) numbers += str(numbers.empty() ? "" : " ", number);
-  if (evaluation.status != Evaluation::Status::kOk) return str(evaluation.detail, "; numbers ", numbers);
+  if (evaluation.status != ExpressionValue::Status::kOk) return str(evaluation.detail, "; numbers ", numbers);
   // Values have 128 bits, which streams don't write.
   const auto text = [](__int128 value) {
     const bool fits = value >= INT64_MIN && value <= INT64_MAX;
@@ -42,16 +42,16 @@ std::string describe(const Evaluation& evaluation) {
 }
 
 RewardResult judge(std::string_view answer, std::vector<int64_t> numbers, int64_t target) {
-  Evaluation evaluation = evaluate_expression(answer);
-  if (evaluation.status == Evaluation::Status::kMalformed) {
+  ExpressionValue evaluation = evaluate_expression(answer);
+  if (evaluation.status == ExpressionValue::Status::kMalformed) {
     return judged(0.0, str("malformed answer ", excerpt(answer), ": ", evaluation.detail));
   }
-  if (evaluation.status == Evaluation::Status::kTooDeep) return unparsed(evaluation.detail);
+  if (evaluation.status == ExpressionValue::Status::kTooDeep) return unparsed(evaluation.detail);
   std::sort(evaluation.numbers.begin(), evaluation.numbers.end());
   std::sort(numbers.begin(), numbers.end());
   if (evaluation.numbers != numbers) return judged(0.0, "does not use each number exactly once");
-  if (evaluation.status == Evaluation::Status::kDividesByZero) return judged(0.0, evaluation.detail);
-  if (evaluation.status == Evaluation::Status::kTooLarge) return unparsed(evaluation.detail);
+  if (evaluation.status == ExpressionValue::Status::kDividesByZero) return judged(0.0, evaluation.detail);
+  if (evaluation.status == ExpressionValue::Status::kTooLarge) return unparsed(evaluation.detail);
   if (evaluation.value != Rational{target, 1}) return judged(0.0, "does not equal the target");
   return judged(1.0, "");
 }

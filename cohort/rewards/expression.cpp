@@ -5,7 +5,7 @@
 namespace cohort {
 namespace {
 
-using Status = Evaluation::Status;
+using Status = ExpressionValue::Status;
 
 // Recursive descent: sum = product {(+|-) product}; product = factor {(*|/) factor}; factor = - factor |
 // (sum) | digits. After a failure of arithmetic it reads on, so that all numbers are known; after one of
@@ -14,7 +14,7 @@ class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
 
-  Evaluation parse() {
+  ExpressionValue parse() {
     result_.value = sum();
     peek();
     if (!is_stopped() && position_ < text_.size())
@@ -125,11 +125,11 @@ class Parser {
   std::string_view text_;
   size_t position_ = 0;
   int depth_ = 0;
-  Evaluation result_;
+  ExpressionValue result_;
 };
 
 }  // namespace
 
-Evaluation evaluate_expression(std::string_view text) { return Parser(text).parse(); }
+ExpressionValue evaluate_expression(std::string_view text) { return Parser(text).parse(); }
 
 }  // namespace cohort

@@ -10,7 +10,7 @@
 
 namespace cohort {
 
-struct Evaluation {
+struct ExpressionValue {
   enum class Status {
     kOk,
     kMalformed,  ///< no expression over integers, + - * / and parentheses
@@ -25,6 +25,6 @@ struct Evaluation {
 };
 
 /// Evaluates the whole of `text`. A leading minus is a sign; numbers have at most 18 digits and no decimals.
-Evaluation evaluate_expression(std::string_view text);
+ExpressionValue evaluate_expression(std::string_view text);
 
 }  // namespace cohort

@@ -32,7 +32,7 @@ std::string chat_url(std::string base) {
   return base.ends_with(kPath) ? base : base.append(kPath);
 }
 
-Json chat_body(const ChatRequest& request, AnswerFormat format, const Json& schema) {
+Json chat_body(const JudgeRequest& request, AnswerFormat format, const Json& schema) {
   Json body = {{"model", request.model}, {"messages", request.messages}};
   if (request.temperature) body["temperature"] = *request.temperature;
   if (format == AnswerFormat::kObject) body["response_format"] = {{"type", "json_object"}};

@@ -11,7 +11,7 @@ namespace cohort {
 /// How a server is told to answer with JSON; not every server knows every way.
 enum class AnswerFormat { kSchema, kObject, kFree };
 
-struct ChatRequest {
+struct JudgeRequest {
   std::string model;
   Json messages;
   std::optional<double> temperature;  ///< the server's own default when unset
@@ -20,7 +20,7 @@ struct ChatRequest {
 /// "URL/chat/completions"; `base` may end so already.
 std::string chat_url(std::string base);
 
-Json chat_body(const ChatRequest& request, AnswerFormat format, const Json& schema);
+Json chat_body(const JudgeRequest& request, AnswerFormat format, const Json& schema);
 
 /// Whether a reply with status 400 or 422 complains about the format of the answer and not about the request
 /// as such.
