@@ -7,6 +7,6 @@ set_target_properties(cohort_python PROPERTIES INSTALL_RPATH "$ORIGIN/../torch/l
 set_target_properties(cohort PROPERTIES INSTALL_RPATH "$ORIGIN/../../torch/lib")
 install(TARGETS cohort_python LIBRARY DESTINATION cohort COMPONENT python)
 install(TARGETS cohort cohort-sandboxd RUNTIME DESTINATION cohort/bin COMPONENT python)
-install(PROGRAMS apps/python/cohort_reward.py DESTINATION cohort/bin COMPONENT python)
+install(PROGRAMS apps/python/cohort_reward.py apps/python/cohort_environment.py apps/python/tool_schema.py DESTINATION cohort/bin COMPONENT python)
 install(FILES ${CMAKE_BINARY_DIR}/python/cohort/built_with.py DESTINATION cohort COMPONENT python)
 install(DIRECTORY recipes DESTINATION cohort COMPONENT python)

@@ -25,6 +25,10 @@ int PythonRun::run_to_end() {
       /*is_step=*/true);
 }
 
+py::dict PythonRun::evaluate_on(const std::vector<std::string>& files) {
+  return metrics_dict(work([&] { return run().evaluate_on(files); }));
+}
+
 py::dict PythonGrpoRun::evaluate_on(const std::vector<std::string>& files, int64_t num_generations) {
   return metrics_dict(work([&] { return grpo().evaluate_on(files, num_generations); }));
 }

@@ -74,6 +74,9 @@ class PythonRun {
     work([&] { run().take_weights(directory); });
   }
 
+  /// The metrics of Run::evaluate_on by their names.
+  pybind11::dict evaluate_on(const std::vector<std::string>& files);
+
   bool is_forked() const { return !owner_.is_here(); }
   RunLoop& loop() const { return run().loop(); }
 
@@ -116,7 +119,7 @@ class PythonGrpoRun : public PythonRun {
  public:
   explicit PythonGrpoRun(std::unique_ptr<GrpoRun> run) : PythonRun(std::move(run)) {}
 
-  /// The metrics of GrpoRun::evaluate_on by their names.
+  /// The same with `num_generations` completions of each prompt.
   pybind11::dict evaluate_on(const std::vector<std::string>& files, int64_t num_generations);
 
   /// Completions by the weights as they are, also while a function samples for a step; the address of their

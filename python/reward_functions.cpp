@@ -37,8 +37,13 @@ class FunctionReward : public Reward {
     check_not_ending();
     const py::gil_scoped_acquire lock;
     py::list arguments;
-    for (const RewardRow& row : rows)
-      arguments.append(py::make_tuple(row.prompt.id, row.completion.text, row.completion.token_ids));
+    for (const RewardRow& row : rows) {
+      const auto& episode = row.completion.episode;
+      arguments.append(
+          py::make_tuple(row.prompt.id, row.completion.text, row.completion.token_ids,
+                         episode ? py::object(py::str(to_json_text(episode->messages))) : py::none(),
+                         episode ? episode->number : -1));
+    }
     std::vector<RewardResult> results;
     for (const py::handle value : (*function_)(arguments)) results.push_back(read_result(value));
     owner_.check();

@@ -19,6 +19,7 @@
 #include "python/calls.h"
 #include "python/modules.h"
 #include "python/own_functions.h"
+#include "python/python_environment.h"
 #include "python/python_run.h"
 #include "python/reward_functions.h"
 #include "python/shared_function.h"
@@ -69,11 +70,13 @@ RolloutFunction rollout_function(const SharedFunction& function,
   };
 }
 
-/// Each of the last three is None, or a function in the engine's place.
+/// Each of the last four is None, or in the engine's or the recipe's place.
 std::unique_ptr<PythonGrpoRun> open_grpo(const std::string& recipe, bool resume, const py::dict& functions,
                                          std::vector<std::string> accept_changed, const py::object& rollout,
-                                         const py::object& loss, const py::object& advantages) {
+                                         const py::object& loss, const py::object& advantages,
+                                         const py::object& environment) {
   CallersFunctions callers{.rewards = function_rewards(functions)};
+  if (!environment.is_none()) callers.environment = python_environment(environment);
   if (!loss.is_none()) callers.own.loss = loss_function(loss);
   if (!advantages.is_none()) callers.own.advantages = advantage_function(advantages);
   const SharedFunction sampler = rollout.is_none() ? nullptr : share(rollout);
@@ -118,6 +121,7 @@ void add_runs(py::module_& module) {
       .def("begin", &PythonRun::begin)
       .def("take_step", &PythonRun::take_step)
       .def("evaluate", &PythonRun::evaluate)
+      .def("evaluate_on", &PythonRun::evaluate_on, py::arg("files"))
       .def("end_step", &PythonRun::end_step)
       .def("save", &PythonRun::save)
       .def("finish", &PythonRun::finish)
@@ -150,7 +154,8 @@ void add_trainer(py::module_ module) {
   });
   module.def("grpo_run", &open_grpo, py::arg("recipe"), py::arg("resume"), py::arg("functions"),
              py::arg("accept_changed") = std::vector<std::string>(), py::arg("rollout") = py::none(),
-             py::arg("loss") = py::none(), py::arg("advantages") = py::none());
+             py::arg("loss") = py::none(), py::arg("advantages") = py::none(),
+             py::arg("environment") = py::none());
   module.def("sft_run", &open_run<SftRun, SftConfig>, py::arg("recipe"), py::arg("resume"));
   module.def("dpo_run", &open_run<DpoRun, DpoConfig>, py::arg("recipe"), py::arg("resume"));
   module.def("reward_run", &open_run<RewardRun, RewardTrainConfig>, py::arg("recipe"), py::arg("resume"));

@@ -11,6 +11,7 @@
 #include "apps/cli/rows.h"
 #include "cohort/core/error.h"
 #include "cohort/core/time_text.h"
+#include "cohort/env/episode_setup.h"
 #include "cohort/reward_models/all_rewards.h"
 #include "cohort/train/grpo/step_metrics.h"
 #include "cohort/train/run/evaluation.h"
@@ -42,7 +43,10 @@ struct EvalConfig {
       "What judges a completion: a reward with its defaults, or one table of `reward_config`; all of its "
       "tables "
       "when empty.");
-    f("reward_config", reward_config, "TOML with `[[reward]]` tables, such as a recipe of `cohort train`.");
+    f("reward_config", reward_config,
+      "TOML with `[[reward]]` tables, such as a recipe of `cohort train`; its `[environment]` and `[[tool]]` "
+      "tables "
+      "act, too.");
     f("command", command,
       "For `command`: a program that answers one JSON line with one JSON line, as a text that /bin/sh runs; "
       "given several times, the words of a program and its arguments.");
@@ -56,22 +60,26 @@ struct EvalConfig {
   void settle() const { generation.settle(); }
 };
 
-std::vector<Prompt> read_eval_prompts(const EvalConfig& config, const LoadedModel& model) {
+/// Opens the episodes, whose tools the prompts name.
+std::vector<Prompt> read_eval_prompts(const EvalConfig& config, const LoadedModel& model,
+                                      EpisodeSetup& episodes) {
   if (!model.tokenizer) {
     throw FormatError(str(config.generation.model, ": has no tokenizer.json, which evaluation needs"));
   }
-  const TextFormat format =
+  TextFormat format =
       text_format(*model.tokenizer, config.generation.model, present_time(), config.generation.text);
+  format.tools = episodes.tools();
+  episodes.open(format, *model.tokenizer, sampling_params(config.generation, model).stop_token_ids);
   auto prompts = read_prompts(config.input, format, config.columns);
   check_prompts(prompts, model.decoder->config());
   return prompts;
 }
 
 /// The tables of the file or, without one, the type with the flags.
-std::vector<RewardConfig> chosen_rewards(const EvalConfig& config) {
-  std::vector<RewardConfig> rewards = choose_rewards(config.reward, config.reward_config);
+JudgedEpisodes chosen_episodes(const EvalConfig& config) {
+  JudgedEpisodes chosen = choose_episodes(config.reward, config.reward_config);
   if (config.reward_config.empty()) {
-    FieldTable& keys = rewards.front().keys;
+    FieldTable& keys = chosen.rewards.front().keys;
     keys["command"] = config.command;
     keys["function"] = config.function;
     keys["timeout_s"] = config.timeout_s;
@@ -79,7 +87,7 @@ std::vector<RewardConfig> chosen_rewards(const EvalConfig& config) {
     throw ConfigError(
         "--command, --function and --timeout_s have no effect with --reward_config; set them there");
   }
-  return rewards;
+  return chosen;
 }
 
 Json number_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
@@ -139,14 +147,16 @@ std::optional<std::string> completions_path(const EvalConfig& config) {
 void write_group(const Group& group, const std::vector<std::string>& reward_names, JsonlWriter& file) {
   for (const Sample& sample : group.samples) {
     const Completion& completion = sample.completion;
-    file.write({{"prompt_id", group.prompt.id},
+    Json row = {{"prompt_id", group.prompt.id},
                 {"sample", completion.sample},
                 {"prompt", group.prompt.text},
                 {"completion", completion.text},
                 {"finish_reason", to_string(completion.finish_reason)},
                 {"rewards", reward_cells(reward_names, sample.rewards)},
                 {"prompt_ids", group.prompt.token_ids},
-                {"completion_ids", completion.token_ids}});
+                {"completion_ids", completion.token_ids}};
+    add_episode(completion, row);
+    file.write(row);
   }
 }
 
@@ -200,16 +210,20 @@ int eval_command(const Command& self, const Arguments& arguments) {
   if (!read_flags(self, arguments, config)) return 0;
   require(config.generation.model, "model");
   require(config.input, "input");
-  const std::vector<RewardConfig> rewards = chosen_rewards(config);
+  const JudgedEpisodes chosen = chosen_episodes(config);
+  EpisodeSetup episodes(make_environment(chosen.environment, chosen.tools), chosen.environment);
+  std::vector<RewardConfig> rewards = chosen.rewards;
+  episodes.add_reward(rewards);
   require(config.output, "output");
   check_output(config.output);
   const std::string given_model = config.generation.model;
   resolve_model(config.generation);
   RewardScorer scorer(rewards, all_rewards({config.generation.model, present_time()}));
   const LoadedModel model = load_model(config.generation);
-  const std::vector<Prompt> prompts = read_eval_prompts(config, model);
+  const std::vector<Prompt> prompts = read_eval_prompts(config, model, episodes);
   log_ignored_sampling_defaults(config.generation.model);
-  const SamplingParams params = sampling_params(config.generation, model);
+  SamplingParams params = sampling_params(config.generation, model);
+  params.max_turn_length = chosen.environment.max_turn_length.value_or(params.max_turn_length);
   check_room(model, prompts, config.generation);
   plan_length(model, prompts, config.generation);
   Sampler sampler(*model.decoder, model.tokenizer.get(), config.generation.cache_tokens);
@@ -226,7 +240,7 @@ int eval_command(const Command& self, const Arguments& arguments) {
     write_group(group, scorer.names(), *completions);
   };
   const Evaluation evaluation = evaluate(sampler, prompts, config.generation.num_generations, params, scorer,
-                                         rollout_address(config.generation), on_group);
+                                         rollout_address(config.generation), on_group, episodes.turns());
   if (completions) completions->flush();
   const Json result = to_json(config, given_model, evaluation);
   write_result(config.output, result);

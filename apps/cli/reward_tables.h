@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cohort/env/environment_config.h"
 #include "cohort/rewards/reward_config.h"
 
 namespace cohort::cli {
@@ -12,5 +13,13 @@ namespace cohort::cli {
 /// without a file the type of that name with its defaults, else the table of that name, or all tables where
 /// it is empty. Throws ConfigError where that is none.
 std::vector<RewardConfig> choose_rewards(const std::string& name, const std::string& file);
+
+/// The same with the file's environment and tools, which may give the rewards alone.
+struct JudgedEpisodes {
+  std::vector<RewardConfig> rewards;
+  EnvironmentConfig environment{};
+  std::vector<ToolConfig> tools{};
+};
+JudgedEpisodes choose_episodes(const std::string& name, const std::string& file);
 
 }  // namespace cohort::cli

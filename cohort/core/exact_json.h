@@ -13,7 +13,8 @@ namespace cohort {
 std::string to_lenient_json_text(const Json& value);
 
 /// The value of `text`, integers with all their digits; discarded if the text is no JSON or is nested too
-/// deeply. The last of equal keys counts.
-Json parse_exact_json(const std::string& text);
+/// deeply, and then `fault`, where it is given, says what is wrong at which byte. The last of equal keys
+/// counts.
+Json parse_exact_json(const std::string& text, std::string* fault = nullptr);
 
 }  // namespace cohort

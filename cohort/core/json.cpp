@@ -151,12 +151,19 @@ std::string to_json_text(const Json& value, int indent) {
 
 std::string to_lenient_json_text(const Json& value) { return exact_text(value, -1); }
 
-Json parse_exact_json(const std::string& text) {
-  if (json_too_deep_at(text, kMaxDepth) != std::string::npos) return Json(Json::value_t::discarded);
+Json parse_exact_json(const std::string& text, std::string* fault) {
+  std::string ignored;
+  std::string& reason = fault != nullptr ? *fault : ignored;
+  if (const size_t offset = json_too_deep_at(text, kMaxDepth); offset != std::string::npos) {
+    reason = str("nested deeper than ", kMaxDepth, " levels at byte ", offset + 1);
+    return Json(Json::value_t::discarded);
+  }
   HiddenIntegers hidden = hide_long_integers(text);
   JsonBuilder builder(hidden.integers);
-  const bool is_json = Json::sax_parse(hidden.integers.empty() ? text : hidden.text, &builder);
-  return is_json ? builder.take() : Json(Json::value_t::discarded);
+  if (Json::sax_parse(hidden.integers.empty() ? text : hidden.text, &builder)) return builder.take();
+  if (const auto& error = builder.error())
+    reason = str("malformed at byte ", error->byte, ": ", reason_of(error->text));
+  return Json(Json::value_t::discarded);
 }
 
 Json read_json(const std::filesystem::path& path) {

@@ -140,8 +140,11 @@ void RewardScorer::submit(int64_t group, int64_t sample, const Prompt& prompt, c
     auto [place, is_new] = groups_[group].emplace(sample, std::move(entry));
     COHORT_CHECK(is_new, "sample ", sample, " of group ", group, " was submitted twice");
     Entry& added = place->second;
+    const bool has_failed = completion.episode && !completion.episode->failure.empty();
     for (size_t reward = 0; reward < rewards_.size(); ++reward) {
-      if (applies(reward, prompt)) {
+      if (has_failed) {
+        added.results[reward] = {0.0, RewardStatus::kError, completion.episode->failure};
+      } else if (applies(reward, prompt)) {
         queues_[reward].push_back(&added);
         ++added.num_pending;
       } else {

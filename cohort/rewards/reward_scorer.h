@@ -69,7 +69,8 @@ class RewardScorer {
   const Reward& reward(int64_t place) const { return *rewards_.at(place); }
 
   /// Hands a finished completion to all rewards and returns at once; both are copied. `sample` counts from 0
-  /// in its group, in any order.
+  /// in its group, in any order. If the completion's environment failed, no reward is called, and all cells
+  /// are kError.
   void submit(int64_t group, int64_t sample, const Prompt& prompt, const Completion& completion);
 
   /// Waits for all completions that were submitted for `group`, and forgets the group. Returns a sample's

@@ -5,7 +5,7 @@
 namespace cohort {
 
 const char* to_string(LossMask mask) {
-  constexpr const char* kNames[] = {"none", "truncated", "monitor"};
+  constexpr const char* kNames[] = {"none", "truncated", "monitor", "failed"};
   return kNames[static_cast<int>(mask)];
 }
 

@@ -20,6 +20,7 @@ enum class LossMask : uint8_t {
   kNone,       ///< it carries loss
   kTruncated,  ///< it was cut, under mask_truncated_completions
   kMonitor,    ///< a monitor with the action "mask" masked it
+  kFailed,     ///< its environment failed
 };
 
 /// One completion with all columns of a step. Columns have a value for each sampled token.

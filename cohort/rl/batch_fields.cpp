@@ -13,7 +13,7 @@ namespace cohort {
 constexpr TokenOrigin last_value(TokenOrigin) { return TokenOrigin::kInjected; }
 constexpr FinishReason last_value(FinishReason) { return FinishReason::kLength; }
 constexpr RewardStatus last_value(RewardStatus) { return RewardStatus::kSkipped; }
-constexpr LossMask last_value(LossMask) { return LossMask::kMonitor; }
+constexpr LossMask last_value(LossMask) { return LossMask::kFailed; }
 constexpr Untrained last_value(Untrained) { return Untrained::kSurplus; }
 
 namespace {
@@ -69,6 +69,41 @@ void describe_kept_ids(ByteReader& a, std::vector<KeptIds>& kept_ids) {
   }
 }
 
+/// JSON of any kind, as CBOR.
+void describe_json(ByteWriter& a, const Json& value) { a(Json::to_cbor(value)); }
+
+void describe_json(ByteReader& a, Json& value) {
+  std::vector<uint8_t> bytes;
+  a(bytes);
+  value = Json::from_cbor(bytes);
+}
+
+/// Whether there is a value, and then the value.
+template <typename Archive, typename Optional, typename F>
+void describe_optional(Archive& a, Optional& value, F f) {
+  bool has_value = value.has_value();
+  a(has_value);
+  if constexpr (Archive::kReads) {
+    value.reset();
+    if (has_value) value.emplace();
+  }
+  if (has_value) f(*value);
+}
+
+template <typename Archive, typename E>
+  requires std::same_as<std::remove_const_t<E>, EpisodeRecord>
+void describe(Archive& a, E& episode) {
+  a(episode.number);
+  a(episode.opening);
+  describe_json(a, episode.messages);
+  a(episode.num_turns);
+  a(episode.num_calls);
+  a(episode.num_failed_calls);
+  describe_list(a, episode.turn_rewards, [&](auto& step) { describe(a, step); });
+  describe_optional(a, episode.reward, [&](auto& reward) { describe(a, reward); });
+  a(episode.failure);
+}
+
 template <typename Archive, typename C>
   requires std::same_as<std::remove_const_t<C>, Completion>
 void describe(Archive& a, C& completion) {
@@ -85,6 +120,7 @@ void describe(Archive& a, C& completion) {
   a(completion.finish_reason);
   a(completion.sample);
   a(completion.text);
+  describe_optional(a, completion.episode, [&](auto& episode) { describe(a, episode); });
 }
 
 template <typename Archive, typename S>
@@ -110,13 +146,7 @@ void describe(Archive& a, P& prompt) {
   a(prompt.id);
   a(prompt.token_ids);
   a(prompt.text);
-  if constexpr (Archive::kReads) {
-    std::vector<uint8_t> fields;
-    a(fields);
-    prompt.fields = Json::from_cbor(fields);
-  } else {
-    a(Json::to_cbor(prompt.fields));
-  }
+  describe_json(a, prompt.fields);
 }
 
 template <typename Archive, typename G>
@@ -124,11 +154,7 @@ template <typename Archive, typename G>
 void describe(Archive& a, G& group) {
   describe(a, group.prompt);
   describe_list(a, group.samples, [&](auto& sample) { describe(a, sample); });
-  bool has_beta = group.beta.has_value();
-  double beta = group.beta.value_or(0.0);
-  a(has_beta);
-  a(beta);
-  if constexpr (Archive::kReads) group.beta = has_beta ? std::optional(beta) : std::nullopt;
+  describe_optional(a, group.beta, [&](auto& beta) { a(beta); });
   a(group.num_kept);
   a(group.has_no_difference);
 }

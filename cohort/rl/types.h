@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,40 @@ inline const char* to_string(FinishReason reason) {
 /// The ids that a token was drawn from, ascending; null for the whole vocabulary.
 using KeptIds = std::shared_ptr<const std::vector<int32_t>>;
 
+/// Only `kOk` counts as a reward; every other status is masked and counted.
+enum class RewardStatus : uint8_t { kOk, kUnparsed, kTimeout, kError, kSandboxError, kSkipped };
+
+inline const char* to_string(RewardStatus status) {
+  constexpr const char* kNames[] = {"ok", "unparsed", "timeout", "error", "sandbox_error", "skipped"};
+  return kNames[static_cast<int>(status)];
+}
+
+/// The reward of one step of a completion.
+struct StepReward {
+  int64_t end = 0;  ///< tokens of the completion up to the end of the step, injected ones included
+  double score = 0.0;
+};
+
+struct RewardResult {
+  double score = 0.0;
+  RewardStatus status = RewardStatus::kOk;
+  std::string detail{};             ///< why the status is not ok, or the reason for the score
+  std::vector<StepReward> steps{};  ///< of rewards that judge step by step, in order; `score` sums them up
+};
+
+/// What the tokens of a completion do not say about its episode with an environment.
+struct EpisodeRecord {
+  int64_t number = -1;                     ///< the environment's own number of it, in its process
+  std::string opening{};                   ///< what the environment said first, after the prompt
+  Json messages = Json::array();           ///< from the policy's first turn on, with those of the environment
+  int64_t num_turns = 0;                   ///< of the policy
+  int64_t num_calls = 0;                   ///< of tools, malformed ones included
+  int64_t num_failed_calls = 0;            ///< those whose result is an error
+  std::vector<StepReward> turn_rewards{};  ///< of turns that the environment rewarded; `end` counts tokens
+  std::optional<RewardResult> reward{};    ///< the environment's, of the whole episode
+  std::string failure{};                   ///< why the environment failed; empty if it did not
+};
+
 /// The text after a prompt. Columns such as log-probabilities have a value for each sampled token, in order.
 struct Completion {
   std::vector<int32_t> token_ids;  ///< the stop token included, if there is one
@@ -61,7 +96,8 @@ struct Completion {
   std::vector<KeptIds> kept_ids{};
   FinishReason finish_reason = FinishReason::kLength;
   int64_t sample = 0;  ///< its number among all completions drawn of its prompt, which addresses its draws
-  std::string text{};  ///< of `token_ids`, under the sampling parameters
+  std::string text{};  ///< of `token_ids`, under the sampling parameters; of an episode the last turn's
+  std::optional<EpisodeRecord> episode{};  ///< of a completion with an environment
 
   /// Appends a token without its log-probability. It continues the last span if origin, turn and policy
   /// version are the same.
@@ -92,26 +128,5 @@ void for_each_sampled(const Completion& completion, F f) {
 /// Throws InternalError unless the spans cover the tokens in order and each column has a value for each
 /// sampled token.
 void check_completion(const Completion& completion);
-
-/// Only `kOk` counts as a reward; every other status is masked and counted.
-enum class RewardStatus : uint8_t { kOk, kUnparsed, kTimeout, kError, kSandboxError, kSkipped };
-
-inline const char* to_string(RewardStatus status) {
-  constexpr const char* kNames[] = {"ok", "unparsed", "timeout", "error", "sandbox_error", "skipped"};
-  return kNames[static_cast<int>(status)];
-}
-
-/// The reward of one step of a completion.
-struct StepReward {
-  int64_t end = 0;  ///< tokens of the completion up to the end of the step, injected ones included
-  double score = 0.0;
-};
-
-struct RewardResult {
-  double score = 0.0;
-  RewardStatus status = RewardStatus::kOk;
-  std::string detail;               ///< why the status is not ok, or the reason for the score
-  std::vector<StepReward> steps{};  ///< of rewards that judge step by step, in order; `score` sums them up
-};
 
 }  // namespace cohort

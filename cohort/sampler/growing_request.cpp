@@ -40,7 +40,8 @@ bool GrowingRequest::is_complete(int32_t id) {
     return true;
   }
   completion.finish_reason = FinishReason::kLength;
-  return std::ssize(completion.token_ids) >= max_length;
+  const int64_t length = std::ssize(completion.token_ids);
+  return length >= max_length || length - turn_first >= params.max_turn_length;
 }
 
 bool GrowingRequest::completes_stop_string(int32_t id) {
@@ -69,6 +70,7 @@ void GrowingRequest::append_injected(std::span<const int32_t> ids, int64_t polic
   }
   ++turn;
   turn_begin = text.size();
+  turn_first = std::ssize(completion.token_ids);
   is_text_cut = false;
 }
 
@@ -76,6 +78,7 @@ void GrowingRequest::begin_with(const Completion& other, int64_t num_tokens) {
   completion = first_tokens(other, num_tokens);
   completion.sample = static_cast<int64_t>(request.address.sample);
   turn = completion.spans.empty() ? 0 : completion.spans.back().turn;
+  turn_first = completion.spans.empty() ? 0 : completion.spans.back().first;
   for (const int32_t id : completion.token_ids) {
     if (detokenizer) text += detokenizer->push(id);
   }

@@ -25,6 +25,7 @@ struct GrowingRequest {
   std::optional<IncrementalDetokenizer> detokenizer{};  ///< if there are stop strings
   std::string text{};                                   ///< that the detokenizer has given so far
   size_t turn_begin = 0;                                ///< in `text`
+  int64_t turn_first = 0;                               ///< its first token in the completion
   bool is_text_cut = false;                             ///< before a stop string
   bool is_ended = false;
   KeptIds without_stops{};  ///< the ids of the first tokens, if these may not stop

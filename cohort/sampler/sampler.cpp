@@ -58,32 +58,54 @@ std::vector<Group> Sampler::rollout(const std::vector<Prompt>& prompts, int64_t 
 std::vector<Group> Sampler::rollout(const std::vector<Prompt>& prompts,
                                     const std::vector<int64_t>& group_sizes, const SamplingParams& params,
                                     const RolloutAddress& address, int64_t policy_version,
-                                    const OnCompletion& on_completion, ActivationRecord* record) {
+                                    const OnCompletion& on_completion, ActivationRecord* record,
+                                    TurnHandler* turns) {
   COHORT_CHECK(address.prompts.empty() || address.prompts.size() == prompts.size());
+  COHORT_CHECK(record == nullptr || (record->holds_for(decoder_) && turns == nullptr));
   check_stop_strings(params.stop_strings, tokenizer_, params.skip_special_tokens);
-  check_prompts(prompts, decoder_.config());
-  Engine& engine = engine_for(prompts, group_sizes, params.max_completion_length);
-  engine.set_policy_version(policy_version);
-  engine.set_record(record);
-  COHORT_CHECK(record == nullptr || record->holds_for(decoder_));
   std::vector<Group> groups;
   groups.reserve(prompts.size());
   for (size_t p = 0; p < prompts.size(); ++p)
     groups.push_back({.prompt = prompts[p], .samples = std::vector<Sample>(group_sizes[p])});
+  const auto end = [&](int64_t p, int64_t g, Completion completion) {
+    Completion& ended = groups[p].samples[g].completion = std::move(completion);
+    if (on_completion) on_completion(p, g, ended);
+  };
+  Openings openings;
+  std::vector<Prompt> opened = prompts;
+  if (turns != nullptr) {
+    openings = turns->begin(opened, group_sizes, address, end);
+    for (size_t p = 0; p < prompts.size(); ++p) groups[p].prompt = opened[p];
+  }
+  check_prompts(opened, decoder_.config());
+  Engine& engine = engine_for(opened, group_sizes, params.max_completion_length);
+  engine.set_policy_version(policy_version);
+  engine.set_record(record);
   try {
     for (size_t p = 0; p < prompts.size(); ++p) {
       for (int64_t g = 0; g < group_sizes[p]; ++g) {
-        const auto on_end = [&, p, g](RequestId, const Completion& completion) {
-          groups[p].samples[g].completion = completion;
-          if (on_completion) on_completion(static_cast<int64_t>(p), g, completion);
+        const auto on_end = [&, p, g](RequestId id, const Completion& completion) {
+          if (turns != nullptr) {
+            turns->end_turn(engine, id, static_cast<int64_t>(p), g, completion);
+          } else {
+            end(static_cast<int64_t>(p), g, completion);
+          }
         };
-        engine.add({.token_ids = prompts[p].token_ids,
-                    .params = params,
-                    .address = draw_address(address, p, g),
-                    .on_end = on_end});
+        const RequestId id = engine.add({.token_ids = opened[p].token_ids,
+                                         .params = params,
+                                         .address = draw_address(address, p, g),
+                                         .on_end = on_end,
+                                         .is_held = turns != nullptr});
+        if (turns == nullptr || openings[p][g].empty()) continue;
+        if (std::ssize(openings[p][g]) >= params.max_completion_length) {
+          throw ConfigError(
+              str(opened[p].id, ": the environment's first ", openings[p][g].size(),
+                  " tokens leave no room in max_completion_length = ", params.max_completion_length));
+        }
+        engine.extend(id, openings[p][g]);
       }
     }
-    run(engine);
+    run(engine, turns);
   } catch (...) {
     engine_.reset();  // with the requests that are left
     throw;
@@ -113,8 +135,11 @@ Completion Sampler::stream(const Prompt& prompt, const SamplingParams& params, c
   return result;
 }
 
-void Sampler::run(Engine& engine) {
-  while (engine.step()) {
+void Sampler::run(Engine& engine, TurnHandler* turns) {
+  while (true) {
+    const bool has_worked = engine.step();
+    const bool has_more = turns != nullptr && turns->take_replies(engine, /*waits=*/!has_worked);
+    if (!has_worked && !has_more) break;
     if (on_pass_) on_pass_();
   }
   stats_ = engine.take_stats();

@@ -12,6 +12,7 @@
 #include "cohort/sampler/engine.h"
 #include "cohort/sampler/request_checks.h"
 #include "cohort/sampler/sampling.h"
+#include "cohort/sampler/turn_handler.h"
 #include "cohort/text/tokenizer.h"
 
 namespace cohort {
@@ -56,11 +57,12 @@ class Sampler {
 
   /// The same with `group_sizes[p]` completions of prompt p. `record`, if not null, was begun for the
   /// current weights and gets the activations of this rollout's rows; it must have room for them:
-  /// rows_of_rollout().
+  /// rows_of_rollout(). `turns`, if not null, decides when a completion that has drawn a turn goes on;
+  /// nothing is recorded then.
   std::vector<Group> rollout(const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
                              const SamplingParams& params, const RolloutAddress& address,
                              int64_t policy_version = 0, const OnCompletion& on_completion = {},
-                             ActivationRecord* record = nullptr);
+                             ActivationRecord* record = nullptr, TurnHandler* turns = nullptr);
 
   /// One completion of `prompt`, whose tokens `on_token` gets one by one: the completion of rollout(), or its
   /// beginning. A completion that `on_token` ends has FinishReason::kLength. The prefix cache
@@ -80,7 +82,7 @@ class Sampler {
  private:
   Engine& engine_for(const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
                      int64_t max_length);
-  void run(Engine& engine);
+  void run(Engine& engine, TurnHandler* turns = nullptr);
   static DrawAddress draw_address(const RolloutAddress& address, size_t prompt, int64_t sample);
 
   const Decoder& decoder_;

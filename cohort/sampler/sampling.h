@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <utility>
@@ -21,6 +22,7 @@ struct SamplingParams {
   double frequency_penalty = 0.0;   ///< the same, once per occurrence of the token
   std::vector<std::pair<int32_t, double>> logit_bias{};  ///< an id and the number added to its logit
   int64_t max_completion_length = 512;
+  int64_t max_turn_length = std::numeric_limits<int64_t>::max();  ///< of an extended request's single turn
   int64_t min_tokens = 0;  ///< tokens before the first one that may stop
   bool ignore_eos = false;
   std::vector<int32_t> stop_token_ids;

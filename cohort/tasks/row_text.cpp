@@ -94,6 +94,7 @@ RenderOptions render_options(const Row& row, const TextFormat& format) {
     if (options.tools.is_discarded())
       throw FormatError(str(row.where, ": \"tools\" is a string, but no JSON"));
   }
+  if (options.tools.is_null()) options.tools = format.tools;
   options.chat_template_kwargs = template_kwargs(row, format);
   return options;
 }

@@ -52,6 +52,8 @@ struct TextFormat {
   std::function<bool()> has_rendered{};  ///< whether a conversation was rendered so far
   std::string system_prompt{};           ///< added to prompts that have none; empty: none is added
   Json chat_template_kwargs{};           ///< an object that a row's column adds to and overrides, or null
+  Json tools{};                          ///< schemas for rows without a column of them, or null
+  std::function<std::string(bool with_tools)> template_source{};  ///< of the chat template
 };
 
 /// A plain prompt after the system prompt and an empty line, if there is a system prompt.

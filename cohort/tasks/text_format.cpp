@@ -26,6 +26,11 @@ class LazyChatTemplate {
     std::call_once(is_read_, [&] { template_.emplace(ChatTemplate::from_directory(model_dir_, file_)); });
   }
 
+  std::string source(bool with_tools) {
+    read();
+    return template_->source(with_tools);
+  }
+
   std::string render(const Json& messages, const RenderOptions& options) {
     return render_request(request_for(messages, options)).text;
   }
@@ -120,6 +125,7 @@ TextFormat text_format(const Tokenizer& tokenizer, const std::filesystem::path& 
     const Encoding encoding = tokenizer.encode_with_offsets(rendered.text, {.add_special_tokens = false});
     return {encoding.ids, assistant_mask(encoding.offsets, rendered.generated)};
   };
+  format.template_source = [chat](bool with_tools) { return chat->source(with_tools); };
   format.has_rendered = [chat] { return chat->has_rendered(); };
   format.tokenize = [&tokenizer](const std::string& text) { return tokenizer.encode(text); };
   format.tokenize_rendered = [&tokenizer](const std::string& text) {

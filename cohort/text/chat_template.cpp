@@ -182,6 +182,8 @@ const ChatTemplate::Source& ChatTemplate::choose(bool with_tools) const {
   return *it->second;
 }
 
+const std::string& ChatTemplate::source(bool with_tools) const { return choose(with_tools).text; }
+
 bool ChatTemplate::marks_generations(bool with_tools) const {
   return choose(with_tools).parsed.marks_generations();
 }

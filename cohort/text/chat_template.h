@@ -68,6 +68,9 @@ class ChatTemplate {
   /// Whether the template for conversations with or without tools marks what the assistant wrote.
   bool marks_generations(bool with_tools) const;
 
+  /// The source of that template.
+  const std::string& source(bool with_tools) const;
+
   /// Whether that template reads a message's content as a list of parts; others join or print it as a string.
   bool reads_content_parts(bool with_tools) const;
 

@@ -67,6 +67,22 @@ class SftTest(OfflineTest):
         self.assertLess(losses[1], losses[0])
         self.assertTrue((pathlib.Path(trainer.args.output_dir) / "best").is_dir())
 
+    def test_evaluates_other_rows(self):
+        """Rows that evaluate() is given have the loss that they have as the trainer's own, before and after training."""
+        trainer = cohort.SFTTrainer(
+            self.model,
+            cohort.SFTConfig(**self.settings("eval", max_steps=2)),
+            train_dataset=ROWS["text"],
+            eval_dataset=ROWS["completion"],
+        )
+        for _ in range(2):
+            own = trainer.evaluate()["eval_loss"]
+            given = trainer.evaluate(eval_dataset={"one": ROWS["completion"], "two": ROWS["text"]})
+            self.assertEqual(given["eval_one_loss"], own)
+            self.assertNotEqual(given["eval_two_loss"], own)
+            if trainer.state.global_step == 0:
+                trainer.train()
+
     def test_the_loss_of_an_evaluation_is_that_of_a_step(self):
         trainer = cohort.SFTTrainer(
             self.model,
@@ -186,6 +202,13 @@ class DpoTest(OfflineTest):
         for name, old in before.items():
             changed = not torch.equal(old, trainer.model.get_parameter(name))
             self.assertEqual(changed, "lora_" in name, name)
+
+    def test_evaluates_other_rows(self):
+        trainer = self.build(cohort, "DPO", PAIRS, more={"eval_dataset": PAIRS})
+        self.assertEqual(trainer.evaluate(eval_dataset=PAIRS)["eval_loss"], trainer.evaluate()["eval_loss"])
+        precomputed = self.build(cohort, "DPO", PAIRS, precompute_ref_log_probs=True)
+        with self.assertRaisesRegex(ValueError, "precompute_ref_log_probs"):
+            precomputed.evaluate(eval_dataset=PAIRS)
 
     def test_bad_input(self):
         with self.assertRaisesRegex(ValueError, "ref_model is not supported"):

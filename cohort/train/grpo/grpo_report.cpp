@@ -64,6 +64,7 @@ Metrics GrpoTrainer::scored_metrics(const Batch& batch, const RewardSummary& sum
   } else {
     metrics = completion_metrics(batch, summary, checkers_);
   }
+  if (rollout_.has_episodes()) append(metrics, episode_metrics(batch.groups));
   append(metrics, rollout_.metrics());
   return metrics;
 }

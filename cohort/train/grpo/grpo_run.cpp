@@ -90,13 +90,16 @@ std::unique_ptr<Critic> make_critic(const TrainConfig& config, const Decoder& po
 /// Held-out evaluation for the loop; draws lie at a step that no rollout uses.
 std::function<EvalRecord()> evaluator(const TrainConfig& config, Sampler& sampler, RewardScorer& scorer,
                                       const Tokenizer& tokenizer, const DecoderConfig& model,
-                                      std::vector<Prompt> prompts, int64_t num_generations) {
+                                      std::vector<Prompt> prompts, int64_t num_generations,
+                                      TurnHandler* turns) {
   SamplingParams params = sampling_params(config.rollout, stop_token_ids(model, &tokenizer));
   params.temperature = config.train.temperature_eval.value_or(params.temperature);
   params.top_p = config.train.top_p_eval.value_or(params.top_p);
+  params.max_turn_length = config.environment.max_turn_length.value_or(params.max_turn_length);
   return [=, &config, &sampler, &scorer, prompts = std::move(prompts)] {
     const RolloutAddress address{static_cast<uint64_t>(config.seed), std::numeric_limits<uint64_t>::max(), 0};
-    const Evaluation evaluation = evaluate(sampler, prompts, num_generations, params, scorer, address);
+    const Evaluation evaluation =
+        evaluate(sampler, prompts, num_generations, params, scorer, address, /*on_group=*/{}, turns);
     sampler.release_cache();
     return EvalRecord{evaluation.mean_reward, evaluation_metrics(evaluation)};
   };
@@ -131,11 +134,31 @@ StepShape plan_shape(const TrainConfig& config, Decoder& policy, const Dataset& 
   return shape;
 }
 
+/// The format of prompts that name these tools.
+TextFormat format_with_tools(const TrainConfig& config, const Tokenizer& tokenizer, const std::tm& start,
+                             const Json& tools) {
+  TextFormat format = text_format(tokenizer, config.model.path, start, text_settings(config));
+  format.tools = tools;
+  return format;
+}
+
+/// The recipe with the reward of the environment, if that gives one.
+TrainConfig with_environment_reward(TrainConfig config, const EpisodeSetup& episodes) {
+  episodes.add_reward(config.reward);
+  return config;
+}
+
+std::unique_ptr<Environment> environment_of(const TrainConfig& config, CallersFunctions& functions) {
+  if (functions.environment != nullptr) return std::move(functions.environment);
+  return make_environment(config.environment, config.tool);
+}
+
 }  // namespace
 
-GrpoRun::Texts::Texts(const TrainConfig& config, const Decoder& policy, const std::tm& start)
+GrpoRun::Texts::Texts(const TrainConfig& config, const Decoder& policy, const std::tm& start,
+                      const Json& tools)
     : tokenizer(require_tokenizer(config.model.path, policy.config())),
-      format(text_format(*tokenizer, config.model.path, start, text_settings(config))),
+      format(format_with_tools(config, *tokenizer, start, tools)),
       demonstration_format{format, end_token_id(policy.config(), *tokenizer)},
       has_demonstrations(config.objective.control.use_demonstrations),
       data(open_prompts(config.data, DataPart::kTrain, format, policy.config(),
@@ -147,11 +170,12 @@ GrpoRun::Texts::Texts(const TrainConfig& config, const Decoder& policy, const st
 }
 
 GrpoRun::GrpoRun(const TrainConfig& config, const ResumeOptions& options, CallersFunctions functions)
-    : config_(checked(config, options)),
+    : episodes_(environment_of(config, functions), config.environment),
+      config_(checked(with_environment_reward(config, episodes_), options)),
       own_(tried(std::move(functions.own), config_.objective)),
       start_(run_start(config_.run, options)),
       policy_(load_trained_model(config_)),
-      texts_(config_, *policy_, start_),
+      texts_(config_, *policy_, start_, episodes_.tools()),
       shape_(plan_shape(config_, *policy_, texts_.data)),
       num_steps_(num_steps(config_.train.max_steps, config_.train.num_train_epochs, texts_.data.num_rows(),
                            config_.rollout.prompts_per_step)),
@@ -171,8 +195,12 @@ void GrpoRun::make_trainer(RolloutFunction rollout) {
       (num_steps_ - config_.critic.pretrain_steps) * GrpoTrainer::updates_per_step(config_);
   Decoder* reference = nullptr;
   if (shape_.has_reference) reference = reference_ != nullptr ? reference_.get() : policy_.get();
+  if (episodes_.has_environment() && rollout != nullptr)
+    throw ConfigError("an environment and a function that samples exclude each other: remove one of them");
+  const std::vector<int32_t> of_model = stop_token_ids(policy_->config(), texts_.tokenizer.get());
+  episodes_.open(texts_.format, *texts_.tokenizer, sampling_params(config_.rollout, of_model).stop_token_ids);
   trainer_.emplace(config_, num_updates, *policy_, reference, critic_.get(), texts_.tokenizer.get(), prompts_,
-                   *scorer_, optimizer_, texts_.demonstrations(), shape_.record, own_);
+                   *scorer_, optimizer_, texts_.demonstrations(), shape_.record, own_, episodes_.turns());
   is_sampled_elsewhere_ = rollout != nullptr;
   if (is_sampled_elsewhere_) trainer_->sample_by(std::move(rollout));
 }
@@ -185,7 +213,7 @@ void GrpoRun::make_evaluation() {
   std::vector<Prompt> prompts = all_prompts(data, texts_.format);
   add_evaluation(config_, *policy_, prompts, shape_);
   evaluate_ = evaluator(config_, *eval_sampler_, *scorer_, *texts_.tokenizer, policy_->config(),
-                        std::move(prompts), generations_eval(config_));
+                        std::move(prompts), generations_eval(config_), episodes_.turns());
 }
 
 Metrics GrpoRun::evaluate_on(const std::vector<std::string>& files, int64_t num_generations) {
@@ -195,7 +223,7 @@ Metrics GrpoRun::evaluate_on(const std::vector<std::string>& files, int64_t num_
   check_cache(config_, data, texts_.format, policy_->config());
   Sampler sampler(*policy_, texts_.tokenizer.get(), config_.rollout.cache_tokens);
   return evaluator(config_, sampler, *scorer_, *texts_.tokenizer, policy_->config(),
-                   all_prompts(data, texts_.format), num_generations)()
+                   all_prompts(data, texts_.format), num_generations, episodes_.turns())()
       .metrics;
 }
 
@@ -216,7 +244,8 @@ void GrpoRun::open(const ResumeOptions& options) {
 // A run that would learn nothing leaves its directory free for another try.
 void GrpoRun::check_before_first_step() {
   const std::vector<Finding> findings = preflight(
-      {config_, policy_->config(), *texts_.tokenizer, texts_.format, texts_.data}, *policy_, *scorer_);
+      {config_, policy_->config(), *texts_.tokenizer, texts_.format, texts_.data, episodes_.turns()},
+      *policy_, *scorer_);
   try {
     report_findings(findings);
   } catch (const ConfigError&) {

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "cohort/env/environment.h"
+#include "cohort/env/episode_setup.h"
 #include "cohort/models/decoder.h"
 #include "cohort/reward_models/all_rewards.h"
 #include "cohort/rewards/reward_scorer.h"
@@ -32,7 +34,8 @@ namespace cohort {
 struct CallersFunctions {
   RewardTypes rewards{};      ///< types that `[[reward]]` tables may name besides Cohort's own
   RolloutFunction rollout{};  ///< samples the completions that are trained on
-  OwnFunctions own{};         ///< in place of what the objective computes
+  std::unique_ptr<Environment> environment{};  ///< in the place of the recipe's
+  OwnFunctions own{};                          ///< in place of what the objective computes
 };
 
 class GrpoRun : public Run {
@@ -40,10 +43,12 @@ class GrpoRun : public Run {
   /// Opens or continues the run in config.run.dir. Throws UserError for whatever the user can mend.
   GrpoRun(const TrainConfig& config, const ResumeOptions& options, CallersFunctions functions = {});
 
-  /// Judges the model as it is by `num_generations` completions of each prompt in `files`. The run's own
-  /// evaluations, its best model and its records stay as they are. Throws UserError for rows that can't be
-  /// used.
+  /// As Run::evaluate_on(), with `num_generations` completions of each prompt.
   Metrics evaluate_on(const std::vector<std::string>& files, int64_t num_generations);
+
+  Metrics evaluate_on(const std::vector<std::string>& files) override {
+    return evaluate_on(files, generations_eval(config_));
+  }
 
   Decoder& model() override { return *policy_; }
   GrpoTrainer& trainer() override { return *trainer_; }
@@ -55,7 +60,7 @@ class GrpoRun : public Run {
  private:
   /// The texts and rows of a run, opened and checked against the model.
   struct Texts {
-    Texts(const TrainConfig& config, const Decoder& policy, const std::tm& start);
+    Texts(const TrainConfig& config, const Decoder& policy, const std::tm& start, const Json& tools);
 
     const SftFormat* demonstrations() const { return has_demonstrations ? &demonstration_format : nullptr; }
 
@@ -72,6 +77,7 @@ class GrpoRun : public Run {
   void check_before_first_step();
   void save_more() const override;
 
+  EpisodeSetup episodes_;
   TrainConfig config_;
   OwnFunctions own_;
   std::tm start_;

@@ -48,7 +48,7 @@ bool is_stale(const Batch& batch, int64_t num_updates) {
 GrpoTrainer::GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder& policy, Decoder* reference,
                          Critic* critic, const Tokenizer* tokenizer, PromptSource& prompts,
                          RewardScorer& scorer, AdamW& optimizer, const SftFormat* demonstration_format,
-                         RecordPlan recorded, OwnFunctions own)
+                         RecordPlan recorded, OwnFunctions own, TurnHandler* turns)
     : config_(config),
       objective_(resolved(config.objective, config.rollout.max_completion_length)),
       own_(std::move(own)),
@@ -72,6 +72,7 @@ GrpoTrainer::GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder
                     .router_aux_loss_coef = config.train.router_aux_loss_coef,
                     .record = &rollout_.record(),
                     .loss = own_.loss} {
+  if (turns != nullptr) rollout_.act_in(*turns);
   check_monitored_metrics();
 }
 
@@ -108,6 +109,8 @@ void GrpoTrainer::score(Batch& batch, const ObjectiveSettings& objective, StepTi
     for (Sample& sample : group.samples) {
       const bool is_truncated = sample.completion.finish_reason == FinishReason::kLength;
       if (config_.objective.mask_truncated_completions && is_truncated) sample.mask = LossMask::kTruncated;
+      const std::optional<EpisodeRecord>& episode = sample.completion.episode;
+      if (episode && !episode->failure.empty()) sample.mask = LossMask::kFailed;
     }
   }
   if (!is_exact_ || is_stale(batch, optimizer_.num_updates())) {

@@ -101,6 +101,26 @@ Metrics length_metrics(std::span<const Group> groups) {
   return metrics;
 }
 
+Metrics episode_metrics(std::span<const Group> groups) {
+  int64_t num_episodes = 0, num_turns = 0, most_turns = 0, num_calls = 0, num_failed_calls = 0,
+          num_failed = 0;
+  for_each_sample(groups, [&](const Sample& sample) {
+    if (!sample.completion.episode) return;
+    const EpisodeRecord& episode = *sample.completion.episode;
+    ++num_episodes;
+    num_turns += episode.num_turns;
+    most_turns = std::max(most_turns, episode.num_turns);
+    num_calls += episode.num_calls;
+    num_failed_calls += episode.num_failed_calls;
+    num_failed += !episode.failure.empty();
+  });
+  return {{"episodes/mean_turns", mean_of(static_cast<double>(num_turns), num_episodes)},
+          {"episodes/max_turns", static_cast<double>(most_turns)},
+          {"episodes/failed", static_cast<double>(num_failed)},
+          {"tools/call_frequency", mean_of(static_cast<double>(num_calls), num_episodes)},
+          {"tools/failure_frequency", mean_of(static_cast<double>(num_failed_calls), num_calls)}};
+}
+
 Metrics loss_metrics(const LossResult& loss, const LossResult& first_loss, bool recompute) {
   std::map<std::string, double> objective = loss.objective.values();
   Metrics metrics{{"loss", objective["loss"]},
@@ -134,6 +154,19 @@ Json injected_spans(const Completion& completion) {
   return spans;
 }
 
+}  // namespace
+
+void add_episode(const Completion& completion, Json& row) {
+  if (Json spans = injected_spans(completion); !spans.is_null()) row["injected"] = std::move(spans);
+  if (!completion.episode) return;
+  const EpisodeRecord& episode = *completion.episode;
+  row["messages"] = episode.messages;
+  if (!episode.opening.empty()) row["opening"] = episode.opening;
+  if (!episode.failure.empty()) row["environment_failure"] = episode.failure;
+}
+
+namespace {
+
 Json sample_row(const Batch& step, const Prompt& prompt, const Sample& sample, double advantage) {
   const Completion& completion = sample.completion;
   Json row{{"step", step.step},
@@ -150,7 +183,7 @@ Json sample_row(const Batch& step, const Prompt& prompt, const Sample& sample, d
            {"completion_ids", completion.token_ids},
            {"logprobs", finite_values(completion.sampler_logprobs)}};
   if (!sample.token_advantages.empty()) row["token_advantages"] = finite_values(sample.token_advantages);
-  if (Json spans = injected_spans(completion); !spans.is_null()) row["injected"] = std::move(spans);
+  add_episode(completion, row);
   if (const auto domain = prompt.fields.find("domain"); domain != prompt.fields.end())
     row["domain"] = *domain;
   if (sample.mask == LossMask::kMonitor) row["masked"] = true;

@@ -20,6 +20,13 @@ Metrics reward_metrics(const Batch& step, const RewardSummary& summary);
 /// `completions/*`.
 Metrics length_metrics(std::span<const Group> groups);
 
+/// Adds what a line of completions.jsonl says of a completion of several turns: `injected` spans, and with an
+/// environment its `messages`, `opening` and `environment_failure`.
+void add_episode(const Completion& completion, Json& row);
+
+/// `episodes/*` and `tools/*` of completions with an environment.
+Metrics episode_metrics(std::span<const Group> groups);
+
 /// `loss`, `entropy`, what the objective says of itself (`kl`, `ratio/*`, `clip_ratio/*`...), `sampling/*`,
 /// `rows/*`.
 Metrics loss_metrics(const LossResult& loss, const LossResult& first_loss, bool recompute);

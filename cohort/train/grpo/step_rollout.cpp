@@ -48,7 +48,9 @@ StepRollout::StepRollout(const TrainConfig& config, const Decoder& policy, const
       policy_(policy),
       num_recorded_(recorded.rows),
       record_(recorded.parts),
-      sampling_(sampling_params(config.rollout, stop_token_ids(policy.config(), tokenizer))) {}
+      sampling_(sampling_params(config.rollout, stop_token_ids(policy.config(), tokenizer))) {
+  sampling_.max_turn_length = config.environment.max_turn_length.value_or(sampling_.max_turn_length);
+}
 
 void StepRollout::sample_by(RolloutFunction function) {
   rollout_function_ = std::move(function);
@@ -159,13 +161,14 @@ StepRollout::Round StepRollout::sample(const Active& active, Drawing& drawing) {
     }
   } else {
     round.groups = sampler_.rollout(prompts, sizes, sampling_, active.address, drawing.policy_version,
-                                    score_as(0), record_for(prompts, sizes));
+                                    score_as(0), record_for(prompts, sizes), turns_);
   }
   if (find_baseline(advantages_.baseline).reads_greedy && active.address.first_sample == 0) {
     SamplingParams greedy = sampling_;
     greedy.temperature = 0.0;
-    round.greedy =
-        sampler_.rollout(prompts, 1, greedy, active.address, drawing.policy_version, score_as(num_prompts));
+    const std::vector<int64_t> ones(prompts.size(), 1);
+    round.greedy = sampler_.rollout(prompts, ones, greedy, active.address, drawing.policy_version,
+                                    score_as(num_prompts), /*record=*/nullptr, turns_);
     for (Group& group : round.greedy) group.samples.front().completion.sample = -1;  // it is no draw
   }
   drawing.timer.lap("timing_s/gen");

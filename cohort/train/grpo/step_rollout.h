@@ -38,6 +38,14 @@ class StepRollout {
   /// Lets `function` sample from now on; nothing is recorded then.
   void sample_by(RolloutFunction function);
 
+  /// Lets the completions be episodes of several turns from now on; nothing is recorded then.
+  void act_in(TurnHandler& turns) {
+    turns_ = &turns;
+    stop_recording();
+  }
+
+  bool has_episodes() const { return turns_ != nullptr; }
+
   /// Whether a function samples.
   bool is_sampled_elsewhere() const { return rollout_function_ != nullptr; }
 
@@ -119,6 +127,7 @@ class StepRollout {
   ActivationRecord record_;
   SamplingParams sampling_;
   RolloutFunction rollout_function_;
+  TurnHandler* turns_ = nullptr;
   SuccessRates success_;
   Metrics metrics_;
 };

@@ -84,6 +84,8 @@ void TrainConfig::describe(FieldVisitor& f) {
   describe_model_sections(f, *this);
   f("data", data, "What is trained and evaluated on.");
   f("rollout", rollout, "How completions are drawn.");
+  f("environment", environment, "What the policy acts in, turn by turn.");
+  f("tool", tool, "A tool that the policy may call; the table is given once for each.");
   f("reward", reward, "A reward function; the table is given once for each.");
   f("monitor", monitor,
     "A metric held against a bound, to see that a policy learns to please its rewards instead of getting "

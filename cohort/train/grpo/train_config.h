@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cohort/env/environment_config.h"
 #include "cohort/objectives/objective_config.h"
 #include "cohort/rewards/reward.h"
 #include "cohort/train/critic/critic_config.h"
@@ -42,6 +43,8 @@ struct TrainConfig {
   LoraConfig lora;
   DataConfig data;
   RolloutConfig rollout;
+  EnvironmentConfig environment;
+  std::vector<ToolConfig> tool;
   std::vector<RewardConfig> reward;
   std::vector<MonitorConfig> monitor;
   ObjectiveConfig objective;

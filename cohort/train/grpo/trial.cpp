@@ -105,10 +105,13 @@ Trial draw_trial(const RunPlan& plan, const Decoder& policy, RewardScorer& score
   Sampler sampler(policy, &plan.tokenizer, config.rollout.cache_tokens);
   Trial trial;
   trial.is_shortened = size.max_completion_length < config.rollout.max_completion_length;
-  trial.groups = sampler.rollout(prompts, size.num_generations, params, {seed, kTrialStep, 0}, 0,
-                                 [&](int64_t prompt, int64_t sample, const Completion& completion) {
-                                   scorer.submit(prompt, sample, prompts[prompt], completion);
-                                 });
+  const std::vector<int64_t> sizes(prompts.size(), size.num_generations);
+  trial.groups = sampler.rollout(
+      prompts, sizes, params, {seed, kTrialStep, 0}, 0,
+      [&](int64_t prompt, int64_t sample, const Completion& completion) {
+        scorer.submit(prompt, sample, prompts[prompt], completion);
+      },
+      /*record=*/nullptr, plan.turns);
   for (int64_t g = 0; g < size.num_prompts; ++g) take_rewards(scorer, g, trial.groups[g]);
   std::optional<std::vector<Prompt>> other_rows;
   for (size_t reward = 0; reward < scorer.names().size(); ++reward) {

@@ -7,6 +7,7 @@
 
 #include "cohort/models/decoder.h"
 #include "cohort/rewards/reward_scorer.h"
+#include "cohort/sampler/turn_handler.h"
 #include "cohort/tasks/dataset.h"
 #include "cohort/text/tokenizer.h"
 #include "cohort/train/grpo/train_config.h"
@@ -20,6 +21,7 @@ struct RunPlan {
   const Tokenizer& tokenizer;
   const TextFormat& format;
   const Dataset& data;
+  TurnHandler* turns = nullptr;  ///< of a run with an environment
 };
 
 struct Trial {

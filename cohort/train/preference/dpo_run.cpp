@@ -149,6 +149,22 @@ ReferenceSums DpoRun::reference_sums() const {
   return forwarded_reference(reference_ != nullptr ? *reference_ : *policy_, config_);
 }
 
+Metrics DpoRun::evaluate_on(const std::vector<std::string>& files) {
+  if (config_.train.precompute_ref_log_probs) {
+    throw ConfigError(
+        "train.precompute_ref_log_probs computed the reference for the run's own rows alone: set it to false "
+        "to "
+        "evaluate others");
+  }
+  PreferenceDataConfig data = config_.data;
+  data.eval_path = files;
+  data.test_split_size = 0.0;
+  const Dataset rows = open_preferences(data, DataPart::kEvaluation, format_, policy_->config());
+  std::vector<PreferenceExample> examples;
+  rows.for_each_row([&](const Row& row) { examples.push_back(to_preference_example(row, format_)); });
+  return trainer_->evaluate(examples).metrics;
+}
+
 int run_dpo(const DpoConfig& config, const ResumeOptions& options) { return DpoRun(config, options).run(); }
 
 }  // namespace cohort

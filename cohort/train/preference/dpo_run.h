@@ -23,6 +23,7 @@ class DpoRun : public Run {
   /// Opens or continues the run in config.run.dir. Throws UserError for whatever the user can fix.
   DpoRun(const DpoConfig& config, const ResumeOptions& options);
 
+  Metrics evaluate_on(const std::vector<std::string>& files) override;
   Decoder& model() override { return *policy_; }
   Trainer& trainer() override { return *trainer_; }
   const ModelConfig& model_config() const override { return config_.model; }

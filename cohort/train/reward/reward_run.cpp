@@ -67,6 +67,16 @@ RewardRun::RewardRun(const RewardTrainConfig& config, const ResumeOptions& optio
   open_loop(config_, options, steps, optimizer_, std::move(evaluate));
 }
 
+Metrics RewardRun::evaluate_on(const std::vector<std::string>& files) {
+  RewardDataConfig rows = config_.data;
+  rows.eval_path = files;
+  rows.test_split_size = 0.0;
+  return trainer_
+      ->evaluate(all_reward_examples(
+          open_reward_examples(rows, DataPart::kEvaluation, format_, model_->config()), format_))
+      .metrics;
+}
+
 int run_reward_train(const RewardTrainConfig& config, const ResumeOptions& options) {
   return RewardRun(config, options).run();
 }

@@ -18,6 +18,7 @@ class RewardRun : public Run {
   /// Opens or continues the run in config.run.dir. Throws UserError for whatever the user can fix.
   RewardRun(const RewardTrainConfig& config, const ResumeOptions& options);
 
+  Metrics evaluate_on(const std::vector<std::string>& files) override;
   Decoder& model() override { return *model_; }
   Trainer& trainer() override { return *trainer_; }
   const ModelConfig& model_config() const override { return config_.model; }

@@ -107,7 +107,7 @@ Evaluation summarize(const Batch& batch, const std::vector<GroupVotes>& votes) {
 
 Evaluation evaluate(Sampler& sampler, const std::vector<Prompt>& prompts, int64_t num_generations,
                     const SamplingParams& params, RewardScorer& scorer, const RolloutAddress& address,
-                    const OnGroup& on_group) {
+                    const OnGroup& on_group, TurnHandler* turns) {
   Batch judged{.reward_names = scorer.names(), .reward_weights = scorer.weights()};
   std::vector<GroupVotes> votes;
   for (const PromptBatch& batch : prompt_batches(prompts, num_generations)) {
@@ -116,7 +116,9 @@ Evaluation evaluate(Sampler& sampler, const std::vector<Prompt>& prompts, int64_
     const auto score = [&](int64_t prompt, int64_t sample, const Completion& completion) {
       scorer.submit(batch.first + prompt, sample, batch.prompts[prompt], completion);
     };
-    for (Group& group : sampler.rollout(batch.prompts, num_generations, params, batch_address, 0, score)) {
+    const std::vector<int64_t> sizes(batch.prompts.size(), num_generations);
+    for (Group& group :
+         sampler.rollout(batch.prompts, sizes, params, batch_address, 0, score, nullptr, turns)) {
       take_rewards(scorer, std::ssize(judged.groups), group);
       for (Sample& sample : group.samples)
         sample.reward = total_reward(sample.rewards, judged.reward_weights);

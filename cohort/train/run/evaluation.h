@@ -54,7 +54,7 @@ using OnGroup = std::function<void(const Group&)>;
 /// there is none.
 Evaluation evaluate(Sampler& sampler, const std::vector<Prompt>& prompts, int64_t num_generations,
                     const SamplingParams& params, RewardScorer& scorer, const RolloutAddress& address,
-                    const OnGroup& on_group = {});
+                    const OnGroup& on_group = {}, TurnHandler* turns = nullptr);
 
 /// The figures of given samples with their total rewards. `votes` are per group, or empty.
 Evaluation summarize(const Batch& batch, const std::vector<GroupVotes>& votes = {});

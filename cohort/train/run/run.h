@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "cohort/models/decoder.h"
 #include "cohort/train/run/common_config.h"
@@ -40,6 +42,10 @@ class Run {
 
   /// Gives the model the weights, or the adapters, of a directory that save_model() or the run wrote.
   void take_weights(const std::filesystem::path& directory);
+
+  /// Judges the model as it is by the rows of `files`. The run's own evaluations, its best model and its
+  /// records stay as they are. Throws UserError for rows that can't be used.
+  virtual Metrics evaluate_on(const std::vector<std::string>& files) = 0;
 
   virtual Decoder& model() = 0;
   virtual Trainer& trainer() = 0;

@@ -63,6 +63,15 @@ SftRun::SftRun(const SftConfig& config, const ResumeOptions& options)
   open_loop(config_, options, steps, optimizer_, std::move(evaluate));
 }
 
+Metrics SftRun::evaluate_on(const std::vector<std::string>& files) {
+  SftDataConfig rows = config_.data;
+  rows.eval_path = files;
+  rows.test_split_size = 0.0;
+  return trainer_
+      ->evaluate(all_examples(open_examples(rows, DataPart::kEvaluation, format_, model_->config()), format_))
+      .metrics;
+}
+
 int run_sft(const SftConfig& config, const ResumeOptions& options) { return SftRun(config, options).run(); }
 
 }  // namespace cohort

@@ -55,7 +55,9 @@ class GRPOConfig(OnlineConfig):
         None, "Leave out stale sequences (arXiv:2512.02556 eq. 9)."
     )
     use_bias_correction_kl: bool = _setting(True, "Multiply the KL term by the ratio (arXiv:2512.02556).")
-    max_tool_calling_iterations: int | None = _setting(None, "Refused until there are tools.")
+    max_tool_calling_iterations: int | None = _setting(
+        None, "How often a completion may call tools; the calls after that are not made. None: no limit."
+    )
 
     # The log.
     log_completions_hub_repo: str | None = _setting(None, "Refused.")

@@ -1,7 +1,9 @@
 """`GRPOTrainer`: TRL 1.16's class of that name over Cohort's engine, in the same process."""
 
+import json
 import logging
 import os
+from types import SimpleNamespace
 from typing import Any
 
 from transformers import TrainerCallback
@@ -9,14 +11,15 @@ from transformers import TrainerCallback
 from cohort.batch import Group, LossFunction, groups_from
 from cohort.functions import AdvantageFunction, OwnFunctions
 from cohort.sampling_params import SamplingParams, keys_of
-from cohort.trainer.arguments import refuse, refuse_always
+from cohort.trainer.arguments import refuse_always
 from cohort.trainer.base_trainer import BaseTrainer, _native
 from cohort.trainer.completions import log_completions
 from cohort.trainer.data import Rows
+from cohort.trainer.environments import Environments, begin_caller, own_prompts
 from cohort.trainer.grpo_config import GRPOConfig
 from cohort.trainer.online_recipe import grpo_recipe
 from cohort.trainer.reward_models import give_tokenizers, written
-from cohort.trainer.rewards import RewardCalls, tables_of, weakly
+from cohort.trainer.rewards import RewardCalls, weakly
 from cohort.trainer.rollouts import RolloutFunction, rollout_caller, sampling_params_of
 
 logger = logging.getLogger(__name__)
@@ -43,6 +46,10 @@ class GRPOTrainer(BaseTrainer):
         callbacks: transformers' TrainerCallback objects or classes.
         optimizers: refused; the engine has AdamW.
         peft_config: a PEFT LoraConfig: trains adapters.
+        tools: functions, plain or async, with type hints and Google's docstrings, that the policy may call.
+        environment_factory: makes the environment of a completion: an object with reset(**row), whose text goes on after the
+            prompt, public methods, which are tools, and perhaps get_reward(); or a dict of such callables, of which a row's
+            column `environment` names one. Without train_dataset, reset() returns the prompt.
         rollout_func: samples in the engine's place: called with the prompts, each as often as it has completions, and the
             trainer, whose generate() it may use; returns prompt_ids, completion_ids and logprobs of each, and more columns
             for the reward functions.
@@ -80,16 +87,16 @@ class GRPOTrainer(BaseTrainer):
         advantages: AdvantageFunction | None = None,
     ):
         refuse_always(optimizers, quantization_config)
-        refuse(
-            tools=(bool(tools), "tools are not there yet"),
-            environment_factory=(environment_factory is not None, "environments are not there yet"),
-        )
+        self._environments = Environments(tools, environment_factory)
+        if environment_factory is not None:
+            self._change_row = self._environments.changed
+        if train_dataset is None and environment_factory is not None:
+            train_dataset = own_prompts(environment_factory, args)
         super().__init__(model, args, train_dataset, eval_dataset, processing_class, callbacks, peft_config)
-        if reward_funcs is None:
-            raise ValueError("reward_funcs is missing: give at least one reward function")
-        self._tables = tables_of(reward_funcs, self.args.reward_weights, _native.reward_types())
+        self._tables = self._environments.with_rewards(reward_funcs, self.args, _native.reward_types())
         self.reward_func_names = [table["name"] for table in self._tables]
         self.reward_processing_classes = give_tokenizers(self._tables, reward_processing_classes)
+        self.tools = list(tools or [])
         self.rollout_func = rollout_func
         self._own = OwnFunctions.given(loss, advantages, self.args.recipe)
         self._calls = RewardCalls(
@@ -97,13 +104,18 @@ class GRPOTrainer(BaseTrainer):
             self.state,
             self.args.reward_error == "mask",
             bool(self.args.remove_unused_columns),
+            self._environments,
         )
         self._callbacks.call("on_init_end")
 
     def _recipe(self, model: str, train: str, evaluation: list[str] | None) -> dict[str, Any]:
-        return grpo_recipe(
+        recipe = grpo_recipe(
             self.args, self._reward_tables(), model, train, evaluation, self._peft_config, self._own.keys()
         )
+        if self._environments and self.args.max_tool_calling_iterations is not None:
+            turns = self.args.max_tool_calling_iterations + 1
+            recipe["environment"] = {"max_turns": turns, **recipe.get("environment", {})}
+        return recipe
 
     def _reward_tables(self) -> list[dict[str, Any]]:
         return [written(table, os.path.join(self.args.output_dir, "inputs")) for table in self._tables]
@@ -121,6 +133,13 @@ class GRPOTrainer(BaseTrainer):
             )
         functions = {name: weakly(function) for name, function in self._functions.items()}
         others = {name: weakly(function) for name, function in self._others.items()}
+        if self._environments:
+            self._begin = begin_caller(self._environments, self._calls.row)
+            others["environment"] = SimpleNamespace(
+                schemas=json.dumps(self._environments.schemas()),
+                begin=weakly(self._begin),
+                respond=self._environments.respond,
+            )
         return _native.grpo_run(recipe, resume, functions, **others)
 
     def generate(self, prompts: Any, sampling_params: SamplingParams | None = None) -> list[Group]:
@@ -132,13 +151,13 @@ class GRPOTrainer(BaseTrainer):
         return groups_from(drawn, float(params.temperature) or 1.0)
 
     def _evaluate_on(self, rows: Rows) -> dict[str, float]:
-        run, rows.name = self._started_run(), "given-" + rows.name.replace(os.sep, "_")
-        path = rows.write(os.path.join(self.args.output_dir, "inputs", rows.name + ".jsonl"))
+        run, path = self._started_run(), self._given_file(rows)
         self._calls.add_data(rows)
         try:
             found = run.evaluate_on([path], self.args.num_generations_eval or self.args.num_generations)
         finally:
             logged = self._calls.end_evaluation(rows)
+            self._environments.end_step()
             os.remove(path)
         return found | logged
 
@@ -159,3 +178,4 @@ class GRPOTrainer(BaseTrainer):
 
     def _forget_step(self) -> None:
         self._calls.extra.clear()
+        self._environments.end_step()

@@ -79,6 +79,7 @@ def _recipe(
         "lora": lora(peft, model),
         "data": _data(args, train, evaluation),
         "rollout": rollout_section(args),
+        "environment": {},
         "reward": rewards,
         "objective": objective,
         "optimizer": optimizer(args),

@@ -2,6 +2,7 @@
 
 import inspect
 import itertools
+import json
 import math
 import os
 import weakref
@@ -14,6 +15,7 @@ from cohort.trainer.data import Rows
 from cohort.trainer.reward_models import is_model, model_name
 
 RewardFunction = Callable[..., Sequence[float | None]]
+EngineRow = tuple[str, str, list[int], str | None, int]
 
 
 def name_of(function: Any) -> str:
@@ -80,17 +82,26 @@ def _table(function: Any, builtin: Sequence[str]) -> dict[str, Any]:
 
 
 class RewardCalls:
-    """Calls reward functions with the completions of a step: rows of (prompt id, text, ids of its tokens).
+    """Calls reward functions with the completions of a step: rows of (prompt id, text, ids of its tokens, messages as JSON,
+    number of the episode), the last two of completions with an environment.
 
     The functions see the columns of the data set by TRL's names, and `trainer_state`, `log_extra` and `log_metric`.
     """
 
-    def __init__(self, data_sets: Mapping[str, Rows], state: Any, mask_errors: bool, prompt_only: bool):
+    def __init__(
+        self,
+        data_sets: Mapping[str, Rows],
+        state: Any,
+        mask_errors: bool,
+        prompt_only: bool,
+        environments: Any = None,
+    ):
         # By the names of their files. Nothing here leads back to the trainer.
         self._data_sets = dict(data_sets)
         self._state = state
         self._mask_errors = mask_errors
         self._prompt_only = prompt_only
+        self._environments = environments
         self.extra: dict[str, list[Any]] = defaultdict(list)
         self.metrics: dict[str, list[float]] = defaultdict(list)
         self._scored: list[set[tuple[str, int]]] = []  # by each function, of its last call
@@ -113,13 +124,13 @@ class RewardCalls:
         self._scored.clear()
         return self.take_metrics()
 
-    def function(self, function: RewardFunction) -> Callable[[list[tuple[str, str, list[int]]]], list[Any]]:
+    def function(self, function: RewardFunction) -> Callable[[list[EngineRow]], list[Any]]:
         """What the engine calls for `function`: rows -> a score for each, None where there is none, or a text that says
         why there is none."""
         if is_async(function):
             self._async.add(function)
 
-        def score(rows: list[tuple[str, str, list[int]]]) -> list[Any]:
+        def score(rows: list[EngineRow]) -> list[Any]:
             try:
                 return self._scores(function, rows)
             except Exception as error:
@@ -130,7 +141,7 @@ class RewardCalls:
 
         return score
 
-    def _scores(self, function: RewardFunction, rows: list[tuple[str, str, list[int]]]) -> list[float | None]:
+    def _scores(self, function: RewardFunction, rows: list[EngineRow]) -> list[float | None]:
         if self._async.has(function):
             result = self._async.result(function, rows, lambda other: other(**self._arguments(rows)))
         else:
@@ -144,22 +155,31 @@ class RewardCalls:
         )
         return scores
 
-    def _arguments(self, rows: list[tuple[str, str, list[int]]]) -> dict[str, Any]:
-        examples = [self.row(row_id) for row_id, _, _ in rows]
+    def _arguments(self, rows: list[EngineRow]) -> dict[str, Any]:
+        examples = [self.row(row_id) for row_id, *_ in rows]
         prompts = [example["prompt"] for example in examples]
-        completions: list[Any] = [text for _, text, _ in rows]
+        completions: list[Any] = [text for _, text, *_ in rows]
         if isinstance(prompts[0], list):
-            completions = [[{"role": "assistant", "content": text}] for text in completions]
+            completions = [
+                json.loads(messages) if messages is not None else [{"role": "assistant", "content": text}]
+                for _, text, _, messages, _ in rows
+            ]
         arguments: dict[str, Any] = {}
         if not self._prompt_only:
             columns = [key for key in examples[0] if key not in ("prompt", "completion", "completion_ids")]
             arguments = {key: [example.get(key) for example in examples] for key in columns}
         if self._rollout_columns:
             arguments |= self._rollout_columns
+        if self._environments is not None and self._environments.factories:
+            numbers = [number for *_, number in rows]
+            arguments["environments"] = [self._environments.instance(number) for number in numbers]
+            prompts = [
+                self._environments.opened(prompt, n) for prompt, n in zip(prompts, numbers, strict=True)
+            ]
         return arguments | {
             "prompts": prompts,
             "completions": completions,
-            "completion_ids": [ids for *_, ids in rows],
+            "completion_ids": [row[2] for row in rows],
             "trainer_state": self._state,
             "log_extra": self._log_extra,
             "log_metric": self._log_metric,

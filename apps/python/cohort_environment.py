@@ -1,0 +1,165 @@
+"""Serves tools and environments that are written in Python, as TRL's GRPOTrainer takes them, to Cohort.
+
+    python3 cohort_environment.py [--environment FILE.py:FACTORY] [--tool FILE.py:NAME ...] [--mcp '["program", ...]' ...]
+
+FACTORY() makes the environment of one episode: an object with reset(**row), whose text goes on after the prompt, with
+public methods, which are tools, and perhaps with get_reward(). A tool is a function, plain or async. Answers each line of
+standard input with one line:
+
+    {"id": 1, "op": "describe"}          {"id": 1, "tools": [schema, ...], "episodes": true, "gives_rewards": true}
+    {"id": 2, "op": "begin", "episode": 7, "row": {...}}     {"id": 2, "observation": "..."}
+    {"id": 3, "op": "call", "episode": 7, "name": "add", "arguments": {...}}
+                                                             {"id": 3, "content": "5"} or {"id": 3, "tool_error": "..."}
+    {"id": 4, "op": "judge", "episode": 7}                   {"id": 4, "score": 1.0}
+    {"id": 5, "op": "end", "episode": 7}                     {"id": 5}
+
+A reply {"id", "error": "..."} says that the environment itself failed. --mcp starts a server of the Model Context Protocol,
+which speaks over its standard streams, and needs the package mcp. The rest needs nothing but Python 3.9.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import inspect
+import json
+import math
+
+from cohort_reward import last_line, load, take_standard_streams, tidy
+from tool_schema import schema_of
+
+_NOT_TOOLS = ("reset", "get_reward")
+
+
+class Server:
+    def __init__(self, environment, tools, servers):
+        self.places = {"environment": environment}
+        self.factory = load(environment) if environment else None
+        self.loop = asyncio.new_event_loop()
+        self.tools = {}
+        for place in tools:
+            function = load(place)
+            self.places[function.__name__] = place
+            self.tools[function.__name__] = function
+        self.servers = {}
+        self.remote = []
+        for command in servers:
+            server = McpServer(json.loads(command), self.loop)
+            for schema in server.schemas:
+                self.servers[schema["function"]["name"]] = server
+                self.remote.append(schema)
+        self.episodes = {}
+
+    def describe(self, request):
+        schemas = [schema_of(function) for function in self.tools.values()] + self.remote
+        gives_rewards = False
+        if self.factory:
+            example = self.factory()
+            if not callable(getattr(example, "reset", None)):
+                raise TypeError("the environment needs a method reset(**row)")
+            schemas += [schema_of(getattr(example, name)) for name in method_names(example)]
+            gives_rewards = hasattr(example, "get_reward")
+        return {"tools": schemas, "episodes": bool(self.factory), "gives_rewards": gives_rewards}
+
+    def begin(self, request):
+        environment = self.factory()
+        observation = self.result(environment.reset(**request["row"]))
+        if observation is not None and not isinstance(observation, str):
+            raise TypeError(
+                f"reset() returned a {type(observation).__name__}, but must return a text or None"
+            )
+        self.episodes[request["episode"]] = environment
+        return {"observation": observation or ""}
+
+    def call(self, request):
+        environment, name = self.episodes.get(request["episode"]), request["name"]
+        if name in self.servers:
+            return self.result(self.servers[name].call(name, request["arguments"]))
+        function = self.tools.get(name) or getattr(environment, name)
+        try:
+            return {"content": str(self.result(function(**request["arguments"])))}
+        except Exception as error:  # of the tool: the policy reads it, as in TRL
+            return {"tool_error": tidy(str(error))}
+
+    def judge(self, request):
+        score = self.result(self.episodes[request["episode"]].get_reward())
+        if score is None:
+            return {"score": None}
+        if not math.isfinite(float(score)):
+            raise ValueError(f"get_reward() returned {score}, which is no finite number")
+        return {"score": float(score)}
+
+    def end(self, request):
+        self.episodes.pop(request["episode"], None)
+        return {}
+
+    def result(self, value):
+        return self.loop.run_until_complete(value) if inspect.isawaitable(value) else value
+
+
+class McpServer:
+    """A server of the Model Context Protocol, started as a program."""
+
+    def __init__(self, command, loop):
+        from mcp import ClientSession, StdioServerParameters
+        from mcp.client.stdio import stdio_client
+
+        self.contexts = contextlib.AsyncExitStack()
+
+        async def start():
+            parameters = StdioServerParameters(command=command[0], args=command[1:])
+            streams = await self.contexts.enter_async_context(stdio_client(parameters))
+            session = await self.contexts.enter_async_context(ClientSession(*streams))
+            await session.initialize()
+            return session, (await session.list_tools()).tools
+
+        self.session, tools = loop.run_until_complete(start())
+        self.schemas = [
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description or "",
+                    "parameters": tool.inputSchema,
+                },
+            }
+            for tool in tools
+        ]
+
+    async def call(self, name, arguments):
+        result = await self.session.call_tool(name, arguments)
+        text = "\n".join(part.text for part in result.content if part.type == "text")
+        return {"tool_error": tidy(text)} if result.isError else {"content": text}
+
+
+def method_names(environment):
+    """The public methods that are tools, in the order of their names, as TRL finds them."""
+    members = inspect.getmembers(type(environment), predicate=inspect.isfunction)
+    return [name for name, _ in members if not name.startswith("_") and name not in _NOT_TOOLS]
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--environment", default="")
+    parser.add_argument("--tool", action="append", default=[])
+    parser.add_argument("--mcp", action="append", default=[])
+    options = parser.parse_args()
+    requests, replies = take_standard_streams()
+    server, failure = None, None
+    try:
+        server = Server(options.environment, options.tool, options.mcp)
+    except BaseException as error:
+        failure = tidy(last_line(error, [options.environment, *options.tool, ""][0]))
+    for line in requests:
+        request = json.loads(line)
+        try:
+            answer = {"error": failure} if server is None else getattr(server, request["op"])(request)
+        except BaseException as error:  # a Rust extension's panic or a cancelled task is no Exception
+            answer = {"error": tidy(last_line(error, options.environment))}
+        replies.write(json.dumps({"id": request["id"], **answer}) + "\n")
+        replies.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,218 @@
+#include "cohort/env/episodes.h"
+
+#include <algorithm>
+
+#include "cohort/core/error.h"
+#include "cohort/sampler/sampler.h"
+#include "libs/common/random.h"
+
+namespace cohort {
+namespace {
+
+/// How long the sampling thread waits before it looks after deadlines and Ctrl-C again.
+constexpr std::chrono::milliseconds kLongestWait{20};
+
+/// The tokens of the policy's last turn.
+std::span<const int32_t> last_turn_of(const Completion& completion) {
+  if (completion.spans.empty()) return completion.token_ids;
+  const TokenSpan& span = completion.spans.back();
+  if (span.origin != TokenOrigin::kSampled) return {};
+  return std::span(completion.token_ids).subspan(span.first);
+}
+
+/// The first tokens that all of `prompts` share; one of each is left at least.
+size_t shared_length(const std::vector<std::vector<int32_t>>& prompts) {
+  size_t length = prompts.front().size();
+  for (const std::vector<int32_t>& prompt : prompts) {
+    const auto parted = std::ranges::mismatch(prompts.front(), prompt).in1;
+    length = std::min(length, static_cast<size_t>(parted - prompts.front().begin()));
+  }
+  return length;
+}
+
+}  // namespace
+
+Episodes::Episodes(Environment& environment, const TurnFormat& format, EpisodeLimits limits)
+    : environment_(environment), format_(format), limits_(limits), mailbox_(std::make_shared<Mailbox>()) {}
+
+Episodes::~Episodes() = default;
+
+Openings Episodes::begin(std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
+                         const RolloutAddress& address, EndCompletion end) {
+  end_ = std::move(end);
+  first_of_.clear();
+  running_.clear();
+  num_waiting_ = 0;
+  mailbox_ = std::make_shared<Mailbox>();  // late replies of an earlier rollout go to its own
+  std::vector<EpisodeStart> starts;
+  for (size_t p = 0; p < prompts.size(); ++p) {
+    first_of_.push_back(starts.size());
+    const uint64_t number = address.prompts.empty() ? address.first_prompt + p : address.prompts[p];
+    const uint64_t seed = random_bits(address.seed, {address.step, number});
+    for (int64_t g = 0; g < group_sizes[p]; ++g)
+      starts.push_back({&prompts[p], static_cast<int64_t>(address.first_sample) + g, seed});
+  }
+  std::vector<Opening> opened = environment_.begin(starts);
+  COHORT_CHECK(opened.size() == starts.size());
+  Openings openings(prompts.size());
+  for (size_t p = 0; p < prompts.size(); ++p) {
+    std::vector<std::vector<int32_t>> ids;
+    for (int64_t g = 0; g < group_sizes[p]; ++g) {
+      Opening& opening = opened[first_of_[p] + g];
+      ids.push_back(opening.observation.empty() ? prompts[p].token_ids
+                                                : format_.opened_prompt(prompts[p], opening.observation));
+      running_.push_back(
+          {.prompt = static_cast<int64_t>(p), .sample = g, .episode = std::move(opening.episode)});
+      running_.back().record.opening = std::move(opening.observation);
+      running_.back().record.failure = std::move(opening.failure);
+      running_.back().record.number = opening.number;
+    }
+    if (ids.empty()) continue;
+    const auto length = static_cast<int64_t>(shared_length(ids));
+    if (length == 0) throw FormatError(str(prompts[p].id, ": the prompts of its episodes share no token"));
+    prompts[p].token_ids.assign(ids[0].begin(), ids[0].begin() + length);
+    for (const std::vector<int32_t>& each : ids) openings[p].emplace_back(each.begin() + length, each.end());
+  }
+  return openings;
+}
+
+void Episodes::end_turn(Engine& engine, RequestId id, int64_t prompt, int64_t sample,
+                        const Completion& completion) {
+  const size_t place = first_of_[prompt] + sample;
+  Running& episode = running_[place];
+  episode.request = id;
+  // No room for the reply: the episode ends as it was before.
+  if (completion.token_ids.size() == episode.completion.token_ids.size() && episode.record.num_turns > 0) {
+    Json& messages = episode.record.messages;
+    messages.erase(messages.begin() + static_cast<int64_t>(episode.num_messages), messages.end());
+    episode.completion.finish_reason = FinishReason::kLength;
+    end(engine, place);
+    return;
+  }
+  read_turn(episode, completion);
+  if (completion.finish_reason == FinishReason::kLength || !episode.record.failure.empty()) {
+    end(engine, place);
+  } else {
+    ask(place);
+  }
+}
+
+void Episodes::read_turn(Running& episode, const Completion& completion) {
+  episode.completion = completion;
+  const std::span<const int32_t> ids = last_turn_of(completion);
+  episode.turn = format_.read(ids);
+  episode.completion.text = format_.text(ids);
+  ++episode.record.num_turns;
+  episode.record.messages.push_back(to_json(episode.turn));
+  episode.num_messages = episode.record.messages.size();
+}
+
+bool Episodes::has_budget(const Running& episode) const {
+  const auto num_calls = static_cast<int64_t>(episode.turn.tool_calls.size());
+  return episode.record.num_turns < limits_.max_turns &&
+         episode.record.num_calls + num_calls <= limits_.max_tool_calls;
+}
+
+/// Notes that the episode waits, and returns the function that the environment answers with.
+std::function<void(std::variant<Reply, RewardResult>)> Episodes::await(size_t place) {
+  Running& episode = running_[place];
+  episode.is_waiting = true;
+  ++num_waiting_;
+  episode.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                        std::chrono::duration<double>(limits_.timeout_s));
+  const int64_t number = ++episode.num_questions;
+  return [mailbox = mailbox_, place, number](std::variant<Reply, RewardResult> content) {
+    {
+      const std::lock_guard lock(mailbox->mutex);
+      mailbox->letters.push_back({place, number, std::move(content)});
+    }
+    mailbox->arrived.notify_one();
+  };
+}
+
+void Episodes::ask(size_t place) {
+  Running& episode = running_[place];
+  episode.is_last = !has_budget(episode);
+  episode.episode->respond(episode.turn, episode.is_last, await(place));
+}
+
+bool Episodes::take_replies(Engine& engine, bool waits) {
+  const bool has_taken = take_letters(engine, waits && num_waiting_ > 0);
+  const bool has_failed = fail_late(engine);
+  return has_taken || has_failed || num_waiting_ > 0;
+}
+
+bool Episodes::take_letters(Engine& engine, bool waits) {
+  std::deque<Mailbox::Letter> letters;
+  {
+    std::unique_lock lock(mailbox_->mutex);
+    if (waits) mailbox_->arrived.wait_for(lock, kLongestWait, [&] { return !mailbox_->letters.empty(); });
+    letters.swap(mailbox_->letters);
+  }
+  bool has_taken = false;
+  for (Mailbox::Letter& letter : letters) {
+    Running& episode = running_[letter.episode];
+    if (!episode.is_waiting || episode.num_questions != letter.number) continue;  // its deadline has passed
+    episode.is_waiting = false;
+    --num_waiting_;
+    has_taken = true;
+    if (auto* reply = std::get_if<Reply>(&letter.content)) {
+      take(engine, letter.episode, std::move(*reply));
+    } else {
+      episode.record.reward = std::get<RewardResult>(std::move(letter.content));
+      finish(episode);
+    }
+  }
+  return has_taken;
+}
+
+bool Episodes::fail_late(Engine& engine) {
+  if (num_waiting_ == 0) return false;
+  const Clock::time_point now = Clock::now();
+  bool has_failed = false;
+  for (size_t place = 0; place < running_.size(); ++place) {
+    Running& episode = running_[place];
+    if (!episode.is_waiting || now < episode.deadline) continue;
+    episode.is_waiting = false;
+    --num_waiting_;
+    take(engine, place, {.failure = str("the environment did not answer within ", limits_.timeout_s, " s")});
+    has_failed = true;
+  }
+  return has_failed;
+}
+
+void Episodes::take(Engine& engine, size_t place, Reply reply) {
+  Running& episode = running_[place];
+  EpisodeRecord& record = episode.record;
+  record.num_calls += reply.num_calls;
+  record.num_failed_calls += reply.num_failed_calls;
+  record.failure = std::move(reply.failure);
+  if (reply.reward == reply.reward)
+    record.turn_rewards.push_back({std::ssize(episode.completion.token_ids), reply.reward});
+  for (const Json& message : reply.messages) record.messages.push_back(message);
+  if (!record.failure.empty() || reply.is_last || reply.messages.empty() || episode.is_last) {
+    end(engine, place);
+    return;
+  }
+  engine.extend(episode.request,
+                format_.reply_ids(episode.turn, episode.completion.token_ids.back(), reply.messages));
+}
+
+/// The policy's last turn is over; the environment may still judge.
+void Episodes::end(Engine& engine, size_t place) {
+  Running& episode = running_[place];
+  if (episode.request != -1) engine.cancel(std::exchange(episode.request, -1));
+  if (episode.record.failure.empty() && environment_.gives_rewards()) {
+    episode.episode->judge(await(place));
+  } else {
+    finish(episode);
+  }
+}
+
+void Episodes::finish(Running& episode) {
+  episode.episode.reset();
+  episode.completion.episode = std::move(episode.record);
+  end_(episode.prompt, episode.sample, std::move(episode.completion));
+}
+
+}  // namespace cohort

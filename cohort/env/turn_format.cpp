@@ -1,0 +1,137 @@
+#include "cohort/env/turn_format.h"
+
+#include <algorithm>
+
+#include "cohort/core/error.h"
+#include "cohort/text/chat_template.h"
+
+namespace cohort {
+namespace {
+
+/// The length of `text` without the white space at its end.
+size_t trimmed_length(std::string_view text) {
+  const size_t last = text.find_last_not_of(" \t\r\n");
+  return last == std::string_view::npos ? 0 : last + 1;
+}
+
+/// Turns of the policy that have the calls of `turn` and next to no text: enough for a template to place the
+/// replies. Some templates drop a turn's thinking only if it has none, and some want arguments as text.
+std::vector<Json> placeholders(const AssistantMessage& turn) {
+  std::vector<Json> candidates;
+  for (const bool thinks : {false, true}) {
+    for (const Json& arguments : {Json::object(), Json("{}")}) {
+      Json message = to_json({.content = "", .tool_calls = turn.tool_calls});
+      if (thinks) message["reasoning_content"] = "-";
+      if (const auto calls = message.find("tool_calls"); calls != message.end()) {
+        for (Json& call : *calls) call["function"]["arguments"] = arguments;
+      }
+      candidates.push_back(std::move(message));
+    }
+  }
+  return candidates;
+}
+
+}  // namespace
+
+TurnFormat::TurnFormat(TextFormat format, const Tokenizer& tokenizer, const ToolCallFormat& calls, Json tools,
+                       std::vector<int32_t> stop_ids)
+    : format_(std::move(format)),
+      tokenizer_(tokenizer),
+      calls_(calls),
+      tools_(std::move(tools)),
+      stop_ids_(std::move(stop_ids)) {
+  AssistantMessage turn;
+  Json reply = {{"role", tools_.is_null() ? "user" : "tool"}, {"content", "-"}};
+  if (!tools_.is_null()) {
+    reply["name"] = tools_.front().at("function").at("name");
+    turn.tool_calls.push_back({.name = reply["name"].get<std::string>()});
+  }
+  reply_ids(turn, stop_ids_.empty() ? -1 : stop_ids_.front(), Json::array({reply}));
+}
+
+bool TurnFormat::is_stop(int32_t id) const { return std::ranges::count(stop_ids_, id) > 0; }
+
+AssistantMessage TurnFormat::read(std::span<const int32_t> ids) const {
+  if (!ids.empty() && is_stop(ids.back())) ids = ids.first(ids.size() - 1);
+  return parse_turn(calls_, tokenizer_.decode(ids, {.skip_special_tokens = false}), tools_);
+}
+
+std::string TurnFormat::text(std::span<const int32_t> ids) const { return tokenizer_.decode(ids); }
+
+std::string TurnFormat::render(const Json& messages, bool add_generation_prompt) const {
+  return format_.render(messages, {.add_generation_prompt = add_generation_prompt,
+                                   .tools = tools_,
+                                   .chat_template_kwargs = format_.chat_template_kwargs});
+}
+
+std::vector<int32_t> TurnFormat::reply_ids(const AssistantMessage& turn, int32_t last_id,
+                                           const Json& messages) const {
+  Json reply = messages;
+  for (Json& message : reply) {
+    const std::string content = message.value("content", std::string());
+    message["content"] = tokenizer_.without_special_tokens(content);
+  }
+  std::string fault;
+  for (const Json& candidate : placeholders(turn)) {
+    try {
+      return format_.tokenize_rendered(reply_text(candidate, last_id, reply));
+    } catch (const TemplateError& error) {
+      if (fault.empty()) fault = error.what();
+    }
+  }
+  throw TemplateError(fault);
+}
+
+std::string TurnFormat::reply_text(const Json& turn, int32_t last_id, const Json& reply) const {
+  Json conversation = Json::array({{{"role", "user"}, {"content", "-"}}, turn});
+  const std::string before = render(conversation, false);
+  conversation.insert(conversation.end(), reply.begin(), reply.end());
+  const std::string whole = render(conversation, true);
+  std::string stop_text;
+  const size_t end = end_of_turn(before, whole, last_id, stop_text);
+  std::string_view rest = std::string_view(whole).substr(end);
+  if (!stop_text.empty() && rest.starts_with(stop_text)) rest.remove_prefix(stop_text.size());
+  return std::string(rest);
+}
+
+// Where the policy's turn ends in the rendered conversation: behind the stop token that it sampled. If it
+// ended otherwise, before the stop token of the template, which then follows unsampled.
+size_t TurnFormat::end_of_turn(const std::string& turn, const std::string& whole, int32_t last_id,
+                               std::string& stop_text) const {
+  const size_t length = trimmed_length(turn);
+  if (whole.compare(0, length, turn, 0, length) != 0) {
+    throw TemplateError(
+        "the chat template renders a turn of the assistant otherwise when a reply follows: name a template "
+        "for "
+        "training as model.chat_template");
+  }
+  if (is_stop(last_id)) stop_text = tokenizer_.token(last_id).value_or("");
+  const std::string_view shown = std::string_view(turn).substr(0, length);
+  if (!stop_text.empty() && shown.ends_with(stop_text)) {
+    stop_text.clear();
+    return length;
+  }
+  for (const int32_t id : stop_ids_) {
+    const std::string stop = tokenizer_.token(id).value_or("");
+    if (!stop.empty() && shown.ends_with(stop)) {
+      stop_text.clear();
+      return length - stop.size();
+    }
+  }
+  return length;
+}
+
+std::vector<int32_t> TurnFormat::opened_prompt(const Prompt& prompt, const std::string& observation) const {
+  const auto found = prompt.fields.find("prompt_messages");
+  if (found == prompt.fields.end()) {
+    throw FormatError(str(prompt.id,
+                          ": the environment's reset() returns a text, which needs a prompt of "
+                          "messages to stand in"));
+  }
+  Json messages = *found;
+  Json& last = messages.back();
+  last["content"] = last.value("content", std::string()) + observation;
+  return format_.tokenize_rendered(render(messages, true));
+}
+
+}  // namespace cohort

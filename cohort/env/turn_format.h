@@ -1,0 +1,54 @@
+// Between the tokens of a conversation and its messages, by the model's chat template.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cohort/tasks/row_text.h"
+#include "cohort/text/tokenizer.h"
+#include "cohort/text/tool_calls/format.h"
+
+namespace cohort {
+
+/// Immutable; any number of threads may use one object.
+class TurnFormat {
+ public:
+  /// `tokenizer` must outlive this. `stop_ids` end a turn. Throws TemplateError if the template cannot put a
+  /// reply after a turn.
+  TurnFormat(TextFormat format, const Tokenizer& tokenizer, const ToolCallFormat& calls, Json tools,
+             std::vector<int32_t> stop_ids);
+
+  /// Reads the tokens of one turn. A stop token at their end is left out.
+  AssistantMessage read(std::span<const int32_t> ids) const;
+
+  /// The same tokens as text, without special tokens.
+  std::string text(std::span<const int32_t> ids) const;
+
+  /// The tokens that lead from the end of a turn over the messages of a reply to the policy's next turn. They
+  /// depend on the turn only by the names and ids of its calls and by `last_id`, its last token: what the
+  /// policy sampled is never rendered again. Special tokens within the messages are made harmless. Throws
+  /// TemplateError if the template renders the turn otherwise when these messages follow.
+  std::vector<int32_t> reply_ids(const AssistantMessage& turn, int32_t last_id, const Json& messages) const;
+
+  /// The tokens of a prompt whose last message goes on with `observation`.
+  std::vector<int32_t> opened_prompt(const Prompt& prompt, const std::string& observation) const;
+
+  const Json& tools() const { return tools_; }
+
+ private:
+  std::string render(const Json& messages, bool add_generation_prompt) const;
+  std::string reply_text(const Json& turn, int32_t last_id, const Json& reply) const;
+  bool is_stop(int32_t id) const;
+  size_t end_of_turn(const std::string& turn, const std::string& whole, int32_t last_id,
+                     std::string& stop_text) const;
+
+  TextFormat format_;
+  const Tokenizer& tokenizer_;
+  const ToolCallFormat& calls_;
+  Json tools_;
+  std::vector<int32_t> stop_ids_;
+};
+
+}  // namespace cohort

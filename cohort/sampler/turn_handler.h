@@ -1,0 +1,40 @@
+// What happens between the turns of a rollout's completions.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "cohort/rl/batch.h"
+#include "cohort/sampler/engine.h"
+
+namespace cohort {
+
+struct RolloutAddress;
+
+/// Tokens that stand between a prompt and the first turn of each of its completions, often none.
+using Openings = std::vector<std::vector<std::vector<int32_t>>>;
+
+/// Gets each completion when it goes on no more.
+using EndCompletion = std::function<void(int64_t prompt, int64_t sample, Completion completion)>;
+
+/// The thread that samples makes all calls.
+class TurnHandler {
+ public:
+  virtual ~TurnHandler() = default;
+
+  /// Begins the completions of a rollout. May shorten a prompt to what its completions share.
+  virtual Openings begin(std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
+                         const RolloutAddress& address, EndCompletion end) = 0;
+
+  /// The held request `id` has drawn a turn, or tokens that were to follow its last one found no room. The
+  /// handler then or later extends it, or ends its completion and cancels it.
+  virtual void end_turn(Engine& engine, RequestId id, int64_t prompt, int64_t sample,
+                        const Completion& completion) = 0;
+
+  /// Extends and ends the requests for which something has arrived. If nothing has, `waits` allows a short
+  /// wait. Returns whether the engine has new work or more will arrive.
+  virtual bool take_replies(Engine& engine, bool waits) = 0;
+};
+
+}  // namespace cohort
