@@ -206,6 +206,7 @@ class DpoTest(OfflineTest):
     def test_evaluates_other_rows(self):
         trainer = self.build(cohort, "DPO", PAIRS, more={"eval_dataset": PAIRS})
         self.assertEqual(trainer.evaluate(eval_dataset=PAIRS)["eval_loss"], trainer.evaluate()["eval_loss"])
+        self.output += "-precomputed"
         precomputed = self.build(cohort, "DPO", PAIRS, precompute_ref_log_probs=True)
         with self.assertRaisesRegex(ValueError, "precompute_ref_log_probs"):
             precomputed.evaluate(eval_dataset=PAIRS)

@@ -246,8 +246,7 @@ class SmallestLossTest(TrainerTest):
         model = AutoModelForCausalLM.from_pretrained(trainer.state.best_model_checkpoint, dtype=torch.float32)
         for name, weight in model.named_parameters():
             self.assertTrue(torch.equal(weight, trainer.model.get_parameter(name)), name)
-        with self.assertRaisesRegex(ValueError, "evaluate\\(\\) reads the trainer's eval_dataset"):
-            trainer.evaluate(rows)
+        self.assertEqual(trainer.evaluate([{"text": "Why?"}])["eval_loss"], trainer.evaluate()["eval_loss"])
 
 
 if __name__ == "__main__":

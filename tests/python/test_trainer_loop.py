@@ -10,7 +10,7 @@ import unittest
 
 import torch
 from tiny_run import ROOT
-from trainer_case import TrainerTest, hashed
+from trainer_case import TrainerTest
 from transformers import TrainerCallback
 
 from cohort import GRPOConfig
@@ -193,8 +193,6 @@ class SettingsTest(TrainerTest):
     def test_arguments_that_are_refused(self):
         for more, text in (
             ({"optimizers": (torch.optim.SGD([torch.zeros(1)], 1.0), None)}, "optimizers is not supported"),
-            ({"tools": [hashed]}, "tools is not supported"),
-            ({"environment_factory": dict}, "environment_factory is not supported"),
         ):
             with self.assertRaisesRegex(ValueError, text):
                 self.trainer(more=more)

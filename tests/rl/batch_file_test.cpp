@@ -29,6 +29,15 @@ Sample rich_sample() {
   completion.finish_reason = FinishReason::kStop;
   completion.sample = 11;
   completion.text = std::string("a\0\xff\n", 4);
+  completion.episode = {.number = 3,
+                        .opening = "a room",
+                        .messages = Json::parse(R"([{"role": "assistant", "content": "go"}])"),
+                        .num_turns = 2,
+                        .num_calls = 4,
+                        .num_failed_calls = 1,
+                        .turn_rewards = {{2, 0.5}},
+                        .reward = RewardResult{.score = 0.25},
+                        .failure = "it broke"};
   sample.rewards = {
       {.score = -0.0, .status = RewardStatus::kOk, .detail = "fine", .steps = {{2, 0.5}, {3, -1.0}}},
       {.score = 0.0, .status = RewardStatus::kTimeout, .detail = "late", .steps = {}}};
@@ -115,6 +124,19 @@ TEST_F(BatchFile, EveryFieldComesBackBitForBit) {
   EXPECT_EQ(sample.completion.finish_reason, FinishReason::kStop);
   EXPECT_EQ(sample.completion.sample, 11);
   EXPECT_EQ(sample.completion.text, expected.completion.text);
+  ASSERT_TRUE(sample.completion.episode);
+  const EpisodeRecord &episode = *sample.completion.episode, &written = *expected.completion.episode;
+  EXPECT_EQ(episode.number, 3);
+  EXPECT_EQ(episode.opening, written.opening);
+  EXPECT_EQ(episode.messages, written.messages);
+  EXPECT_EQ(episode.num_turns, 2);
+  EXPECT_EQ(episode.num_calls, 4);
+  EXPECT_EQ(episode.num_failed_calls, 1);
+  ASSERT_EQ(episode.turn_rewards.size(), 1u);
+  EXPECT_EQ(episode.turn_rewards[0].score, 0.5);
+  EXPECT_EQ(episode.reward->score, 0.25);
+  EXPECT_EQ(episode.failure, "it broke");
+  EXPECT_FALSE(group.samples.back().completion.episode);
   ASSERT_EQ(sample.rewards.size(), 2u);
   EXPECT_TRUE(std::signbit(sample.rewards[0].score));
   EXPECT_EQ(sample.rewards[0].detail, "fine");
@@ -189,7 +211,7 @@ TEST_F(BatchFile, NamesWhatItIsNot) {
   std::string newer = to_bytes(rich_batch());
   newer[8] = 9;
   EXPECT_FALSE(read(newer));
-  EXPECT_NE(error_.find("version 9, and this program reads version 1"), std::string::npos) << error_;
+  EXPECT_NE(error_.find("version 9, and this program reads version 2"), std::string::npos) << error_;
   EXPECT_FALSE(read(to_bytes(rich_batch()) + "x"));
   EXPECT_NE(error_.find("bytes after its end"), std::string::npos) << error_;
 }

@@ -109,13 +109,14 @@ class Environments:
 
     def with_rewards(self, reward_funcs: Any, args: Any, builtin: Sequence[str]) -> list[dict[str, Any]]:
         """The tables of reward functions, with those of environments behind them, weight 1 each. ValueError for none."""
-        if reward_funcs is None:
-            reward_funcs = []
-        functions = reward_funcs if isinstance(reward_funcs, list | tuple) else [reward_funcs]
+        is_missing = reward_funcs is None
+        functions = (
+            reward_funcs if isinstance(reward_funcs, list | tuple) else [] if is_missing else [reward_funcs]
+        )
         own = self.reward_functions()
         if not functions and not own:
             raise ValueError(
-                "reward_funcs is missing: give at least one reward function, or an environment_factory whose environment "
+                f"reward_funcs is {'missing' if is_missing else 'empty'}: give at least one reward function, or an environment_factory whose environment "
                 "defines a `get_reward` method"
             )
         weights = args.reward_weights
