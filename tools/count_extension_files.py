@@ -293,23 +293,14 @@ def compiles(tree, files):
 
 def builds(tree):
     """Builds and runs the copy's tests of the new surrogate and preset."""
-    configure = [
-        "cmake",
-        "-S",
-        tree,
-        "-B",
-        tree / "build",
-        "-G",
-        "Ninja",
-        f"-DCOHORT_PYTHON={torch_python()}",
-    ]
+    configure = ["cmake", "--preset", "release", f"-DCOHORT_PYTHON={torch_python()}"]
     names = "--gtest_filter=Unclipped.*:Presets.*:LossConfig.*"
     for command in (
-        [*configure, "-DCMAKE_BUILD_TYPE=Release"],
+        configure,
         ["cmake", "--build", tree / "build", "--target", "test_objectives"],
         [tree / "build/test_objectives", names],
     ):
-        if subprocess.run(command, stdout=sys.stderr).returncode != 0:
+        if subprocess.run(command, cwd=tree, stdout=sys.stderr).returncode != 0:
             return False
     return True
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cohort/core/log.h"
+
 namespace cohort {
 
 EpisodeSetup::EpisodeSetup(std::unique_ptr<Environment> environment, const EnvironmentConfig& config)
@@ -22,6 +24,13 @@ void EpisodeSetup::open(const TextFormat& format, const Tokenizer& tokenizer, st
                                     ? tool_call_format_of(format.template_source(!tools.is_null()))
                                     : find_tool_call_format(config_.tool_call_format);
   format_.emplace(format, tokenizer, calls, tools, std::move(stop_ids));
+  if (!format_->keeps_turns()) {
+    log_warn(
+        "the chat template renders earlier turns of the assistant otherwise as a conversation goes on, for "
+        "example without "
+        "their reasoning. Episodes keep each turn as it was sampled: serve the model with a template that "
+        "does so, too");
+  }
   episodes_.emplace(*environment_, *format_, config_.limits());
 }
 

@@ -40,13 +40,41 @@ TurnFormat::TurnFormat(TextFormat format, const Tokenizer& tokenizer, const Tool
       calls_(calls),
       tools_(std::move(tools)),
       stop_ids_(std::move(stop_ids)) {
+  const auto [turn, reply] = example();
+  reply_ids(turn, stop_ids_.empty() ? -1 : stop_ids_.front(), Json::array({reply}));
+}
+
+/// A turn and the message that answers it.
+std::pair<AssistantMessage, Json> TurnFormat::example() const {
   AssistantMessage turn;
   Json reply = {{"role", tools_.is_null() ? "user" : "tool"}, {"content", "-"}};
   if (!tools_.is_null()) {
     reply["name"] = tools_.front().at("function").at("name");
     turn.tool_calls.push_back({.name = reply["name"].get<std::string>()});
   }
-  reply_ids(turn, stop_ids_.empty() ? -1 : stop_ids_.front(), Json::array({reply}));
+  return {std::move(turn), std::move(reply)};
+}
+
+bool TurnFormat::keeps_turns() const {
+  auto [turn, reply] = example();
+  turn.content = "content";
+  turn.reasoning_content = "reasoning";
+  Json conversation = Json::array({{{"role", "user"}, {"content", "-"}}});
+  std::vector<std::string> shorter;
+  std::string whole;
+  try {
+    for (int i = 0; i < 2; ++i) {
+      conversation.push_back(to_json(turn));
+      shorter.push_back(render(conversation, false));
+      conversation.push_back(reply);
+    }
+    whole = render(conversation, false);
+  } catch (const TemplateError&) {
+    return true;  // it refuses the example, which says nothing of the run's conversations
+  }
+  return std::ranges::all_of(shorter, [&](const std::string& text) {
+    return whole.compare(0, trimmed_length(text), text, 0, trimmed_length(text)) == 0;
+  });
 }
 
 bool TurnFormat::is_stop(int32_t id) const { return std::ranges::count(stop_ids_, id) > 0; }

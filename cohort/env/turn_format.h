@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cohort/tasks/row_text.h"
@@ -32,6 +33,11 @@ class TurnFormat {
   /// TemplateError if the template renders the turn otherwise when these messages follow.
   std::vector<int32_t> reply_ids(const AssistantMessage& turn, int32_t last_id, const Json& messages) const;
 
+  /// Whether the template renders a turn of the policy, its reasoning included, the same when the
+  /// conversation goes on. Episodes keep every turn as it was sampled in any case; whoever renders the
+  /// conversation afresh shows the model something else.
+  bool keeps_turns() const;
+
   /// The tokens of a prompt whose last message goes on with `observation`.
   std::vector<int32_t> opened_prompt(const Prompt& prompt, const std::string& observation) const;
 
@@ -39,6 +45,7 @@ class TurnFormat {
 
  private:
   std::string render(const Json& messages, bool add_generation_prompt) const;
+  std::pair<AssistantMessage, Json> example() const;
   std::string reply_text(const Json& turn, int32_t last_id, const Json& reply) const;
   bool is_stop(int32_t id) const;
   size_t end_of_turn(const std::string& turn, const std::string& whole, int32_t last_id,

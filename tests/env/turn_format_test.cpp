@@ -65,6 +65,14 @@ TEST(TurnFormat, ATemplateThatRewritesTheTurnIsRefused) {
   EXPECT_TRUE(message.find("model.chat_template") != std::string::npos) << message;
 }
 
+TEST(TurnFormat, ATemplateThatDropsReasoningIsKnown) {
+  EXPECT_TRUE(ChatCase().turns().keeps_turns());
+  const ChatCase dropping(
+      "{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.reasoning_content and loop.last %}<think>"
+      "{{ m.reasoning_content }}</think>{% endif %}{{ m.content }}<|im_end|>\n{% endfor %}");
+  EXPECT_FALSE(dropping.turns().keeps_turns());
+}
+
 TEST(TurnFormat, AnObservationGoesOnAfterTheLastMessage) {
   const ChatCase chat;
   Prompt prompt{.id = "p", .token_ids = {1}, .text = ""};

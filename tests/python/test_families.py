@@ -50,8 +50,8 @@ class FamiliesTest(unittest.TestCase):
         return [torch.tensor(line["logprobs"]) for line in read_lines(output)]
 
     def test_float32_is_as_close_to_float64_as_transformers(self):
-        for name in make_models.CASES:
-            for temperature in (1.0, 0.7):
+        for place, name in enumerate(make_models.CASES):
+            for temperature in (1.0, 0.7) if place == 0 else (1.0,):
                 with self.subTest(case=name, temperature=temperature):
                     folder, rows = self.folder / name, self.rows[name]
                     exact = reference_logprobs(folder, rows, torch.float64, temperature)

@@ -29,7 +29,7 @@ def preset_names():
     return re.findall(r"^(\w+)  \(", text, re.MULTILINE)
 
 
-class PresetTest(TinyRunTest):
+class PresetCase(TinyRunTest):
     def run_preset(self, name, preset, *more):
         run = self.start(name, "--objective.preset", preset, *more)
         _, errors = run.communicate()
@@ -46,6 +46,24 @@ class PresetTest(TinyRunTest):
     def config(self, name):
         return tomllib.loads((self.folder / name / "config.toml").read_text())["objective"]
 
+
+class MicroBatchTest(PresetCase):
+    def test_other_micro_batches_change_no_update(self):
+        """Cut into other micro-batches, both updates of the first step are the same."""
+        # Clipping at 0.001 of MAD makes MC-GRPO's updates so large that rounding shows in the next one.
+        for preset in set(preset_names()) - set(REFUSED) - {"mc_grpo"}:
+            with self.subTest(preset):
+                options = self.small("--max-steps=1", *SIZES.get(preset, ()))
+                self.assertEqual(self.run_preset(preset, preset, *options)[0], 0)
+                options = [*options, "--train.tokens-per-microbatch=60"]
+                self.assertEqual(self.run_preset(f"{preset}-60", preset, *options)[0], 0)
+                few, many = self.lines(f"{preset}-60")[0], self.lines(preset)[0]
+                delta = LOSS_DELTAS.get(preset, 1e-5) * (1 + abs(many["loss"]))
+                self.assertAlmostEqual(few["loss"], many["loss"], delta=delta)
+                self.assertAlmostEqual(few["grad_norm"] / many["grad_norm"], 1, delta=1e-4)
+
+
+class PresetTest(PresetCase):
     def test_every_preset_trains_or_says_what_it_lacks(self):
         names = preset_names()
         self.assertGreaterEqual(len(names), 45)
@@ -64,19 +82,6 @@ class PresetTest(TinyRunTest):
                     self.assertTrue(math.isfinite(line["loss"]) and line["grad_norm"] > 0, line)
                     self.assertEqual(line["sampling/sampling_logp_difference/max"], 0)
                 self.assertEqual(self.config(preset)["preset"], preset)
-                # Clipping at 0.001 of MAD makes MC-GRPO's updates so large that rounding shows in the next one.
-                if preset != "mc_grpo":
-                    self.check_micro_batches(preset)
-
-    def check_micro_batches(self, preset):
-        """Cut into other micro-batches, both updates of the first step are the same."""
-        sizes = SIZES.get(preset, ())
-        options = self.small("--max-steps=1", "--train.tokens-per-microbatch=60", *sizes)
-        self.assertEqual(self.run_preset(f"{preset}-60", preset, *options)[0], 0)
-        few, many = self.lines(f"{preset}-60")[0], self.lines(preset)[0]
-        delta = LOSS_DELTAS.get(preset, 1e-5) * (1 + abs(many["loss"]))
-        self.assertAlmostEqual(few["loss"], many["loss"], delta=delta)
-        self.assertAlmostEqual(few["grad_norm"] / many["grad_norm"], 1, delta=1e-4)
 
     def test_settings_that_need_a_pass_of_their_own(self):
         cases = [
