@@ -12,15 +12,17 @@ namespace {
 /// How long the sampling thread waits before it looks after deadlines and Ctrl-C again.
 constexpr std::chrono::milliseconds kLongestWait{20};
 
-/// The tokens of the policy's last turn.
+/// The tokens of the policy's last turn: one span, or several if the weights changed within it.
 std::span<const int32_t> last_turn_of(const Completion& completion) {
-  if (completion.spans.empty()) return completion.token_ids;
-  const TokenSpan& span = completion.spans.back();
-  if (span.origin != TokenOrigin::kSampled) return {};
-  return std::span(completion.token_ids).subspan(span.first);
+  int64_t first = std::ssize(completion.token_ids);
+  for (auto span = completion.spans.rbegin(); span != completion.spans.rend(); ++span) {
+    if (span->origin != TokenOrigin::kSampled) break;
+    first = span->first;
+  }
+  return std::span(completion.token_ids).subspan(first);
 }
 
-/// The first tokens that all of `prompts` share; one of each is left at least.
+/// How many first tokens all of `prompts` share.
 size_t shared_length(const std::vector<std::vector<int32_t>>& prompts) {
   size_t length = prompts.front().size();
   for (const std::vector<int32_t>& prompt : prompts) {
