@@ -119,7 +119,7 @@ class McpServer:
                 "function": {
                     "name": tool.name,
                     "description": tool.description or "",
-                    "parameters": tool.inputSchema,
+                    "parameters": member_of(tool, "input_schema", "inputSchema"),
                 },
             }
             for tool in tools
@@ -128,7 +128,12 @@ class McpServer:
     async def call(self, name, arguments):
         result = await self.session.call_tool(name, arguments)
         text = "\n".join(part.text for part in result.content if part.type == "text")
-        return {"tool_error": tidy(text)} if result.isError else {"content": text}
+        return {"tool_error": tidy(text)} if member_of(result, "is_error", "isError") else {"content": text}
+
+
+def member_of(value, name, old_name):
+    """A member under the name that mcp 2 gives it, or mcp 1."""
+    return getattr(value, name) if hasattr(value, name) else getattr(value, old_name)
 
 
 def method_names(environment):

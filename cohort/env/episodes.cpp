@@ -54,6 +54,12 @@ Openings Episodes::begin(std::vector<Prompt>& prompts, const std::vector<int64_t
     for (int64_t g = 0; g < group_sizes[p]; ++g)
       starts.push_back({&prompts[p], static_cast<int64_t>(address.first_sample) + g, seed});
   }
+  for (const Prompt& prompt : prompts) {
+    if (!format_.tools().is_null() && !prompt.fields.contains("prompt_messages")) {
+      throw FormatError(str(prompt.id, ": tools stand in the chat template, which a prompt that is a string has not: give "
+                            "a list of messages"));
+    }
+  }
   std::vector<Opening> opened = environment_.begin(starts);
   COHORT_CHECK(opened.size() == starts.size());
   Openings openings(prompts.size());
@@ -196,8 +202,13 @@ void Episodes::take(Engine& engine, size_t place, Reply reply) {
     end(engine, place);
     return;
   }
-  engine.extend(episode.request,
-                format_.reply_ids(episode.turn, episode.completion.token_ids.back(), reply.messages));
+  try {
+    engine.extend(episode.request,
+                  format_.reply_ids(episode.turn, episode.completion.token_ids.back(), reply.messages));
+  } catch (const UserError& error) {  // messages that the template refuses
+    record.failure = error.what();
+    end(engine, place);
+  }
 }
 
 /// The policy's last turn is over; the environment may still judge.

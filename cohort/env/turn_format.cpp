@@ -157,8 +157,12 @@ std::vector<int32_t> TurnFormat::opened_prompt(const Prompt& prompt, const std::
                           "messages to stand in"));
   }
   Json messages = *found;
-  Json& last = messages.back();
-  last["content"] = last.value("content", std::string()) + observation;
+  Json& content = messages.back()["content"];
+  if (content.is_array()) {
+    content.push_back({{"type", "text"}, {"text", observation}});
+  } else {
+    content = (content.is_string() ? content.get<std::string>() : "") + observation;
+  }
   return format_.tokenize_rendered(render(messages, true));
 }
 

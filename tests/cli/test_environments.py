@@ -197,7 +197,8 @@ class EnvironmentsTest(CliTest):
             'name = "guess_number"', f'python = "{self.place}/env.py:Broken"'
         )
         self.recipe.write_text(text)
-        self.train("run")
+        errors = self.train("run")
+        self.assertIn("4 of 8 episodes are masked because their environment failed: ", errors)
         self.assertEqual(sum(line["episodes/failed"] for line in self.lines("run")), 4)
         failed = [row for row in self.lines("run", "completions.jsonl") if "environment_failure" in row]
         self.assertEqual(len(failed), 4)
@@ -205,6 +206,14 @@ class EnvironmentsTest(CliTest):
             self.assertIn("ValueError: no game 3", row["environment_failure"])
             self.assertEqual(row["advantage"], 0)
             self.assertIsNone(row["reward"])
+
+    def test_tools_need_prompts_of_messages(self):
+        write_lines(self.place / "rows.jsonl", [{"prompt": "1 + 1 ="}])
+        text = (
+            self.recipe.read_text().replace('name = "guess_number"', "") + '[[tool]]\ntype = "calculator"\n'
+        )
+        self.recipe.write_text(text.replace("prompts_per_step = 2", "prompts_per_step = 1"))
+        self.assertIn("give a list of messages", self.train("refused", code=2).splitlines()[-1])
 
     def test_tool_calls_are_shown(self):
         source = write_lines(

@@ -216,6 +216,54 @@ class ReplyTest(unittest.TestCase):
                 self.assertEqual(parsed["reply"]["ids"], expected)
 
 
+MCP_SERVER = """
+from mcp.server import MCPServer
+
+app = MCPServer("demo")
+
+
+@app.tool()
+def add(a: int, b: int) -> int:
+    \"\"\"Adds two integers.\"\"\"
+    return a + b
+
+
+@app.tool()
+def fail(text: str) -> str:
+    \"\"\"Fails.\"\"\"
+    raise ValueError(text)
+
+
+app.run()
+"""
+
+
+class McpTest(unittest.TestCase):
+    """The tools of a server that is written with the protocol's own package."""
+
+    def test_a_servers_tools_are_served(self):
+        with tempfile.TemporaryDirectory() as place:
+            server = pathlib.Path(place) / "server.py"
+            server.write_text(MCP_SERVER)
+            requests = [
+                {"id": 1, "op": "describe"},
+                {"id": 2, "op": "call", "episode": 0, "name": "add", "arguments": {"a": 2, "b": 3}},
+                {"id": 3, "op": "call", "episode": 0, "name": "fail", "arguments": {"text": "no"}},
+            ]
+            result = subprocess.run(
+                [sys.executable, ROOT / "apps/python/cohort_environment.py", "--mcp", json.dumps([sys.executable, str(server)])],
+                input="".join(json.dumps(one) + "\n" for one in requests),
+                capture_output=True,
+                text=True,
+                timeout=120,
+            )  # fmt: skip
+        described, added, failed = map(json.loads, result.stdout.splitlines())
+        self.assertEqual([tool["function"]["name"] for tool in described["tools"]], ["add", "fail"])
+        self.assertEqual(described["tools"][0]["function"]["parameters"]["required"], ["a", "b"])
+        self.assertEqual(added, {"id": 2, "content": "5"})
+        self.assertIn("fail", failed["tool_error"])
+
+
 def plain(a: int, b: float = 2.0):
     """
     Does something.

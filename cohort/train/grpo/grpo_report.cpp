@@ -39,6 +39,8 @@ StepReport GrpoTrainer::report(const Batch& batch, const UpdateResult& result, M
   append(report.metrics, update);
   append(report.metrics, monitors.metrics);
   report.warnings = std::move(monitors.warnings);
+  if (const std::string warning = failed_episodes(batch.groups); !warning.empty())
+    report.warnings.push_back(warning);
   report.stop_reason = failure_limits_.observe(batch).value_or("");
   if (monitors.stop) report.stop_reason += (report.stop_reason.empty() ? "" : "; ") + *monitors.stop;
   report.completions = completion_rows(batch);

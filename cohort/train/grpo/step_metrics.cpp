@@ -6,6 +6,8 @@
 #include <limits>
 #include <map>
 
+#include "libs/common/str.h"
+
 namespace cohort {
 namespace {
 
@@ -119,6 +121,18 @@ Metrics episode_metrics(std::span<const Group> groups) {
           {"episodes/failed", static_cast<double>(num_failed)},
           {"tools/call_frequency", mean_of(static_cast<double>(num_calls), num_episodes)},
           {"tools/failure_frequency", mean_of(static_cast<double>(num_failed_calls), num_calls)}};
+}
+
+std::string failed_episodes(std::span<const Group> groups) {
+  int64_t num_failed = 0;
+  std::string first;
+  for_each_sample(groups, [&](const Sample& sample) {
+    const std::optional<EpisodeRecord>& episode = sample.completion.episode;
+    if (!episode || episode->failure.empty()) return;
+    if (num_failed++ == 0) first = episode->failure;
+  });
+  if (num_failed == 0) return "";
+  return str(num_failed, " of ", num_samples(groups), " episodes are masked because their environment failed: ", first);
 }
 
 Metrics loss_metrics(const LossResult& loss, const LossResult& first_loss, bool recompute) {

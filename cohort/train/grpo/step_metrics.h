@@ -27,6 +27,9 @@ void add_episode(const Completion& completion, Json& row);
 /// `episodes/*` and `tools/*` of completions with an environment.
 Metrics episode_metrics(std::span<const Group> groups);
 
+/// A warning about the episodes whose environment failed, with the first reason; empty if there are none.
+std::string failed_episodes(std::span<const Group> groups);
+
 /// `loss`, `entropy`, what the objective says of itself (`kl`, `ratio/*`, `clip_ratio/*`...), `sampling/*`,
 /// `rows/*`.
 Metrics loss_metrics(const LossResult& loss, const LossResult& first_loss, bool recompute);
