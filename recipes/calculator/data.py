@@ -12,7 +12,6 @@ import json
 import pathlib
 import random
 
-
 # As the tool `calculator` describes itself.
 CALCULATOR = {
     "type": "function",
