@@ -56,8 +56,10 @@ Openings Episodes::begin(std::vector<Prompt>& prompts, const std::vector<int64_t
   }
   for (const Prompt& prompt : prompts) {
     if (!format_.tools().is_null() && !prompt.fields.contains("prompt_messages")) {
-      throw FormatError(str(prompt.id, ": tools stand in the chat template, which a prompt that is a string has not: give "
-                            "a list of messages"));
+      throw FormatError(
+          str(prompt.id,
+              ": tools stand in the chat template, which a prompt that is a string has not: give "
+              "a list of messages"));
     }
   }
   std::vector<Opening> opened = environment_.begin(starts);

@@ -81,7 +81,7 @@ TEST(TurnFormat, AnObservationGoesOnAfterTheLastMessage) {
             "<|im_start|>user\nPlay. You see a door.<|im_end|>\n<|im_start|>assistant\n");
   prompt.fields["prompt_messages"][0]["content"] = Json::array({{{"type", "text"}, {"text", "Play."}}});
   EXPECT_EQ(chat.decoded(chat.turns().opened_prompt(prompt, " You see a door.")),
-            "<|im_start|>user\nPlay. You see a door.<|im_end|>\n<|im_start|>assistant\n");
+            "<|im_start|>user\nPlay.\n You see a door.<|im_end|>\n<|im_start|>assistant\n");
   EXPECT_THROW(chat.turns().opened_prompt({.id = "p", .token_ids = {1}, .text = "Play."}, "x"), FormatError);
 }
 

@@ -11,6 +11,7 @@ import os
 import pathlib
 import re
 import runpy
+import shutil
 import sys
 import unittest
 from unittest import mock
@@ -46,6 +47,12 @@ ARGUMENTS = {
     ],
 }  # fmt: skip
 
+# A template that renders tools and conversations with them.
+CHATML = (
+    "{% for tool in tools or [] %}{{ tool.function.name }}\n{% endfor %}{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}"
+    "{% for call in m.tool_calls or [] %}<tool_call>{{ call.function | tojson }}</tool_call>{% endfor %}{{ eos_token }}\n"
+    "{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
 # Without a GPU transformers refuses TRL's default, bf16.
 WITH_BF16 = mock.patch("transformers.training_args.is_torch_bf16_gpu_available", lambda: True)
 # Names that TRL logs and we do not: docs/python/trl-tests-rewards.md. Of evaluations only these are ours.
@@ -86,6 +93,9 @@ class ScriptTest(TrainerTest):
         tokenizer.chat_template = CHAT_TEMPLATE
         for name in ("tiny", "reward"):
             tokenizer.save_pretrained(cls.folder / "models" / name)
+        shutil.copytree(cls.folder / "models/tiny", cls.folder / "models/chatml")
+        tokenizer.chat_template = CHATML
+        tokenizer.save_pretrained(cls.folder / "models/chatml")
         sums = [(f"What is {n} + {n}?", str(2 * n)) for n in range(1, 9)]
         chats = [{"prompt": [{"role": "user", "content": ask}], "solution": sum_} for ask, sum_ in sums]
         write_lines(cls.folder / "data/math.jsonl", chats[:2])
@@ -177,6 +187,14 @@ class ScriptTest(TrainerTest):
         self.assertEqual([line["progress"] for line in lines], [0.0, 0.5])
         self.assertEqual([line["accuracy"] for line in lines], [line["reward"] for line in lines])
         self.assertIn("extracted_answer", printed.getvalue())
+
+    def test_tools(self):
+        trainer = self.run_with_cohort("tools")["trainer"]
+        self.check(trainer, 2, "tools/call_frequency", "tools/failure_frequency", "rewards/accuracy/mean")
+
+    def test_environments(self):
+        trainer = self.run_with_cohort("environments")["trainer"]
+        self.check(trainer, 2, "tools/call_frequency", "rewards/reward_func/mean")
 
     def test_lora(self):
         trainer = self.run_with_cohort("lora")["trainer"]

@@ -132,7 +132,8 @@ std::string failed_episodes(std::span<const Group> groups) {
     if (num_failed++ == 0) first = episode->failure;
   });
   if (num_failed == 0) return "";
-  return str(num_failed, " of ", num_samples(groups), " episodes are masked because their environment failed: ", first);
+  return str(num_failed, " of ", num_samples(groups),
+             " episodes are masked because their environment failed: ", first);
 }
 
 Metrics loss_metrics(const LossResult& loss, const LossResult& first_loss, bool recompute) {
