@@ -1,13 +1,10 @@
 // Python tools and environments in processes of their own, and everything that they can do wrong.
 #include <gtest/gtest.h>
 
-#include <condition_variable>
-#include <mutex>
-#include <optional>
-
 #include "cohort/core/error.h"
 #include "cohort/env/environment_config.h"
 #include "tests/core/test_files.h"
+#include "tests/env/replies.h"
 
 namespace cohort {
 namespace {
@@ -111,37 +108,9 @@ class PythonEnvironmentTest : public testing::Test {
     return std::move(environment.begin({{&prompt, 0, 1}}).front());
   }
 
-  static Reply reply_to(Episode& episode, const AssistantMessage& turn) {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::optional<Reply> reply;
-    episode.respond(turn, false, [&](Reply answer) {
-      const std::lock_guard lock(mutex);
-      reply = std::move(answer);
-      changed.notify_one();
-    });
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return reply.has_value(); });
-    return *reply;
-  }
-
   static Reply increment(Episode& episode, int64_t by) {
     return reply_to(episode,
                     {.content = "", .tool_calls = {{.name = "increment", .arguments = {{"by", by}}}}});
-  }
-
-  static RewardResult judge(Episode& episode) {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::optional<RewardResult> result;
-    episode.judge([&](RewardResult judged) {
-      const std::lock_guard lock(mutex);
-      result = std::move(judged);
-      changed.notify_one();
-    });
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return result.has_value(); });
-    return *result;
   }
 
   static std::string content(const Reply& reply) {
@@ -161,8 +130,8 @@ TEST_F(PythonEnvironmentTest, MethodsAreToolsAndTheRewardIsItsOwn) {
   EXPECT_EQ(content(increment(*one.episode, 4)), "7");
   EXPECT_EQ(content(increment(*two.episode, 1)), "9");
   EXPECT_EQ(content(increment(*one.episode, 1)), "8");
-  EXPECT_EQ(judge(*one.episode).score, 0.8);
-  EXPECT_EQ(judge(*two.episode).score, 0.9);
+  EXPECT_EQ(judgement_of(*one.episode).score, 0.8);
+  EXPECT_EQ(judgement_of(*two.episode).score, 0.9);
 }
 
 TEST_F(PythonEnvironmentTest, FunctionsAreTools) {
@@ -192,7 +161,7 @@ TEST_F(PythonEnvironmentTest, WhatCannotBeginSaysWhy) {
 
 TEST_F(PythonEnvironmentTest, ARewardThatIsNoNumberFails) {
   const auto environment = counter();
-  const RewardResult result = judge(*begin(*environment, 99).episode);
+  const RewardResult result = judgement_of(*begin(*environment, 99).episode);
   EXPECT_EQ(result.status, RewardStatus::kError);
   EXPECT_TRUE(result.detail.find("no finite number") != std::string::npos) << result.detail;
 }

@@ -2,13 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <condition_variable>
-#include <mutex>
-
 #include "cohort/core/error.h"
 #include "cohort/env/calculator_tool.h"
 #include "cohort/env/guess_number.h"
-#include "tests/core/test_files.h"
+#include "tests/env/replies.h"
 
 namespace cohort {
 namespace {
@@ -21,21 +18,6 @@ std::vector<std::unique_ptr<Tool>> calculator() {
   std::vector<std::unique_ptr<Tool>> tools;
   tools.push_back(make_calculator());
   return tools;
-}
-
-/// What an episode answers to a turn; waits for it.
-Reply reply_to(Episode& episode, const AssistantMessage& turn, bool is_last = false) {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::optional<Reply> reply;
-  episode.respond(turn, is_last, [&](Reply answer) {
-    const std::lock_guard lock(mutex);
-    reply = std::move(answer);
-    changed.notify_one();
-  });
-  std::unique_lock lock(mutex);
-  changed.wait(lock, [&] { return reply.has_value(); });
-  return *reply;
 }
 
 TEST(ToolEnvironment, AnswersCalls) {

@@ -14,9 +14,8 @@ ToolCall read_call(std::string_view text, std::string_view delimiter) {
 
 void read_calls(std::string_view text, std::string_view open, std::string_view close,
                 std::string_view delimiter, AssistantMessage& message) {
-  take_blocks(text, open, close, message, [&](Block block) {
-    message.tool_calls.push_back(block.is_closed ? read_call(block.text, delimiter) : unfinished_call(close));
-  });
+  read_blocks(text, open, close, message,
+              [&](std::string_view block) { message.tool_calls.push_back(read_call(block, delimiter)); });
 }
 
 }  // namespace

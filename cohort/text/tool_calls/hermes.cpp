@@ -4,13 +4,8 @@
 namespace cohort {
 
 void parse_hermes(std::string_view text, const Json&, AssistantMessage& message) {
-  take_blocks(text, "<tool_call>", "</tool_call>", message, [&](Block block) {
-    if (block.is_closed) {
-      add_json_calls(block.text, message);
-    } else {
-      message.tool_calls.push_back(unfinished_call("</tool_call>"));
-    }
-  });
+  read_blocks(text, "<tool_call>", "</tool_call>", message,
+              [&](std::string_view block) { add_json_calls(block, message); });
 }
 
 }  // namespace cohort

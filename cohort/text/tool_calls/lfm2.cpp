@@ -26,13 +26,8 @@ void read_calls(std::string_view text, AssistantMessage& message) {
 }  // namespace
 
 void parse_lfm2(std::string_view text, const Json&, AssistantMessage& message) {
-  take_blocks(text, "<|tool_call_start|>", "<|tool_call_end|>", message, [&](Block block) {
-    if (block.is_closed) {
-      read_calls(block.text, message);
-    } else {
-      message.tool_calls.push_back(unfinished_call("<|tool_call_end|>"));
-    }
-  });
+  read_blocks(text, "<|tool_call_start|>", "<|tool_call_end|>", message,
+              [&](std::string_view block) { read_calls(block, message); });
 }
 
 }  // namespace cohort

@@ -28,6 +28,17 @@ void take_blocks(std::string_view text, std::string_view open, std::string_view 
   if (has_blocks) message.content = std::string(trim(message.content));
 }
 
+void read_blocks(std::string_view text, std::string_view open, std::string_view close,
+                 AssistantMessage& message, const std::function<void(std::string_view text)>& f) {
+  take_blocks(text, open, close, message, [&](Block block) {
+    if (block.is_closed) {
+      f(block.text);
+    } else {
+      message.tool_calls.push_back(unfinished_call(close));
+    }
+  });
+}
+
 ToolCall broken_call(std::string error, std::string name) {
   return {.name = std::move(name), .error = std::move(error)};
 }

@@ -26,6 +26,10 @@ struct Block {
 void take_blocks(std::string_view text, std::string_view open, std::string_view close,
                  AssistantMessage& message, const std::function<void(Block block)>& f);
 
+/// The same for blocks that must end: f gets their texts, and one without its end becomes an unfinished call.
+void read_blocks(std::string_view text, std::string_view open, std::string_view close,
+                 AssistantMessage& message, const std::function<void(std::string_view text)>& f);
+
 /// Removes `text` up to and including `mark` and returns what stood before it; nothing if it has no such
 /// mark.
 std::optional<std::string_view> take_until(std::string_view& text, std::string_view mark);

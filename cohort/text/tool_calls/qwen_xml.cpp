@@ -39,10 +39,8 @@ ToolCall read_call(std::string_view text, const Json& tools) {
 }  // namespace
 
 void parse_qwen_xml(std::string_view text, const Json& tools, AssistantMessage& message) {
-  take_blocks(text, "<tool_call>", "</tool_call>", message, [&](Block block) {
-    message.tool_calls.push_back(block.is_closed ? read_call(block.text, tools)
-                                                 : unfinished_call("</tool_call>"));
-  });
+  read_blocks(text, "<tool_call>", "</tool_call>", message,
+              [&](std::string_view block) { message.tool_calls.push_back(read_call(block, tools)); });
 }
 
 }  // namespace cohort
