@@ -7,9 +7,9 @@
 #include "cohort/core/log.h"
 #include "cohort/core/memory.h"
 #include "cohort/reward_models/all_rewards.h"
-#include "cohort/sampler/stop_ids.h"
 #include "cohort/train/grpo/demonstrations.h"
 #include "cohort/train/grpo/preflight.h"
+#include "cohort/train/grpo/run_sampling.h"
 #include "cohort/train/grpo/step_shape.h"
 #include "cohort/train/run/evaluation.h"
 #include "cohort/train/run/generation_defaults.h"
@@ -92,10 +92,9 @@ std::function<EvalRecord()> evaluator(const TrainConfig& config, Sampler& sample
                                       const Tokenizer& tokenizer, const DecoderConfig& model,
                                       std::vector<Prompt> prompts, int64_t num_generations,
                                       TurnHandler* turns) {
-  SamplingParams params = sampling_params(config.rollout, stop_token_ids(model, &tokenizer));
+  SamplingParams params = run_sampling(config, model, &tokenizer);
   params.temperature = config.train.temperature_eval.value_or(params.temperature);
   params.top_p = config.train.top_p_eval.value_or(params.top_p);
-  params.max_turn_length = config.environment.max_turn_length.value_or(params.max_turn_length);
   return [=, &config, &sampler, &scorer, prompts = std::move(prompts)] {
     const RolloutAddress address{static_cast<uint64_t>(config.seed), std::numeric_limits<uint64_t>::max(), 0};
     const Evaluation evaluation =
@@ -197,8 +196,8 @@ void GrpoRun::make_trainer(RolloutFunction rollout) {
   if (shape_.has_reference) reference = reference_ != nullptr ? reference_.get() : policy_.get();
   if (episodes_.has_environment() && rollout != nullptr)
     throw ConfigError("an environment and a function that samples exclude each other: remove one of them");
-  const std::vector<int32_t> of_model = stop_token_ids(policy_->config(), texts_.tokenizer.get());
-  episodes_.open(texts_.format, *texts_.tokenizer, sampling_params(config_.rollout, of_model).stop_token_ids);
+  episodes_.open(texts_.format, *texts_.tokenizer,
+                 run_sampling(config_, policy_->config(), texts_.tokenizer.get()).stop_token_ids);
   trainer_.emplace(config_, num_updates, *policy_, reference, critic_.get(), texts_.tokenizer.get(), prompts_,
                    *scorer_, optimizer_, texts_.demonstrations(), shape_.record, own_, episodes_.turns());
   is_sampled_elsewhere_ = rollout != nullptr;

@@ -6,9 +6,9 @@
 #include "cohort/objectives/baseline.h"
 #include "cohort/objectives/credit_rule.h"
 #include "cohort/objectives/sample_statistics.h"
-#include "cohort/sampler/stop_ids.h"
 #include "cohort/train/grpo/credit.h"
 #include "cohort/train/grpo/rollout_selection.h"
+#include "cohort/train/grpo/run_sampling.h"
 
 namespace cohort {
 namespace {
@@ -48,9 +48,7 @@ StepRollout::StepRollout(const TrainConfig& config, const Decoder& policy, const
       policy_(policy),
       num_recorded_(recorded.rows),
       record_(recorded.parts),
-      sampling_(sampling_params(config.rollout, stop_token_ids(policy.config(), tokenizer))) {
-  sampling_.max_turn_length = config.environment.max_turn_length.value_or(sampling_.max_turn_length);
-}
+      sampling_(run_sampling(config, policy.config(), tokenizer)) {}
 
 void StepRollout::sample_by(RolloutFunction function) {
   rollout_function_ = std::move(function);

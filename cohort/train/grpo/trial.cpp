@@ -6,8 +6,8 @@
 
 #include "cohort/core/error.h"
 #include "cohort/sampler/sampler.h"
-#include "cohort/sampler/stop_ids.h"
 #include "cohort/tasks/dataset_source.h"
+#include "cohort/train/grpo/run_sampling.h"
 #include "cohort/train/grpo/step_rollout.h"
 
 namespace cohort {
@@ -98,7 +98,7 @@ Trial draw_trial(const RunPlan& plan, const Decoder& policy, RewardScorer& score
   const TrainConfig& config = plan.config;
   const auto seed = static_cast<uint64_t>(config.seed);
   const TrialSize size = trial_size(config.rollout);
-  SamplingParams params = sampling_params(config.rollout, stop_token_ids(plan.model, &plan.tokenizer));
+  SamplingParams params = run_sampling(config, plan.model, &plan.tokenizer);
   params.max_completion_length = size.max_completion_length;
   DatasetSource source(plan.data, plan.format, seed, config.data.shuffle_dataset);
   const std::vector<Prompt> prompts = source.next(size.num_prompts);
