@@ -7,11 +7,11 @@
 #include "apps/cli/command.h"
 #include "apps/cli/generation.h"
 #include "apps/cli/terminal.h"
-#include "apps/cli/text_stream.h"
 #include "cohort/core/error.h"
 #include "cohort/core/time_text.h"
 #include "cohort/sampler/sampler.h"
 #include "cohort/tasks/text_format.h"
+#include "cohort/text/text_stream.h"
 
 namespace cohort::cli {
 namespace {
@@ -102,16 +102,15 @@ class Chat {
     plan_length(model_, {prompt}, config_);
     RolloutAddress address = rollout_address(config_);
     address.first_prompt = static_cast<uint64_t>(num_answers_++);
-    TextStream stream(*model_.tokenizer, params_.stop_strings, std::cout);
+    TextStream stream(*model_.tokenizer, params_.stop_strings);
     bool is_interrupted = false;
-    const Completion completion = sampler_.stream(prompt, params_, address, [&](int32_t id) {
-      stream.push(id);
+    const Completion completion = sampler_.stream(prompt, params_, address, [&](const SampledToken& token) {
+      std::cout << stream.push(token.id) << std::flush;
       is_interrupted = interrupts_ && interrupts_->take();
       return !is_interrupted;
     });
     check_finite(completion.sampler_logprobs, config_.model);
-    stream.finish(completion.text);
-    std::cout << '\n' << std::flush;
+    std::cout << stream.finish(completion.text) << '\n' << std::flush;
     add_message("assistant", completion.text);
     if (is_interrupted) {
       note("[interrupted]\n");

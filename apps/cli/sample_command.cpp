@@ -5,11 +5,11 @@
 #include "apps/cli/command.h"
 #include "apps/cli/generation.h"
 #include "apps/cli/rows.h"
-#include "apps/cli/text_stream.h"
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
 #include "cohort/core/time_text.h"
 #include "cohort/sampler/prompt_batches.h"
+#include "cohort/text/text_stream.h"
 #include "cohort/train/run/generation_defaults.h"
 #include "cohort/train/run/run_data.h"
 
@@ -119,15 +119,14 @@ void print_completions(const SampleConfig& config, const LoadedModel& model, con
   for (int64_t i = 0; i < config.generation.num_generations; ++i) {
     if (config.generation.num_generations > 1) std::cout << "--- completion " << i + 1 << "\n";
     address.first_sample = static_cast<uint64_t>(i);
-    TextStream stream(*model.tokenizer, params.stop_strings, std::cout,
+    TextStream stream(*model.tokenizer, params.stop_strings,
                       {.skip_special_tokens = params.skip_special_tokens});
-    const Completion completion = sampler.stream(prompt, params, address, [&](int32_t id) {
-      stream.push(id);
+    const Completion completion = sampler.stream(prompt, params, address, [&](const SampledToken& token) {
+      std::cout << stream.push(token.id) << std::flush;
       return true;
     });
     check_finite(completion.sampler_logprobs, config.generation.model);
-    stream.finish(completion.text);
-    std::cout << '\n' << std::flush;
+    std::cout << stream.finish(completion.text) << '\n' << std::flush;
     if (completion.finish_reason == FinishReason::kLength)
       log_info("cut after ", completion.token_ids.size(), " tokens, without a stop");
   }

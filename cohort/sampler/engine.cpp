@@ -200,10 +200,9 @@ SamplerStats Engine::take_stats() {
 
 void Engine::add_token(int64_t sequence, SampledToken token) {
   GrowingRequest& growing = growing_[sequence];
-  const int32_t id = token.id;
+  const bool goes_on = !growing.request.on_token || growing.request.on_token(token);
   const bool is_last = growing.append_sampled(std::move(token), policy_version_);
   scheduler_.append_tokens(sequence, 1);
-  const bool goes_on = !growing.request.on_token || growing.request.on_token(id);
   if (is_last || !goes_on) end(sequence);
 }
 

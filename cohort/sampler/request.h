@@ -21,7 +21,7 @@ struct DrawAddress {
 };
 
 /// Called with each token of a completion as it is drawn; false ends the completion after it.
-using OnToken = std::function<bool(int32_t id)>;
+using OnToken = std::function<bool(const SampledToken& token)>;
 
 /// Called as a request ends, and each time that an extended one ends again.
 using OnEnd = std::function<void(RequestId id, const Completion& completion)>;

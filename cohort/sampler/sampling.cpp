@@ -151,6 +151,19 @@ std::vector<float> edited_logits(const float* logits, int64_t vocabulary, const 
   return row;
 }
 
+/// The likeliest ids of a row whose log of the sum of exponentials is `lse`.
+std::vector<std::pair<int32_t, float>> top_logprobs(const float* logits, int64_t count, float lse,
+                                                    int64_t wanted) {
+  if (wanted == 0) return {};
+  RankedIds ranked(logits, count);
+  std::vector<std::pair<int32_t, float>> top;
+  while (std::ssize(top) < wanted && !ranked.empty()) {
+    const int32_t id = ranked.next();
+    top.emplace_back(id, logits[id] - lse);
+  }
+  return top;
+}
+
 /// Draws from a row as it is.
 SampledToken draw_token(const float* logits, int64_t vocabulary, const SamplingParams& params,
                         double uniform) {
@@ -160,15 +173,18 @@ SampledToken draw_token(const float* logits, int64_t vocabulary, const SamplingP
   if (!params.is_filtered()) {
     const float lse = COHORT_CALL_KERNEL(log_sum_exp(logits, vocabulary));
     const int64_t id = draw(logits, vocabulary, lse);
-    return {static_cast<int32_t>(id), logits[id] - lse, nullptr};
+    return {static_cast<int32_t>(id), logits[id] - lse, nullptr,
+            top_logprobs(logits, vocabulary, lse, params.num_top_logprobs)};
   }
   std::vector<int32_t> kept = kept_set(logits, vocabulary, params);
   const std::vector<float> row = logits_of(logits, kept);
   const auto count = static_cast<int64_t>(row.size());
   const float lse = COHORT_CALL_KERNEL(log_sum_exp(row.data(), count));
   const int64_t index = draw(row.data(), count, lse);
-  const int32_t id = kept[index];
-  return {id, row[index] - lse, std::make_shared<const std::vector<int32_t>>(std::move(kept))};
+  auto top = top_logprobs(row.data(), count, lse, params.num_top_logprobs);
+  for (auto& [id, logprob] : top) id = kept[id];
+  return {kept[index], row[index] - lse, std::make_shared<const std::vector<int32_t>>(std::move(kept)),
+          std::move(top)};
 }
 
 /// Draws from the logits of `allowed` alone.
@@ -177,6 +193,7 @@ SampledToken draw_allowed(const float* logits, const KeptIds& allowed, const Sam
   const std::vector<float> row = logits_of(logits, *allowed);
   SampledToken token = draw_token(row.data(), static_cast<int64_t>(row.size()), params, uniform);
   token.id = (*allowed)[token.id];
+  for (auto& [id, logprob] : token.top_logprobs) id = (*allowed)[id];
   if (token.kept_ids == nullptr) {
     token.kept_ids = allowed;
     return token;

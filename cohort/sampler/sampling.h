@@ -23,7 +23,8 @@ struct SamplingParams {
   std::vector<std::pair<int32_t, double>> logit_bias{};  ///< an id and the number added to its logit
   int64_t max_completion_length = 512;
   int64_t max_turn_length = std::numeric_limits<int64_t>::max();  ///< of an extended request's single turn
-  int64_t min_tokens = 0;  ///< tokens before the first one that may stop
+  int64_t num_top_logprobs = 0;  ///< likeliest ids of each draw that SampledToken reports
+  int64_t min_tokens = 0;        ///< tokens before the first one that may stop
   bool ignore_eos = false;
   std::vector<int32_t> stop_token_ids;
   std::vector<std::string> stop_strings;
@@ -42,6 +43,8 @@ struct SampledToken {
   int32_t id;
   float logprob;     ///< over the kept set, of the edited logits
   KeptIds kept_ids;  ///< null when no filter is on
+  /// The likeliest num_top_logprobs ids of the kept set with their log-probabilities, falling, ties by id.
+  std::vector<std::pair<int32_t, float>> top_logprobs{};
 };
 
 /// The tokens before a drawn token, and the ids that it may have.

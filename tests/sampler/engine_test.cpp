@@ -201,7 +201,7 @@ TEST_F(EngineTest, ThePrefixCacheOutlivesACall) {
 
 TEST_F(EngineTest, AConversationGoesOnFromWhatIsKnown) {
   Sampler sampler(*decoder_, nullptr, 1600);
-  const auto go_on = [](int32_t) { return true; };
+  const auto go_on = [](const SampledToken&) { return true; };
   Prompt prompt{.id = "turn", .token_ids = prompt_ids(1, 20), .text = {}};
   SamplingParams params = sampling(30);
   params.stop_token_ids.clear();

@@ -165,7 +165,7 @@ TEST_F(EngineTest, CallbacksMayAsk) {
   Request request = greedy_request(30);
   request.is_held = true;
   int64_t num_tokens = 0;
-  request.on_token = [&](int32_t) { return ++num_tokens % 5 != 0; };  // five tokens a turn
+  request.on_token = [&](const SampledToken&) { return ++num_tokens % 5 != 0; };  // five tokens a turn
   request.on_end = [&](RequestId id, const Completion& completion) {
     ended.push_back(id);
     EXPECT_EQ(completion.finish_reason, FinishReason::kLength);

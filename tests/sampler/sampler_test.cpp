@@ -165,8 +165,8 @@ TEST_F(SamplerTest, StreamsTheTokensOfTheSameCompletion) {
   Sampler sampler(*decoder, &tokenizer(), 0);
   const Completion whole = sampler.rollout({prompt}, 1, params, address)[0].samples[0].completion;
   std::vector<int32_t> streamed;
-  const Completion all = sampler.stream(prompt, params, address, [&](int32_t id) {
-    streamed.push_back(id);
+  const Completion all = sampler.stream(prompt, params, address, [&](const SampledToken& token) {
+    streamed.push_back(token.id);
     return true;
   });
   EXPECT_EQ(streamed, whole.token_ids);
@@ -175,7 +175,8 @@ TEST_F(SamplerTest, StreamsTheTokensOfTheSameCompletion) {
   EXPECT_EQ(all.text, "abcdd");
   EXPECT_EQ(all.finish_reason, FinishReason::kStop);
   // The caller ends it behind the second token.
-  const Completion cut = sampler.stream(prompt, params, address, [](int32_t id) { return id != id_of("b"); });
+  const Completion cut = sampler.stream(prompt, params, address,
+                                        [](const SampledToken& token) { return token.id != id_of("b"); });
   EXPECT_EQ(cut.text, "ab");
   EXPECT_EQ(cut.finish_reason, FinishReason::kLength);
 }

@@ -354,5 +354,26 @@ TEST(Sampling, TellsOfOneLogitThatIsNoNumber) {
   }
 }
 
+// Logits ln 1, ln 2, ln 3, ln 2: probabilities 1/8, 2/8, 3/8, 2/8.
+TEST(TopLogprobs, OfTheKeptSetFallingWithTiesByTheLowerId) {
+  const std::vector<float> logits{0.0f, std::log(2.0f), std::log(3.0f), std::log(2.0f)};
+  SamplingParams params;
+  EXPECT_TRUE(sample(logits, params, 0.5).top_logprobs.empty());
+  params.num_top_logprobs = 3;
+  const auto expect = [](const SampledToken& token, const std::vector<std::pair<int32_t, double>>& wanted) {
+    ASSERT_EQ(token.top_logprobs.size(), wanted.size());
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      EXPECT_EQ(token.top_logprobs[i].first, wanted[i].first);
+      EXPECT_NEAR(token.top_logprobs[i].second, std::log(wanted[i].second), 1e-6);
+    }
+  };
+  expect(sample(logits, params, 0.5), {{2, 3.0 / 8}, {1, 2.0 / 8}, {3, 2.0 / 8}});
+  params.top_k = 2;  // keeps 2 and 1
+  expect(sample(logits, params, 0.5), {{2, 3.0 / 5}, {1, 2.0 / 5}});
+  params.top_k = 0;
+  const auto allowed = std::make_shared<const std::vector<int32_t>>(std::vector<int32_t>{0, 3});
+  expect(sample_token(logits.data(), 4, params, 0.5, {.allowed = allowed}), {{3, 2.0 / 3}, {0, 1.0 / 3}});
+}
+
 }  // namespace
 }  // namespace cohort

@@ -255,7 +255,7 @@ TEST_P(ExactnessTest, ASamplerThatGoesOnIsTheTrainer) {
           engine.add({.token_ids = prompts_[p].token_ids,
                       .params = params_,
                       .address = {.seed = 7, .prompt = p, .sample = g},
-                      .on_token = [n = int64_t{0}](int32_t) mutable { return ++n % 13 != 0; },
+                      .on_token = [n = int64_t{0}](const SampledToken&) mutable { return ++n % 13 != 0; },
                       .on_end = on_end,
                       .is_held = true});
       samples[id] = &groups[p].samples[g];
