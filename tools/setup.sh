@@ -36,11 +36,12 @@ missing_packages() {
   for pair in libpcre2-8:libpcre2-dev libutf8proc:libutf8proc-dev nlohmann_json:nlohmann-json3-dev \
     tomlplusplus:libtomlplusplus-dev libtcmalloc_minimal:libgoogle-perftools-dev gtest:libgtest-dev \
     zlib:zlib1g-dev libzstd:libzstd-dev libseccomp:libseccomp-dev \
-    libcurl:libcurl4-openssl-dev; do
+    libcurl:libcurl4-openssl-dev sqlite3:libsqlite3-dev; do
     pkg-config --exists "${pair%%:*}" 2> /dev/null || printf '%s ' "${pair#*:}"
   done
   # These have no pkg-config files.
   [ -e /usr/include/flint/fmpq.h ] || printf '%s ' libflint-dev
+  [ -e /usr/include/boost/beast/http.hpp ] || printf '%s ' libboost-dev
   [ -e /usr/include/acb.h ] || printf '%s ' libflint-arb-dev
   python3 -c 'import ensurepip, venv' 2> /dev/null || printf '%s' 'python3 python3-venv'
 }

@@ -222,6 +222,11 @@ SampledToken draw_from_nan(int64_t vocabulary, KeptIds allowed) {
 
 }  // namespace
 
+SampledToken given_token(const float* logits, int64_t vocabulary, int32_t id, int64_t num_top_logprobs) {
+  const float lse = COHORT_CALL_KERNEL(log_sum_exp(logits, vocabulary));
+  return {id, logits[id] - lse, nullptr, top_logprobs(logits, vocabulary, lse, num_top_logprobs)};
+}
+
 SampledToken sample_token(const float* logits, int64_t vocabulary, const SamplingParams& params,
                           double uniform, const DrawContext& context) {
   std::vector<float> edited;

@@ -54,6 +54,10 @@ struct DrawContext {
   KeptIds allowed{};  ///< null: the whole vocabulary
 };
 
+/// `id` as if it had been drawn from softmax(logits), `logits` [vocabulary] float32, with the likeliest
+/// `num_top_logprobs` ids.
+SampledToken given_token(const float* logits, int64_t vocabulary, int32_t id, int64_t num_top_logprobs);
+
 /// Draws from softmax(logits), `logits` [vocabulary] float32 and already divided by the temperature, by
 /// inverting the cumulative distribution over ascending ids at `uniform` in [0, 1). The logits are edited
 /// first, as if before the temperature: bias, repetition penalty (as in transformers), frequency and

@@ -373,6 +373,9 @@ TEST(TopLogprobs, OfTheKeptSetFallingWithTiesByTheLowerId) {
   params.top_k = 0;
   const auto allowed = std::make_shared<const std::vector<int32_t>>(std::vector<int32_t>{0, 3});
   expect(sample_token(logits.data(), 4, params, 0.5, {.allowed = allowed}), {{3, 2.0 / 3}, {0, 1.0 / 3}});
+  const SampledToken given = given_token(logits.data(), 4, 0, 1);
+  EXPECT_NEAR(given.logprob, std::log(1.0 / 8), 1e-6);
+  expect(given, {{2, 3.0 / 8}});
 }
 
 }  // namespace

@@ -14,36 +14,14 @@ struct Line {
 };
 
 const Line kLines[] = {
-#define TOOL_CALL_FORMAT(name, models, open, close, first, second) \
-  {{#name, models, open, close, parse_##name}, {first, second}},
+#define TOOL_CALL_FORMAT(name, models, open, close, call, first, second) \
+  {{#name, models, open, close, call, parse_##name}, {first, second}},
 #include "cohort/text/tool_calls/formats.def"
 #undef TOOL_CALL_FORMAT
 };
 
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
-}
-
-/// Moves the reasoning at the front of `text` into the message. The prompt may have opened it.
-std::string_view take_reasoning(const ToolCallFormat& format, std::string_view text,
-                                AssistantMessage& message) {
-  if (format.reasoning_open.empty()) return text;
-  std::string_view rest = text;
-  const std::string_view front = trim(text);
-  const bool is_open = front.starts_with(format.reasoning_open);
-  std::optional<std::string_view> reasoning = take_until(rest, format.reasoning_close);
-  if (!reasoning) {
-    if (!is_open) return text;
-    reasoning = front;  // it goes on to the end
-    rest = {};
-  }
-  if (is_open) {
-    reasoning = trim(*reasoning).substr(std::min(trim(*reasoning).size(), format.reasoning_open.size()));
-  } else if (contains(*reasoning, format.reasoning_open)) {
-    return text;  // it is opened in the middle: the model's own text
-  }
-  message.reasoning_content = trim(*reasoning);
-  return rest.substr(std::min(rest.find_first_not_of(" \t\r\n"), rest.size()));
 }
 
 }  // namespace
@@ -67,6 +45,27 @@ const ToolCallFormat& tool_call_format_of(std::string_view chat_template) {
     if (contains(chat_template, line.marks[0]) && contains(chat_template, line.marks[1])) return line.format;
   }
   throw InternalError("The last format has no marks.");
+}
+
+std::string_view take_reasoning(const ToolCallFormat& format, std::string_view text,
+                                AssistantMessage& message) {
+  if (format.reasoning_open.empty()) return text;
+  std::string_view rest = text;
+  const std::string_view front = trim(text);
+  const bool is_open = front.starts_with(format.reasoning_open);
+  std::optional<std::string_view> reasoning = take_until(rest, format.reasoning_close);
+  if (!reasoning) {
+    if (!is_open) return text;
+    reasoning = front;  // it goes on to the end
+    rest = {};
+  }
+  if (is_open) {
+    reasoning = trim(*reasoning).substr(std::min(trim(*reasoning).size(), format.reasoning_open.size()));
+  } else if (contains(*reasoning, format.reasoning_open)) {
+    return text;  // it is opened in the middle: the model's own text
+  }
+  message.reasoning_content = trim(*reasoning);
+  return rest.substr(std::min(rest.find_first_not_of(" \t\r\n"), rest.size()));
 }
 
 AssistantMessage parse_turn(const ToolCallFormat& format, std::string_view text, const Json& tools) {

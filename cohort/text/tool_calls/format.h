@@ -15,6 +15,7 @@ struct ToolCallFormat {
   const char* models;
   std::string_view reasoning_open;  ///< empty: the form has no reasoning of its own
   std::string_view reasoning_close;
+  std::string_view call_open;  ///< what a call begins with; empty: a call is the whole turn, as JSON
   /// Appends the calls in `text` to the message, and what surrounds them to its content.
   void (*parse)(std::string_view text, const Json& tools, AssistantMessage& message);
 };
@@ -27,6 +28,11 @@ const ToolCallFormat& find_tool_call_format(const std::string& name);
 
 /// The format of a chat template's source; `json` if the template has the marks of none.
 const ToolCallFormat& tool_call_format_of(std::string_view chat_template);
+
+/// Moves the reasoning at the front of a turn's text into the message and returns the rest. The prompt may
+/// have opened it.
+std::string_view take_reasoning(const ToolCallFormat& format, std::string_view text,
+                                AssistantMessage& message);
 
 /// Reads one turn. `text` has its special tokens and not the stop token. `tools` are the JSON schemas that
 /// the prompt named, or null: where a form writes arguments as plain text, the schema gives their type. A

@@ -1,0 +1,148 @@
+#include "cohort/serve/api_server.h"
+
+#include "cohort/core/error.h"
+#include "cohort/serve/api/api_error.h"
+#include "cohort/serve/api/body_reader.h"
+#include "cohort/serve/api/chat_messages.h"
+#include "cohort/serve/api/request_fields.h"
+
+namespace cohort {
+namespace {
+
+const char* error_type(int status) {
+  switch (status) {
+    case 401:
+      return "authentication_error";
+    case 404:
+      return "not_found_error";
+    default:
+      return status < 500 ? "invalid_request_error" : "api_error";
+  }
+}
+
+/// An error as the API of `path` writes it.
+Json error_json(const std::string& path, const std::string& message, const std::string& param, int status) {
+  if (path.starts_with("/v1/messages"))
+    return {{"type", "error"}, {"error", {{"type", error_type(status)}, {"message", message}}}};
+  return {{"error",
+           {{"message", message},
+            {"type", error_type(status)},
+            {"param", param.empty() ? Json() : Json(param)},
+            {"code", status}}}};
+}
+
+Json parse_body(const std::string& body) {
+  try {
+    return parse_json_line(body, "the body", 1);
+  } catch (const UserError& error) {
+    throw ApiError(error.what());
+  }
+}
+
+/// Whether two texts are equal, in a time that says nothing of where they differ.
+bool is_same_key(const std::string& a, const std::string& b) {
+  int differs = a.size() != b.size() ? 1 : 0;
+  for (size_t i = 0; i < a.size() && i < b.size(); ++i) differs |= a[i] ^ b[i];
+  return differs == 0;
+}
+
+struct Generator {
+  const char* path;
+  ReadApiRequest read;
+};
+
+constexpr Generator kGenerators[] = {{"/v1/chat/completions", read_chat_completion},
+                                     {"/v1/completions", read_completion},
+                                     {"/v1/responses", read_response},
+                                     {"/v1/messages", read_message}};
+
+}  // namespace
+
+void ApiServer::handle(const IncomingRequest& request, const std::shared_ptr<HttpAnswer>& answer) {
+  ++counts_.num_requests;
+  const auto refuse = [&](const std::string& message, const std::string& param, int status) {
+    answer->send(status, to_json_text(error_json(request.path, message, param, status)));
+  };
+  try {
+    route(request, answer);
+  } catch (const ApiError& error) {
+    refuse(error.what(), error.param(), error.status());
+  } catch (const UserError& error) {  // of the engine
+    refuse(error.what(), "", 400);
+  }
+}
+
+void ApiServer::route(const IncomingRequest& request, const std::shared_ptr<HttpAnswer>& answer) {
+  const std::string& path = request.path;
+  const bool is_get = request.method == "GET", is_post = request.method == "POST";
+  if (path == "/health" && is_get) return answer->send(200, "{}");
+  check_key(request);
+  for (const Generator& generator : kGenerators) {
+    if (path == generator.path && is_post) return generate(generator.read, request, answer);
+  }
+  if (path == "/v1/models" && is_get)
+    return answer->send(200, to_json_text({{"object", "list"}, {"data", Json::array({model_card()})}}));
+  if (path == "/v1/models/" + model_.name && is_get) return answer->send(200, to_json_text(model_card()));
+  if (path == "/metrics" && is_get) return answer->send(200, metrics(), "text/plain; version=0.0.4");
+  if (path == "/tokenize" && is_post)
+    return answer->send(200, to_json_text(tokenized(parse_body(request.body))));
+  throw ApiError(str("there is no ", request.method, " ", path,
+                     "; this server has POST /v1/chat/completions, /v1/completions, /v1/responses, "
+                     "/v1/messages and /tokenize, and GET /v1/models, /metrics and /health"),
+                 "", 404);
+}
+
+void ApiServer::generate(ReadApiRequest read, const IncomingRequest& request,
+                         const std::shared_ptr<HttpAnswer>& answer) {
+  const int64_t number = next_number_++;
+  ApiRequest wanted = read(parse_body(request.body), model_, number);
+  std::make_shared<AnswerTask>(service_, model_, counts_, std::move(wanted), answer, number)->start();
+}
+
+void ApiServer::check_key(const IncomingRequest& request) const {
+  if (api_key_.empty()) return;
+  std::string key = request.header("x-api-key");
+  const std::string bearer = request.header("authorization");
+  if (key.empty() && bearer.starts_with("Bearer ")) key = bearer.substr(7);
+  if (!is_same_key(key, api_key_))
+    throw ApiError("the API key is missing or wrong; send it as \"Authorization: Bearer KEY\"", "", 401);
+}
+
+Json ApiServer::model_card() const {
+  return {{"id", model_.name},
+          {"object", "model"},
+          {"created", model_.created},
+          {"owned_by", "cohort"},
+          {"max_model_len", model_.config->context_length}};
+}
+
+/// As vLLM's /tokenize: of a "prompt", or of the prompt of "messages".
+Json ApiServer::tokenized(const Json& json) const {
+  BodyReader body(json);
+  check_model_name(body, model_);
+  std::vector<int32_t> ids;
+  if (const Json* messages = body.find("messages")) {
+    GenerationRequest request;
+    set_conversation(request, template_messages(*messages), nullptr, nullptr, model_, "messages");
+    ids = request.prompts.front();
+  } else {
+    body.required("prompt");
+    const std::string text = *body.text("prompt");
+    ids = body.flag("add_special_tokens", true) ? model_.format.tokenize(text)
+                                                : model_.format.tokenize_rendered(text);
+  }
+  body.check_known();
+  return {{"count", ids.size()}, {"max_model_len", model_.config->context_length}, {"tokens", ids}};
+}
+
+std::string ApiServer::metrics() const {
+  const auto line = [](const char* name, const char* type, int64_t value) {
+    return str("# TYPE cohort_", name, " ", type, "\ncohort_", name, " ", value, "\n");
+  };
+  return line("requests_total", "counter", counts_.num_requests) +
+         line("requests_running", "gauge", counts_.num_running) +
+         line("prompt_tokens_total", "counter", counts_.prompt_tokens) +
+         line("generation_tokens_total", "counter", counts_.completion_tokens);
+}
+
+}  // namespace cohort
