@@ -14,7 +14,7 @@ import sys
 import tempfile
 import unittest
 
-from tiny_run import CONFIG, PROGRAM, ROOT, cohort
+from environment_run import ROOT, train
 
 sys.path.insert(0, str(ROOT / "python"))
 sys.path.insert(0, str(ROOT / "apps/python"))
@@ -272,67 +272,17 @@ class TrainingTest(unittest.TestCase):
     """`cohort train` with each of them, and with a factory that has arguments."""
 
     def test_two_steps(self):
-        with tempfile.TemporaryDirectory() as place:
-            folder = pathlib.Path(place)
-            (folder / "config.json").write_text(CONFIG)
-            demo = ROOT / "recipes/demo"
-            model = folder / "m"
-            cohort(
-                "init",
-                "--config",
-                folder / "config.json",
-                "--tokenizer",
-                demo,
-                "--seed",
-                3,
-                "--output",
-                model,
-            )
-            (folder / "mine.py").write_text(
-                "import functools\nfrom cohort.environments import KeyDoor\n"
-                "Quiet = functools.partial(KeyDoor, redraw=False)\n"
-            )
-            factories = {kind: f"cohort.environments:{kind.__name__}" for kind in KINDS}
-            for kind, factory in [*factories.items(), (KeyDoor, f"{folder}/mine.py:Quiet")]:
-                with self.subTest(factory):
-                    self.train(folder, kind, factory)
-
-    def train(self, folder, kind, factory):
-        run = folder / f"run-{factory.rpartition(':')[2]}"
-        (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in kind.rows(4)))
-        (folder / "recipe.toml").write_text(f"""
-            [model]
-            path = "{folder}/m"
-            chat_template = "{ROOT}/recipes/calculator/chat_template.jinja"
-            dtype = "float32"
-            [data]
-            path = "{folder}/rows.jsonl"
-            [rollout]
-            prompts_per_step = 2
-            num_generations = 2
-            max_completion_length = 16
-            [environment]
-            python = "{factory}"
-            workers = 1
-            [train]
-            max_steps = 2
-            save_steps = 0
-        """)
-        python = pathlib.Path(sys.executable).parent
-        done = subprocess.run(
-            [PROGRAM, "train", folder / "recipe.toml", "--run-dir", run, "--threads", "1"],
-            env={
-                **os.environ,
-                "PYTHONPATH": str(ROOT / "python"),
-                "PATH": f"{python}:{os.environ['PATH']}",
-            },
-            capture_output=True,
-            text=True,
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (folder / "mine.py").write_text(
+            "import functools\nfrom cohort.environments import KeyDoor\n"
+            "Quiet = functools.partial(KeyDoor, redraw=False)\n"
         )
-        self.assertEqual(done.returncode, 0, done.stderr)
-        lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-        self.assertEqual([line["episodes/failed"] for line in lines], [0, 0])
-        self.assertEqual([line["rewards/environment/mean"] for line in lines], [0, 0])
+        factories = {f"cohort.environments:{kind.__name__}": kind for kind in KINDS}
+        for factory, kind in [*factories.items(), (f"{folder}/mine.py:Quiet", KeyDoor)]:
+            with self.subTest(factory):
+                lines = train(folder, kind.rows(4), factory)
+                self.assertEqual([line["episodes/failed"] for line in lines], [0, 0])
+                self.assertEqual([line["rewards/environment/mean"] for line in lines], [0, 0])
 
 
 if __name__ == "__main__":
