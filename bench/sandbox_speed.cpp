@@ -18,7 +18,7 @@ namespace {
 using cohort::SandboxJob;
 
 void measure(cohort::Sandbox& sandbox, const char* name, const std::string& program, size_t num_jobs) {
-  const cohort::CodeLanguage python = cohort::find_language("code", {});
+  const cohort::CodeLanguage python = cohort::find_language("code: ", {});
   SandboxJob job;
   job.command = cohort::with_files(python.run, std::string(cohort::kBoxFolder) + "/program.py", "");
   job.environment = python.environment;
@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
   try {
     const size_t num_jobs = argc > 1 ? std::stoul(argv[1]) : 400;
     cohort::SandboxOptions options;
-    options.runtime = cohort::find_language("code", {}).runtime;
+    options.runtime = cohort::find_language("code: ", {}).runtime;
     options.num_workers = argc > 2 ? std::stol(argv[2]) : 0;
     if (geteuid() != 0) options.waived = {"memory"};
     const auto start = std::chrono::steady_clock::now();

@@ -6,6 +6,7 @@
 #include <linux/securebits.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -113,6 +114,9 @@ void confine(const Cell& cell, const SandboxJob& job, const JobFiles& files) {
   setsid();
   check(chdir(kWorkFolder), "chdir");
   set_limits(cell, job.limits);
+  // A session's output is what a policy reads: the addresses in it should be the same in each run. Nothing in
+  // here depends on their being unknown.
+  if (job.is_session) check(personality(ADDR_NO_RANDOMIZE), "personality");
   drop_capabilities(cell);
   enter_filters(cell, job);
 }

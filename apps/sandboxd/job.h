@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "apps/sandboxd/layers.h"
+#include "apps/sandboxd/system.h"
 #include "cohort/rewards/sandbox_protocol.h"
 
 namespace cohort {
@@ -32,6 +33,12 @@ struct Cell {
 
 /// Runs in the place of a program, with all that a program is bound by; what it returns is the exit status.
 using Escape = std::function<int()>;
+
+/// What a session talks to the trainer through; both are closed for other jobs.
+struct SessionFiles {
+  UniqueFile channel{};  ///< a socket: the program's standard input and output
+  UniqueFile output{};   ///< the write end of a pipe: its standard error
+};
 
 /// The ends of pipes that belong to a job.
 struct JobFiles {

@@ -139,29 +139,30 @@ void Launcher::make_room(uint64_t message_bytes) {
   if (group_ && !group_->raise_memory(copies)) throw_errno("raise the memory of the control group");
 }
 
-SandboxOutcome Launcher::run(const SandboxJob& job) {
+SandboxOutcome Launcher::run(const SandboxJob& job, SessionFiles session) {
   if (std::string fault = find_fault(job); !fault.empty()) {
     SandboxOutcome outcome;
     outcome.failure = std::move(fault);
     return outcome;
   }
-  return run_in(cell_, job, {});
+  return run_in(cell_, job, {}, std::move(session));
 }
 
 SandboxOutcome Launcher::try_escape(const SandboxJob& job, const Escape& escape, LayerSet off) {
   Cell cell = cell_;
   cell.layers = cell.layers.without(off);
-  return run_in(cell, job, escape);
+  return run_in(cell, job, escape, {});
 }
 
-SandboxOutcome Launcher::run_in(const Cell& cell, const SandboxJob& job, const Escape& escape) {
+SandboxOutcome Launcher::run_in(const Cell& cell, const SandboxJob& job, const Escape& escape,
+                                SessionFiles session) {
   constexpr int64_t kNoBound = 1 << 15;
   const bool counts = cell.layers.has(Layer::kProcesses);
   try {
     if (group_ && !group_->set_limits(memory_bound(job), counts ? job.limits.num_processes : kNoBound))
       throw_errno("set the limits of the control group");
     const int64_t num_kills = group_ ? group_->num_kills() : 0;
-    RunningJob running(job, control_);
+    RunningJob running(job, std::move(session), control_);
     running.run(cell, escape, machine_proc_.get());
     has_lost_trainer_ |= running.has_lost_trainer();
     return running.take_outcome(group_ && group_->num_kills() > num_kills);

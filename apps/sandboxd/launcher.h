@@ -34,8 +34,9 @@ class Launcher {
   /// std::system_error.
   void make_room(uint64_t message_bytes);
 
-  /// Runs one job. A failure of the sandbox is an outcome, too.
-  SandboxOutcome run(const SandboxJob& job);
+  /// Runs one job; `session` has the files of one that is a session. A failure of the sandbox is an outcome,
+  /// too.
+  SandboxOutcome run(const SandboxJob& job, SessionFiles session);
 
   /// The same for `escape` in the place of a program, without the layers `off`.
   SandboxOutcome try_escape(const SandboxJob& job, const Escape& escape, LayerSet off);
@@ -48,7 +49,7 @@ class Launcher {
  private:
   void give_up(Layer layer);
   void enter_namespaces();
-  SandboxOutcome run_in(const Cell& cell, const SandboxJob& job, const Escape& escape);
+  SandboxOutcome run_in(const Cell& cell, const SandboxJob& job, const Escape& escape, SessionFiles session);
 
   Cell cell_;
   LayerSet missing_;

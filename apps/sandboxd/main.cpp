@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 
+#include <cstring>
 #include <iostream>
 #include <optional>
 
@@ -69,16 +70,42 @@ bool send_message(int control, const std::string& message) {
   return write_all(control, sandbox_header(message.size())) && write_all(control, message);
 }
 
+// The first bytes of a message, with the files that come along with the job of a session.
+bool receive_header(int control, std::string& header, SessionFiles& session) {
+  iovec bytes{header.data(), header.size()};
+  alignas(cmsghdr) char room[CMSG_SPACE(2 * sizeof(int))];
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = room;
+  message.msg_controllen = sizeof(room);
+  ssize_t count = -1;
+  do {
+    count = recvmsg(control, &message, MSG_CMSG_CLOEXEC);
+  } while (count < 0 && errno == EINTR);
+  if (count <= 0) return false;
+  const cmsghdr* files = CMSG_FIRSTHDR(&message);
+  if (files != nullptr && files->cmsg_type == SCM_RIGHTS && files->cmsg_len == CMSG_LEN(2 * sizeof(int))) {
+    int numbers[2];
+    memcpy(numbers, CMSG_DATA(files), sizeof(numbers));
+    session.channel = UniqueFile(numbers[0]);
+    session.output = UniqueFile(numbers[1]);
+  }
+  return read_all(control, header.data() + count, header.size() - static_cast<size_t>(count));
+}
+
 // Nothing at the end of the socket, or for what is no message.
-std::optional<SandboxJob> receive_job(int control, Launcher& launcher) {
+std::optional<SandboxJob> receive_job(int control, Launcher& launcher, SessionFiles& session) {
   std::string header(kSandboxHeaderBytes, '\0');
-  if (!read_all(control, header.data(), header.size())) return std::nullopt;
+  if (!receive_header(control, header, session)) return std::nullopt;
   const std::optional<uint64_t> size = read_sandbox_header(header);
   if (!size) return std::nullopt;
   launcher.make_room(*size);
   std::string message(*size, '\0');
   if (!read_all(control, message.data(), message.size())) return std::nullopt;
-  return decode_job(message);
+  std::optional<SandboxJob> job = decode_job(message);
+  if (job && job->is_session && !session.channel.is_open()) return std::nullopt;
+  return job;
 }
 
 // The socket, away from standard input, which jobs inherit as /dev/null until they get their own.
@@ -124,11 +151,13 @@ int serve(const Arguments& arguments) {
   const UniqueFile control = take_control();
   const Start started = start(arguments, control.get());
   if (!send_message(control.get(), encode(started.greeting)) || !started.greeting.is_accepted) return 1;
-  while (std::optional<SandboxJob> job = receive_job(control.get(), *started.launcher)) {
-    const SandboxOutcome outcome = started.launcher->run(*job);
+  while (true) {
+    SessionFiles session;
+    const std::optional<SandboxJob> job = receive_job(control.get(), *started.launcher, session);
+    if (!job) return 0;
+    const SandboxOutcome outcome = started.launcher->run(*job, std::move(session));
     if (started.launcher->has_lost_trainer() || !send_message(control.get(), encode(outcome))) return 0;
   }
-  return 0;
 }
 
 int print_self_test(const Arguments& arguments) {

@@ -63,7 +63,8 @@ void RunningJob::reap() {
 }
 
 void RunningJob::start(const Cell& cell, const Escape& escape, int machine_proc) {
-  Pipe input = make_pipe(), output = make_pipe(), error = make_pipe(), go = make_pipe(), report = make_pipe();
+  Pipe input, output, error, go = make_pipe(), report = make_pipe();
+  if (!job_.is_session) input = make_pipe(), output = make_pipe(), error = make_pipe();
   int process = -1;
   clone_args arguments{};
   arguments.flags = clone_flags(cell);
@@ -73,9 +74,13 @@ void RunningJob::start(const Cell& cell, const Escape& escape, int machine_proc)
   prctl(PR_SET_DUMPABLE, 1);
   pid_ = static_cast<pid_t>(syscall(SYS_clone3, &arguments, sizeof(arguments)));
   if (pid_ == 0) {
-    run_job_init(cell, job_, escape,
-                 {input.read_end.get(), output.write_end.get(), error.write_end.get(), go.read_end.get(),
-                  report.write_end.get()});
+    JobFiles files{input.read_end.get(), output.write_end.get(), error.write_end.get(), go.read_end.get(),
+                   report.write_end.get()};
+    if (job_.is_session) {
+      files.input = files.output = session_.channel.get();
+      files.error = session_.output.get();
+    }
+    run_job_init(cell, job_, escape, files);
   }
   prctl(PR_SET_DUMPABLE, 0);
   check(pid_, "clone3");
@@ -85,7 +90,11 @@ void RunningJob::start(const Cell& cell, const Escape& escape, int machine_proc)
   error_ = std::move(error.read_end);
   report_ = std::move(report.read_end);
   go_ = std::move(go.write_end);
-  for (const UniqueFile* file : {&input_, &output_, &error_, &report_}) make_non_blocking(*file);
+  for (const UniqueFile* file : {&input_, &output_, &error_, &report_}) {
+    if (file->is_open()) make_non_blocking(*file);
+  }
+  // Its reader sees the end of the output once the job is gone.
+  session_.output.reset();
   write_user_map(cell, machine_proc);
   start_ = Clock::now();
   deadline_ = start_ + kTimeToStart;
@@ -148,9 +157,13 @@ void RunningJob::run(const Cell& cell, const Escape& escape, int machine_proc) {
 bool RunningJob::has_report() const { return report_bytes_.size() >= sizeof(JobReport); }
 
 void RunningJob::wait_for_events(int timeout_ms) {
-  pollfd files[] = {{control_, POLLRDHUP, 0},   {has_ended_ ? -1 : process_.get(), POLLIN, 0},
-                    {output_.get(), POLLIN, 0}, {error_.get(), POLLIN, 0},
-                    {report_.get(), POLLIN, 0}, {input_.get(), POLLOUT, 0}};
+  pollfd files[] = {{control_, POLLRDHUP, 0},
+                    {has_ended_ ? -1 : process_.get(), POLLIN, 0},
+                    {output_.get(), POLLIN, 0},
+                    {error_.get(), POLLIN, 0},
+                    {report_.get(), POLLIN, 0},
+                    {input_.get(), POLLOUT, 0},
+                    {is_killed_ ? -1 : session_.channel.get(), POLLRDHUP, 0}};
   if (poll(files, std::size(files), timeout_ms) <= 0) return;
   if (files[0].revents != 0) {
     has_lost_trainer_ = true;
@@ -170,6 +183,8 @@ void RunningJob::wait_for_events(int timeout_ms) {
   if (files[4].revents != 0) read_some(report_, report_bytes_, max_report);
   look_for_start();
   if (files[5].revents != 0) feed_input();
+  // The trainer has ended the session, or the program has.
+  if (files[6].revents != 0) kill_for(SandboxCause::kFailure);
 }
 
 void RunningJob::feed_input() {

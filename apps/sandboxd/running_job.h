@@ -12,8 +12,10 @@ class RunningJob {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `control` is the socket to the trainer, or -1: the job ends when the trainer does.
-  RunningJob(const SandboxJob& job, int control) : job_(job), control_(control), unsent_(job.input) {}
+  /// `control` is the socket to the trainer, or -1: the job ends when the trainer does. `session` has the
+  /// files of a job that is a session, which also ends when the other end of its channel does.
+  RunningJob(const SandboxJob& job, SessionFiles session, int control)
+      : job_(job), session_(std::move(session)), control_(control), unsent_(job.input) {}
 
   /// Kills and reaps what still runs.
   ~RunningJob();
@@ -45,6 +47,7 @@ class RunningJob {
   SandboxOutcome judge(const JobReport& report) const;
 
   const SandboxJob& job_;
+  SessionFiles session_;
   int control_;
   UniqueFile process_, go_, input_, output_, error_, report_;
   pid_t pid_ = -1;

@@ -11,21 +11,6 @@ namespace {
 constexpr double kMaxTestTimeoutS = 600.0;
 constexpr int64_t kMinMemoryMb = 16, kMaxMemoryMb = 65536;
 
-// Typing errors in `waive_layers` would else waive nothing, and say so far from here.
-void check_layers(const std::string& where, const std::vector<std::string>& names) {
-  const std::vector<std::string> known{
-#define LAYER(Name, name, meaning, mend) #name,
-#include "cohort/rewards/sandbox_layers.def"
-#undef LAYER
-  };
-  for (const std::string& name : names) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    throw ConfigError(str(where, "`waive_layers` names \"", name,
-                          "\", which is no layer of the sandbox; did you mean \"", nearest_name(name, known),
-                          "\"?"));
-  }
-}
-
 template <typename Number>
 void check_range(const std::string& where, const char* key, const std::optional<Number>& value, Number low,
                  Number high) {
@@ -75,10 +60,24 @@ void CodeKeys::check(const std::string& where) const {
   check_range(where, "timeout_s", timeout_s, 0.001, kMaxTestTimeoutS);
   check_range(where, "memory_mb", memory_mb, kMinMemoryMb, kMaxMemoryMb);
   check_range(where, "workers", workers, int64_t{1}, int64_t{1024});
-  check_layers(where, waive_layers);
+  check_sandbox_layers(where, waive_layers);
   if (!prelude.empty() && !language.language.empty() && language.language != "python") {
     throw ConfigError(
         str(where, "`prelude` is Python, and `language` is ", language.language, "; remove it"));
+  }
+}
+
+void check_sandbox_layers(const std::string& where, const std::vector<std::string>& names) {
+  const std::vector<std::string> known{
+#define LAYER(Name, name, meaning, mend) #name,
+#include "cohort/rewards/sandbox_layers.def"
+#undef LAYER
+  };
+  for (const std::string& name : names) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    throw ConfigError(str(where, "`waive_layers` names \"", name,
+                          "\", which is no layer of the sandbox; did you mean \"", nearest_name(name, known),
+                          "\"?"));
   }
 }
 

@@ -27,4 +27,8 @@ struct CodeKeys {
   void check(const std::string& where) const;
 };
 
+/// Throws ConfigError, beginning with `where`, for a name in `waive_layers` that is no layer of the sandbox:
+/// a misspelled one would waive nothing, and say so far from here.
+void check_sandbox_layers(const std::string& where, const std::vector<std::string>& names);
+
 }  // namespace cohort

@@ -186,8 +186,7 @@ void check_commands(const std::string& where, const CodeLanguage& language) {
 
 }  // namespace
 
-CodeLanguage find_language(const std::string& name, const CodeLanguageKeys& keys) {
-  const std::string where = str("reward ", name, ": ");
+CodeLanguage find_language(const std::string& where, const CodeLanguageKeys& keys) {
   const std::string wanted = keys.language.empty() ? "python" : keys.language;
   CodeLanguage language = start_from(where, keys, wanted);
   if (!keys.command.empty()) language.run = words_of(keys.command);

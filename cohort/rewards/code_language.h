@@ -27,10 +27,10 @@ struct CodeLanguage {
   bool is_python = false;            ///< runs through kPythonDriver, so that tests may call functions
 };
 
-/// The language of the reward `name`. For Python the interpreter is asked for its files. Throws ConfigError
-/// for a language that is not known and has no `command`, for commands without the files that they are about,
-/// and for programs and `runtime` paths that do not exist.
-CodeLanguage find_language(const std::string& name, const CodeLanguageKeys& keys);
+/// The language of a reward or tool; messages begin with `where`. For Python the interpreter is asked for its
+/// files. Throws ConfigError for a language that is not known and has no `command`, for commands without the
+/// files that they are about, and for programs and `runtime` paths that do not exist.
+CodeLanguage find_language(const std::string& where, const CodeLanguageKeys& keys);
 
 /// `command` with the paths of the files in the place of {source} and {program}.
 std::vector<std::string> with_files(std::vector<std::string> command, const std::string& source,

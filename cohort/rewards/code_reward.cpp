@@ -3,7 +3,6 @@
 // crash, a hang or an attack, is a test that is not passed; only a failure of the sandbox itself is none of
 // its business.
 #include <cmath>
-#include <cstring>
 
 #include "cohort/core/error.h"
 #include "cohort/rewards/code_block.h"
@@ -13,7 +12,6 @@
 #include "cohort/rewards/python_driver.h"
 #include "cohort/rewards/python_imports.h"
 #include "cohort/rewards/sandbox.h"
-#include "libs/common/ascii.h"
 #include "libs/common/excerpt.h"
 
 namespace cohort {
@@ -38,34 +36,6 @@ SandboxOptions sandbox_options(const CodeKeys& keys, const CodeLanguage& languag
   return options;
 }
 
-std::string last_line(const std::string& text) {
-  const std::string_view all = trim(text);
-  return std::string(all.substr(all.rfind('\n') + 1));
-}
-
-// What ended a program, in words; empty for an exit with status 0.
-std::string find_end_fault(const SandboxOutcome& outcome, const SandboxLimits& limits) {
-  const std::string said = outcome.error_tail.empty() ? "" : ", " + excerpt(last_line(outcome.error_tail));
-  switch (outcome.cause) {
-    case SandboxCause::kExit:
-      return outcome.code == 0 ? "" : str("crash, exit status ", outcome.code, said);
-    case SandboxCause::kSignal:
-      return str("crash, signal ", outcome.code, " (", strsignal(outcome.code), ")", said);
-    case SandboxCause::kTimeout:
-      // Little processor time in it: the program slept, or the machine was busy with other things.
-      return str("timeout after ", limits.wall_ms / 1000.0, " s (", outcome.cpu_us / 1000000.0,
-                 " s of processor time)");
-    case SandboxCause::kMemory:
-      return str("more than ", limits.memory_bytes >> 20, " MiB of memory");
-    case SandboxCause::kOutputLimit:
-      return str("more than ", limits.output_bytes, " bytes of output");
-    case SandboxCause::kForbiddenCall:
-      return "forbidden system call";
-    default:
-      return outcome.failure;
-  }
-}
-
 Tolerance float_tolerance(const CodeKeys& keys, double usual) {
   Tolerance tolerance;
   tolerance.absolute = keys.tolerance.value_or(usual);
@@ -78,7 +48,7 @@ std::string in_box(const std::string& name) { return str(kBoxFolder, "/", name);
 class CodeReward : public Reward {
  public:
   CodeReward(const std::string& name, const CodeKeys& keys)
-      : language_(find_language(name, keys.language)),
+      : language_(find_language(str("reward ", name, ": "), keys.language)),
         sandbox_(sandbox_options(keys, language_)),
         needs_all_tests_(keys.all_tests),
         prelude_(keys.prelude),

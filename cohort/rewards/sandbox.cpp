@@ -3,12 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <system_error>
 #include <thread>
-
-#include "cohort/core/error.h"
-#include "cohort/core/program_folder.h"
-#include "cohort/rewards/sandbox_process.h"
 
 namespace cohort {
 namespace {
@@ -16,23 +11,6 @@ namespace {
 using Clock = SandboxProcess::Clock;
 
 constexpr int kMaxAttempts = 3;
-constexpr auto kStartTimeout = std::chrono::seconds(60);
-
-std::string join(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
-  return text;
-}
-
-std::vector<std::string> arguments_of(const SandboxOptions& options) {
-  std::vector<std::string> arguments;
-  for (const std::string& path : options.runtime) {
-    arguments.emplace_back("--runtime");
-    arguments.push_back(path);
-  }
-  arguments.insert(arguments.end(), {"--waive", join(options.waived), "--without", join(options.removed)});
-  return arguments;
-}
 
 }  // namespace
 
@@ -50,40 +28,13 @@ struct Sandbox::Queue {
   size_t num_running = 0;
 };
 
-Sandbox::Sandbox(SandboxOptions options) : options_(std::move(options)) {
-  if (options_.program.empty()) options_.program = program_folder() / "cohort-sandboxd";
-  int64_t num_workers = options_.num_workers;
+Sandbox::Sandbox(SandboxOptions options) : starter_(std::move(options)) {
+  int64_t num_workers = starter_.options().num_workers;
   if (num_workers == 0) num_workers = std::max(1U, std::thread::hardware_concurrency());
-  for (int64_t i = 0; i < num_workers; ++i) {
-    try {
-      workers_.push_back({start_process()});
-    } catch (const std::system_error& error) {
-      throw ConfigError(str("the sandbox can't be started: ", error.what()));
-    }
-  }
+  for (int64_t i = 0; i < num_workers; ++i) workers_.push_back({starter_.start_first()});
 }
 
 Sandbox::~Sandbox() = default;
-
-std::unique_ptr<SandboxProcess> Sandbox::start_process() {
-  auto process = std::make_unique<SandboxProcess>(options_.program, arguments_of(options_));
-  const std::optional<std::string> message = process->wait(Clock::now() + kStartTimeout);
-  const std::optional<SandboxGreeting> greeting = message ? decode_greeting(*message) : std::nullopt;
-  if (!greeting)
-    throw ConfigError(str(options_.program.string(), " ended, or was silent, before its self-test was over"));
-  if (!greeting->is_accepted) {
-    throw ConfigError(str("the sandbox holds at level ", greeting->level, " only:\n", greeting->explanation,
-                          "\nA run may start without a layer when `waive_layers` names it"));
-  }
-  // One that is started later, in place of one that died, must hold what the first ones do.
-  if (!level_.empty() && (greeting->level != level_ || greeting->limits_memory != limits_memory_)) {
-    throw ConfigError(str("the sandbox holds at level ", greeting->level, " now, and held at ", level_,
-                          " when the run began"));
-  }
-  level_ = greeting->level;
-  limits_memory_ = greeting->limits_memory;
-  return process;
-}
 
 SandboxOutcome Sandbox::run(const SandboxJob& job) {
   SandboxOutcome result;
@@ -136,14 +87,15 @@ void Sandbox::assign(Worker& worker, Queue& queue) {
   ++queue.num_running;
   SandboxOutcome failed;
   try {
-    if (!worker.process) worker.process = start_process();
+    if (!worker.process) worker.process = starter_.start();
   } catch (const std::exception& error) {
     failed.failure = error.what();
     finish(worker, queue, std::move(failed));
     return;
   }
-  worker.deadline = Clock::now() + std::chrono::milliseconds(made.limits.wall_ms) +
-                    std::chrono::milliseconds(static_cast<int64_t>(options_.answer_timeout_s * 1000.0));
+  worker.deadline =
+      Clock::now() + std::chrono::milliseconds(made.limits.wall_ms) +
+      std::chrono::milliseconds(static_cast<int64_t>(starter_.options().answer_timeout_s * 1000.0));
   if (worker.process->send(encode(made))) return;
   worker.process->kill();
   worker.process.reset();

@@ -2,27 +2,13 @@
 // never see what is expected of them and judge nothing: they return bytes, which our side compares.
 #pragma once
 
-#include <filesystem>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "cohort/rewards/sandbox_protocol.h"
+#include "cohort/rewards/sandbox_starter.h"
 
 namespace cohort {
-
-class SandboxProcess;
-
-struct SandboxOptions {
-  std::filesystem::path program;     ///< cohort-sandboxd; the one beside our own program if empty
-  std::vector<std::string> runtime;  ///< files and folders that programs may read and execute
-  std::vector<std::string> waived;   ///< layers that may be missing
-  std::vector<std::string> removed;  ///< layers to leave out, for tests
-  int64_t num_workers = 0;           ///< jobs at a time; one for each core if 0
-  /// Beyond a job's own deadline, which its worker keeps: after this a worker counts as dead.
-  double answer_timeout_s = 20.0;
-};
 
 /// One thread at a time. Where the sandbox itself fails a job is tried three times in all.
 class Sandbox {
@@ -52,10 +38,10 @@ class Sandbox {
   SandboxOutcome run(const SandboxJob& job);
 
   /// FULL or PARTIAL(layers).
-  const std::string& level() const { return level_; }
+  const std::string& level() const { return starter_.level(); }
 
   /// Whether the memory of a job's processes together is bounded; if not, only that of each.
-  bool limits_memory() const { return limits_memory_; }
+  bool limits_memory() const { return starter_.limits_memory(); }
 
   /// Process ids of the workers, for tests.
   std::vector<int> worker_pids() const;
@@ -64,17 +50,14 @@ class Sandbox {
   struct Worker;
   struct Queue;
 
-  std::unique_ptr<SandboxProcess> start_process();
   void run_queue(Queue& queue);
   void assign(Worker& worker, Queue& queue);
   void collect(Worker& worker, Queue& queue);
   void finish(Worker& worker, Queue& queue, SandboxOutcome outcome);
   void wait(const Queue& queue);
 
-  SandboxOptions options_;
+  SandboxStarter starter_;
   std::vector<Worker> workers_;
-  std::string level_;
-  bool limits_memory_ = false;
 };
 
 }  // namespace cohort

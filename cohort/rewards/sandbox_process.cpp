@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <system_error>
 
 namespace cohort {
@@ -46,6 +47,27 @@ pid_t spawn(const std::string& program, const std::vector<std::string>& argument
   return pid;
 }
 
+bool send_files(int socket, char byte, const std::vector<int>& files) {
+  iovec bytes{&byte, 1};
+  const size_t size = files.size() * sizeof(int);
+  std::vector<char> room(CMSG_SPACE(size));
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = room.data();
+  message.msg_controllen = room.size();
+  cmsghdr* const rights = CMSG_FIRSTHDR(&message);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(size);
+  memcpy(CMSG_DATA(rights), files.data(), size);
+  ssize_t count = -1;
+  do {
+    count = sendmsg(socket, &message, MSG_NOSIGNAL);
+  } while (count < 0 && errno == EINTR);
+  return count == 1;
+}
+
 }  // namespace
 
 SandboxProcess::SandboxProcess(const std::filesystem::path& program,
@@ -78,9 +100,14 @@ SandboxProcess::~SandboxProcess() {
 
 void SandboxProcess::kill() { ::kill(pid_, SIGKILL); }
 
-bool SandboxProcess::send(const std::string& message) {
+bool SandboxProcess::send(const std::string& message, const std::vector<int>& files) {
   const std::string bytes = sandbox_header(message.size()) + message;
-  for (size_t sent = 0; sent < bytes.size();) {
+  size_t sent = 0;
+  if (!files.empty()) {  // they travel with the first byte
+    if (!send_files(socket_, bytes[0], files)) return false;
+    sent = 1;
+  }
+  while (sent < bytes.size()) {
     const ssize_t count = ::send(socket_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return false;

@@ -29,8 +29,8 @@ class SandboxProcess {
   SandboxProcess(const SandboxProcess&) = delete;
   SandboxProcess& operator=(const SandboxProcess&) = delete;
 
-  /// Whether the message could be sent.
-  bool send(const std::string& message);
+  /// Whether the message could be sent; `files` go with it, for a session.
+  bool send(const std::string& message, const std::vector<int>& files = {});
 
   enum class Status { kWaiting, kComplete, kLost };
 

@@ -85,6 +85,7 @@ std::string encode(const SandboxJob& job) {
                         job.limits.file_bytes, job.limits.num_processes}) {
     out.put(limit);
   }
+  out.put(int64_t{job.is_session});
   return out.take();
 }
 
@@ -128,6 +129,7 @@ std::optional<SandboxJob> decode_job(std::string_view bytes) {
                          &job.limits.file_bytes, &job.limits.num_processes}) {
     *limit = in.integer();
   }
+  job.is_session = in.integer() != 0;
   if (!in.is_complete()) return std::nullopt;
   return job;
 }

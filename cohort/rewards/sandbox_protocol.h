@@ -38,6 +38,9 @@ struct SandboxJob {
   std::string input;        ///< standard input
   std::string result_file;  ///< a file of kWorkFolder to hand back; none if empty
   SandboxLimits limits;
+  /// Standard input and output are one socket to the trainer, standard error is a pipe to it, and the job
+  /// ends when the trainer closes the socket (sandbox_session.h).
+  bool is_session = false;
 };
 
 enum class SandboxCause : uint8_t {
@@ -61,6 +64,9 @@ struct SandboxOutcome {
   int64_t cpu_us = 0;
   std::string failure;
 };
+
+/// What ended a job of these limits, in words; empty for an exit with status 0.
+std::string find_end_fault(const SandboxOutcome& outcome, const SandboxLimits& limits);
 
 /// The first message of cohort-sandboxd: what its self-test found.
 struct SandboxGreeting {

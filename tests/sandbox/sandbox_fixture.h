@@ -37,7 +37,7 @@ inline std::string self_test(const std::string& arguments) {
 }
 
 inline const CodeLanguage& python() {
-  static const CodeLanguage language = find_language("code", {});
+  static const CodeLanguage language = find_language("code: ", {});
   return language;
 }
 
