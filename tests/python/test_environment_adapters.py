@@ -1,4 +1,4 @@
-"""cohort.environments.gymnasium_env and textarena_env, with games of gymnasium and TextArena.
+"""cohort.environments.gymnasium_env and textarena_env, with games of gymnasium and TextArena, and schema_tools.
 
 COHORT=build/cohort .venv-test/bin/python tests/python/test_environment_adapters.py
 """
@@ -16,8 +16,12 @@ import numpy as np
 from environment_run import ROOT, train
 
 sys.path.insert(0, str(ROOT / "python"))
+sys.path.insert(0, str(ROOT / "apps/python"))
 from cohort.environments.gymnasium_env import GymnasiumGame  # noqa: E402
+from cohort.environments.schema_tools import tool_method  # noqa: E402
 from cohort.environments.textarena_env import TextArenaGame  # noqa: E402
+from tool_schema import schema_of  # noqa: E402
+from transformers.utils import get_json_schema  # noqa: E402
 
 LAKE = ["left", "down", "right", "up"]
 
@@ -174,6 +178,46 @@ class TextArenaTest(unittest.TestCase):
                 ValueError, "Wordle-v0 needs a word list of NLTK: run `python -m nltk"
             ):
                 TextArenaGame("Wordle-v0").reset()
+
+
+class SchemaToolsTest(unittest.TestCase):
+    def test_a_schema_becomes_a_method_and_a_schema_again(self):
+        properties = {
+            "word": {"type": "string", "description": "A word."},
+            "count": {"type": "integer", "description": "How many."},
+            "kind": {"type": "string", "enum": ["one", "two"], "description": "Which."},
+            "share": {"type": "number", "description": "The share."},
+            "names": {"type": "array", "items": {"type": "string"}, "description": "All names."},
+            "more": {"type": "object", "description": "The more."},
+            "any": {"description": "The any."},
+            "note": {"type": "boolean", "nullable": True, "description": "The note."},
+        }
+        parameters = {"type": "object", "properties": properties, "required": ["word", "names", "any"]}
+        given = {key: {**value} for key, value in properties.items()}
+        given["note"] = {"anyOf": [{"type": "boolean"}, {"type": "null"}]}
+        given["count"]["default"] = 3
+        given["kind"]["default"], given["share"]["default"], given["more"]["default"] = "one", 0.5, {}
+        seen = []
+        call = lambda self, name, arguments: seen.append((name, arguments)) or "done"
+        method = tool_method("look", " Looks\n around. ", {**parameters, "properties": given}, call)
+        tool = type("Place", (), {"look": method})().look
+        self.assertEqual(schema_of(tool), get_json_schema(tool))
+        function = schema_of(tool)["function"]
+        self.assertEqual((function["name"], function["description"]), ("look", "Looks around."))
+        self.assertEqual(function["parameters"], parameters)
+        self.assertEqual((tool(word="a", count=2), seen), ("done", [("look", {"word": "a", "count": 2})]))
+        plain = schema_of(tool_method("go", None, {}, call).__get__(object()))["function"]
+        self.assertEqual((plain["description"], plain["parameters"]["properties"]), ("Calls go.", {}))
+
+    def test_names_that_no_method_can_have_are_refused(self):
+        for name, key, message in [
+            ("reset", "a", "a tool cannot be called 'reset'"),
+            ("_look", "a", "a tool cannot be called '_look'"),
+            ("look", "a-b", "the tool look has an argument 'a-b', which is no name in Python"),
+        ]:
+            with self.assertRaises(ValueError) as caught:
+                tool_method(name, "", {"properties": {key: {"type": "string"}}}, None)
+            self.assertIn(message, str(caught.exception))
 
 
 class PackagesTest(unittest.TestCase):
