@@ -9,9 +9,9 @@
 #include "apps/cli/generation.h"
 #include "apps/cli/reward_tables.h"
 #include "apps/cli/rows.h"
+#include "cohort/agent/episode_setup.h"
 #include "cohort/core/error.h"
 #include "cohort/core/time_text.h"
-#include "cohort/env/episode_setup.h"
 #include "cohort/reward_models/all_rewards.h"
 #include "cohort/train/grpo/step_metrics.h"
 #include "cohort/train/run/evaluation.h"
@@ -69,7 +69,7 @@ std::vector<Prompt> read_eval_prompts(const EvalConfig& config, const LoadedMode
   TextFormat format =
       text_format(*model.tokenizer, config.generation.model, present_time(), config.generation.text);
   format.tools = episodes.tools();
-  episodes.open(format, *model.tokenizer, sampling_params(config.generation, model).stop_token_ids);
+  episodes.open(format, *model.tokenizer, model.decoder->config(), sampling_params(config.generation, model));
   auto prompts = read_prompts(config.input, format, config.columns);
   check_prompts(prompts, model.decoder->config());
   return prompts;
@@ -211,7 +211,7 @@ int eval_command(const Command& self, const Arguments& arguments) {
   require(config.generation.model, "model");
   require(config.input, "input");
   const JudgedEpisodes chosen = chosen_episodes(config);
-  EpisodeSetup episodes(make_environment(chosen.environment, chosen.tools), chosen.environment);
+  EpisodeSetup episodes(make_environment(chosen.environment, chosen.tools), chosen.environment, chosen.agent);
   std::vector<RewardConfig> rewards = chosen.rewards;
   episodes.add_reward(rewards);
   require(config.output, "output");

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cohort/agent/agent_config.h"
 #include "cohort/env/environment_config.h"
 #include "cohort/rewards/reward_config.h"
 
@@ -18,6 +19,7 @@ std::vector<RewardConfig> choose_rewards(const std::string& name, const std::str
 struct JudgedEpisodes {
   std::vector<RewardConfig> rewards;
   EnvironmentConfig environment{};
+  AgentConfig agent{};
   std::vector<ToolConfig> tools{};
 };
 JudgedEpisodes choose_episodes(const std::string& name, const std::string& file);

@@ -9,7 +9,9 @@
 #include "cohort/core/log.h"
 #include "cohort/core/memory.h"
 #include "cohort/core/time_text.h"
+#include "cohort/serve/answer_task.h"
 #include "cohort/serve/api_server.h"
+#include "cohort/serve/model_service.h"
 
 namespace cohort::cli {
 namespace {
@@ -89,11 +91,15 @@ int serve_command(const Command& self, const Arguments& arguments) {
   served.defaults = sampling_params(generation, loaded);
 
   ModelService service(*loaded.decoder, *loaded.tokenizer, num_pages(generation, *loaded.decoder));
-  ApiServer api(service, served, config.api_key);
+  ServerCounts counts;
+  ApiServer api(served, counts, config.api_key, [&](ApiCall call) {
+    std::make_shared<AnswerTask>(service, served, counts, std::move(call))->start();
+  });
   std::signal(SIGINT, interrupt);
   std::signal(SIGTERM, interrupt);
-  HttpServer http(config.host, config.port, {},
-                  [&](const IncomingRequest& request, auto answer) { api.handle(request, std::move(answer)); });
+  HttpServer http(config.host, config.port, {}, [&](const IncomingRequest& request, auto answer) {
+    api.handle(request, std::move(answer));
+  });
   log_info("serving ", served.name, " at http://", config.host, ":", http.port(), "/v1");
   service.run([] { return is_interrupted != 0; });
   http.stop();

@@ -39,8 +39,8 @@ Episodes::Episodes(Environment& environment, const TurnFormat& format, EpisodeLi
 
 Episodes::~Episodes() = default;
 
-Openings Episodes::begin(std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
-                         const RolloutAddress& address, EndCompletion end) {
+Openings Episodes::begin(RolloutStart start) {
+  auto& [prompts, group_sizes, params, address, end] = start;
   end_ = std::move(end);
   first_of_.clear();
   running_.clear();

@@ -36,8 +36,7 @@ class Episodes : public TurnHandler {
   Episodes(Environment& environment, const TurnFormat& format, EpisodeLimits limits);
   ~Episodes() override;
 
-  Openings begin(std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
-                 const RolloutAddress& address, EndCompletion end) override;
+  Openings begin(RolloutStart start) override;
   void end_turn(Engine& engine, RequestId id, int64_t prompt, int64_t sample,
                 const Completion& completion) override;
   bool take_replies(Engine& engine, bool waits) override;

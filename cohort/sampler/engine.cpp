@@ -47,11 +47,11 @@ RequestId Engine::add(Request request) {
   return id;
 }
 
-void Engine::extend(RequestId id, std::vector<int32_t> token_ids) {
+void Engine::extend(RequestId id, std::vector<int32_t> token_ids, std::optional<int64_t> max_turn_length) {
   check_token_ids({token_ids.begin(), token_ids.end()}, "token_ids", decoder_.config());
   const std::lock_guard lock(mutex_);
   check_held(id);
-  calls_.emplace_back(Extension{id, std::move(token_ids)});
+  calls_.emplace_back(Extension{id, std::move(token_ids), max_turn_length});
 }
 
 RequestId Engine::fork(RequestId of, int64_t num_tokens, DrawAddress address) {
@@ -119,6 +119,7 @@ void Engine::take(Extension& extension) {
   if (found == sequences_.end()) return;  // a callback has cancelled it
   GrowingRequest& growing = growing_[found->second];
   const auto count = std::ssize(extension.token_ids);
+  if (extension.max_turn_length) growing.request.params.max_turn_length = *extension.max_turn_length;
   if (std::ssize(growing.completion.token_ids) + count >= growing.max_length) {
     growing.completion.finish_reason = FinishReason::kLength;
     end(found->second);

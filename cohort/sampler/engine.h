@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -47,9 +48,10 @@ class Engine {
 
   /// Adds `token_ids`, which carry no loss, to the completion of the held request `id` and continues after
   /// them, whether the completion had ended or not. It keeps its pages. If its longest completion has no room
-  /// for these tokens and one more, none is added, and it ends by length. Throws
+  /// for these tokens and one more, none is added, and it ends by length.
+  /// `max_turn_length` takes the place of the request's from this turn on. Throws
   /// UserError for a request that is not held, and ConfigError for ids outside the vocabulary.
-  void extend(RequestId id, std::vector<int32_t> token_ids);
+  void extend(RequestId id, std::vector<int32_t> token_ids, std::optional<int64_t> max_turn_length = {});
 
   /// A request that has the first `num_tokens` tokens of the completion of the held request `of` and draws
   /// the next ones at `address`. It shares the pages of these tokens and the callbacks and parameters of
@@ -83,6 +85,7 @@ class Engine {
   struct Extension {
     RequestId id;
     std::vector<int32_t> token_ids;
+    std::optional<int64_t> max_turn_length;
   };
   struct Fork {
     RequestId id, of;

@@ -34,11 +34,11 @@ int64_t rows_of_rollout(const std::vector<Prompt>& prompts, const std::vector<in
 Sampler::Sampler(const Decoder& decoder, const Tokenizer* tokenizer, int64_t cache_tokens)
     : decoder_(decoder), tokenizer_(tokenizer), cache_tokens_(cache_tokens) {}
 
-Engine& Sampler::engine_for(const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
-                            int64_t max_length) {
+Engine& Sampler::engine_for(const std::vector<int64_t>& prompt_lengths,
+                            const std::vector<int64_t>& group_sizes, int64_t max_length) {
   int64_t pages = cache_tokens_ / kPageRows;
   if (cache_tokens_ == 0) {
-    pages = default_cache_pages(decoder_.config(), decoder_.compute_dtype(), lengths_of(prompts), group_sizes,
+    pages = default_cache_pages(decoder_.config(), decoder_.compute_dtype(), prompt_lengths, group_sizes,
                                 max_length);
   }
   if (engine_ == nullptr || engine_->num_pages() < pages) {
@@ -74,15 +74,21 @@ std::vector<Group> Sampler::rollout(const std::vector<Prompt>& prompts,
   Openings openings;
   std::vector<Prompt> opened = prompts;
   if (turns != nullptr) {
-    openings = turns->begin(opened, group_sizes, address, end);
-    for (size_t p = 0; p < prompts.size(); ++p) groups[p].prompt = opened[p];
+    openings = turns->begin({opened, group_sizes, params, address, end});
   }
-  check_prompts(opened, decoder_.config());
-  Engine& engine = engine_for(opened, group_sizes, params.max_completion_length);
+  const bool adds = turns == nullptr || !turns->adds_requests();
+  std::vector<int64_t> lengths = lengths_of(opened);
+  if (adds) {
+    check_prompts(opened, decoder_.config());
+  } else {  // prompts that nobody knows yet
+    std::ranges::fill(lengths,
+                      std::max<int64_t>(1, decoder_.config().context_length - params.max_completion_length));
+  }
+  Engine& engine = engine_for(lengths, group_sizes, params.max_completion_length);
   engine.set_policy_version(policy_version);
   engine.set_record(record);
   try {
-    for (size_t p = 0; p < prompts.size(); ++p) {
+    for (size_t p = 0; adds && p < prompts.size(); ++p) {
       for (int64_t g = 0; g < group_sizes[p]; ++g) {
         const auto on_end = [&, p, g](RequestId id, const Completion& completion) {
           if (turns != nullptr) {
@@ -110,13 +116,14 @@ std::vector<Group> Sampler::rollout(const std::vector<Prompt>& prompts,
     engine_.reset();  // with the requests that are left
     throw;
   }
+  for (size_t p = 0; turns != nullptr && p < prompts.size(); ++p) groups[p].prompt = std::move(opened[p]);
   return groups;
 }
 
 Completion Sampler::stream(const Prompt& prompt, const SamplingParams& params, const RolloutAddress& address,
                            const OnToken& on_token) {
   check_prompts({prompt}, decoder_.config());
-  Engine& engine = engine_for({prompt}, {1}, params.max_completion_length);
+  Engine& engine = engine_for({std::ssize(prompt.token_ids)}, {1}, params.max_completion_length);
   engine.set_policy_version(0);
   engine.set_record(nullptr);
   Completion result;

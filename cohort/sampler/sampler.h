@@ -80,7 +80,7 @@ class Sampler {
   const SamplerStats& stats() const { return stats_; }
 
  private:
-  Engine& engine_for(const std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
+  Engine& engine_for(const std::vector<int64_t>& prompt_lengths, const std::vector<int64_t>& group_sizes,
                      int64_t max_length);
   void run(Engine& engine, TurnHandler* turns = nullptr);
   static DrawAddress draw_address(const RolloutAddress& address, size_t prompt, int64_t sample);

@@ -18,14 +18,26 @@ using Openings = std::vector<std::vector<std::vector<int32_t>>>;
 /// Gets each completion when it goes on no more.
 using EndCompletion = std::function<void(int64_t prompt, int64_t sample, Completion completion)>;
 
+/// A rollout that begins. All of it outlives the rollout.
+struct RolloutStart {
+  std::vector<Prompt>& prompts;  ///< the handler may change their tokens until the rollout's end
+  const std::vector<int64_t>& group_sizes;
+  const SamplingParams& params;
+  const RolloutAddress& address;
+  EndCompletion end;
+};
+
 /// The thread that samples makes all calls.
 class TurnHandler {
  public:
   virtual ~TurnHandler() = default;
 
-  /// Begins the completions of a rollout. May shorten a prompt to what its completions share.
-  virtual Openings begin(std::vector<Prompt>& prompts, const std::vector<int64_t>& group_sizes,
-                         const RolloutAddress& address, EndCompletion end) = 0;
+  /// Whether take_replies() adds the requests of a rollout, with prompts of any length.
+  virtual bool adds_requests() const { return false; }
+
+  /// Begins the completions of a rollout. May shorten a prompt to what its completions share. Empty if
+  /// adds_requests().
+  virtual Openings begin(RolloutStart start) = 0;
 
   /// The held request `id` has drawn a turn, or tokens that were to follow its last one found no room. The
   /// handler then or later extends it, or ends its completion and cancels it.

@@ -25,14 +25,13 @@ std::string stop_string_of(const std::string& text, const std::vector<std::strin
 
 }  // namespace
 
-AnswerTask::AnswerTask(ModelService& service, const ServedModel& model, ServerCounts& counts,
-                       ApiRequest request, std::shared_ptr<HttpAnswer> answer, int64_t number)
+AnswerTask::AnswerTask(ModelService& service, const ServedModel& model, ServerCounts& counts, ApiCall call)
     : service_(service),
       model_(model),
       counts_(counts),
-      request_(std::move(request)),
-      answer_(std::move(answer)),
-      number_(number) {
+      request_(std::move(call.request)),
+      answer_(std::move(call.answer)),
+      number_(call.number) {
   ++counts_.num_running;
 }
 
@@ -182,20 +181,7 @@ void AnswerTask::take_end(size_t place, const Completion& completion) {
 void AnswerTask::read_turn(size_t place) {
   Drawing& drawing = drawings_[place];
   const GenerationRequest& wanted = request_.generation;
-  const ToolCallFormat& format = *model_.calls;
-  std::string text = drawing.choice.text;
-  if (wanted.opens_reasoning && text.find(format.reasoning_open) == std::string::npos)
-    text.insert(0, format.reasoning_open);
-  AssistantMessage message = parse_turn(format, text, wanted.tools);
-  const bool is_broken =
-      std::ranges::any_of(message.tool_calls, [](const ToolCall& call) { return !call.error.empty(); });
-  if (is_broken || (wanted.tools.is_null() && !message.tool_calls.empty())) {
-    message = {};  // the client gets the text as the model wrote it
-    message.content = take_reasoning(format, text, message);
-  }
-  if (!wanted.allows_parallel_calls && message.tool_calls.size() > 1) message.tool_calls.resize(1);
-  set_call_ids(message, number_, place);
-  drawing.choice.message = std::move(message);
+  drawing.choice.message = read_turn_text(model_, wanted, drawing.choice.text, number_, place);
   if (!drawing.message) return;
   for (MessageStream::Part& part : drawing.message->finish(drawing.choice.message))
     write(request_.writer->piece(place, {std::move(part.text), part.is_reasoning, nullptr}));

@@ -9,27 +9,18 @@
 
 #include "cohort/serve/api/message_stream.h"
 #include "cohort/serve/api/served_model.h"
-#include "cohort/serve/http/http_server.h"
+#include "cohort/serve/api_server.h"
 #include "cohort/serve/model_service.h"
 #include "cohort/text/text_stream.h"
 
 namespace cohort {
-
-/// Counts of a server's work.
-struct ServerCounts {
-  std::atomic<int64_t> num_requests = 0;
-  std::atomic<int64_t> num_running = 0;
-  std::atomic<int64_t> prompt_tokens = 0;
-  std::atomic<int64_t> completion_tokens = 0;
-};
 
 /// Draws the choices of a request and writes their answer, whole or as a stream. If the client goes, nothing
 /// more is drawn. The callbacks of its requests keep it alive.
 class AnswerTask : public std::enable_shared_from_this<AnswerTask> {
  public:
   /// The first three must outlive this.
-  AnswerTask(ModelService& service, const ServedModel& model, ServerCounts& counts, ApiRequest request,
-             std::shared_ptr<HttpAnswer> answer, int64_t number);
+  AnswerTask(ModelService& service, const ServedModel& model, ServerCounts& counts, ApiCall call);
   ~AnswerTask();
 
   /// Adds the requests to the engine. Throws UserError if it refuses one; then nothing is drawn.

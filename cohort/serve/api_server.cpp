@@ -31,14 +31,6 @@ Json error_json(const std::string& path, const std::string& message, const std::
             {"code", status}}}};
 }
 
-Json parse_body(const std::string& body) {
-  try {
-    return parse_json_line(body, "the body", 1);
-  } catch (const UserError& error) {
-    throw ApiError(error.what());
-  }
-}
-
 /// Whether two texts are equal, in a time that says nothing of where they differ.
 bool is_same_key(const std::string& a, const std::string& b) {
   int differs = a.size() != b.size() ? 1 : 0;
@@ -78,7 +70,10 @@ void ApiServer::route(const IncomingRequest& request, const std::shared_ptr<Http
   if (path == "/health" && is_get) return answer->send(200, "{}");
   check_key(request);
   for (const Generator& generator : kGenerators) {
-    if (path == generator.path && is_post) return generate(generator.read, request, answer);
+    if (path != generator.path || !is_post) continue;
+    const int64_t number = next_number_++;
+    return generate_(
+        {generator.read(parse_body(request.body), model_, number), api_key_of(request), answer, number});
   }
   if (path == "/v1/models" && is_get)
     return answer->send(200, to_json_text({{"object", "list"}, {"data", Json::array({model_card()})}}));
@@ -86,26 +81,29 @@ void ApiServer::route(const IncomingRequest& request, const std::shared_ptr<Http
   if (path == "/metrics" && is_get) return answer->send(200, metrics(), "text/plain; version=0.0.4");
   if (path == "/tokenize" && is_post)
     return answer->send(200, to_json_text(tokenized(parse_body(request.body))));
+  if (more_ && more_(request, answer)) return;
   throw ApiError(str("there is no ", request.method, " ", path,
                      "; this server has POST /v1/chat/completions, /v1/completions, /v1/responses, "
                      "/v1/messages and /tokenize, and GET /v1/models, /metrics and /health"),
                  "", 404);
 }
 
-void ApiServer::generate(ReadApiRequest read, const IncomingRequest& request,
-                         const std::shared_ptr<HttpAnswer>& answer) {
-  const int64_t number = next_number_++;
-  ApiRequest wanted = read(parse_body(request.body), model_, number);
-  std::make_shared<AnswerTask>(service_, model_, counts_, std::move(wanted), answer, number)->start();
+void ApiServer::check_key(const IncomingRequest& request) const {
+  if (api_key_.empty() || is_same_key(api_key_of(request), api_key_)) return;
+  throw ApiError("the API key is missing or wrong; send it as \"Authorization: Bearer KEY\"", "", 401);
 }
 
-void ApiServer::check_key(const IncomingRequest& request) const {
-  if (api_key_.empty()) return;
-  std::string key = request.header("x-api-key");
+std::string api_key_of(const IncomingRequest& request) {
   const std::string bearer = request.header("authorization");
-  if (key.empty() && bearer.starts_with("Bearer ")) key = bearer.substr(7);
-  if (!is_same_key(key, api_key_))
-    throw ApiError("the API key is missing or wrong; send it as \"Authorization: Bearer KEY\"", "", 401);
+  return bearer.starts_with("Bearer ") ? bearer.substr(7) : request.header("x-api-key");
+}
+
+Json parse_body(const std::string& body) {
+  try {
+    return parse_json_line(body, "the body", 1);
+  } catch (const UserError& error) {
+    throw ApiError(error.what());
+  }
 }
 
 Json ApiServer::model_card() const {

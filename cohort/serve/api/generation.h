@@ -19,6 +19,7 @@ struct GenerationRequest {
   std::optional<int64_t> seed{};
   bool is_stream = false;
   bool is_chat = false;               ///< the choices are turns of a conversation
+  Json messages = nullptr;            ///< the conversation as chat templates read it, or null
   Json tools = nullptr;               ///< schemas of tools that a turn may call, or null
   bool allows_parallel_calls = true;  ///< false: a turn's first call alone
   bool opens_reasoning = false;       ///< the prompt ends within the model's reasoning

@@ -90,6 +90,7 @@ void set_conversation(GenerationRequest& request, const Json& messages, const Js
   if (model.calls == nullptr)
     throw ApiError("the served model has no chat template; use /v1/completions", param);
   request.is_chat = true;
+  request.messages = messages;
   request.tools = tools;
   Row row{{{"prompt", messages}}, param, param};
   if (!tools.is_null()) row.columns["tools"] = tools;
@@ -137,10 +138,23 @@ std::string call_id(int64_t number, size_t choice, size_t call) {
   return id;
 }
 
-void set_call_ids(AssistantMessage& message, int64_t number, size_t choice) {
+AssistantMessage read_turn_text(const ServedModel& model, const GenerationRequest& request, std::string text,
+                                int64_t number, size_t choice) {
+  const ToolCallFormat& format = *model.calls;
+  if (request.opens_reasoning && text.find(format.reasoning_open) == std::string::npos)
+    text.insert(0, format.reasoning_open);
+  AssistantMessage message = parse_turn(format, text, request.tools);
+  const bool is_broken =
+      std::ranges::any_of(message.tool_calls, [](const ToolCall& call) { return !call.error.empty(); });
+  if (is_broken || (request.tools.is_null() && !message.tool_calls.empty())) {
+    message = {};
+    message.content = take_reasoning(format, text, message);
+  }
+  if (!request.allows_parallel_calls && message.tool_calls.size() > 1) message.tool_calls.resize(1);
   for (size_t i = 0; i < message.tool_calls.size(); ++i) {
     if (message.tool_calls[i].id.empty()) message.tool_calls[i].id = call_id(number, choice, i);
   }
+  return message;
 }
 
 std::string token_text(const ServedModel& model, int32_t id) {

@@ -34,8 +34,10 @@ std::string object_id(const char* prefix, int64_t number);
 /// Nine letters and digits, the length that Mistral's templates ask for.
 std::string call_id(int64_t number, size_t choice, size_t call);
 
-/// Gives the calls of a turn ids, where its format has none.
-void set_call_ids(AssistantMessage& message, int64_t number, size_t choice);
+/// The message of a turn as a client gets it. Calls get ids where their format has none. A text with a call
+/// that cannot be read is all content, as the model wrote it, and so is a call if the request has no tools.
+AssistantMessage read_turn_text(const ServedModel& model, const GenerationRequest& request, std::string text,
+                                int64_t number, size_t choice);
 
 /// The text of one token.
 std::string token_text(const ServedModel& model, int32_t id);

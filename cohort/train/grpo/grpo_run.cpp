@@ -169,7 +169,7 @@ GrpoRun::Texts::Texts(const TrainConfig& config, const Decoder& policy, const st
 }
 
 GrpoRun::GrpoRun(const TrainConfig& config, const ResumeOptions& options, CallersFunctions functions)
-    : episodes_(environment_of(config, functions), config.environment),
+    : episodes_(environment_of(config, functions), config.environment, config.agent),
       config_(checked(with_environment_reward(config, episodes_), options)),
       own_(tried(std::move(functions.own), config_.objective)),
       start_(run_start(config_.run, options)),
@@ -194,10 +194,10 @@ void GrpoRun::make_trainer(RolloutFunction rollout) {
       (num_steps_ - config_.critic.pretrain_steps) * GrpoTrainer::updates_per_step(config_);
   Decoder* reference = nullptr;
   if (shape_.has_reference) reference = reference_ != nullptr ? reference_.get() : policy_.get();
-  if (episodes_.has_environment() && rollout != nullptr)
-    throw ConfigError("an environment and a function that samples exclude each other: remove one of them");
-  episodes_.open(texts_.format, *texts_.tokenizer,
-                 run_sampling(config_, policy_->config(), texts_.tokenizer.get()).stop_token_ids);
+  if (episodes_.is_on() && rollout != nullptr)
+    throw ConfigError("an environment or an agent and a function that samples exclude each other: remove one of them");
+  episodes_.open(texts_.format, *texts_.tokenizer, policy_->config(),
+                 run_sampling(config_, policy_->config(), texts_.tokenizer.get()));
   trainer_.emplace(config_, num_updates, *policy_, reference, critic_.get(), texts_.tokenizer.get(), prompts_,
                    *scorer_, optimizer_, texts_.demonstrations(), shape_.record, own_, episodes_.turns());
   is_sampled_elsewhere_ = rollout != nullptr;

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "cohort/env/environment.h"
-#include "cohort/env/episode_setup.h"
+#include "cohort/agent/episode_setup.h"
 #include "cohort/models/decoder.h"
 #include "cohort/reward_models/all_rewards.h"
 #include "cohort/rewards/reward_scorer.h"

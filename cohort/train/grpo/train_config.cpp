@@ -85,6 +85,7 @@ void TrainConfig::describe(FieldVisitor& f) {
   f("data", data, "What is trained and evaluated on.");
   f("rollout", rollout, "How completions are drawn.");
   f("environment", environment, "What the policy acts in, turn by turn.");
+  f("agent", agent, "Programs that play the episodes of the policy and reach it by HTTP.");
   f("tool", tool, "A tool that the policy may call; the table is given once for each.");
   f("reward", reward, "A reward function; the table is given once for each.");
   f("monitor", monitor,

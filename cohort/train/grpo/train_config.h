@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cohort/agent/agent_config.h"
 #include "cohort/env/environment_config.h"
 #include "cohort/objectives/objective_config.h"
 #include "cohort/rewards/reward.h"
@@ -44,6 +45,7 @@ struct TrainConfig {
   DataConfig data;
   RolloutConfig rollout;
   EnvironmentConfig environment;
+  AgentConfig agent;
   std::vector<ToolConfig> tool;
   std::vector<RewardConfig> reward;
   std::vector<MonitorConfig> monitor;
