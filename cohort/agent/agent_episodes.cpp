@@ -31,10 +31,12 @@ void send(const ApiCall& call, std::vector<Choice> choices) {
   if (!call.request.generation.is_chat) {
     events += writer.piece(0, {choice.text, false, nullptr});
   } else {
-    events += writer.piece(0, {choice.message.reasoning_content, true, nullptr}) +
-              writer.piece(0, {choice.message.content, false, nullptr});
+    events += writer.piece(0, {choice.message.reasoning_content, true, nullptr});
+    events += writer.piece(0, {choice.message.content, false, nullptr});
   }
-  call.answer->write(events + writer.end(0, choice) + writer.finish(choices));
+  events += writer.end(0, choice);
+  events += writer.finish(choices);
+  call.answer->write(events);
   call.answer->end_stream();
 }
 

@@ -278,6 +278,10 @@ class OtherEndpointsTest(ServeTest):
             [e["type"] for e in events if e["type"] != "content_block_delta"],
             ["message_start", "content_block_start", "content_block_stop", "message_delta", "message_stop"],
         )
+        tools = [{"name": "add", "input_schema": ADD["function"]["parameters"]}]
+        calls = self.server.events("/v1/messages", {"max_tokens": 100, "messages": USER, "tools": tools})
+        blocks = [(e["type"][14:], e["index"]) for e in calls if e["type"].startswith("content_block")]
+        self.assertEqual(blocks[-6:], [(part, i) for i in (1, 2) for part in ("start", "delta", "stop")])
         texts = [e["delta"]["text"] for e in events if e["type"] == "content_block_delta"]
         self.assertEqual(texts, ["Hello", ",", " world", "!"])
 
@@ -298,6 +302,13 @@ class OtherEndpointsTest(ServeTest):
         )
         self.assertEqual(answer["output"][0]["content"][0]["text"], "The sum is 5.")
         self.assertEqual(answer["status"], "completed")
+        events = self.server.events("/v1/responses", body)
+        self.assertEqual([e["sequence_number"] for e in events], list(range(len(events))))
+        self.assertEqual(
+            [i["type"] for i in events[-1]["response"]["output"]], ["reasoning"] + 2 * ["function_call"]
+        )
+        done = [e["item"]["type"] for e in events if e["type"] == "response.output_item.done"]
+        self.assertEqual(done, ["reasoning", "function_call", "function_call"])
         answer = self.must_post("/v1/responses", {"input": "hi", "max_output_tokens": 1})
         self.assertEqual(answer["incomplete_details"], {"reason": "max_output_tokens"})
         self.must_refuse("/v1/responses", {"input": "hi", "previous_response_id": "a"}, "not stored")

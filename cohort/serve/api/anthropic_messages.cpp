@@ -48,11 +48,14 @@ class MessageWriter : public AnswerWriter {
   std::string end(size_t, const Choice& drawn) override {
     std::string events = close();
     for (const ToolCall& call : drawn.message.tool_calls) {
-      events +=
-          open({{"type", "tool_use"}, {"id", call.id}, {"name", call.name}, {"input", Json::object()}}) +
-          delta({{"type", "input_json_delta"}, {"partial_json", to_json_text(call.arguments)}}) + close();
+      events += open({{"type", "tool_use"}, {"id", call.id}, {"name", call.name}, {"input", Json::object()}});
+      events += delta({{"type", "input_json_delta"}, {"partial_json", to_json_text(call.arguments)}});
+      events += close();
     }
-    if (index_ == 0) events += open({{"type", "text"}, {"text", ""}}) + close();
+    if (index_ == 0) {
+      events += open({{"type", "text"}, {"text", ""}});
+      events += close();
+    }
     return events;
   }
 

@@ -44,7 +44,8 @@ class ChatCompletionWriter : public AnswerWriter {
     if (piece.text.empty() && !has_logprobs && !has_token_ids) return events;
     Json delta = Json::object();
     if (!piece.text.empty()) delta[piece.is_reasoning ? "reasoning_content" : "content"] = piece.text;
-    return events + chunk(choice, std::move(delta), nullptr, piece.token);
+    events += chunk(choice, std::move(delta), nullptr, piece.token);
+    return events;
   }
 
   std::string end(size_t choice, const Choice& drawn) override {
@@ -55,7 +56,8 @@ class ChatCompletionWriter : public AnswerWriter {
       call.update(calls[i]);
       events += chunk(choice, {{"tool_calls", Json::array({std::move(call)})}}, nullptr, nullptr);
     }
-    return events + chunk(choice, Json::object(), finish_reason(drawn), nullptr);
+    events += chunk(choice, Json::object(), finish_reason(drawn), nullptr);
+    return events;
   }
 
   std::string finish(const std::vector<Choice>& choices) override {

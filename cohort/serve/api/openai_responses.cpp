@@ -35,8 +35,9 @@ class ResponseWriter : public AnswerWriter {
 
   std::string begin() override {
     const Json response = head("in_progress", Json::array());
-    return event("response.created", {{"response", response}}) +
-           event("response.in_progress", {{"response", response}});
+    std::string events = event("response.created", {{"response", response}});
+    events += event("response.in_progress", {{"response", response}});
+    return events;
   }
 
   std::string piece(size_t, const Piece& piece) override {
@@ -54,7 +55,10 @@ class ResponseWriter : public AnswerWriter {
   std::string end(size_t, const Choice& drawn) override {
     const AssistantMessage& message = drawn.message;
     std::string events = close();
-    if (index_ == 0 && message.tool_calls.empty()) events += open(false) + close();
+    if (index_ == 0 && message.tool_calls.empty()) {
+      events += open(false);
+      events += close();
+    }
     for (size_t i = 0; i < message.tool_calls.size(); ++i) {
       const Json item = call_item(message, i);
       Json begun = item;
@@ -64,10 +68,10 @@ class ResponseWriter : public AnswerWriter {
       Json delta = where, done = where;
       delta["delta"] = done["arguments"] = item["arguments"];
       done["name"] = item["name"];
-      events += event("response.output_item.added", {{"output_index", index_}, {"item", begun}}) +
-                event("response.function_call_arguments.delta", delta) +
-                event("response.function_call_arguments.done", done) +
-                event("response.output_item.done", {{"output_index", index_}, {"item", item}});
+      events += event("response.output_item.added", {{"output_index", index_}, {"item", begun}});
+      events += event("response.function_call_arguments.delta", delta);
+      events += event("response.function_call_arguments.done", done);
+      events += event("response.output_item.done", {{"output_index", index_}, {"item", item}});
       ++index_;
     }
     return events;
@@ -149,8 +153,9 @@ class ResponseWriter : public AnswerWriter {
     open_ = part_name();
     Json added = place();
     added["part"] = part;
-    return event("response.output_item.added", {{"output_index", index_}, {"item", begun}}) +
-           event("response.content_part.added", added);
+    std::string events = event("response.output_item.added", {{"output_index", index_}, {"item", begun}});
+    events += event("response.content_part.added", added);
+    return events;
   }
 
   /// Ends the item that is open, if one is.
@@ -161,9 +166,9 @@ class ResponseWriter : public AnswerWriter {
     done["text"] = text_;
     if (!is_reasoning_) done["logprobs"] = Json::array();
     part["part"] = whole["content"][0];
-    std::string events = event(str("response.", open_, ".done"), done) +
-                         event("response.content_part.done", part) +
-                         event("response.output_item.done", {{"output_index", index_}, {"item", whole}});
+    std::string events = event(str("response.", open_, ".done"), done);
+    events += event("response.content_part.done", part);
+    events += event("response.output_item.done", {{"output_index", index_}, {"item", whole}});
     ++index_;
     text_.clear();
     open_ = nullptr;
