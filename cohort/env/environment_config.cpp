@@ -4,7 +4,6 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/program_folder.h"
-#include "cohort/env/calculator_tool.h"
 #include "cohort/env/guess_number.h"
 #include "cohort/env/tool.h"
 
@@ -81,32 +80,10 @@ void check_idle(const EnvironmentConfig& config, const std::vector<ToolConfig>& 
          "environment.python and environment.command exclude each other: remove one of them");
   refuse(config.name.empty() && config.wrong_turn_cost != defaults.wrong_turn_cost,
          "environment.wrong_turn_cost has no effect without environment.name = \"guess_number\": remove it");
-  for (const ToolConfig& tool : tools) {
-    refuse(tool.type == "python" && tool.function.empty(),
-           "tool.function is missing: type = \"python\" needs it");
-    refuse(tool.type != "python" && !tool.function.empty(),
-           "tool.function has no effect without type = \"python\": remove one of the two");
-    const bool is_program = tool.type == "command" || tool.type == "mcp";
-    refuse(is_program && tool.command.empty(),
-           "tool.command is missing: type = \"command\" and type = \"mcp\" need it");
-    refuse(!is_program && !tool.command.empty(),
-           "tool.command has no effect without type = \"command\" or \"mcp\": remove one of the two");
-    refuse(tool.type.empty(), "a [[tool]] needs a type");
-  }
+  for (const ToolConfig& tool : tools) tool.check(config.timeout_s);
 }
 
 }  // namespace
-
-void ToolConfig::describe(FieldVisitor& f) {
-  f("type", type,
-    "calculator, the value of an arithmetic expression; python, a Python function with type hints and a "
-    "docstring; "
-    "command, a program of yours that answers JSON lines; mcp, a server of the Model Context Protocol.",
-    one_of({"", "calculator", "python", "command", "mcp"}));
-  f("function", function, "With type = \"python\": \"FILE.py:NAME\" or \"MODULE:NAME\", as TRL takes tools.");
-  f("command", command,
-    "With type = \"command\" or \"mcp\": the program and its arguments (docs/environments.md).");
-}
 
 void EnvironmentConfig::describe(FieldVisitor& f) {
   f("name", name, "A built-in environment: guess_number, a hidden number that each guess narrows down.",
@@ -150,7 +127,7 @@ std::unique_ptr<Environment> make_environment(const EnvironmentConfig& config,
   if (config.name == "guess_number") return make_guess_number(config.wrong_turn_cost);
   std::vector<std::unique_ptr<Tool>> built_in;
   for (const ToolConfig& tool : tools) {
-    if (tool.type == "calculator") built_in.push_back(make_calculator());
+    for (std::unique_ptr<Tool>& made : make_tools(tool)) built_in.push_back(std::move(made));
   }
   std::vector<std::unique_ptr<ToolProcesses>> processes;
   for (std::vector<std::string>& command : commands_of(config, tools))

@@ -10,16 +10,9 @@
 #include "cohort/core/config.h"
 #include "cohort/env/environment.h"
 #include "cohort/env/episodes.h"
+#include "cohort/env/tool_config.h"
 
 namespace cohort {
-
-struct ToolConfig {
-  std::string type;
-  std::string function;
-  std::vector<std::string> command;
-
-  void describe(FieldVisitor& f);
-};
 
 struct EnvironmentConfig {
   std::string name;

@@ -1,6 +1,7 @@
 #include "cohort/env/tool.h"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <utility>
@@ -71,10 +72,15 @@ class ProcessTool : public Tool {
 
 class ToolEpisode : public Episode {
  public:
-  ToolEpisode(ToolEnvironment& environment, int64_t number) : environment_(environment), number_(number) {}
+  ToolEpisode(ToolEnvironment& environment, int64_t number)
+      : environment_(environment), number_(number), life_(std::make_shared<Life>()) {}
 
   ~ToolEpisode() override {
-    environment_.threads().add([&environment = environment_, number = number_] { environment.end(number); });
+    life_->is_over = true;
+    environment_.threads().add([&environment = environment_, number = number_, life = life_] {
+      const std::lock_guard lock(life->calls);
+      environment.end(number);
+    });
   }
 
   void respond(const AssistantMessage& turn, bool is_last, Answer answer) override {
@@ -82,21 +88,23 @@ class ToolEpisode : public Episode {
       answer(Reply{});
       return;
     }
-    environment_.threads().add(
-        [&environment = environment_, number = number_, calls = turn.tool_calls, answer = std::move(answer)] {
-          Reply reply;
-          try {
-            for (const ToolCall& call : calls) {
-              auto [message, is_error] = environment.answer(call, number);
-              reply.messages.push_back(std::move(message));
-              ++reply.num_calls;
-              reply.num_failed_calls += is_error;
-            }
-          } catch (const std::exception& error) {
-            reply.failure = error.what();
-          }
-          answer(std::move(reply));
-        });
+    environment_.threads().add([&environment = environment_, number = number_, life = life_,
+                                calls = turn.tool_calls, answer = std::move(answer)] {
+      Reply reply;
+      try {
+        const std::lock_guard lock(life->calls);
+        for (const ToolCall& call : calls) {
+          if (life->is_over) break;
+          auto [message, is_error] = environment.answer(call, number);
+          reply.messages.push_back(std::move(message));
+          ++reply.num_calls;
+          reply.num_failed_calls += is_error;
+        }
+      } catch (const std::exception& error) {
+        reply.failure = error.what();
+      }
+      answer(std::move(reply));
+    });
   }
 
   void judge(Judgement judgement) override {
@@ -111,8 +119,15 @@ class ToolEpisode : public Episode {
   }
 
  private:
+  /// Outlives the episode while a job of it runs.
+  struct Life {
+    std::mutex calls;  // the calls of a turn hold it, so that the end waits for them
+    std::atomic<bool> is_over = false;
+  };
+
   ToolEnvironment& environment_;
   int64_t number_;
+  std::shared_ptr<Life> life_;
 };
 
 }  // namespace
@@ -197,6 +212,7 @@ RewardResult ToolEnvironment::judge(int64_t episode) const {
 }
 
 void ToolEnvironment::end(int64_t episode) {
+  for (const auto& entry : tools_) entry->tool->end(episode);
   for (const auto& program : processes_) {
     try {
       if (program->has_episodes()) program->ask(episode, {{"op", "end"}});

@@ -34,6 +34,9 @@ class Tool {
   /// `arguments` are valid by the schema. May take its time; several threads call. Throws EnvironmentFailure.
   virtual ToolResult call(const Json& arguments, int64_t episode) = 0;
 
+  /// The episode is over: no call of it is under way, and none comes any more.
+  virtual void end(int64_t) {}
+
  private:
   std::string name_;
   Json schema_;

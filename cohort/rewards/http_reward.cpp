@@ -63,9 +63,9 @@ RewardMaker http_reward() {
     if (keys.endpoint.url.empty())
       throw ConfigError(
           str("reward ", config.name, ": type \"http\" needs `url`, the address that rows are posted to"));
-    return std::make_unique<HttpReward>(read_endpoint_settings(config.name, keys.endpoint, kTimeoutS),
-                                        keys.batch_size.value_or(kBatchSize),
-                                        keys.workers.value_or(kNumWorkers));
+    return std::make_unique<HttpReward>(
+        read_endpoint_settings(str("reward ", config.name, ": "), keys.endpoint, kTimeoutS),
+        keys.batch_size.value_or(kBatchSize), keys.workers.value_or(kNumWorkers));
   });
 }
 

@@ -15,7 +15,7 @@ EndpointSettings read_settings(const std::string& name, const JudgeKeys& keys) {
                           "type \"judge\" needs `path`, the directory of a model, or `url`, such as "
                           "https://HOST/v1, and `model`, the name that the server knows the judge by"));
   }
-  EndpointSettings settings = read_endpoint_settings(name, keys.endpoint, kTimeoutS);
+  EndpointSettings settings = read_endpoint_settings(str("reward ", name, ": "), keys.endpoint, kTimeoutS);
   settings.url = chat_url(settings.url);
   settings.requests_per_minute = keys.requests_per_minute;
   settings.tokens_per_minute = keys.tokens_per_minute;

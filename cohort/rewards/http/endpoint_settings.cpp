@@ -41,10 +41,9 @@ void EndpointKeys::describe_api_key_env(FieldVisitor& f) {
     OnResume::kTaken);
 }
 
-EndpointSettings read_endpoint_settings(const std::string& name, const EndpointKeys& keys,
+EndpointSettings read_endpoint_settings(const std::string& where, const EndpointKeys& keys,
                                         double default_timeout_s) {
   constexpr double kMaxTimeoutS = 86400.0;
-  const std::string where = str("reward ", name, ": ");
   const double timeout_s = keys.timeout_s.value_or(default_timeout_s);
   if (!(timeout_s > 0.0 && timeout_s <= kMaxTimeoutS)) {
     throw ConfigError(str(where, "timeout_s = ", timeout_s,

@@ -30,9 +30,10 @@ struct EndpointSettings {
   std::optional<int64_t> tokens_per_minute{};
 };
 
-/// The settings of the reward `name`, without rate limits. The key is what the environment variable that
-/// `api_key_env` names holds. Throws ConfigError for what is missing or wrong; no message holds the key.
-EndpointSettings read_endpoint_settings(const std::string& name, const EndpointKeys& keys,
+/// The settings of a reward or tool, without rate limits; messages begin with `where`. The key is what the
+/// environment variable that `api_key_env` names holds. Throws ConfigError for what is missing or wrong; no
+/// message holds the key.
+EndpointSettings read_endpoint_settings(const std::string& where, const EndpointKeys& keys,
                                         double default_timeout_s);
 
 }  // namespace cohort

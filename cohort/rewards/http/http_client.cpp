@@ -106,8 +106,6 @@ HeaderList header_list(const std::vector<std::string>& headers) {
 
 void set_options(CURL* handle, const HttpRequest& request, int64_t timeout_ms) {
   set(handle, CURLOPT_URL, request.url.c_str());
-  set(handle, CURLOPT_POSTFIELDS, request.body.data());
-  set(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
   set(handle, CURLOPT_USERAGENT, "cohort");
   set(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   set(handle, CURLOPT_FOLLOWLOCATION, 0L);
@@ -120,6 +118,11 @@ void set_options(CURL* handle, const HttpRequest& request, int64_t timeout_ms) {
   if (is_this_machine(host_of(request.url))) set(handle, CURLOPT_NOPROXY, "*");
   if (const char* file = std::getenv("SSL_CERT_FILE"); file != nullptr && *file != '\0')
     set(handle, CURLOPT_CAINFO, file);
+}
+
+void set_body(CURL* handle, const std::string& body) {
+  set(handle, CURLOPT_POSTFIELDS, body.data());
+  set(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
 }
 
 void set_callbacks(CURL* handle, Transfer& transfer) {
@@ -222,6 +225,14 @@ HttpClient::HttpClient() {
 HttpClient::~HttpClient() = default;
 
 HttpReply HttpClient::post(const HttpRequest& request, Clock::Duration timeout) {
+  return exchange(request, /*is_post=*/true, timeout);
+}
+
+HttpReply HttpClient::get(const HttpRequest& request, Clock::Duration timeout) {
+  return exchange(request, /*is_post=*/false, timeout);
+}
+
+HttpReply HttpClient::exchange(const HttpRequest& request, bool is_post, Clock::Duration timeout) {
   const HoldSigpipe guard;
   const HeaderList headers = header_list(request.headers);
   const int64_t timeout_ms = std::chrono::ceil<std::chrono::milliseconds>(timeout).count();
@@ -229,6 +240,7 @@ HttpReply HttpClient::post(const HttpRequest& request, Clock::Duration timeout) 
   char error[CURL_ERROR_SIZE] = "";
   Handle handle = handles_->take();  // last: it points to all of them
   set_options(handle.get(), request, std::max<int64_t>(timeout_ms, 1));
+  if (is_post) set_body(handle.get(), request.body);
   set_callbacks(handle.get(), transfer);
   set(handle.get(), CURLOPT_HTTPHEADER, headers.get());
   set(handle.get(), CURLOPT_ERRORBUFFER, error);

@@ -1,4 +1,5 @@
-// One POST over HTTP or HTTPS: bounded in time and in size, and to no other address than the one given.
+// One POST or GET over HTTP or HTTPS: bounded in time and in size, and to no other address than the one
+// given.
 #pragma once
 
 #include <memory>
@@ -50,8 +51,14 @@ class HttpClient : public HttpTransport {
   ~HttpClient() override;
   HttpReply post(const HttpRequest& request, Clock::Duration timeout) override;
 
+  /// A GET; `request` has no body.
+  HttpReply get(const HttpRequest& request, Clock::Duration timeout);
+
  private:
   class Handles;
+
+  HttpReply exchange(const HttpRequest& request, bool is_post, Clock::Duration timeout);
+
   std::unique_ptr<Handles> handles_;
 };
 
