@@ -79,6 +79,12 @@ class SessionTool : public Tool {
           str("tool ", config.type, ": ", failure, "; `runtime` must name all files that the program needs"));
   }
 
+  ~SessionTool() override {
+    for (auto& [episode, place] : places_) {
+      if (place.session != nullptr) place.session->hang_up();
+    }
+  }
+
   ToolResult call(const Json& arguments, int64_t episode) override {
     const auto request = arguments.at(kind_.argument).get<std::string>();
     if (request.find('\0') != std::string::npos)

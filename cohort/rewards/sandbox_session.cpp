@@ -40,9 +40,13 @@ SandboxSession::SandboxSession(SandboxSessions& sessions, std::unique_ptr<Sandbo
       channel_(std::move(channel)),
       output_(std::move(output)) {}
 
-SandboxSession::~SandboxSession() {
-  // Not by closing alone: a process that was forked from ours may hold the socket, too.
+// Not by closing alone: a process that was forked from ours may hold the socket, too.
+void SandboxSession::hang_up() {
   if (channel_.number() >= 0) shutdown(channel_.number(), SHUT_RDWR);
+}
+
+SandboxSession::~SandboxSession() {
+  hang_up();
   channel_.close();
   output_.close();
   if (process_ == nullptr) return;

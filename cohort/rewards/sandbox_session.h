@@ -41,6 +41,9 @@ class SandboxSession {
   SandboxSession(const SandboxSession&) = delete;
   SandboxSession& operator=(const SandboxSession&) = delete;
 
+  /// Tells the program to end, which the destructor waits for: several then end at the same time.
+  void hang_up();
+
   /// `request` has no NUL byte. After anything but kOk the object is only good to destroy.
   Answer exchange(const std::string& request, Clock::time_point deadline);
 
