@@ -33,6 +33,8 @@ class Corridor(gymnasium.Env):
     render_mode = None
 
     def __init__(self, width=3):
+        if width < 1:
+            raise TypeError("no\nwidth")
         spaces = gymnasium.spaces
         self.width = width
         self.observation_space = spaces.Dict(
@@ -109,6 +111,7 @@ class GymnasiumTest(unittest.TestCase):
             ({}, "no game is named: give the rows a column `game`"),
             ({"game": "Frozen-v1"}, "gymnasium cannot make 'Frozen-v1': Environment `Frozen` doesn't exist"),
             ({"game": "FrozenLake-v1", "options": {"ice": 1}}, "gymnasium cannot make 'FrozenLake-v1': "),
+            ({"game": "Corridor-v0", "options": {"width": 0}}, "gymnasium cannot make 'Corridor-v0': no"),
             ({"game": "Pendulum-v1"}, "Pendulum-v1 has actions Box(-2.0, 2.0, (1,), float32); only Discrete"),
             ({"game": "FrozenLake-v1", "actions": ["up"]}, "1 actions are named; FrozenLake-v1 has 4"),
             (
