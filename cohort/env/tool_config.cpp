@@ -64,7 +64,7 @@ void ToolConfig::describe(FieldVisitor& f) {
   f("max_output_length", max_output_length,
     "Characters of a result of code_interpreter or bash, 4096 when unset: of a longer one the policy sees "
     "the beginning and the end.",
-    between(16, 1'000'000));
+    between(16, 65536));
   f("runtime", runtime,
     "More files and folders that code_interpreter and bash may read and execute; Python looks there for "
     "modules.");

@@ -55,6 +55,8 @@ TEST(ConfigMembers, DescribesEveryMember) {
   expect_complete<OptimizerConfig>("OptimizerConfig");
   expect_complete<GrpoLoopConfig, LoopKeys, BalanceKeys, EvaluationKeys>("GrpoLoopConfig");
   expect_complete<RunConfig>("RunConfig");
+  expect_complete<EnvironmentConfig>("EnvironmentConfig");
+  expect_complete<ToolConfig>("ToolConfig");
   expect_complete<SftConfig>("SftConfig");
   expect_complete<SftDataConfig, HeldOutRowsConfig, RowsConfig, LengthKey>("SftDataConfig");
   expect_complete<SftLoopConfig, LoopKeys, BalanceKeys, EvaluationKeys>("SftLoopConfig");
