@@ -29,17 +29,19 @@ std::vector<MessageStream::Part> MessageStream::push(std::string_view text) {
 bool MessageStream::advance(std::vector<Part>& parts) {
   if (phase_ == Phase::kHeld) return false;
   const bool is_reasoning = phase_ == Phase::kReasoning;
-  if ((is_reasoning ? reasoning_ : content_).empty())  // no part begins with white space
-    waiting_.erase(0, std::min(waiting_.find_first_not_of(kSpace), waiting_.size()));
-  if (waiting_.empty()) return false;
+  const size_t first = std::min(waiting_.find_first_not_of(kSpace), waiting_.size());
+  if (first == waiting_.size()) return false;
   if (phase_ == Phase::kStart) {
-    const std::string_view open = format_.reasoning_open;
-    if (waiting_.size() < open.size() && open.starts_with(waiting_)) return false;
-    const bool opens = waiting_.starts_with(open);
-    if (opens) waiting_.erase(0, open.size());
+    const std::string_view open = format_.reasoning_open, text = std::string_view(waiting_).substr(first);
+    if (text.size() < open.size() && open.starts_with(text)) return false;
+    const bool opens = text.starts_with(open);
+    if (opens) waiting_.erase(0, first + open.size());
+    has_reasoning_ |= opens;
     phase_ = opens ? Phase::kReasoning : Phase::kContent;
     return true;
   }
+  // Neither reasoning nor what follows it begins with white space.
+  if (has_reasoning_ && (is_reasoning ? reasoning_ : content_).empty()) waiting_.erase(0, first);
   if (is_reasoning) {
     const size_t close = waiting_.find(format_.reasoning_close);
     give_before(parts, format_.reasoning_close);
@@ -51,7 +53,8 @@ bool MessageStream::advance(std::vector<Part>& parts) {
   if (!has_tools_) {
     give(parts, waiting_.size());
   } else if (format_.call_open.empty()) {  // a call is the whole turn
-    if (content_.empty() && std::string_view("{[`<").find(waiting_[0]) != std::string_view::npos) {
+    const char letter = waiting_[waiting_.find_first_not_of(kSpace)];
+    if (content_.empty() && std::string_view("{[`<").find(letter) != std::string_view::npos) {
       phase_ = Phase::kHeld;
     } else {
       give(parts, waiting_.size());

@@ -21,7 +21,10 @@ class MessageStream {
   /// `has_tools`: a text from the first mark of a call on is kept back.
   /// `opens_reasoning`: the turn begins within its reasoning.
   MessageStream(const ToolCallFormat& format, bool has_tools, bool opens_reasoning)
-      : format_(format), has_tools_(has_tools), phase_(opens_reasoning ? Phase::kReasoning : Phase::kStart) {
+      : format_(format),
+        has_tools_(has_tools),
+        has_reasoning_(opens_reasoning),
+        phase_(opens_reasoning ? Phase::kReasoning : Phase::kStart) {
     if (format.reasoning_open.empty()) phase_ = Phase::kContent;
   }
 
@@ -38,7 +41,7 @@ class MessageStream {
   void give_before(std::vector<Part>& parts, std::string_view mark);
 
   const ToolCallFormat& format_;
-  bool has_tools_;
+  bool has_tools_, has_reasoning_;
   Phase phase_;
   std::string waiting_;  // text that no part has
   std::string reasoning_, content_;
