@@ -137,6 +137,7 @@ class TextArenaTest(unittest.TestCase):
                 low, high = (guess + 1, high) if "higher" in text else (low, guess - 1)
                 self.assertEqual(game.get_reward(), float(text.endswith("The game is over.")))
                 self.assertLess(len(text), 100, "a reply repeats nothing")
+                self.assertNotIn("[", text, "not even the move")
             self.assertEqual(game.act("[1]"), "The game is over.")
 
     def test_invalid_moves_end_the_game(self):
