@@ -25,7 +25,15 @@ import reprlib
 import sys
 import traceback
 
-OWN_KEYS = ("id", "id_column", "prompt", "prompt_messages", "completion", "completion_ids")
+OWN_KEYS = (
+    "id",
+    "id_column",
+    "prompt",
+    "prompt_messages",
+    "completion",
+    "completion_messages",
+    "completion_ids",
+)
 # What the function is given beside the columns: a column of such a name would be given twice.
 GIVEN = ("log_extra", "log_metric")
 MAX_TEXT = 500  # characters, about as many as Cohort keeps
@@ -82,6 +90,15 @@ def check_arguments(function, arguments):
     )
 
 
+def completion_of(row):
+    """A text, or the messages of a conversation; of an episode all of them."""
+    if "completion_messages" in row:
+        return row["completion_messages"]
+    if "prompt_messages" in row:
+        return [{"role": "assistant", "content": row["completion"]}]
+    return row["completion"]
+
+
 def to_arguments(rows):
     """The keyword arguments for `rows`: a column that a row lacks is None there."""
     names = {name for row in rows for name in row if name not in OWN_KEYS + GIVEN}
@@ -89,12 +106,7 @@ def to_arguments(rows):
     if any("id_column" in row for row in rows):
         arguments["id"] = [row.get("id_column") for row in rows]
     arguments["prompts"] = [row.get("prompt_messages", row["prompt"]) for row in rows]
-    arguments["completions"] = [
-        [{"role": "assistant", "content": row["completion"]}]
-        if "prompt_messages" in row
-        else row["completion"]
-        for row in rows
-    ]
+    arguments["completions"] = [completion_of(row) for row in rows]
     arguments["completion_ids"] = [row["completion_ids"] for row in rows]
     return arguments
 

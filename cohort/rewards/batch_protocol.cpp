@@ -17,6 +17,7 @@ Json request_row(size_t index, const RewardRow& row) {
                   {"prompt", row.prompt.text},
                   {"completion", row.completion.text},
                   {"completion_ids", row.completion.token_ids}};
+  if (row.completion.episode) request["completion_messages"] = row.completion.episode->messages;
   for (const auto& [name, value] : row.prompt.fields.items()) {
     const std::string key = name == "id" ? "id_column" : name;
     if (!request.contains(key)) request[key] = value;

@@ -131,6 +131,22 @@ class EnvironmentsTest(CliTest):
         result = run("replay", self.place / "run", "--check")
         self.assertEqual(result.returncode, 0, result.stderr)
 
+    def test_python_rewards_get_all_messages_of_an_episode(self):
+        (self.place / "reward.py").write_text(
+            "def roles(completions, **kwargs):\n"
+            "    return [sum(m['role'] == 'user' for m in messages) for messages in completions]\n"
+        )
+        table = (
+            '[[reward]]\nname = "roles"\ntype = "python"\nfunction = "'
+            + str(self.place / "reward.py")
+            + ':roles"\n'
+        )
+        self.recipe.write_text(self.recipe.read_text() + table)
+        self.train("run", "--max-steps", 1)
+        for row in self.lines("run", "completions.jsonl"):
+            replies = [m for m in row["messages"] if m["role"] == "user"]
+            self.assertEqual(row["rewards"]["roles"]["score"], len(replies))
+
     def test_evaluations_are_episodes_too(self):
         self.train("run", "--data.eval-path", self.place / "rows.jsonl", "--train.eval-steps", 2)
         evaluated = [line for line in self.lines("run") if "eval_reward" in line]

@@ -1,14 +1,11 @@
 """`cohort serve` under lm-eval: a task of choices, which reads log-probabilities of prompts, and one of texts.
 
-COHORT=build/cohort .venv-test/bin/python tests/python/test_lm_eval.py
-
-lm-eval goes into an environment of its own, build/lm-eval, which borrows the packages of this one.
+COHORT=build/cohort .venv-test/bin/python tests/python/own_environment.py lm-eval test_lm_eval.py 'lm-eval[api]==0.4.13'
 """
 
 import json
 import os
 import pathlib
-import site
 import subprocess
 import sys
 import tempfile
@@ -19,8 +16,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from chain_model import make_chain_model
 from serve_case import Server
 
-VERSION = "0.4.13"
-VENV = pathlib.Path(__file__).resolve().parents[2] / "build" / "lm-eval"
 ROWS = [
     {"prompt": "[plain]", "choices": ["Hello, world!", "The sum is 5."], "gold": 0},
     {"prompt": "[answer]", "choices": ["Hello, world!", "The sum is 5."], "gold": 1},
@@ -52,22 +47,8 @@ metric_list: [{metric: exact_match}]
 """
 
 
-def lm_eval():
-    """The interpreter with lm-eval, which is installed if it is missing."""
-    python = VENV / "bin" / "python"
-    stamp = VENV / "version"
-    if not stamp.exists() or stamp.read_text() != VERSION:
-        subprocess.run([sys.executable, "-m", "venv", "--clear", VENV], check=True)
-        (packages,) = (VENV / "lib").glob("python3*/site-packages")
-        (packages / "borrowed.pth").write_text("\n".join(site.getsitepackages()))
-        subprocess.run([python, "-m", "pip", "install", "-q", f"lm-eval[api]=={VERSION}"], check=True)
-        stamp.write_text(VERSION)
-    return python
-
-
 class LmEvalTest(unittest.TestCase):
     def test_choices_and_texts(self):
-        python = lm_eval()
         with tempfile.TemporaryDirectory(prefix="cohort-lm-eval-") as name:
             folder = pathlib.Path(name)
             (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
