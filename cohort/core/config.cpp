@@ -18,6 +18,16 @@ bool Limits::contains(const std::string& text) const {
   return choices.empty() || std::find(choices.begin(), choices.end(), text) != choices.end();
 }
 
+namespace {
+
+/// Whole numbers as people write them: 100000, not 1e+05.
+std::string limit_text(double limit) {
+  const bool is_whole = std::abs(limit) < 1e15 && limit == std::floor(limit);
+  return is_whole ? std::to_string(static_cast<int64_t>(limit)) : number_text(limit);
+}
+
+}  // namespace
+
 std::string Limits::describe() const {
   std::string text;
   for (size_t i = 0; i < choices.size(); ++i) {
@@ -25,9 +35,9 @@ std::string Limits::describe() const {
     text +=
         separator + choices[i];  // "" comes first where it is a choice: the unset value, as the default says
   }
-  if (std::isfinite(low)) text += (low_is_open ? "above " : "at least ") + number_text(low);
+  if (std::isfinite(low)) text += (low_is_open ? "above " : "at least ") + limit_text(low);
   if (std::isfinite(low) && std::isfinite(high)) text += ", ";
-  if (std::isfinite(high)) text += (high_is_open ? "below " : "at most ") + number_text(high);
+  if (std::isfinite(high)) text += (high_is_open ? "below " : "at most ") + limit_text(high);
   return text;
 }
 
