@@ -3,6 +3,7 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,9 +25,14 @@ Json to_json(const std::vector<ToolCall>& calls) {
   return list;
 }
 
+std::optional<int64_t> number_of(const std::optional<std::string>& state) {
+  return state ? std::optional(state_number(*state)) : std::nullopt;
+}
+
 class PythonEpisode : public Episode {
  public:
-  PythonEpisode(SharedFunction respond, int64_t number) : respond_(std::move(respond)), number_(number) {}
+  PythonEpisode(SharedFunction respond, SharedFunction judge, int64_t number)
+      : respond_(std::move(respond)), judge_(std::move(judge)), number_(number) {}
 
   void respond(const AssistantMessage& turn, bool is_last, Answer answer) override {
     if (is_last || turn.tool_calls.empty()) {
@@ -36,24 +42,51 @@ class PythonEpisode : public Episode {
     check_not_ending();
     const py::gil_scoped_acquire lock;
     const auto num_calls = static_cast<int64_t>(turn.tool_calls.size());
-    const py::cpp_function take([answer, num_calls](const std::string& messages, int64_t num_failed) {
-      answer(
-          {.messages = parse_exact_json(messages), .num_calls = num_calls, .num_failed_calls = num_failed});
-    });
+    const py::cpp_function take(
+        [answer, num_calls](const std::string& messages, int64_t num_failed, std::optional<double> reward,
+                            const std::optional<std::string>& state, const std::string& failure) {
+          answer({.messages = parse_exact_json(messages),
+                  .reward = reward.value_or(kNoReward),
+                  .num_calls = num_calls,
+                  .num_failed_calls = num_failed,
+                  .state = number_of(state),
+                  .failure = failure});
+        });
     (*respond_)(number_, to_lenient_json_text(to_json(turn.tool_calls)), take);
   }
 
+  void judge(Judgement judgement) override {
+    check_not_ending();
+    const py::gil_scoped_acquire lock;
+    const py::cpp_function take([judgement](std::optional<double> score, const std::string& failure) {
+      const RewardStatus status = !failure.empty() ? RewardStatus::kError
+                                  : score          ? RewardStatus::kOk
+                                                   : RewardStatus::kSkipped;
+      judgement({score.value_or(0.0), status, failure});
+    });
+    (*judge_)(number_, take);
+  }
+
  private:
-  SharedFunction respond_;
+  SharedFunction respond_, judge_;
   int64_t number_;
 };
 
 class PythonEnvironment : public Environment {
  public:
-  PythonEnvironment(Json tools, SharedFunction begin, SharedFunction respond)
-      : tools_(std::move(tools)), begin_(std::move(begin)), respond_(std::move(respond)) {}
+  /// What the object says of itself and its functions.
+  struct Parts {
+    Json tools;
+    bool gives_states, gives_turn_rewards;
+    SharedFunction begin, respond, judge;
+  };
 
-  Json tools() const override { return tools_; }
+  explicit PythonEnvironment(Parts parts) : parts_(std::move(parts)) {}
+
+  Json tools() const override { return parts_.tools; }
+  bool gives_states() const override { return parts_.gives_states; }
+  bool gives_turn_rewards() const override { return parts_.gives_turn_rewards; }
+  bool gives_rewards() const override { return parts_.gives_turn_rewards; }
 
   std::vector<Opening> begin(const std::vector<EpisodeStart>& starts) override {
     check_not_ending();
@@ -61,16 +94,17 @@ class PythonEnvironment : public Environment {
     py::list rows;
     for (const EpisodeStart& start : starts) rows.append(start.prompt->id);
     std::vector<Opening> openings;
-    for (const py::handle begun : (*begin_)(rows)) {
-      const auto [number, observation, failure] = begun.cast<std::tuple<int64_t, std::string, std::string>>();
-      openings.push_back({std::make_unique<PythonEpisode>(respond_, number), observation, failure, number});
+    for (const py::handle begun : (*parts_.begin)(rows)) {
+      const auto [number, observation, failure, state] =
+          begun.cast<std::tuple<int64_t, std::string, std::string, std::optional<std::string>>>();
+      auto episode = std::make_unique<PythonEpisode>(parts_.respond, parts_.judge, number);
+      openings.push_back({std::move(episode), observation, failure, number, number_of(state)});
     }
     return openings;
   }
 
  private:
-  Json tools_;
-  SharedFunction begin_, respond_;
+  Parts parts_;
 };
 
 }  // namespace
@@ -79,7 +113,10 @@ std::unique_ptr<Environment> python_environment(const py::object& environments) 
   const auto function = [&](const char* name) { return share(environments.attr(name).cast<py::function>()); };
   Json tools = parse_exact_json(environments.attr("schemas").cast<std::string>());
   if (tools.is_array() && tools.empty()) tools = nullptr;
-  return std::make_unique<PythonEnvironment>(std::move(tools), function("begin"), function("respond"));
+  const auto says = [&](const char* name) { return environments.attr(name).cast<bool>(); };
+  return std::make_unique<PythonEnvironment>(
+      PythonEnvironment::Parts{std::move(tools), says("gives_states"), says("gives_turn_rewards"),
+                               function("begin"), function("respond"), function("judge")});
 }
 
 }  // namespace cohort::python

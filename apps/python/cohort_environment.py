@@ -3,13 +3,16 @@
     python3 cohort_environment.py [--environment FILE.py:FACTORY] [--tool FILE.py:NAME ...] [--mcp '["program", ...]' ...]
 
 FACTORY() makes the environment of one episode: an object with reset(**row), whose text goes on after the prompt, with
-public methods, which are tools, and perhaps with get_reward(). A tool is a function, plain or async. Answers each line of
-standard input with one line:
+public methods, which are tools, and perhaps with get_reward(). A tool is a function, plain or async. If the attribute
+`turn_rewards` is true, get_reward() is called after each call of a tool, too, and what it has grown by is the call's reward.
+A property `state` is the state of the environment. Answers each line of standard input with one line:
 
-    {"id": 1, "op": "describe"}          {"id": 1, "tools": [schema, ...], "episodes": true, "gives_rewards": true}
-    {"id": 2, "op": "begin", "episode": 7, "row": {...}}     {"id": 2, "observation": "..."}
+    {"id": 1, "op": "describe"}          {"id": 1, "tools": [schema, ...], "episodes": true, "gives_rewards": true,
+                                          "gives_turn_rewards": false, "gives_states": false}
+    {"id": 2, "op": "begin", "episode": 7, "row": {...}}     {"id": 2, "observation": "...", "state": "..."}
     {"id": 3, "op": "call", "episode": 7, "name": "add", "arguments": {...}}
-                                                             {"id": 3, "content": "5"} or {"id": 3, "tool_error": "..."}
+                                          {"id": 3, "content": "5"} or {"id": 3, "tool_error": "..."},
+                                          with "reward": 0.5 and "state": "..."
     {"id": 4, "op": "judge", "episode": 7}                   {"id": 4, "score": 1.0}
     {"id": 5, "op": "end", "episode": 7}                     {"id": 5}
 
@@ -51,14 +54,16 @@ class Server:
 
     def describe(self, request):
         schemas = [schema_of(function) for function in self.tools.values()] + self.remote
-        gives_rewards = False
+        gives = dict.fromkeys(("gives_rewards", "gives_turn_rewards", "gives_states"), False)
         if self.factory:
             example = self.factory()
             if not callable(getattr(example, "reset", None)):
                 raise TypeError("the environment needs a method reset(**row)")
             schemas += [schema_of(getattr(example, name)) for name in method_names(example)]
-            gives_rewards = hasattr(example, "get_reward")
-        return {"tools": schemas, "episodes": bool(self.factory), "gives_rewards": gives_rewards}
+            gives["gives_rewards"] = hasattr(example, "get_reward")
+            gives["gives_turn_rewards"] = gives_turn_rewards(example)
+            gives["gives_states"] = gives_states(example)
+        return {"tools": schemas, "episodes": bool(self.factory), **gives}
 
     def begin(self, request):
         environment = self.factory()
@@ -67,26 +72,48 @@ class Server:
             raise TypeError(
                 f"reset() returned a {type(observation).__name__}, but must return a text or None"
             )
-        self.episodes[request["episode"]] = environment
-        return {"observation": observation or ""}
+        episode = self.episodes[request["episode"]] = Episode(environment)
+        if gives_turn_rewards(environment):
+            episode.first_total = self.reward_of(environment) or 0.0
+        return {"observation": observation or "", **state_of(environment)}
 
     def call(self, request):
-        environment, name = self.episodes.get(request["episode"]), request["name"]
+        episode, name = self.episodes.get(request["episode"]), request["name"]
         if name in self.servers:
-            return self.result(self.servers[name].call(name, request["arguments"]))
-        function = self.tools.get(name) or getattr(environment, name)
+            answer = self.result(self.servers[name].call(name, request["arguments"]))
+        else:
+            answer = self.call_function(self.tools.get(name) or getattr(episode.environment, name), request)
+        if episode is None:
+            return answer
+        return {**answer, **self.gain(episode), **state_of(episode.environment)}
+
+    def call_function(self, function, request):
         try:
             return {"content": str(self.result(function(**request["arguments"])))}
         except Exception as error:  # of the tool: the policy reads it, as in TRL
             return {"tool_error": tidy(str(error))}
 
+    def gain(self, episode):
+        """The reward of a call: what get_reward() has grown by."""
+        if not gives_turn_rewards(episode.environment):
+            return {}
+        total = self.reward_of(episode.environment)
+        if total is None:
+            return {}
+        reward = total - episode.first_total - episode.rewarded()
+        episode.rewards.append(reward)
+        return {"reward": reward}
+
+    def reward_of(self, environment):
+        reward = self.result(environment.get_reward())
+        if reward is not None and not math.isfinite(float(reward)):
+            raise ValueError(f"get_reward() returned {reward}, which is no finite number")
+        return None if reward is None else float(reward)
+
     def judge(self, request):
-        score = self.result(self.episodes[request["episode"]].get_reward())
-        if score is None:
-            return {"score": None}
-        if not math.isfinite(float(score)):
-            raise ValueError(f"get_reward() returned {score}, which is no finite number")
-        return {"score": float(score)}
+        episode = self.episodes[request["episode"]]
+        score = self.reward_of(episode.environment)
+        return {"score": None if score is None else score - episode.rewarded()}
 
     def end(self, request):
         self.episodes.pop(request["episode"], None)
@@ -94,6 +121,16 @@ class Server:
 
     def result(self, value):
         return self.loop.run_until_complete(value) if inspect.isawaitable(value) else value
+
+
+class Episode:
+    def __init__(self, environment):
+        self.environment = environment
+        self.first_total = 0.0  # get_reward() after reset()
+        self.rewards = []  # of calls
+
+    def rewarded(self):
+        return math.fsum(self.rewards)
 
 
 class McpServer:
@@ -134,6 +171,32 @@ class McpServer:
 def member_of(value, name, old_name):
     """A member under the name that mcp 2 gives it, or mcp 1."""
     return getattr(value, name) if hasattr(value, name) else getattr(value, old_name)
+
+
+def gives_turn_rewards(environment):
+    """Whether get_reward() grows turn by turn."""
+    is_asked = getattr(environment, "turn_rewards", False)
+    if is_asked and not hasattr(environment, "get_reward"):
+        raise TypeError("an environment with `turn_rewards` needs a method get_reward()")
+    return bool(is_asked)
+
+
+def gives_states(environment):
+    """Whether it has a property `state`; a method of that name is a tool, as in TRL."""
+    return isinstance(inspect.getattr_static(type(environment), "state", None), property)
+
+
+def state_of(environment):
+    """The state as a text that equal states share, in an answer."""
+    if not gives_states(environment):
+        return {}
+    state = environment.state
+    try:
+        return {"state": state if isinstance(state, str) else json.dumps(state, sort_keys=True)}
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"the property `state` is a {type(state).__name__}, but must be a text, or lists, dicts, numbers and texts"
+        ) from None
 
 
 def method_names(environment):

@@ -30,7 +30,8 @@ EpisodeSetup::EpisodeSetup(std::unique_ptr<Environment> environment, const Envir
 void EpisodeSetup::add_reward(std::vector<RewardConfig>& rewards) const {
   const auto is_it = [](const RewardConfig& reward) { return reward.kind() == "environment"; };
   if (agent_.is_on() && rewards.empty()) rewards.push_back({.name = "environment"});
-  if (environment_ == nullptr || !environment_->gives_rewards()) return;
+  if (environment_ == nullptr || !(environment_->gives_rewards() || environment_->gives_turn_rewards()))
+    return;
   if (std::ranges::none_of(rewards, is_it)) rewards.push_back({.name = "environment"});
 }
 

@@ -39,6 +39,9 @@ class EpisodeSetup {
   /// Null before open().
   TurnHandler* turns();
 
+  /// Whether episodes have the environment's states.
+  bool gives_states() const { return environment_ != nullptr && environment_->gives_states(); }
+
   bool is_on() const { return environment_ != nullptr || agent_.is_on(); }
 
  private:

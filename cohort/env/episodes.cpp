@@ -76,6 +76,7 @@ Openings Episodes::begin(RolloutStart start) {
       running_.back().record.opening = std::move(opening.observation);
       running_.back().record.failure = std::move(opening.failure);
       running_.back().record.number = opening.number;
+      running_.back().state = opening.state;
     }
     if (ids.empty()) continue;
     const auto length = static_cast<int64_t>(shared_length(ids));
@@ -113,6 +114,7 @@ void Episodes::read_turn(Running& episode, const Completion& completion) {
   episode.turn = format_.read(ids);
   episode.completion.text = format_.text(ids);
   ++episode.record.num_turns;
+  if (episode.state) episode.record.turn_states.push_back(*episode.state);
   episode.record.messages.push_back(to_json(episode.turn));
   episode.num_messages = episode.record.messages.size();
 }
@@ -199,6 +201,7 @@ void Episodes::take(Engine& engine, size_t place, Reply reply) {
   record.failure = std::move(reply.failure);
   if (reply.reward == reply.reward)
     record.turn_rewards.push_back({std::ssize(episode.completion.token_ids), reply.reward});
+  if (reply.state) episode.state = reply.state;
   for (const Json& message : reply.messages) record.messages.push_back(message);
   if (!record.failure.empty() || reply.is_last || reply.messages.empty() || episode.is_last) {
     end(engine, place);
@@ -220,6 +223,8 @@ void Episodes::end(Engine& engine, size_t place) {
   if (episode.record.failure.empty() && environment_.gives_rewards()) {
     episode.episode->judge(await(place));
   } else {
+    if (episode.record.failure.empty() && environment_.gives_turn_rewards())
+      episode.record.reward = RewardResult{};
     finish(episode);
   }
 }

@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -48,9 +49,10 @@ class Episodes : public TurnHandler {
     int64_t prompt = 0, sample = 0;
     std::unique_ptr<Episode> episode{};
     EpisodeRecord record{};
-    Completion completion{};  // up to the policy's last turn
-    AssistantMessage turn{};  // that turn
-    size_t num_messages = 0;  // up to that turn
+    Completion completion{};         // up to the policy's last turn
+    AssistantMessage turn{};         // that turn
+    std::optional<int64_t> state{};  // before the next turn
+    size_t num_messages = 0;         // up to that turn
     RequestId request = -1;
     int64_t num_questions = 0;  // asked of the environment
     bool is_last = false;       // it is the last one that the limits allow

@@ -25,14 +25,20 @@ std::optional<int64_t> last_integer(std::string_view text) {
 
 class GuessNumberEpisode : public Episode {
  public:
-  GuessNumberEpisode(int64_t number, double cost) : number_(number), cost_(cost) {}
+  GuessNumberEpisode(int64_t number, int64_t low, int64_t high, double cost)
+      : number_(number), low_(low), high_(high), cost_(cost) {}
+
+  /// The numbers that its replies have left.
+  int64_t state() const { return state_number(str(low_, " to ", high_)); }
 
   void respond(const AssistantMessage& turn, bool, Answer answer) override {
     const std::optional<int64_t> guess = last_integer(turn.content);
     is_found_ = guess == number_;
     if (!is_found_) ++num_wrong_;
     const char* text = is_found_ ? "correct" : !guess ? "no number" : *guess < number_ ? "higher" : "lower";
-    Reply reply{.is_last = is_found_};
+    if (guess && *guess < number_) low_ = std::max(low_, *guess + 1);
+    if (guess && *guess > number_) high_ = std::min(high_, *guess - 1);
+    Reply reply{.is_last = is_found_, .state = state()};
     reply.messages.push_back({{"role", "user"}, {"content", text}});
     answer(std::move(reply));
   }
@@ -42,7 +48,7 @@ class GuessNumberEpisode : public Episode {
   }
 
  private:
-  int64_t number_;
+  int64_t number_, low_, high_;
   double cost_;
   bool is_found_ = false;
   int64_t num_wrong_ = 0;
@@ -53,6 +59,7 @@ class GuessNumber : public Environment {
   explicit GuessNumber(double cost) : cost_(cost) {}
 
   bool gives_rewards() const override { return true; }
+  bool gives_states() const override { return true; }
 
   std::vector<Opening> begin(const std::vector<EpisodeStart>& starts) override {
     std::vector<Opening> openings;
@@ -62,7 +69,9 @@ class GuessNumber : public Environment {
       if (low > high) throw FormatError(str(start.prompt->id, ": `low` is above `high`"));
       CounterRng rng(start.seed);
       const auto number = low + static_cast<int64_t>(rng.below(static_cast<uint64_t>(high - low + 1)));
-      openings.push_back({std::make_unique<GuessNumberEpisode>(number, cost_)});
+      auto episode = std::make_unique<GuessNumberEpisode>(number, low, high, cost_);
+      const int64_t state = episode->state();
+      openings.push_back({.episode = std::move(episode), .state = state});
     }
     return openings;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <condition_variable>
 #include <mutex>
 #include <utility>
@@ -63,7 +64,7 @@ class ProcessTool : public Tool {
     const bool is_error = answer.contains("tool_error");
     const Json text = answer.value(is_error ? "tool_error" : "content", Json());
     if (!text.is_string()) throw EnvironmentFailure(str("the tool ", name(), " answered no text"));
-    return {text.get<std::string>(), is_error};
+    return {text.get<std::string>(), is_error, processes_.reward_in(answer), processes_.state_in(answer)};
   }
 
  private:
@@ -95,10 +96,7 @@ class ToolEpisode : public Episode {
         const std::lock_guard lock(life->calls);
         for (const ToolCall& call : calls) {
           if (life->is_over) break;
-          auto [message, is_error] = environment.answer(call, number);
-          reply.messages.push_back(std::move(message));
-          ++reply.num_calls;
-          reply.num_failed_calls += is_error;
+          environment.answer(call, number, reply);
         }
       } catch (const std::exception& error) {
         reply.failure = error.what();
@@ -138,6 +136,9 @@ ToolEnvironment::ToolEnvironment(std::vector<std::unique_ptr<Tool>> tools,
   for (std::unique_ptr<Tool>& tool : tools) add(std::move(tool));
   for (const auto& program : processes_) {
     for (const Json& schema : program->tools()) add(std::make_unique<ProcessTool>(schema, *program));
+    gives_turn_rewards_ |= program->gives_turn_rewards();
+    if (program->gives_states() && std::exchange(has_states_, true))
+      throw ConfigError("two environments give states: leave one of them");
     if (!program->gives_rewards()) continue;
     if (judge_ != nullptr) throw ConfigError("two environments judge the episodes: leave one of them");
     judge_ = program.get();
@@ -198,6 +199,7 @@ void ToolEnvironment::begin_one(const EpisodeStart& start, int64_t episode, Open
       const Json observation = answer.value("observation", Json(""));
       if (!observation.is_string()) throw EnvironmentFailure("the environment's \"observation\" is no text");
       opening.observation += observation.get<std::string>();
+      if (program->gives_states()) opening.state = program->state_in(answer);
     }
   } catch (const std::exception& error) {
     opening.failure = error.what();
@@ -222,7 +224,7 @@ void ToolEnvironment::end(int64_t episode) {
   }
 }
 
-std::pair<Json, bool> ToolEnvironment::answer(const ToolCall& call, int64_t episode) const {
+void ToolEnvironment::answer(const ToolCall& call, int64_t episode, Reply& reply) const {
   ToolResult result{call.error.empty() ? "" : error_text(call.error), !call.error.empty()};
   const auto found =
       std::ranges::find_if(tools_, [&](const auto& e) { return e->tool->name() == call.name; });
@@ -240,7 +242,12 @@ std::pair<Json, bool> ToolEnvironment::answer(const ToolCall& call, int64_t epis
   }
   Json message = {{"role", "tool"}, {"name", call.name}, {"content", std::move(result.content)}};
   if (!call.id.empty()) message["tool_call_id"] = call.id;
-  return {std::move(message), result.is_error};
+  reply.messages.push_back(std::move(message));
+  ++reply.num_calls;
+  reply.num_failed_calls += result.is_error;
+  if (!std::isnan(result.reward))
+    reply.reward = (std::isnan(reply.reward) ? 0.0 : reply.reward) + result.reward;
+  if (result.state) reply.state = result.state;
 }
 
 }  // namespace cohort

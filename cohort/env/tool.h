@@ -12,8 +12,10 @@
 namespace cohort {
 
 struct ToolResult {
-  std::string content;    ///< a text that the policy reads
-  bool is_error = false;  ///< the call did not do what it was to do; the policy may try again
+  std::string content;             ///< a text that the policy reads
+  bool is_error = false;           ///< the call did not do what it was to do; the policy may try again
+  double reward = kNoReward;       ///< for the call, if an environment gives one
+  std::optional<int64_t> state{};  ///< of the environment after the call; nothing: as it was
 };
 
 class Tool {
@@ -47,20 +49,22 @@ class Tool {
 /// says so.
 class ToolEnvironment : public Environment {
  public:
-  /// `processes` have further tools; one of them may have episodes and judge them. Throws ConfigError for no
-  /// tool, two of one name, a schema that is not one, and two programs that judge.
+  /// `processes` have further tools; one of them may judge episodes, and one may give states. Throws
+  /// ConfigError for no tool, two of one name, a schema that is not one, and two programs that do the same.
   ToolEnvironment(std::vector<std::unique_ptr<Tool>> tools,
                   std::vector<std::unique_ptr<ToolProcesses>> processes, int64_t num_threads);
   ~ToolEnvironment() override;
 
   Json tools() const override;
   bool gives_rewards() const override { return judge_ != nullptr; }
+  bool gives_turn_rewards() const override { return gives_turn_rewards_; }
+  bool gives_states() const override { return has_states_; }
   std::vector<Opening> begin(const std::vector<EpisodeStart>& starts) override;
 
   // For its episodes.
 
-  /// The message of role "tool" that answers a call, and whether it is an error. Throws EnvironmentFailure.
-  std::pair<Json, bool> answer(const ToolCall& call, int64_t episode) const;
+  /// Adds the message of role "tool" that answers a call, and what came with it. Throws EnvironmentFailure.
+  void answer(const ToolCall& call, int64_t episode, Reply& reply) const;
 
   RewardResult judge(int64_t episode) const;
   void end(int64_t episode);
@@ -75,6 +79,7 @@ class ToolEnvironment : public Environment {
   std::vector<std::unique_ptr<ToolProcesses>> processes_;
   std::vector<std::unique_ptr<Entry>> tools_;
   ToolProcesses* judge_ = nullptr;
+  bool gives_turn_rewards_ = false, has_states_ = false;
   int64_t num_episodes_ = 0;
   WorkerThreads threads_;  // last: its jobs use the tools
 };

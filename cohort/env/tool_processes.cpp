@@ -1,10 +1,12 @@
 #include "cohort/env/tool_processes.h"
 
+#include <cmath>
 #include <set>
 #include <system_error>
 
 #include "cohort/core/error.h"
 #include "cohort/core/exact_json.h"
+#include "cohort/env/environment.h"
 #include "cohort/rewards/batch_protocol.h"
 #include "cohort/rewards/child_process.h"
 #include "libs/common/excerpt.h"
@@ -38,15 +40,45 @@ void ToolProcesses::describe() {
     throw ConfigError(failure.what());
   }
   tools_ = answer.value("tools", Json());
-  const Json episodes = answer.value("episodes", Json(false)),
-             rewards = answer.value("gives_rewards", Json(false));
-  if (!tools_.is_array() || !episodes.is_boolean() || !rewards.is_boolean()) {
+  bool is_understood = tools_.is_array();
+  const auto read = [&](const char* name) {
+    const Json value = answer.value(name, Json(false));
+    is_understood &= value.is_boolean();
+    return value == true;
+  };
+  has_episodes_ = read("episodes");
+  gives_rewards_ = read("gives_rewards");
+  gives_turn_rewards_ = read("gives_turn_rewards");
+  gives_states_ = read("gives_states");
+  if (!is_understood) {
     throw ConfigError(str(command_.front(),
-                          " must answer \"describe\" with a list \"tools\", and with \"episodes\" ",
-                          "and \"gives_rewards\" true or false"));
+                          " must answer \"describe\" with a list \"tools\", and with \"episodes\", ",
+                          "\"gives_rewards\", \"gives_turn_rewards\" and \"gives_states\" true or false"));
   }
-  has_episodes_ = episodes.get<bool>();
-  gives_rewards_ = rewards.get<bool>();
+  if ((gives_turn_rewards_ || gives_states_) && !has_episodes_) {
+    throw ConfigError(str(command_.front(),
+                          " gives rewards of turns or states, which belong to episodes: it must answer "
+                          "\"describe\" with \"episodes\": true"));
+  }
+}
+
+double ToolProcesses::reward_in(const Json& answer) const {
+  const Json reward = answer.value("reward", Json());
+  if (reward.is_null()) return kNoReward;
+  if (!gives_turn_rewards_)
+    throw EnvironmentFailure("the environment answered a \"reward\" without \"gives_turn_rewards\": true");
+  if (!reward.is_number() || !std::isfinite(reward.get<double>()))
+    throw EnvironmentFailure("the environment's \"reward\" is no finite number");
+  return reward.get<double>();
+}
+
+std::optional<int64_t> ToolProcesses::state_in(const Json& answer) const {
+  const Json state = answer.value("state", Json());
+  if (state.is_null() && !gives_states_) return std::nullopt;
+  if (!gives_states_)
+    throw EnvironmentFailure("the environment answered a \"state\" without \"gives_states\": true");
+  if (!state.is_string()) throw EnvironmentFailure("the environment's answer has no text as its \"state\"");
+  return state_number(state.get<std::string>());
 }
 
 Json ToolProcesses::ask(int64_t episode, Json request) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -33,11 +34,20 @@ class ToolProcesses {
   /// Whether episodes begin and end in it.
   bool has_episodes() const { return has_episodes_; }
 
+  /// What it says of itself: whether it judges episodes, rewards calls and gives states.
   bool gives_rewards() const { return gives_rewards_; }
+  bool gives_turn_rewards() const { return gives_turn_rewards_; }
+  bool gives_states() const { return gives_states_; }
 
   /// The answer to {"op": ..., "episode": episode, ...}; "begin" makes an episode known to its copy, which a
   /// program with episodes must know. Any thread may call. Throws EnvironmentFailure.
   Json ask(int64_t episode, Json request);
+
+  /// The reward in the answer to a call; nan if it has none. Throws EnvironmentFailure.
+  double reward_in(const Json& answer) const;
+
+  /// The number of the state in an answer; nothing unless it gives states. Throws EnvironmentFailure.
+  std::optional<int64_t> state_in(const Json& answer) const;
 
  private:
   struct Copy;
@@ -48,7 +58,7 @@ class ToolProcesses {
   std::vector<std::string> command_;
   double timeout_s_;
   Json tools_;
-  bool has_episodes_ = false, gives_rewards_ = false;
+  bool has_episodes_ = false, gives_rewards_ = false, gives_turn_rewards_ = false, gives_states_ = false;
   std::vector<std::unique_ptr<Copy>> copies_;
 };
 

@@ -100,6 +100,7 @@ void describe(Archive& a, E& episode) {
   a(episode.num_calls);
   a(episode.num_failed_calls);
   describe_list(a, episode.turn_rewards, [&](auto& step) { describe(a, step); });
+  a(episode.turn_states);
   describe_optional(a, episode.reward, [&](auto& reward) { describe(a, reward); });
   a(episode.failure);
 }

@@ -18,7 +18,7 @@
 
 namespace cohort {
 
-constexpr uint32_t kBatchVersion = 2;
+constexpr uint32_t kBatchVersion = 3;
 
 /// The bytes of a whole batch.
 std::string to_bytes(const Batch& batch);

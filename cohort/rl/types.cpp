@@ -26,6 +26,19 @@ int64_t Completion::num_sampled_before(int64_t end) const {
   return count;
 }
 
+std::vector<int64_t> turn_ends(const Completion& completion) {
+  if (completion.spans.empty()) return {std::ssize(completion.token_ids)};
+  std::vector<int64_t> ends;
+  std::optional<int32_t> turn;
+  for (const TokenSpan& span : completion.spans) {
+    if (span.origin != TokenOrigin::kSampled) continue;
+    if (turn != span.turn) ends.push_back(0);
+    turn = span.turn;
+    ends.back() = span.end();
+  }
+  return ends;
+}
+
 void check_completion(const Completion& completion) {
   int64_t end = 0;
   for (const TokenSpan& span : completion.spans) {

@@ -80,7 +80,9 @@ struct EpisodeRecord {
   int64_t num_calls = 0;                   ///< of tools, malformed ones included
   int64_t num_failed_calls = 0;            ///< those whose result is an error
   std::vector<StepReward> turn_rewards{};  ///< of turns that the environment rewarded; `end` counts tokens
-  std::optional<RewardResult> reward{};    ///< the environment's, of the whole episode
+  std::vector<int64_t> turn_states{};      ///< [num_turns] the state before each turn, by a number that equal
+                                           ///< states share; empty: the environment gives none
+  std::optional<RewardResult> reward{};    ///< the environment's judgement, without the turns' rewards
   std::string failure{};                   ///< why the environment failed; empty if it did not
 };
 
@@ -124,6 +126,9 @@ void for_each_sampled(const Completion& completion, F f) {
     for (int64_t i = span.first; i < span.end(); ++i) f(i);
   }
 }
+
+/// The tokens up to the end of each of the policy's turns, injected ones included; one turn without spans.
+std::vector<int64_t> turn_ends(const Completion& completion);
 
 /// Throws InternalError unless the spans cover the tokens in order and each column has a value for each
 /// sampled token.

@@ -27,6 +27,8 @@ struct Behavior {
   std::string opening{};
   std::string opening_failure{};
   bool judges = false;
+  bool rewards_turns = false;  ///< turn k gets k / 4, apart from turn 1
+  bool has_states = false;     ///< the number of turns so far, and after turn 2 the same again
 };
 
 /// Replies to each turn with a text that is a function of what the policy said.
@@ -35,12 +37,15 @@ class Echo : public Environment {
   explicit Echo(Behavior behavior) : behavior_(std::move(behavior)), threads_(8) {}
 
   bool gives_rewards() const override { return behavior_.judges; }
+  bool gives_turn_rewards() const override { return behavior_.rewards_turns; }
+  bool gives_states() const override { return behavior_.has_states; }
 
   std::vector<Opening> begin(const std::vector<EpisodeStart>& starts) override {
     std::vector<Opening> openings;
     for (const EpisodeStart& start : starts) {
       const std::string own = behavior_.opening.empty() ? "" : str(behavior_.opening, start.sample);
       openings.push_back({std::make_unique<EchoEpisode>(*this, start.seed), own, behavior_.opening_failure});
+      if (behavior_.has_states) openings.back().state = 0;
     }
     return openings;
   }
@@ -58,6 +63,8 @@ class Echo : public Environment {
       if (number == behavior.silent_turn) return;
       Reply reply{.is_last = number + 1 == behavior.most_turns};
       if (number == behavior.failing_turn) reply.failure = "it broke";
+      if (behavior.rewards_turns && number != 1) reply.reward = 0.25 * static_cast<double>(number);
+      if (behavior.has_states && number != 2) reply.state = num_turns_;
       const std::string text = std::to_string(fnv1a(turn.content) ^ seed_).substr(0, behavior.reply_length);
       reply.messages.push_back({{"role", "user"}, {"content", text}});
       const auto delay = static_cast<int64_t>(seed_ ^ fnv1a(text)) % (behavior.delay_ms + 1);
@@ -234,6 +241,32 @@ TEST_F(EpisodesTest, TheEnvironmentJudgesEndedEpisodesOnce) {
     ASSERT_TRUE(sample.completion.episode->reward);
     EXPECT_EQ(sample.completion.episode->reward->status, RewardStatus::kOk);
   });
+}
+
+TEST_F(EpisodesTest, TurnsHaveRewardsAndTheStatesBeforeThem) {
+  int64_t most_turns = 0;
+  for_each_sample(rollout({.rewards_turns = true, .has_states = true}), [&](const Sample& sample) {
+    const EpisodeRecord& record = *sample.completion.episode;
+    most_turns = std::max(most_turns, record.num_turns);
+    const std::vector<int64_t> states{0, 1, 2, 2, 4}, ends = turn_ends(sample.completion);
+    ASSERT_EQ(std::ssize(ends), record.num_turns);
+    EXPECT_TRUE(std::ranges::equal(record.turn_states, std::span(states).first(record.num_turns)));
+    ASSERT_TRUE(record.reward);
+    EXPECT_EQ(record.reward->score, 0.0);
+    // A turn that was cut has no reply; one whose reply found no room has a reward.
+    const bool is_cut = std::ranges::count(kStops, sample.completion.token_ids.back()) == 0;
+    const int64_t num_replies = record.num_turns - (is_cut ? 1 : 0);
+    std::vector<StepReward> expected;
+    for (int64_t k = 0; k < num_replies; ++k) {
+      if (k != 1) expected.push_back({ends[k], 0.25 * static_cast<double>(k)});
+    }
+    ASSERT_EQ(record.turn_rewards.size(), expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_EQ(record.turn_rewards[i].end, expected[i].end);
+      EXPECT_EQ(record.turn_rewards[i].score, expected[i].score);
+    }
+  });
+  EXPECT_GT(most_turns, 3);
 }
 
 TEST_F(EpisodesTest, ATurnHasALengthOfItsOwn) {

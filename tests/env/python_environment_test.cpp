@@ -82,6 +82,39 @@ class Counter:
         return self.value / 10 if self.value != 99 else float("nan")
 
 
+class Climber:
+    turn_rewards = True
+
+    def reset(self, start: int = 0, **row):
+        self.height = start
+
+    def increment(self, by: int) -> str:
+        """
+        Climbs.
+
+        Args:
+            by: How much.
+        """
+        self.height += by
+        if by == 13:
+            raise ValueError("it slips")
+        return "higher"
+
+    def get_reward(self):
+        return self.height / 10 if self.height < 90 else None
+
+    @property
+    def state(self):
+        return {"z": self.height, "a": [1, None]} if self.height < 50 else {1, 2}
+
+
+class Rewardless:
+    turn_rewards = True
+
+    def reset(self, **row):
+        pass
+
+
 class NoReset:
     pass
 )";
@@ -94,9 +127,10 @@ class PythonEnvironmentTest : public testing::Test {
     return (directory_.path() / "env.py").string() + ":" + name;
   }
 
-  std::unique_ptr<Environment> counter(int64_t workers = 1, double timeout_s = 20.0) const {
+  std::unique_ptr<Environment> counter(int64_t workers = 1, double timeout_s = 20.0,
+                                       const char* name = "Counter") const {
     EnvironmentConfig config;
-    config.python = place("Counter");
+    config.python = place(name);
     config.workers = workers;
     config.timeout_s = timeout_s;
     return make_environment(config, {});
@@ -132,6 +166,42 @@ TEST_F(PythonEnvironmentTest, MethodsAreToolsAndTheRewardIsItsOwn) {
   EXPECT_EQ(content(increment(*one.episode, 1)), "8");
   EXPECT_EQ(judgement_of(*one.episode).score, 0.8);
   EXPECT_EQ(judgement_of(*two.episode).score, 0.9);
+}
+
+TEST_F(PythonEnvironmentTest, WhatTheRewardGrowsByIsTheTurns) {
+  const auto environment = counter(1, 20.0, "Climber");
+  EXPECT_TRUE(environment->gives_rewards() && environment->gives_turn_rewards());
+  EXPECT_EQ(environment->tools().size(), 1u);
+  const Opening one = begin(*environment, 2);
+  EXPECT_NEAR(increment(*one.episode, 4).reward, 0.4, 1e-15);
+  EXPECT_EQ(increment(*one.episode, 0).reward, 0.0);
+  const Reply slip = increment(*one.episode, 13);  // the state has changed before it raised
+  EXPECT_EQ(slip.num_failed_calls, 1);
+  EXPECT_NEAR(slip.reward, 1.3, 1e-15);
+  // A turn of two calls; the judgement has what was there before the first turn.
+  const ToolCall by_one{.name = "increment", .arguments = {{"by", 1}}};
+  EXPECT_NEAR(reply_to(*one.episode, {.content = "", .tool_calls = {by_one, by_one}}).reward, 0.2, 1e-15);
+  EXPECT_NEAR(judgement_of(*one.episode).score, 0.2, 1e-15);
+  const Opening none = begin(*environment, 89);
+  EXPECT_TRUE(none.failure.find("the property `state` is a set") != std::string::npos) << none.failure;
+  EXPECT_FALSE(counter()->gives_turn_rewards());
+  EnvironmentConfig config;
+  config.python = place("Rewardless");
+  EXPECT_TRUE(message_of<ConfigError>([&] { make_environment(config, {}); }).find("get_reward()") !=
+              std::string::npos);
+}
+
+TEST_F(PythonEnvironmentTest, EqualStatesHaveOneNumber) {
+  const auto environment = counter(2, 20.0, "Climber");
+  EXPECT_TRUE(environment->gives_states());
+  EXPECT_FALSE(counter()->gives_states());
+  const Opening one = begin(*environment, 2), two = begin(*environment, 3);
+  ASSERT_TRUE(one.state && two.state);
+  EXPECT_EQ(*one.state, state_number(R"({"a": [1, null], "z": 2})"));
+  EXPECT_NE(*one.state, *two.state);
+  EXPECT_EQ(increment(*one.episode, 1).state, two.state);
+  EXPECT_EQ(increment(*two.episode, 0).state, two.state);
+  EXPECT_TRUE(increment(*two.episode, 60).failure.find("is a set") != std::string::npos);
 }
 
 TEST_F(PythonEnvironmentTest, FunctionsAreTools) {

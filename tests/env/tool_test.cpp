@@ -23,9 +23,11 @@ std::vector<std::unique_ptr<Tool>> calculator() {
 TEST(ToolEnvironment, AnswersCalls) {
   ToolEnvironment environment(calculator(), {}, 2);
   const auto answer = [&](const ToolCall& call) {
-    const auto [message, is_error] = environment.answer(call, 0);
-    EXPECT_EQ(message.at("role"), "tool");
-    return (is_error ? "! " : "") + message.at("content").get<std::string>();
+    Reply reply;
+    environment.answer(call, 0, reply);
+    EXPECT_EQ(reply.num_calls, 1);
+    EXPECT_EQ(reply.messages.at(0).at("role"), "tool");
+    return (reply.num_failed_calls > 0 ? "! " : "") + reply.messages[0].at("content").get<std::string>();
   };
   EXPECT_EQ(answer(call_of("calculator", R"({"expression": "(12 + 7) * 3"})")), "57");
   EXPECT_EQ(answer(call_of("calculator", R"({"expression": "7 / 3 - 5"})")), "-8/3");

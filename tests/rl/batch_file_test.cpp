@@ -36,6 +36,7 @@ Sample rich_sample() {
                         .num_calls = 4,
                         .num_failed_calls = 1,
                         .turn_rewards = {{2, 0.5}},
+                        .turn_states = {-7, int64_t{1} << 62},
                         .reward = RewardResult{.score = 0.25},
                         .failure = "it broke"};
   sample.rewards = {
@@ -211,7 +212,7 @@ TEST_F(BatchFile, NamesWhatItIsNot) {
   std::string newer = to_bytes(rich_batch());
   newer[8] = 9;
   EXPECT_FALSE(read(newer));
-  EXPECT_NE(error_.find("version 9, and this program reads version 2"), std::string::npos) << error_;
+  EXPECT_NE(error_.find("version 9, and this program reads version 3"), std::string::npos) << error_;
   EXPECT_FALSE(read(to_bytes(rich_batch()) + "x"));
   EXPECT_NE(error_.find("bytes after its end"), std::string::npos) << error_;
 }

@@ -35,6 +35,17 @@ std::vector<int64_t> sampled_places(const Completion& completion) {
   return places;
 }
 
+TEST(Completion, TurnsEndWithTheirLastSampledTokens) {
+  EXPECT_EQ(turn_ends(two_turns()), (std::vector<int64_t>{2, 6}));
+  EXPECT_EQ(turn_ends(completion_of(3)), (std::vector<int64_t>{3}));
+  Completion completion;  // begins with what the environment said first; the weights change within a turn
+  completion.append(1, kInjected);
+  completion.append(2, kSampled, 1, 0);
+  completion.append(3, kSampled, 1, 1);
+  completion.append(4, kInjected, 1, 1);
+  EXPECT_EQ(turn_ends(completion), (std::vector<int64_t>{3}));
+}
+
 TEST(Completion, AppendBeginsASpanWhereOriginTurnOrPolicyChange) {
   const Completion completion = two_turns();
   EXPECT_EQ(completion.token_ids, (std::vector<int32_t>{11, 12, 21, 22, 23, 31}));

@@ -103,6 +103,27 @@ Metrics length_metrics(std::span<const Group> groups) {
   return metrics;
 }
 
+namespace {
+
+/// The share of turns whose state comes before another turn of their group, too; nan without states.
+double shared_states(std::span<const Group> groups) {
+  int64_t num_turns = 0, num_shared = 0;
+  for (const Group& group : groups) {
+    std::map<int64_t, int64_t> counts;
+    for (const Sample& sample : group.samples) {
+      if (!sample.completion.episode) continue;
+      for (const int64_t state : sample.completion.episode->turn_states) ++counts[state];
+    }
+    for (const auto& [state, count] : counts) {
+      num_turns += count;
+      if (count > 1) num_shared += count;
+    }
+  }
+  return mean_of(static_cast<double>(num_shared), num_turns, std::numeric_limits<double>::quiet_NaN());
+}
+
+}  // namespace
+
 Metrics episode_metrics(std::span<const Group> groups) {
   int64_t num_episodes = 0, num_turns = 0, most_turns = 0, num_calls = 0, num_failed_calls = 0,
           num_failed = 0;
@@ -119,6 +140,7 @@ Metrics episode_metrics(std::span<const Group> groups) {
   return {{"episodes/mean_turns", mean_of(static_cast<double>(num_turns), num_episodes)},
           {"episodes/max_turns", static_cast<double>(most_turns)},
           {"episodes/failed", static_cast<double>(num_failed)},
+          {"episodes/shared_states", shared_states(groups)},
           {"tools/call_frequency", mean_of(static_cast<double>(num_calls), num_episodes)},
           {"tools/failure_frequency", mean_of(static_cast<double>(num_failed_calls), num_calls)}};
 }
@@ -178,6 +200,7 @@ void add_episode(const Completion& completion, Json& row) {
   row["messages"] = episode.messages;
   if (!episode.opening.empty()) row["opening"] = episode.opening;
   if (!episode.failure.empty()) row["environment_failure"] = episode.failure;
+  for (const StepReward& turn : episode.turn_rewards) row["turn_rewards"].push_back({turn.end, turn.score});
 }
 
 namespace {

@@ -5,6 +5,7 @@ import copy
 import inspect
 import json
 import logging
+import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -22,6 +23,51 @@ def method_names(environment: Any) -> list[str]:
     """The public methods of an environment that are tools, in the order of their names."""
     members = inspect.getmembers(type(environment), predicate=inspect.isfunction)
     return [name for name, _ in members if not name.startswith("_") and name not in _NOT_TOOLS]
+
+
+def gives_turn_rewards(environment: Any) -> bool:
+    """Whether get_reward() grows turn by turn. ValueError if there is none."""
+    is_asked = bool(getattr(environment, "turn_rewards", False))
+    if is_asked and not hasattr(environment, "get_reward"):
+        raise ValueError("an environment with `turn_rewards` needs a method get_reward()")
+    return is_asked
+
+
+def gives_states(environment: Any) -> bool:
+    """Whether it has a property `state`; a method of that name is a tool, as in TRL."""
+    return isinstance(inspect.getattr_static(type(environment), "state", None), property)
+
+
+def _state_of(environment: Any) -> str | None:
+    """The state as a text that equal states share; None without states. TypeError for others."""
+    if not gives_states(environment):
+        return None
+    state = environment.state
+    try:
+        return state if isinstance(state, str) else json.dumps(state, sort_keys=True)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"the property `state` is a {type(state).__name__}, but must be a text, or lists, dicts, numbers and texts"
+        ) from None
+
+
+class _Gains:
+    """What the reward of an episode has grown by, turn by turn."""
+
+    def __init__(self, total: float | None):
+        self._first = total or 0.0
+        self._rewards: list[float] = []
+
+    def take(self, total: float | None) -> float | None:
+        """The reward of a turn, after which the whole one is `total`."""
+        if total is None:
+            return None
+        self._rewards.append(total - self._first - math.fsum(self._rewards))
+        return self._rewards[-1]
+
+    def rest(self, total: float | None) -> float | None:
+        """What the turns have not been given."""
+        return None if total is None else total - math.fsum(self._rewards)
 
 
 def _text_of(observation: Any) -> str:
@@ -70,6 +116,12 @@ class Environments:
         self._common = own
         self._instances: dict[int, tuple[str | None, Any]] = {}  # by the numbers of episodes
         self._observations: dict[int, str] = {}
+        self._gains: dict[int, _Gains] = {}
+        examples = [pool[0] for pool in self._pool.values()]
+        self.gives_states = bool(examples) and all(map(gives_states, examples))
+        self.gives_turn_rewards = any(map(gives_turn_rewards, examples))
+        if len({type(example) for example in examples if gives_turn_rewards(example)}) > 1:
+            raise ValueError("environment_factory: one class at most may have `turn_rewards`")
         self._number = 0
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -98,12 +150,16 @@ class Environments:
             )
         return name
 
-    def reward_functions(self) -> list[Callable[..., Any]]:
-        """A reward function with the name of the class for each class of environments that has get_reward()."""
-        found: dict[type, Callable[..., Any]] = {}
+    def reward_functions(self) -> list[Any]:
+        """A reward function, or a table, with the name of the class for each class of environments that has get_reward()."""
+        found: dict[type, Any] = {}
         for pool in self._pool.values():
             kind = type(pool[0])
-            if hasattr(pool[0], "get_reward") and kind not in found:
+            if not hasattr(pool[0], "get_reward") or kind in found:
+                continue
+            if gives_turn_rewards(pool[0]):  # the engine asks for it turn by turn
+                found[kind] = {"name": kind.__name__, "type": "environment"}
+            else:
                 found[kind] = _reward_function(kind)
         return list(found.values())
 
@@ -132,38 +188,55 @@ class Environments:
 
     # What the engine calls.
 
-    def begin(self, rows: Sequence[Mapping[str, Any]]) -> list[tuple[int, str, str]]:
-        """Begins an episode for each row: its number, what it sees first, and why it failed, or ""."""
+    def begin(self, rows: Sequence[Mapping[str, Any]]) -> list[tuple[int, str, str, str | None]]:
+        """Begins an episode for each row: its number, what it sees first, why it failed, or "", and its state, or None."""
         return [self._begin_one(row) for row in rows]
 
-    def _begin_one(self, row: Mapping[str, Any]) -> tuple[int, str, str]:
+    def _begin_one(self, row: Mapping[str, Any]) -> tuple[int, str, str, str | None]:
         self._number += 1
         number = self._number
         if not self.factories:
-            return number, "", ""
+            return number, "", "", None
         name = self._name_of(row)
         pool = self._pool[name]
         try:
             instance = pool.pop() if pool else self.factories[name]()
             given = {key: value for key, value in row.items() if not (self.by_name and key == "environment")}
             observation = _text_of(instance.reset(**given))
+            state = _state_of(instance)
+            if gives_turn_rewards(instance):
+                total = asyncio.run_coroutine_threadsafe(_total_of(instance), self._running_loop()).result()
+                self._gains[number] = _Gains(total)
         except Exception as error:
             logger.exception("an environment failed to begin")
-            return number, "", f"{type(error).__name__}: {error}"
+            return number, "", f"{type(error).__name__}: {error}", None
         self._instances[number] = (name, instance)
         self._observations[number] = observation
-        return number, observation, ""
+        return number, observation, "", state
 
-    def respond(self, number: int, calls: str, answer: Callable[[str, int], None]) -> None:
+    def respond(self, number: int, calls: str, answer: Callable[..., None]) -> None:
         """Makes the calls of a turn, a JSON list of {"name", "arguments", "id", "error"}, and then calls `answer` with the
-        JSON list of messages and the number of calls that failed."""
+        JSON list of messages, the number of calls that failed, the turn's reward and the state, or None, and why the
+        environment failed, or ""."""
         asyncio.run_coroutine_threadsafe(
             self._answer(number, json.loads(calls), answer), self._running_loop()
         )
 
-    async def _answer(
-        self, number: int, calls: list[dict[str, Any]], answer: Callable[[str, int], None]
-    ) -> None:
+    def judge(self, number: int, answer: Callable[[float | None, str], None]) -> None:
+        """Calls `answer` with what the reward of an ended episode is beside its turns' rewards, None for none that the
+        engine asks for, and why it failed, or ""."""
+        asyncio.run_coroutine_threadsafe(self._judge(number, answer), self._running_loop())
+
+    async def _judge(self, number: int, answer: Callable[[float | None, str], None]) -> None:
+        gains = self._gains.get(number)
+        try:
+            score = None if gains is None else gains.rest(await _total_of(self.instance(number)))
+        except BaseException as error:
+            answer(None, f"{type(error).__name__}: {error}")
+        else:
+            answer(score, "")
+
+    async def _answer(self, number: int, calls: list[dict[str, Any]], answer: Callable[..., None]) -> None:
         results = await asyncio.gather(*(self._result(number, call) for call in calls))
         messages = []
         for call, (content, _) in zip(calls, results, strict=True):
@@ -171,7 +244,14 @@ class Environments:
             if call.get("id"):
                 message["tool_call_id"] = call["id"]
             messages.append(message)
-        answer(json.dumps(messages), sum(is_error for _, is_error in results))
+        instance, gains = self.instance(number), self._gains.get(number)
+        reward, state, failure = None, None, ""
+        try:
+            state = _state_of(instance)
+            reward = None if gains is None else gains.take(await _total_of(instance))
+        except BaseException as error:
+            failure = f"{type(error).__name__}: {error}"
+        answer(json.dumps(messages), sum(is_error for _, is_error in results), reward, state, failure)
 
     async def _result(self, number: int, call: dict[str, Any]) -> tuple[str, bool]:
         """What a call gives as text, and whether it failed."""
@@ -217,11 +297,22 @@ class Environments:
             self._pool[name].append(instance)
         self._instances.clear()
         self._observations.clear()
+        self._gains.clear()
+
+
+async def _total_of(environment: Any) -> float | None:
+    """What get_reward() says. ValueError if it is no finite number."""
+    reward = environment.get_reward()
+    if inspect.isawaitable(reward):
+        reward = await reward
+    if reward is not None and not math.isfinite(float(reward)):
+        raise ValueError(f"get_reward() returned {reward}, which is no finite number")
+    return None if reward is None else float(reward)
 
 
 def begin_caller(
     environments: Environments, row_of: Callable[[str], dict[str, Any]]
-) -> Callable[[list[str]], list[tuple[int, str, str]]]:
+) -> Callable[[list[str]], list[tuple[int, str, str, str | None]]]:
     """What the engine calls to begin an episode for each prompt id."""
     return lambda row_ids: environments.begin([_own_columns(row_of(row_id)) for row_id in row_ids])
 

@@ -139,6 +139,9 @@ class GRPOTrainer(BaseTrainer):
                 schemas=json.dumps(self._environments.schemas()),
                 begin=weakly(self._begin),
                 respond=self._environments.respond,
+                judge=self._environments.judge,
+                gives_states=self._environments.gives_states,
+                gives_turn_rewards=self._environments.gives_turn_rewards,
             )
         return _native.grpo_run(recipe, resume, functions, **others)
 
