@@ -39,6 +39,7 @@ TITLES = {
 }
 # What a method is without on the demo as it is.
 CRITIC_RATE = ("--critic.lr", 1e-3)
+OF_EPISODES = {"gigpo"}  # compares turns from the same state of an environment
 TWO_REWARDS = ("--reward.1.name", "format", "--reward.1.type", "format")
 SETTINGS = {
     "ppo": CRITIC_RATE,
@@ -65,10 +66,14 @@ def in_order(names):
 
 
 def presets():
-    """Every preset with the run settings that it names, {"rollout.num_generations": "9", ...}."""
+    """Every preset with the run settings that it names, {"rollout.num_generations": "9", ...}, but those of episodes."""
     text = subprocess.run([PROGRAM, "objectives"], check=True, capture_output=True, text=True).stdout
     paragraphs = re.findall(r"^(\w+)  \((.*?)(?=^\w)", text, re.MULTILINE | re.DOTALL)
-    return {name: dict(re.findall(r"\b(\w+\.\w+)=(\S+)", body)) for name, body in paragraphs}
+    return {
+        name: dict(re.findall(r"\b(\w+\.\w+)=(\S+)", body))
+        for name, body in paragraphs
+        if name not in OF_EPISODES
+    }
 
 
 def objective_of(preset):

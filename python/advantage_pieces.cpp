@@ -185,6 +185,19 @@ void add_credit(py::module_& m) {
   };
   add(m, "state_group_advantages", states, arg("rewards"), arg("completions"), arg("states"),
       arg("group_ends"), kw_only(), gamma, arg("gae_lambda"));
+  const auto anchors = [](const at::Tensor& rewards, const Integers& completions, const Integers& states,
+                          const Integers& ends, double gamma, const std::string& baseline,
+                          const std::string& kind, int64_t ddof, double epsilon) {
+    const Numbers plain = numbers_of(rewards, "rewards");
+    check_ends(ends, std::ssize(plain));
+    const StateSteps steps{plain, completions.values, states.values, ends.values};
+    return tensor_like(
+        anchor_state_advantages(steps, gamma, baseline, {.kind = kind, .ddof = ddof, .epsilon = epsilon}),
+        rewards);
+  };
+  add(m, "anchor_state_advantages", anchors, arg("rewards"), arg("completions"), arg("states"),
+      arg("group_ends"), kw_only(), arg("gamma") = 0.95, arg("baseline") = "group_mean",
+      arg("kind") = "group", arg("ddof") = 1, arg("epsilon") = 1e-4);
 }
 
 using TokenRule = Numbers (*)(const TokenGroups&, const EntropyShaping&);

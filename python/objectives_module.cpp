@@ -226,7 +226,7 @@ at::Tensor advantages(const at::Tensor& rewards, int64_t group_size, const Maybe
                       const MaybeTensor& old_logprobs, const MaybeTensor& ref_logprobs,
                       const MaybeTensor& greedy_rewards, const MaybeTensor& values,
                       const MaybeTensor& step_ends, const MaybeTensor& outcome_rewards,
-                      const std::string& preset, const py::dict& config) {
+                      const MaybeTensor& step_states, const std::string& preset, const py::dict& config) {
   if (rewards.dim() < 1 || rewards.dim() > 2 || rewards.size(0) == 0)
     throw UserError(str("rewards has shape ", shape_of(rewards), ", but must have [N] or [N, C]"));
   const Settings settings = read_settings(preset, config);
@@ -258,6 +258,11 @@ at::Tensor advantages(const at::Tensor& rewards, int64_t group_size, const Maybe
     input.greedy_rewards = greedy_rewards->to(options);
   }
   if (step_ends) input.step_ends = step_indices(*step_ends, rewards, packing.value());
+  if (step_states) {
+    check_sizes(*step_states, rewards.sizes(), "step_states");
+    if (at::isFloatingType(step_states->scalar_type())) throw UserError("step_states must hold integers");
+    input.step_states = step_states->detach().to(at::kLong);
+  }
   if (outcome_rewards) {
     check_sizes(*outcome_rewards, {num_rows}, "outcome_rewards");
     input.outcome_rewards = outcome_rewards->to(options);

@@ -15,7 +15,7 @@
 #include "cohort/objectives/group_filter.h"
 #include "cohort/objectives/sample_statistics.h"
 #include "cohort/objectives/scale.h"
-#include "cohort/objectives/state_credit.h"
+#include "cohort/objectives/step_credit.h"
 #include "cohort/objectives/token_credit.h"
 #include "cohort/tensor/check.h"
 
@@ -30,14 +30,6 @@ struct Credit {
   bool is_per_token = false;
   std::vector<double> returns{};  ///< [M], with a critic
 };
-
-ScaleOptions scale_options(const AdvantageConfig& config) {
-  return {.kind = config.scale_rewards, .ddof = config.scale_ddof, .epsilon = config.scale_epsilon};
-}
-
-std::vector<double> normalised(const ScoredGroups& groups, const AdvantageConfig& config) {
-  return scaled_scores(centred_scores(groups, config.baseline), groups, scale_options(config));
-}
 
 /// Takes the whole KL of each completion off its score.
 void pay_for_kl(AdvantageBatch& batch, const AdvantageConfig& config) {
@@ -94,12 +86,12 @@ ScoredGroups groups_of(const AdvantageBatch& batch, const std::vector<double>& s
 /// [N] baseline and scale, of the sum or of each reward.
 std::vector<double> completion_scores(const AdvantageBatch& batch, const AdvantageConfig& config) {
   if (!config.normalizes_each_reward()) {
-    return normalised(groups_of(batch, batch.totals, config), config);
+    return normalised_scores(groups_of(batch, batch.totals, config), config);
   }
   std::vector<double> sums(batch.num_completions, kLeftOut);
   for (size_t c = 0; c < batch.channels.size(); ++c) {
     if (batch.weights[c] == 0.0) continue;
-    const std::vector<double> own = normalised(groups_of(batch, batch.channels[c], config), config);
+    const std::vector<double> own = normalised_scores(groups_of(batch, batch.channels[c], config), config);
     for (int64_t i = 0; i < batch.num_completions; ++i) {
       if (std::isnan(own[i])) continue;
       sums[i] = (std::isnan(sums[i]) ? 0.0 : sums[i]) + batch.weights[c] * own[i];
@@ -195,63 +187,6 @@ Credit assign_credit(AdvantageBatch& batch, const AdvantageConfig& config) {
   return find_choice(kLines, config.credit, "credit").assign(batch, config);
 }
 
-/// [steps] what a step's reward amounts to within its group.
-std::vector<double> step_scores(const StepList& steps, const AdvantageConfig& config) {
-  if (!find_credit_rule(config.credit).is_of_states) {
-    std::vector<double> scores = normalised({.scores = steps.scores, .ends = steps.ends}, config);
-    if (config.batch_whiten) scores = whitened(scores, {}, config.scale_ddof, config.scale_epsilon);
-    return scores;
-  }
-  std::vector<double> scores = state_group_advantages(
-      {.rewards = steps.scores, .completions = steps.completions, .states = steps.states, .ends = steps.ends},
-      config.gamma, config.gae_lambda);
-  if (find_scale(config.scale_rewards).is_one) return scores;
-  for_each_group(std::span(scores), steps.ends, [&](size_t, int64_t, std::span<double> group) {
-    std::ranges::copy(standard_scores(group, config.scale_ddof, config.scale_epsilon), group.begin());
-  });
-  return scores;
-}
-
-/// Process supervision: statistics over all steps of the group, then each token its steps' credit.
-Credit step_credit(const StepList& steps, const AdvantageBatch& batch, const AdvantageConfig& config) {
-  const std::vector<double> scores = step_scores(steps, config);
-  Credit credit{.values = std::vector<double>(batch.num_tokens(), kLeftOut), .is_per_token = true};
-  size_t s = 0;
-  for (int64_t i = 0; i < batch.num_completions; ++i) {
-    std::vector<StepScore> own;
-    for (; s < scores.size() && steps.completions[s] == i; ++s)
-      own.push_back({scores[s], steps.token_ends[s]});
-    if (own.empty()) continue;
-    const std::vector<double> tokens = find_credit_rule(config.credit).sums_later_steps
-                                           ? suffix_credit(own, batch.lengths[i], config.gamma)
-                                           : segment_credit(own, batch.lengths[i]);
-    std::ranges::copy(tokens, batch.own(credit.values, i).begin());
-  }
-  return credit;
-}
-
-/// Adds the advantages of whole completions to all of their tokens, under the same settings. A group whose
-/// steps are all the same number still differs if its outcomes do.
-void add_outcomes(const AdvantageInput& input, AdvantageBatch& batch, const AdvantageConfig& config,
-                  Credit& credit, std::vector<uint8_t>& has_no_difference) {
-  if (!input.outcome_rewards.defined()) return;
-  check_shape(input.outcome_rewards, {batch.num_completions}, "outcome_rewards");
-  std::vector<double> outcomes = plain_numbers(input.outcome_rewards);
-  for (int64_t i = 0; i < batch.num_completions; ++i) {
-    if (std::isinf(outcomes[i])) throw ConfigError(str("completion ", i, " has the reward ", outcomes[i]));
-    if (!batch.is_kept[i]) outcomes[i] = kLeftOut;
-  }
-  std::vector<double> scores = normalised(groups_of(batch, outcomes, config), config);
-  if (config.batch_whiten) scores = whitened(scores, {}, config.scale_ddof, config.scale_epsilon);
-  for (int64_t i = 0; i < batch.num_completions; ++i) {
-    if (std::isnan(scores[i])) continue;
-    for (double& value : batch.own(credit.values, i)) value = (std::isnan(value) ? 0.0 : value) + scores[i];
-  }
-  const std::vector<uint8_t> is_constant = constant_groups(outcomes, batch.ends);
-  for (size_t g = 0; g < is_constant.size(); ++g)
-    has_no_difference[g] = has_no_difference[g] && is_constant[g];
-}
-
 /// critic_share * A + (1 - critic_share) * GRPO's advantage, for training with a critic that is still small.
 /// Both pay for the KL.
 void mix_in_group_advantages(std::vector<double>& values, AdvantageBatch& batch,
@@ -307,11 +242,10 @@ AdvantageOutput advantages_of(const AdvantageInput& input, const AdvantageConfig
   AdvantageOutput output;
   Credit credit;
   if (config.is_stepwise()) {
-    const StepList steps = read_steps(input, batch);
-    raw_scores = steps.scores;
-    output.has_no_difference = constant_groups(steps.scores, steps.ends);
-    credit = step_credit(steps, batch, config);
-    add_outcomes(input, batch, config, credit, output.has_no_difference);
+    StepCredit steps = credit_of_steps(input, batch, config);
+    raw_scores = std::move(steps.scores);
+    output.has_no_difference = std::move(steps.has_no_difference);
+    credit = {.values = std::move(steps.values), .is_per_token = true};
   } else {
     if (!find_credit_rule(config.credit).tokens_pay_kl) pay_for_kl(batch, config);
     filter_completions(batch, config);

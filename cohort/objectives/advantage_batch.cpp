@@ -151,16 +151,27 @@ AdvantageBatch read_batch(const AdvantageInput& input, const AdvantageConfig& co
   }
   const CreditRule& credit = find_credit_rule(config.credit);
   if (credit.is_of_steps != input.step_ends.defined()) {
-    throw ConfigError(credit.is_of_steps
-                          ? str("credit ", config.credit, " needs step_ends: give each step's last token")
-                          : "step_ends are for credit steps, segments or turns: set one, or leave them out");
+    throw ConfigError(
+        credit.is_of_steps
+            ? str("credit ", config.credit, " needs step_ends: give each step's last token")
+            : "step_ends are for credit steps, segments, turns or gigpo: set one, or leave them "
+              "out");
   }
-  if (input.outcome_rewards.defined() && !credit.sums_later_steps)
-    throw ConfigError("outcome_rewards are for credit steps: set it, or leave them out");
+  if (input.outcome_rewards.defined() && !credit.adds_outcomes)
+    throw ConfigError("outcome_rewards are for credit steps and gigpo: set one, or leave them out");
   if (credit.is_of_states && !input.step_states.defined())
-    throw ConfigError("credit turns needs step_states: give a number for the state before each step");
+    throw ConfigError(
+        str("credit ", config.credit, " needs step_states: give a number for the state before each step"));
   if (!credit.is_of_steps) read_rewards(input, batch);
   return batch;
+}
+
+ScaleOptions scale_options(const AdvantageConfig& config) {
+  return {.kind = config.scale_rewards, .ddof = config.scale_ddof, .epsilon = config.scale_epsilon};
+}
+
+std::vector<double> normalised_scores(const ScoredGroups& groups, const AdvantageConfig& config) {
+  return scaled_scores(centred_scores(groups, config.baseline), groups, scale_options(config));
 }
 
 StepList read_steps(const AdvantageInput& input, const AdvantageBatch& batch) {

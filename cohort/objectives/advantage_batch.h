@@ -8,6 +8,7 @@
 
 #include "cohort/objectives/advantage_algebra.h"
 #include "cohort/objectives/baseline.h"
+#include "cohort/objectives/scale.h"
 #include "cohort/objectives/token_credit.h"
 
 namespace cohort {
@@ -41,6 +42,11 @@ struct AdvantageBatch {
 /// Throws ConfigError naming the input that a setting reads and that is missing or not finite, InternalError
 /// for wrong shapes. Under process supervision `channels` and `totals` are empty: see read_steps.
 AdvantageBatch read_batch(const AdvantageInput& input, const AdvantageConfig& config);
+
+ScaleOptions scale_options(const AdvantageConfig& config);
+
+/// [N] the scores minus the settings' baseline, by the settings' scale.
+std::vector<double> normalised_scores(const ScoredGroups& groups, const AdvantageConfig& config);
 
 /// The rewards of steps in one flat list, completion after completion.
 struct StepList {

@@ -39,10 +39,13 @@ void describe_credit(FieldVisitor& f, AdvantageConfig& c) {
   f("credit", c.credit, list_choices("Which advantage each token has.", credit_rules()).c_str(),
     one_of_names(credit_rules()));
   f("gamma", c.gamma,
-    "Discount of a reward per token to come (token_returns, gae) or step to come (steps, turns).",
+    "Discount of a reward per token to come (token_returns, gae) or step to come (steps, turns, gigpo).",
     between(0.0, 1.0));
   f("gae_lambda", c.gae_lambda, "Lambda of generalised advantage estimation (arXiv:1506.02438 eq. 16).",
     between(0.0, 1.0));
+  f("gigpo_omega", c.gigpo_omega,
+    "GiGPO's omega: what the advantage of a step weighs beside that of the episode (arXiv:2505.10978 eq. 8).",
+    at_least(0.0));
 }
 
 void describe_kl_and_entropy(FieldVisitor& f, AdvantageConfig& c) {
@@ -85,13 +88,25 @@ void check_critic_and_turns(const AdvantageConfig& config) {
   advantages_need(
       !is_gae || (scale.is_one && !config.batch_whiten),
       "a critic learns the rewards as they are: set scale_rewards to none and batch_whiten to false");
-  const bool has_turns = credit.is_of_states;
+  const bool has_turns = credit.has_state_values;
   advantages_need(baseline.is_of_states == has_turns,
                   "credit turns and baseline state_group go together: set both, or neither");
   advantages_need(!has_turns || config.scale_rewards == "group" || scale.is_one,
                   "credit turns normalises over the steps of a group: set scale_rewards to group or none");
   advantages_need(!has_turns || !config.batch_whiten,
                   "credit turns normalises over the steps of a group: set batch_whiten to false");
+}
+
+void check_anchor_states(const AdvantageConfig& config) {
+  const CreditRule& credit = find_credit_rule(config.credit);
+  const bool compares_steps = credit.is_of_states && !credit.has_state_values;
+  advantages_need(compares_steps || config.gigpo_omega == AdvantageConfig().gigpo_omega,
+                  "gigpo_omega is for credit gigpo");
+  if (!compares_steps) return;
+  const bool has_std_or_one = config.scale_rewards == "group" || find_scale(config.scale_rewards).is_one;
+  advantages_need(find_baseline(config.baseline).is_of_group && has_std_or_one && !config.batch_whiten,
+                  "credit gigpo compares the steps from one state: set baseline to group_mean, group_loo or "
+                  "group_median, scale_rewards to group or none, and batch_whiten to false");
 }
 
 void check_step_rewards(const AdvantageConfig& config) {
@@ -150,6 +165,7 @@ bool reads_entropies(const AdvantageConfig& config) {
 
 void check_advantage_config(const AdvantageConfig& config) {
   check_critic_and_turns(config);
+  check_anchor_states(config);
   check_step_rewards(config);
   check_shaping(config);
   check_several_rewards(config);

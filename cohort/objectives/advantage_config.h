@@ -26,6 +26,7 @@ struct AdvantageConfig {
   std::string credit = "sequence";
   double gamma = 1.0;
   double gae_lambda = 1.0;
+  double gigpo_omega = 1.0;
   std::string kl_place = "loss";
   double beta = 0.0;
   int64_t gfpo_k = 0;

@@ -11,8 +11,10 @@ struct CreditRule {
   const char* name;
   const char* text;
   bool is_of_steps = false;           ///< the rewards are those of steps
-  bool sums_later_steps = false;      ///< of these, all from the token on, beside the completion's outcome
-  bool is_of_states = false;          ///< needs states that completions share, with baseline state_group
+  bool sums_later_steps = false;      ///< of these, all from the token on
+  bool adds_outcomes = false;         ///< the advantage of the completion's outcome beside those of steps
+  bool is_of_states = false;          ///< needs states that completions share
+  bool has_state_values = false;      ///< of these states, with baseline state_group
   bool is_of_critic = false;          ///< needs a critic's values, with baseline critic
   bool has_token_advantages = false;  ///< tokens of one completion differ under any settings
   bool discounts = false;             ///< reads gamma

@@ -28,6 +28,7 @@ from cohort._cohort.objectives import (
     adapted_beta,
     adapted_entropy_coef,
     adaptive_group_k,
+    anchor_state_advantages,
     applied_entropy_coef,
     best_of_groups,
     beta_density_weights,
@@ -98,6 +99,7 @@ __all__ = [
     "adaptive_group_k",
     "advantages",
     "advice",
+    "anchor_state_advantages",
     "applied_entropy_coef",
     "best_of_groups",
     "beta_density_weights",
@@ -233,6 +235,7 @@ def advantages(
     values: Tensor | None = None,
     step_ends: Tensor | None = None,
     outcome_rewards: Tensor | None = None,
+    step_states: Tensor | None = None,
     preset: str = "grpo",
     **config: Any,
 ) -> Tensor:
@@ -251,7 +254,9 @@ def advantages(
         values: [N, T], the critic's, of the state before each token (ppo, vapo).
         step_ends: [N, K], the place in the row of each step's last token, -1: no step.
         outcome_rewards: [N], of whole completions beside the rewards of steps (grpo_process): their advantages, under the
-            same settings, are added to every token. nan: no outcome.
+            same settings, are added to every token. nan: no outcome. Without it, gigpo takes the sums of the steps' rewards.
+        step_states: [N, K] integers, equal ones for steps that begin in the same state of the environment (gigpo, credit
+            "turns"); only those of one group are compared.
         preset: one of `presets()`.
         **config: keys of `settings()`, and `reward_weights`, one number a reward function.
     """
@@ -267,6 +272,7 @@ def advantages(
         values,
         step_ends,
         outcome_rewards,
+        step_states,
         preset,
         config,
     )

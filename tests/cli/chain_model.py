@@ -1,4 +1,4 @@
-"""A model directory whose next token is a function of its last one, so that tests know what a server must answer.
+"""A model directory whose next token depends on its last one alone, so that tests know what a server must answer.
 
 A prompt without tools is answered with "Hello, world!", one with tools by reasoning and two calls, and their results with
 "The sum is 5.". Each piece of these texts is a token of its own.
@@ -32,14 +32,14 @@ TEMPLATE = """
 CONTEXT = 2048
 
 
-def make_chain_model(folder):
-    """Writes the directory and returns it."""
+def make_chain_model(folder, chains=CHAINS, template=TEMPLATE):
+    """Writes the directory and returns it. Tokens that follow the same one in several chains are equally likely."""
     folder = pathlib.Path(folder)
     folder.mkdir()
     tokenizer = json.loads((DEMO / "tokenizer.json").read_text())
     ids = tokenizer["model"]["vocab"] | {token["content"]: token["id"] for token in tokenizer["added_tokens"]}
     size = 1 + max(ids.values())
-    for token in [token for chain in CHAINS for token in chain]:
+    for token in [token for chain in chains for token in chain]:
         if token in ids:
             continue
         ids[token] = size
@@ -48,10 +48,10 @@ def make_chain_model(folder):
             {"id": ids[token], "content": token, "single_word": False, "lstrip": False, "rstrip": False}
             | {"normalized": False, "special": False}
         )
-    following = {ids[a]: ids[b] for chain in CHAINS for a, b in zip(chain, chain[1:])}
+    following = {(ids[a], ids[b]) for chain in chains for a, b in zip(chain, chain[1:])}
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
     shutil.copy(DEMO / "tokenizer_config.json", folder)
-    (folder / "chat_template.jinja").write_text(TEMPLATE)
+    (folder / "chat_template.jinja").write_text(template)
     config = {
         "architectures": ["Qwen3ForCausalLM"],
         "model_type": "qwen3",
@@ -100,7 +100,7 @@ def _write_weights(path, size, following):
             for i in range(size):
                 values[i * size + i] = 1.0
         if name == "lm_head.weight":
-            for last, next_id in following.items():
+            for last, next_id in following:
                 values[next_id * size + last] = 1.0
         end = len(data) + 4 * len(values)
         header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), end]}

@@ -50,6 +50,55 @@ TEST(AdvantageAlgebra, TurnsWithSharedStates) {
   expect_advantages(advantages_of(input, config).values, {0.25 / std, 0, 0, -0.25 / std, 0});
 }
 
+TEST(AdvantageAlgebra, GiGpoAddsEpisodesAndTheirSteps) {
+  // The first group: rewards 0, 1 and 0.5, 0 of two steps each, which begin in one state, go on in others.
+  // Episodes 1 and 0.5, mean 0.75; returns with gamma 0.5 are 0.5, 1 and 0.5, 0: the first steps do not
+  // differ. The second group: 0, 1 and 0, 0, returns 0.5, 1 and 0, 0, whose states are 0, 1 and 0, 1.
+  AdvantageInput input{.rewards = doubles({0, 1, 0.5, 0, 0, 1, 0, 0}).view({4, 2}),
+                       .group_ends = {2, 4},
+                       .lengths = {3, 2, 2, 3}};
+  input.step_ends = at::tensor({0, 2, 0, 1, 0, 1, 1, 2}, at::kLong).view({4, 2});
+  input.step_states = at::tensor({0, 1, 0, 2, 0, 1, 0, 1}, at::kLong).view({4, 2});
+  AdvantageConfig config = config_of("gigpo");
+  EXPECT_EQ(config.gamma, 0.95);
+  config.gamma = 0.5;
+  config.scale_rewards = "none";
+  config.gigpo_omega = 2.0;
+  const AdvantageOutput output = advantages_of(input, config);
+  expect_advantages(output.values,
+                    {0.25, 0.25, 0.25, -0.25, -0.25,  // A^E alone
+                     0.5 + 2 * 0.25, 0.5 + 2 * 0.5, -0.5 - 2 * 0.25, -0.5 - 2 * 0.25, -0.5 - 2 * 0.5});
+  EXPECT_EQ(output.has_no_difference, (std::vector<uint8_t>{0, 0}));
+  // Whole rewards stand for the sums where they are given.
+  input.outcome_rewards = doubles({3, 1, 0, 0});
+  expect_advantages(advantages_of(input, config).values, {1, 1, 1, -1, -1, 0.5, 1, -0.5, -0.5, -1});
+  // F_norm = std: two numbers lie 1 / sqrt(2) deviations from their mean.
+  config = config_of("gigpo");
+  config.gamma = 0.5;
+  config.scale_epsilon = 0.0;
+  const double root = std::sqrt(0.5);
+  expect_advantages(advantages_of(input, config).values,
+                    {root, root, root, -root, -root, root, root, -root, -root, -root});
+}
+
+TEST(AdvantageAlgebra, GiGpoHasNothingToLearnFromEqualEpisodes) {
+  AdvantageInput input{.rewards = doubles({0, 1, 0, 1}).view({2, 2}), .group_ends = {2}, .lengths = {2, 2}};
+  input.step_ends = at::tensor({0, 1, 0, 1}, at::kLong).view({2, 2});
+  input.step_states = at::tensor({0, 1, 0, 1}, at::kLong).view({2, 2});
+  AdvantageOutput output = advantages_of(input, config_of("gigpo"));
+  EXPECT_EQ(output.has_no_difference, (std::vector<uint8_t>{1}));
+  EXPECT_EQ(numbers(output.values), (std::vector<double>{0, 0, 0, 0}));
+  // One state alone: the first step's return is 0.95, the second's 1, and the episodes are equal.
+  input.step_states.zero_();
+  AdvantageConfig config = config_of("gigpo");
+  config.scale_rewards = "none";
+  output = advantages_of(input, config);
+  EXPECT_EQ(output.has_no_difference, (std::vector<uint8_t>{0}));
+  expect_advantages(output.values, {-0.025, 0.025, -0.025, 0.025});
+  input.step_states.reset();
+  EXPECT_THROW(advantages_of(input, config), ConfigError);
+}
+
 TEST(AdvantageAlgebra, SeveralRewardsAreSummedOrNormalisedFirst) {
   AdvantageInput input{.rewards = doubles({1, 10, 0, 30, kNoScore, 20, kNoScore, kNoScore}).view({4, 2}),
                        .group_ends = {4}};

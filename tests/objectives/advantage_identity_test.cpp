@@ -202,7 +202,7 @@ TEST(AdvantageIdentity, AGroupWithoutDifferenceHasExactlyZero) {
     const AdvantageConfig config = config_of(preset.name);
     const bool is_relative =
         config.baseline != "none" && config.baseline != "critic" && config.baseline != "greedy";
-    if (!is_relative || config.credit == "steps") continue;
+    if (!is_relative || config.is_stepwise()) continue;
     for (const bool whitens : {false, true}) {
       AdvantageConfig own = config;
       own.token_whiten = whitens && !own.batch_whiten;
@@ -221,7 +221,7 @@ TEST(AdvantageIdentity, PackingOrderChangesNoAdvantage) {
   const std::vector<int64_t> order{5, 4, 7, 6, 3, 0, 1, 2};
   for (const Preset& preset : presets()) {
     const AdvantageConfig config = config_of(preset.name);
-    if (config.credit == "steps") continue;
+    if (config.is_stepwise()) continue;
     AdvantageInput input = full_input();
     input.rewards = doubles({1, 0, 0.25, 0.5, 0.125, 0.7, 1, 0.75});
     AdvantageInput other = reordered(input, order);
@@ -258,7 +258,7 @@ TEST(AdvantageIdentity, AnEmptyBatchHasNoAdvantages) {
 TEST(AdvantageIdentity, SaysWhatIsMissing) {
   const AdvantageInput bare{.rewards = doubles({1, 0}), .group_ends = {2}, .lengths = {1, 1}};
   for (const char* preset :
-       {"ppo", "vapo", "gtpo", "grpo_s", "edge_grpo", "remax", "lam_po", "grpo_process"}) {
+       {"ppo", "vapo", "gtpo", "grpo_s", "edge_grpo", "remax", "lam_po", "grpo_process", "gigpo"}) {
     EXPECT_THROW(advantages_of(bare, config_of(preset)), ConfigError) << preset;
   }
   AdvantageConfig config = config_of("rloo");
@@ -312,6 +312,11 @@ TEST(AdvantageIdentity, ContradictionsAreRefused) {
   refused({{"baseline", "state_group"}});
   refused({{"credit", "turns"}});
   refused({{"baseline", "state_group"}, {"credit", "turns"}, {"scale_rewards", "batch"}});
+  refused({{"gigpo_omega", "0.5"}});
+  refused({{"credit", "gigpo"}, {"baseline", "none"}});
+  refused({{"credit", "gigpo"}, {"baseline", "state_group"}});
+  refused({{"credit", "gigpo"}, {"scale_rewards", "batch"}});
+  refused({{"credit", "gigpo"}, {"batch_whiten", "true"}});
   refused({{"drop_pivot", "true"}});
   refused({{"scale_rewards", "mad"}, {"scale_epsilon", "0"}});
   refused({{"credit", "steps"}, {"baseline", "greedy"}});

@@ -34,6 +34,7 @@ TEST(Presets, AreAllThere) {
   for (const Preset& preset : presets()) names.push_back(preset.name);
   EXPECT_EQ(names, (std::vector<std::string>{"grpo",
                                              "grpo_process",
+                                             "gigpo",
                                              "dr_grpo",
                                              "dapo",
                                              "gspo",

@@ -79,6 +79,24 @@ TEST(StateCredit, ComparesWhatFollowedTheSameState) {
               {0.25, 0.5, -0.25, -0.5, 0});
 }
 
+TEST(StateCredit, AnchorStatesCompareTheReturnsOfTheirSteps) {
+  // Two groups. In the first, completions 0 -> 1 -> 0 with rewards 0, 0, 1 and 0 -> 2 with rewards 0.5, 0.
+  // Returns with gamma 0.5 are 0.25, 0.5, 1 and 0.5, 0. State 0 begins steps of 0.25, 1 and 0.5, mean 7/12;
+  // states 1 and 2 begin one each. The second group's states are its own.
+  const std::vector<double> rewards{0, 0, 1, 0.5, 0, 3, 1};
+  const std::vector<int64_t> completions{0, 0, 0, 1, 1, 2, 3}, states{0, 1, 0, 0, 2, 0, 0}, ends{5, 7};
+  const StateSteps steps{rewards, completions, states, ends};
+  const std::vector<double> centred{-4.0 / 12, 0, 5.0 / 12, -1.0 / 12, 0, 1, -1};
+  expect_near(anchor_state_advantages(steps, 0.5, "group_mean", {.kind = "none"}), centred);
+  const double std = std::sqrt((16.0 + 25.0 + 1.0) / 144 / 2), other = std::sqrt(2.0);
+  expect_near(anchor_state_advantages(steps, 0.5, "group_mean", {.kind = "group", .epsilon = 0.0}),
+              {-4.0 / 12 / std, 0, 5.0 / 12 / std, -1.0 / 12 / std, 0, 1 / other, -1 / other});
+  const auto exact = anchor_state_advantages(steps, 0.5, "group_loo", {.kind = "none"});
+  expect_near(exact, {-0.5, 0, 0.625, -0.125, 0, 2, -2});
+  EXPECT_EQ(exact[1], 0.0);
+  EXPECT_EQ(exact[4], 0.0);
+}
+
 TEST(GroupFilter, KeepsTheShortestOrTheMostEfficient) {
   const std::vector<double> scores{3, 2, 9, kNoScore, 1, 1};
   const std::vector<int64_t> ends{4, 6}, lengths{1, 2, 18, 1, 0, 1}, two{2, 2}, one_and_two{1, 2}, one{1, 1};

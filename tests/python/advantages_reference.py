@@ -255,6 +255,39 @@ def grpo_process(rewards, ends, size, num_tokens):
     return out
 
 
+def gigpo(rewards, groups, trajectories, anchors, gamma=0.95, omega=1.0, removes_std=False, epsilon=1e-6):
+    """arXiv:2505.10978, as verl-agent's gigpo/core_gigpo.py has it: a row is a step, and each list has an entry a row.
+
+    Statistics of episodes count a trajectory once (compute_mean_std_cross_steps=False), as eq. 3 does; the code's default
+    counts it once a step.
+    """
+    rows = range(len(rewards))
+    returns = [0.0] * len(rewards)
+    for key in set(zip(groups, trajectories)):
+        running = 0.0
+        for row in reversed([row for row in rows if (groups[row], trajectories[row]) == key]):
+            running = rewards[row] + gamma * running
+            returns[row] = running
+    total = {}
+    for row in rows:
+        key = groups[row], trajectories[row]
+        total[key] = total.get(key, 0.0) + rewards[row]
+
+    def normed(value, others, lone_mean):
+        centre = mean(others) if len(others) > 1 else lone_mean
+        scale = 1.0 if removes_std else (deviation(others) if len(others) > 1 else 1.0) + epsilon
+        return (value - centre) / scale
+
+    out = []
+    for row in rows:
+        episodes = [score for (group, _), score in total.items() if group == groups[row]]
+        own = groups[row], anchors[row]
+        alike = [returns[other] for other in rows if (groups[other], anchors[other]) == own]
+        episode = normed(total[groups[row], trajectories[row]], episodes, 0.0)
+        out.append(episode + omega * normed(returns[row], alike, returns[row]))
+    return out
+
+
 def whiten(rows):
     """Over all tokens of the batch."""
     flat = [x for row in rows for x in row]

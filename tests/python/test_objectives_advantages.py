@@ -137,6 +137,23 @@ class HandTest(unittest.TestCase):
         )
         self.compare("grpo_process", [[0, -0.5], [0, 0]], actual)
 
+    def test_turns_from_one_state(self):
+        """Episodes of rewards 0, 1 and 0.5: totals 1 and 0.5. Returns with gamma 0.5: 0.5, 1 and 0.5, of which the first and
+        the third begin in state 7. Beside A^E = 0.25 only the second turn of equal states adds something: nothing."""
+        given = {"mask": [[1, 1, 1], [1, 1, 0]], "step_ends": torch.tensor([[0, 2], [1, -1]])}
+        more = {"gamma": 0.5, "scale_rewards": "none", "gigpo_omega": 2.0}
+        rewards = [[0.0, 1.0], [0.5, NAN]]
+        alike = torch.tensor([[7, 8], [7, 0]])
+        actual = ours("gigpo", rewards, 2, step_states=alike, **given, **more)
+        self.compare("gigpo", [[0.25, 0.25, 0.25], [-0.25, -0.25, 0]], actual)
+        # One state alone: returns 0.5, 1 and 0.5, mean 2/3, so that A^S is -1/6, 1/3 and -1/6.
+        low, high = -1 / 6, 1 / 3
+        actual = ours("gigpo", rewards, 2, step_states=torch.zeros(2, 2, dtype=torch.long), **given, **more)
+        first = [0.25 + 2 * low, 0.25 + 2 * high, 0.25 + 2 * high]
+        self.compare("gigpo", [first, [-0.25 + 2 * low, -0.25 + 2 * low, 0]], actual)
+        with self.assertRaisesRegex(ValueError, "needs step_states"):
+            ours("gigpo", rewards, 2, **given)
+
     def test_returns_of_tokens(self):
         """beta 0.5, log-ratios 0.2 and 0.4: rewards of tokens -0.1, 0.8 and, of the other, 0; returns 0.7, 0.8, 0."""
         actual = ours(
@@ -287,6 +304,33 @@ class FormulaTest(unittest.TestCase):
             6,
         )
         self.compare("grpo_process", expected, rewards, mask=[[1] * 6] * 4, step_ends=torch.tensor(ends))
+
+    def test_turns(self):
+        """Two groups of four episodes of one to four turns among three states, a token each."""
+        generator = torch.Generator().manual_seed(5)
+        counts = [4, 2, 3, 1, 3, 4, 4, 2]
+        rewards = torch.randn(8, 4, generator=generator).round(decimals=1).tolist()
+        states = torch.randint(0, 3, (8, 4), generator=generator)
+        rows = [(i, k) for i, count in enumerate(counts) for k in range(count)]
+        flat = [[rewards[i][k] for i, k in rows], [i // 4 for i, _ in rows], [i for i, _ in rows]]
+        flat.append([states[i, k].item() for i, k in rows])
+        places = torch.arange(4).expand(8, 4)
+        is_turn = places < torch.tensor(counts)[:, None]
+        padded = [[r if k < count else NAN for k, r in enumerate(row)] for row, count in zip(rewards, counts)]
+        for omega, removes_std in ((1.0, False), (0.5, True)):
+            wanted = iter(formula.gigpo(*flat, omega=omega, removes_std=removes_std))
+            expected = [[next(wanted) if k < count else 0.0 for k in range(4)] for count in counts]
+            self.compare(
+                "gigpo",
+                expected,
+                padded,
+                mask=is_turn.long(),
+                step_ends=places.masked_fill(~is_turn, -1),
+                step_states=states,
+                gigpo_omega=omega,
+                scale_epsilon=1e-6,
+                scale_rewards="none" if removes_std else "group",
+            )
 
 
 class RuleTest(unittest.TestCase):

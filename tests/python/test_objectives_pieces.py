@@ -28,6 +28,7 @@ ELSEWHERE = {
     "plain_numbers": "tensors are the numbers here",
     "read_batch": "a part of advantages_of",
     "read_steps": "a part of advantages_of",
+    "credit_of_steps": "a part of advantages_of",
     "policy_loss": "loss()",
     "check_loss_input": "a part of loss()",
     "check_batch_input": "a part of whole_batch_of",
@@ -153,7 +154,7 @@ CONSTANT = """mismatch_weights vespo_weights divergence_mask off_policy_mask log
 top_entropy_mask token_covariance kl_cov_mask clip_cov_mask completion_weights num_contrasts preference_pairs
 centred_scores scaled_scores beta_density_weights whitened standard_scores median_of median_absolute_deviation
 best_of_groups without_pivots adaptive_group_k suffix_credit segment_credit discounted_returns
-generalised_advantages length_adaptive_lambda state_group_advantages gtpo_rewards gtpo_advantages grpo_s_rewards
+generalised_advantages length_adaptive_lambda state_group_advantages anchor_state_advantages gtpo_rewards gtpo_advantages grpo_s_rewards
 grpo_s_advantages edge_advantages adapted_beta adapted_entropy_coef applied_entropy_coef advantages advice presets
 settings""".split()
 

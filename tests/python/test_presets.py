@@ -14,6 +14,7 @@ from tiny_run import PROGRAM, TinyRunTest, subprocess
 # What a run lacks for these, by a part of the refusal.
 REFUSED = {
     "grpo_process": "needs a [[reward]] that judges steps",
+    "gigpo": "compares turns from the same state",
     "luffy": 'the column "demonstration" is missing',
 }
 

@@ -72,6 +72,21 @@ class Other(Board):
         return 5.0
 
 
+class Turns(Board):
+    """The same rewards, turn by turn, and a state."""
+
+    turn_rewards = True
+    asked = 0
+
+    def get_reward(self) -> float:
+        type(self).asked += 1
+        return super().get_reward() + 0.5
+
+    @property
+    def state(self):
+        return {"product": self.product}
+
+
 class ToolsTest(TrainerTest):
     """The model has learnt to call `multiply` once, and then to say "ok"."""
 
@@ -246,6 +261,37 @@ class ToolsTest(TrainerTest):
         trainer = self.tool_trainer(tools=(), reward_funcs=[], more={"environment_factory": Board})
         trainer.train()
         self.assertEqual(trainer.reward_func_names, ["Board"])
+
+    def test_turns_have_rewards_and_states(self):
+        Turns.asked = 0
+        recipe = {"objective.preset": "gigpo", "train.preflight": False}
+        more = {"environment_factory": Turns}
+        trainer = self.tool_trainer(tools=(), reward_funcs=[], more=more, recipe=recipe)
+        trainer.train()
+        self.assertEqual(trainer.reward_func_names, ["Turns"])
+        self.assertEqual(Turns.asked, 3 * 8)  # after reset(), after the call and at the end
+        line = self.metrics(trainer)[-1]
+        self.assertAlmostEqual(line["rewards/Turns/mean"], 1.1, places=12)
+        self.assertEqual(line["episodes/failed"], 0)
+        self.output += "x"
+        with self.assertRaisesRegex(ValueError, "compares turns from the same state"):
+            self.tool_trainer(tools=(), more={"environment_factory": Board}, recipe=recipe).train()
+        with self.assertRaisesRegex(ValueError, "one class at most"):
+            more = {"environment_factory": {"one": Turns, "two": type("More", (Turns,), {})}}
+            self.tool_trainer(tools=(), more=more)
+
+    def test_a_state_that_is_no_text_masks_its_completions(self):
+        class Odd(Turns):
+            @property
+            def state(self):
+                return object()
+
+        trainer = self.tool_trainer(
+            tools=(), more={"environment_factory": Odd}, recipe={"train.preflight": False}
+        )
+        with self.assertLogs("cohort.trainer.environments", "ERROR"):
+            trainer.train()
+        self.assertEqual(self.metrics(trainer)[-1]["episodes/failed"], 8)
 
     def test_rows_name_their_environment(self):
         rows = [{**row, "environment": "one" if i % 2 else "two"} for i, row in enumerate(ROWS)]

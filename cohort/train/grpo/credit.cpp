@@ -114,16 +114,52 @@ void read_greedy(const Batch& batch, JudgedSamples& judged, AdvantageInput& inpu
   input.greedy_rewards = at::tensor(rewards, at::kDouble);
 }
 
+/// A step's reward, and the state before it under credit by states.
+struct StatedStep {
+  int64_t end;  ///< tokens up to its end
+  double score;
+  int64_t state = 0;
+};
+
 /// The weighted steps of a sample by all functions that judge step by step.
-std::vector<StepReward> steps_of(const Batch& batch, const JudgedSample& judged) {
-  std::vector<StepReward> steps;
-  if (std::isnan(judged.reward)) return steps;
+std::vector<StatedStep> judged_steps(const Batch& batch, const JudgedSample& judged) {
+  std::vector<StatedStep> steps;
   for (size_t c = 0; c < judged.sample->rewards.size(); ++c) {
     if (!batch.gives_steps[c] || batch.reward_weights[c] == 0.0) continue;
     for (const StepReward& step : judged.sample->rewards[c].steps)
       steps.push_back({step.end, batch.reward_weights[c] * step.score});
   }
   return steps;
+}
+
+/// A step for each turn, with the sum of its weighted rewards. Rewards of the whole completion, and those
+/// behind its last turn, are at that turn. Throws ConfigError for a completion without states.
+std::vector<StatedStep> turns_of(const Batch& batch, const JudgedSample& judged) {
+  const Completion& completion = judged.sample->completion;
+  const std::vector<int64_t> ends = turn_ends(completion);
+  std::vector<StatedStep> turns;
+  if (ends.empty()) return turns;
+  if (!completion.episode || std::ssize(completion.episode->turn_states) != std::ssize(ends))
+    throw ConfigError("objective.credit is by states, and an episode has no state before each of its turns");
+  for (size_t k = 0; k < ends.size(); ++k)
+    turns.push_back({ends[k], 0.0, completion.episode->turn_states[k]});
+  double rest = 0.0;
+  for (size_t c = 0; c < judged.sample->rewards.size(); ++c) {
+    const RewardResult& result = judged.sample->rewards[c];
+    if (!batch.gives_steps[c] && result.status == RewardStatus::kOk && batch.reward_weights[c] != 0.0)
+      rest += batch.reward_weights[c] * result.score;
+  }
+  for (const StatedStep& step : judged_steps(batch, judged)) {
+    const auto turn = std::ranges::lower_bound(ends, step.end);
+    turns[std::min<size_t>(turn - ends.begin(), ends.size() - 1)].score += step.score;
+  }
+  turns.back().score += rest;
+  return turns;
+}
+
+std::vector<StatedStep> steps_of(const Batch& batch, const JudgedSample& judged, bool is_of_states) {
+  if (std::isnan(judged.reward)) return {};
+  return is_of_states ? turns_of(batch, judged) : judged_steps(batch, judged);
 }
 
 /// The number, among the sampled tokens, of the last one before token `end`; -1 if the step ends before the
@@ -134,25 +170,28 @@ int64_t last_sampled_token(const Completion& completion, int64_t end) {
 }
 
 /// Sets the steps as [N, K] with the last sampled token of each; -1: there is none.
-void read_steps(const Batch& batch, const JudgedSamples& judged, AdvantageInput& input) {
-  std::vector<std::vector<StepReward>> all;
+void read_steps(const Batch& batch, const JudgedSamples& judged, bool is_of_states, AdvantageInput& input) {
+  std::vector<std::vector<StatedStep>> all;
   all.reserve(judged.samples.size());
   size_t most = 1;
   for (const JudgedSample& each : judged.samples) {
-    all.push_back(steps_of(batch, each));
+    all.push_back(steps_of(batch, each, is_of_states));
     most = std::max(most, all.back().size());
   }
   const std::vector<int64_t> sizes = {std::ssize(all), static_cast<int64_t>(most)};
   input.rewards = at::full(sizes, kNoReward, at::kDouble);
   input.step_ends = at::full(sizes, -1, at::kLong);
+  at::Tensor states = at::zeros(sizes, at::kLong);
   double* score = input.rewards.mutable_data_ptr<double>();
   int64_t* end = input.step_ends.mutable_data_ptr<int64_t>();
   for (size_t i = 0; i < all.size(); ++i) {
     for (size_t k = 0; k < all[i].size(); ++k) {
       score[i * most + k] = all[i][k].score;
       end[i * most + k] = last_sampled_token(judged.samples[i].sample->completion, all[i][k].end);
+      states.mutable_data_ptr<int64_t>()[i * most + k] = all[i][k].state;
     }
   }
+  if (is_of_states) input.step_states = states;
 }
 
 /// [N] the weighted sums of the rewards that judge whole completions.
@@ -171,9 +210,10 @@ at::Tensor outcome_rewards(const Batch& batch, const JudgedSamples& judged) {
 void read_rewards(const Batch& batch, const AdvantageConfig& config, JudgedSamples& judged,
                   AdvantageInput& input) {
   if (config.is_stepwise()) {
-    read_steps(batch, judged, input);
-    if (find_credit_rule(config.credit).sums_later_steps)
-      input.outcome_rewards = outcome_rewards(batch, judged);
+    const CreditRule& credit = find_credit_rule(config.credit);
+    read_steps(batch, judged, credit.is_of_states, input);
+    if (credit.adds_outcomes)
+      input.outcome_rewards = credit.is_of_states ? total_rewards(judged) : outcome_rewards(batch, judged);
   } else if (config.normalizes_each_reward()) {
     input.rewards = reward_columns(judged);
     input.reward_weights = batch.reward_weights;

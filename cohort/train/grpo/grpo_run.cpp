@@ -6,6 +6,7 @@
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
 #include "cohort/core/memory.h"
+#include "cohort/objectives/credit_rule.h"
 #include "cohort/reward_models/all_rewards.h"
 #include "cohort/train/grpo/demonstrations.h"
 #include "cohort/train/grpo/preflight.h"
@@ -21,9 +22,15 @@
 namespace cohort {
 namespace {
 
-/// Steps that nobody judges would leave every advantage at 0.
-void check_supervision(const TrainConfig& config, const RewardScorer& scorer) {
+/// Steps that nobody judges would leave every advantage at 0, and states that nobody gives none to compare.
+void check_supervision(const TrainConfig& config, const RewardScorer& scorer, bool has_states) {
   const std::string& credit = config.objective.advantages.credit;
+  if (find_credit_rule(credit).is_of_states && !has_states) {
+    throw ConfigError(str(
+        "objective.credit = \"", credit,
+        "\" compares turns from the same state of the environment: add an [environment] that gives states "
+        "(docs/environments.md), or set another credit"));
+  }
   if (credit != "steps" && credit != "segments") return;
   int64_t num_by_steps = 0, num_weighed = 0;
   for (size_t i = 0; i < scorer.weights().size(); ++i) {
@@ -34,7 +41,8 @@ void check_supervision(const TrainConfig& config, const RewardScorer& scorer) {
   if (num_by_steps == 0) {
     throw ConfigError(
         str("objective.credit = \"", credit,
-            "\" needs a [[reward]] that judges steps, such as type = \"process\", with a weight"));
+            "\" needs a [[reward]] that judges steps, such as type = \"process\" or \"environment\", with a "
+            "weight"));
   }
   if (credit == "segments" && num_weighed > 1) {
     throw ConfigError(
@@ -115,12 +123,13 @@ std::unique_ptr<Decoder> load_reference(const TrainConfig& config, const StepSha
 
 /// The rewards of a run, with what they take of the memory.
 std::unique_ptr<RewardScorer> make_scorer(const TrainConfig& config, const std::tm& start,
-                                          const RewardTypes& more_rewards, StepShape& shape) {
+                                          const RewardTypes& more_rewards, bool has_states,
+                                          StepShape& shape) {
   const int64_t resident = resident_memory_bytes();
   RewardTypes types = all_rewards({config.model.path, start});
   types.insert(types.end(), more_rewards.begin(), more_rewards.end());
   auto scorer = std::make_unique<RewardScorer>(config.reward, types);
-  check_supervision(config, *scorer);
+  check_supervision(config, *scorer, has_states);
   shape.reward_bytes = scorer->memory_bytes();
   shape.loaded_reward_bytes = std::min(shape.reward_bytes, resident_memory_bytes() - resident);
   return scorer;
@@ -181,7 +190,7 @@ GrpoRun::GrpoRun(const TrainConfig& config, const ResumeOptions& options, Caller
       prompts_(texts_.data, texts_.format, config_.seed, config_.data.shuffle_dataset,
                options.accepts("data")),
       reference_(load_reference(config_, shape_)),
-      scorer_(make_scorer(config_, start_, functions.rewards, shape_)),
+      scorer_(make_scorer(config_, start_, functions.rewards, episodes_.gives_states(), shape_)),
       optimizer_(policy_->parameters(), config_.optimizer),
       critic_(make_critic(config_, *policy_, num_steps_, shape_)) {
   make_trainer(std::move(functions.rollout));
@@ -195,7 +204,8 @@ void GrpoRun::make_trainer(RolloutFunction rollout) {
   Decoder* reference = nullptr;
   if (shape_.has_reference) reference = reference_ != nullptr ? reference_.get() : policy_.get();
   if (episodes_.is_on() && rollout != nullptr)
-    throw ConfigError("an environment or an agent and a function that samples exclude each other: remove one of them");
+    throw ConfigError(
+        "an environment or an agent and a function that samples exclude each other: remove one of them");
   episodes_.open(texts_.format, *texts_.tokenizer, policy_->config(),
                  run_sampling(config_, policy_->config(), texts_.tokenizer.get()));
   trainer_.emplace(config_, num_updates, *policy_, reference, critic_.get(), texts_.tokenizer.get(), prompts_,

@@ -4,7 +4,6 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
-#include "cohort/objectives/credit_rule.h"
 #include "cohort/objectives/objective_advice.h"
 #include "cohort/objectives/ratio_level.h"
 #include "cohort/rewards/reward_weight.h"
@@ -57,8 +56,8 @@ void check_trainable(const TrainConfig& config) {
   const ObjectiveSettings settings = resolved(objective, config.rollout.max_completion_length);
   const AdvantageConfig& a = settings.advantages;
   const LossConfig& c = settings.loss;
-  refuse(find_credit_rule(a.credit).is_of_states || find_ratio_level(c.importance_sampling_level).is_of_turns,
-         "objective.credit and importance_sampling_level by turns need completions of several turns");
+  refuse(find_ratio_level(c.importance_sampling_level).is_of_turns,
+         "objective.importance_sampling_level by turns needs completions of several turns");
   if (c.aggregation_keys.token_mean.is_of_micro_batches()) {
     throw ConfigError(
         "objective.token_mean_scope = \"micro_batch\" (loss_type \"bnpo\") would let the gradient depend on "

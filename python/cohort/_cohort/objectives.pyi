@@ -32,8 +32,9 @@ def advantages(
     arg8: Tensor | None,
     arg9: Tensor | None,
     arg10: Tensor | None,
-    arg11: str,
-    arg12: dict[str, Any],
+    arg11: Tensor | None,
+    arg12: str,
+    arg13: dict[str, Any],
 ) -> Tensor: ...
 def preference_loss(
     arg0: Tensor, arg1: Tensor, arg2: Tensor | None, arg3: dict[str, Any]
@@ -269,6 +270,18 @@ def state_group_advantages(
     *,
     gamma: float,
     gae_lambda: float,
+) -> Tensor: ...
+def anchor_state_advantages(
+    rewards: Tensor,
+    completions: collections.abc.Sequence[int] | Tensor,
+    states: collections.abc.Sequence[int] | Tensor,
+    group_ends: collections.abc.Sequence[int] | Tensor,
+    *,
+    gamma: float = 0.95,
+    baseline: str = "group_mean",
+    kind: str = "group",
+    ddof: int = 1,
+    epsilon: float = 0.0001,
 ) -> Tensor: ...
 def gtpo_rewards(
     scores: Tensor,

@@ -128,11 +128,11 @@ class EverySettingTest : public testing::Test {
 };
 
 // A mismatch of sampler and trainer is not made by a step on the CPU: see mismatch_test.cpp. Functions in
-// Python need Python: see test_own_functions.py.
+// Python need Python: see test_own_functions.py. States need an environment: see turn_credit_test.cpp.
 TEST_F(EverySettingTest, OfTheObjectiveActs) {
   expect_effects(settings_of(defaults_.objective), "objective.", kObjectiveSamples,
                  {"importance_sampling_mode", "importance_sampling_clip_min", "importance_sampling_clip_max",
-                  "python", "python_advantages"});
+                  "python", "python_advantages", "gigpo_omega"});
 }
 
 TEST_F(EverySettingTest, OfTheOptimizerActs) {
