@@ -1,6 +1,5 @@
 // cohort serve: a model behind OpenAI's and Anthropic's HTTP interfaces.
 #include <csignal>
-#include <ctime>
 #include <filesystem>
 
 #include "apps/cli/command.h"
@@ -80,12 +79,9 @@ int serve_command(const Command& self, const Arguments& arguments) {
   const DecoderConfig& model = loaded.decoder->config();
   loaded.decoder->plan_length(model.context_length);
 
-  ServedModel served;
-  served.name = name_of(config);
-  served.created = static_cast<int64_t>(std::time(nullptr));
-  served.config = &model;
-  served.tokenizer = loaded.tokenizer.get();
-  served.format = text_format(*loaded.tokenizer, generation.model, present_time(), generation.text);
+  ServedModel served =
+      describe_served(name_of(config), model, *loaded.tokenizer,
+                      text_format(*loaded.tokenizer, generation.model, present_time(), generation.text));
   if (has_chat_template(generation))
     served.calls = &tool_call_format_of(served.format.template_source(/*with_tools=*/true));
   served.defaults = sampling_params(generation, loaded);
@@ -97,9 +93,8 @@ int serve_command(const Command& self, const Arguments& arguments) {
   });
   std::signal(SIGINT, interrupt);
   std::signal(SIGTERM, interrupt);
-  HttpServer http(config.host, config.port, {}, [&](const IncomingRequest& request, auto answer) {
-    api.handle(request, std::move(answer));
-  });
+  HttpServer http(config.host, config.port, {},
+                  [&](const IncomingRequest& request, const auto& answer) { api.handle(request, answer); });
   log_info("serving ", served.name, " at http://", config.host, ":", http.port(), "/v1");
   service.run([] { return is_interrupted != 0; });
   http.stop();

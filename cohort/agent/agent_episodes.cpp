@@ -54,12 +54,16 @@ AgentEpisodes::AgentEpisodes(const AgentConfig& config, const ServedModel& model
 
 AgentEpisodes::~AgentEpisodes() { abandon(); }
 
-void AgentEpisodes::abandon() {
-  for (Episode& episode : episodes_) {
-    if (episode.call) refuse(*episode.call, kOver, 410);
-    episode.call.reset();
+void AgentEpisodes::abandon() noexcept {
+  try {
+    for (Episode& episode : episodes_) {
+      if (episode.call) refuse(*episode.call, kOver, 410);
+      episode.call.reset();
+    }
+    hub_.close_all();
+  } catch (...) {  // out of memory: agents wait until their own deadlines
+    return;
   }
-  hub_.close_all();
 }
 
 const TurnFormat& AgentEpisodes::format_for(const Json& tools) {

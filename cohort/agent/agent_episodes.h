@@ -36,7 +36,7 @@ class AgentEpisodes : public TurnHandler {
   bool take_replies(Engine& engine, bool waits) override;
 
   /// Refuses what agents ask for from now on, until the next rollout.
-  void abandon();
+  void abandon() noexcept;
 
   /// False if the template renders earlier turns otherwise as a conversation goes on.
   bool keeps_turns() { return format_for(nullptr).keeps_turns(); }

@@ -35,9 +35,8 @@ AgentServer::AgentServer(const AgentConfig& config, const ServedModel& model, Ag
           [this](const IncomingRequest& request, const std::shared_ptr<HttpAnswer>& answer) {
             return route(request, *answer);
           }),
-      http_("127.0.0.1", config.port, {}, [this](const IncomingRequest& request, auto answer) {
-        api_.handle(request, std::move(answer));
-      }) {}
+      http_("127.0.0.1", config.port, {},
+            [this](const IncomingRequest& request, const auto& answer) { api_.handle(request, answer); }) {}
 
 AgentServer::~AgentServer() { http_.stop(); }
 

@@ -1,7 +1,6 @@
 #include "cohort/agent/episode_setup.h"
 
 #include <algorithm>
-#include <ctime>
 
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
@@ -60,11 +59,7 @@ void EpisodeSetup::open_agents(const TextFormat& format, const Tokenizer& tokeni
                                const DecoderConfig& model, const SamplingParams& params) {
   agents_ = std::make_unique<Agents>();
   ServedModel& served = agents_->model;
-  served.name = agent_.model_name;
-  served.created = static_cast<int64_t>(std::time(nullptr));
-  served.config = &model;
-  served.tokenizer = &tokenizer;
-  served.format = format;
+  served = describe_served(agent_.model_name, model, tokenizer, format);
   served.calls = &calls_of(format, /*has_tools=*/true);
   served.defaults = params;
   agents_->episodes.emplace(agent_, served, agents_->hub, params.stop_token_ids);

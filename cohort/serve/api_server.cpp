@@ -126,6 +126,7 @@ Json ApiServer::tokenized(const Json& json) const {
   } else {
     body.required("prompt");
     const std::string text = *body.text("prompt");
+    check_prompt_bytes(text.size(), model_, "prompt");
     ids = body.flag("add_special_tokens", true) ? model_.format.tokenize(text)
                                                 : model_.format.tokenize_rendered(text);
   }

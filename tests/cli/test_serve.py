@@ -243,6 +243,10 @@ class CompletionsTest(ServeTest):
         self.must_refuse("/v1/completions", {"prompt": [[1], [99999]]}, "99999")
         self.must_refuse("/v1/completions", {"prompt": "a", "best_of": 2}, "best_of")
         self.must_refuse("/v1/completions", {"prompt": "a" * 9000}, "model's context")
+        self.must_refuse("/v1/completions", {"prompt": "a" * 9_000_000}, "9000000 bytes")
+        self.must_refuse("/v1/completions", {"prompt": ["a"] * 100, "n": 20}, "1024")
+        huge = [{"role": "user", "content": "a" * 9_000_000}]
+        self.must_refuse("/v1/chat/completions", {"messages": huge}, "9000000 bytes")
 
 
 class OtherEndpointsTest(ServeTest):

@@ -10,10 +10,7 @@ struct ServedCase {
   ServedCase() {
     config.vocab_size = 258;
     config.context_length = 4096;
-    model.name = "model";
-    model.config = &config;
-    model.tokenizer = &chat.tokenizer();
-    model.format = chat.text();
+    model = describe_served("model", config, chat.tokenizer(), chat.text());
     model.calls = &find_tool_call_format("hermes");
     model.defaults.stop_token_ids = {kEnd};
   }

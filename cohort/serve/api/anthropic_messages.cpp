@@ -117,27 +117,19 @@ class MessageWriter : public AnswerWriter {
   bool is_open_ = false, is_reasoning_ = false;
 };
 
-/// The tools in OpenAI's form, or null.
-Json read_tools(BodyReader& body) {
-  const Json* tools = body.find("tools");
+bool may_call(BodyReader& body) {
   const Json* choice = body.find("tool_choice");
   const Json kind = choice != nullptr && choice->is_object() ? choice->value("type", Json()) : Json("auto");
-  if (kind != "auto" && kind != "none")
-    throw ApiError(
-        str("\"tool_choice\": the type ", to_json_text(kind), " is not supported; use auto or none"),
-        "tool_choice");
-  if (tools == nullptr || *tools == Json::array()) return nullptr;
-  if (!tools->is_array()) throw ApiError("\"tools\" must be a list", "tools");
-  Json result = Json::array();
-  for (const Json& tool : *tools) {
-    if (!tool.is_object() || !tool.value("name", Json()).is_string() || !tool.contains("input_schema"))
-      throw ApiError("\"tools\": each must have a \"name\" and an \"input_schema\"", "tools");
-    Json function = {{"name", tool["name"]}};
-    if (tool.value("description", Json()).is_string()) function["description"] = tool["description"];
-    function["parameters"] = tool["input_schema"];
-    result.push_back({{"type", "function"}, {"function", std::move(function)}});
-  }
-  return kind == "none" ? Json() : result;
+  if (kind == "auto" || kind == "none") return kind == "auto";
+  throw ApiError(str("\"tool_choice\": the type ", to_json_text(kind), " is not supported; use auto or none"),
+                 "tool_choice");
+}
+
+Json function_of(const Json& tool) {
+  if (!tool.contains("input_schema")) return nullptr;
+  Json function = tool;
+  function["parameters"] = tool["input_schema"];
+  return function_fields(function);
 }
 
 }  // namespace
@@ -158,7 +150,9 @@ ApiRequest read_message(const Json& json, const ServedModel& model, int64_t numb
     request.allows_parallel_calls = choice->value("disable_parallel_tool_use", Json()) != true;
   const Json* system = body.find("system");
   const Json messages = messages_of_blocks(system == nullptr ? Json() : *system, body.required("messages"));
-  set_conversation(request, messages, read_tools(body), kwargs, model, "messages");
+  set_conversation(request, messages,
+                   read_tools(body, may_call(body), function_of, "{\"name\", \"input_schema\", ...}"), kwargs,
+                   model, "messages");
   body.ignore(
       {"metadata", "service_tier", "container", "inference_geo", "context_management", "output_config"});
   body.check_known();

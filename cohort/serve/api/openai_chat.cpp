@@ -134,31 +134,6 @@ class ChatCompletionWriter : public AnswerWriter {
   bool has_given_prompt_ = false;
 };
 
-/// The tools as chat templates read them. Null for none, and if the request wants none to be called.
-Json template_tools(BodyReader& body) {
-  const Json* tools = body.find("tools");
-  const Json* choice = body.find("tool_choice");
-  if (choice != nullptr && *choice != "auto" && *choice != "none")
-    throw ApiError(
-        str("\"tool_choice\" ", to_json_text(*choice), " is not supported; use \"auto\" or \"none\""),
-        "tool_choice");
-  if (tools == nullptr || *tools == Json::array()) return nullptr;
-  if (!tools->is_array()) throw ApiError("\"tools\" must be a list", "tools");
-  Json result = Json::array();
-  for (const Json& tool : *tools) {
-    const Json function = tool.is_object() ? tool.value("function", Json()) : Json();
-    if (!function.is_object() || !function.value("name", Json()).is_string())
-      throw ApiError("\"tools\": each must be {\"type\": \"function\", \"function\": {\"name\", ...}}",
-                     "tools");
-    Json read = {{"name", function.at("name")}};
-    for (const char* key : {"description", "parameters"}) {
-      if (function.contains(key) && !function.at(key).is_null()) read[key] = function.at(key);
-    }
-    result.push_back({{"type", "function"}, {"function", std::move(read)}});
-  }
-  return choice != nullptr && *choice == "none" ? Json() : result;
-}
-
 void check_response_format(BodyReader& body) {
   const Json* format = body.find("response_format");
   if (format == nullptr || (format->is_object() && format->value("type", Json()) == "text")) return;
@@ -192,7 +167,10 @@ ApiRequest read_chat_completion(const Json& json, const ServedModel& model, int6
   Json kwargs = Json::object();
   if (const Json* given = body.find("chat_template_kwargs")) kwargs = *given;
   if (const auto effort = body.text("reasoning_effort")) kwargs["reasoning_effort"] = *effort;
-  const Json tools = template_tools(body);
+  const Json tools = read_tools(
+      body, may_call_tools(body),
+      [](const Json& tool) { return function_fields(tool.value("function", Json())); },
+      "{\"type\": \"function\", \"function\": {\"name\", ...}}");
   set_conversation(request, template_messages(body.required("messages")), tools,
                    kwargs.empty() ? Json() : kwargs, model, "messages");
   body.ignore({"user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key",

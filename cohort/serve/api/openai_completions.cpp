@@ -142,6 +142,7 @@ std::vector<std::vector<int32_t>> read_prompts(const Json& prompt, const ServedM
   if (list.size() > kMost) throw ApiError(str("\"prompt\" holds more than ", kMost, " prompts"), "prompt");
   std::vector<std::vector<int32_t>> prompts;
   for (const Json& each : list) {
+    if (each.is_string()) check_prompt_bytes(each.get_ref<const std::string&>().size(), model, "prompt");
     try {
       prompts.push_back(each.is_string() ? model.format.tokenize(each.get<std::string>())
                                          : ids_of(each.is_array() ? each : Json(), model));
@@ -169,6 +170,10 @@ ApiRequest read_completion(const Json& json, const ServedModel& model, int64_t n
   request.params.skip_special_tokens = body.flag("skip_special_tokens", true);
   request.prompts = read_prompts(body.required("prompt"), model);
   request.num_choices = body.integer("n", 1, 128).value_or(1);
+  constexpr int64_t kMostChoices = 1024;
+  if (std::ssize(request.prompts) * request.num_choices > kMostChoices)
+    throw ApiError(
+        str("\"n\" choices of each prompt are more than ", kMostChoices, "; ask in several requests"), "n");
   if (body.integer("best_of", 1, 128).value_or(request.num_choices) != request.num_choices)
     throw ApiError("\"best_of\" other than \"n\" is not supported", "best_of");
   request.seed = body.integer("seed", INT64_MIN, INT64_MAX);

@@ -191,29 +191,9 @@ class ResponseWriter : public AnswerWriter {
   std::string text_;  // of the item that is open
 };
 
-/// The tools in the form of /v1/chat/completions, or null.
-Json read_tools(BodyReader& body) {
-  const Json* tools = body.find("tools");
-  const Json* choice = body.find("tool_choice");
-  if (choice != nullptr && *choice != "auto" && *choice != "none")
-    throw ApiError(
-        str("\"tool_choice\" ", to_json_text(*choice), " is not supported; use \"auto\" or \"none\""),
-        "tool_choice");
-  if (tools == nullptr || *tools == Json::array()) return nullptr;
-  if (!tools->is_array()) throw ApiError("\"tools\" must be a list", "tools");
-  Json result = Json::array();
-  for (const Json& tool : *tools) {
-    const bool is_function = tool.is_object() && tool.value("type", Json()) == "function" &&
-                             tool.value("name", Json()).is_string();
-    if (!is_function)
-      throw ApiError("\"tools\": only {\"type\": \"function\", \"name\", ...} is supported", "tools");
-    Json function = {{"name", tool["name"]}};
-    for (const char* key : {"description", "parameters"}) {
-      if (tool.contains(key) && !tool[key].is_null()) function[key] = tool[key];
-    }
-    result.push_back({{"type", "function"}, {"function", std::move(function)}});
-  }
-  return choice != nullptr && *choice == "none" ? Json() : result;
+/// A tool that OpenAI runs itself has another type.
+Json function_of(const Json& tool) {
+  return tool.value("type", Json()) == "function" ? function_fields(tool) : Json();
 }
 
 }  // namespace
@@ -243,7 +223,10 @@ ApiRequest read_response(const Json& json, const ServedModel& model, int64_t num
     const Json effort = reasoning->is_object() ? reasoning->value("effort", Json()) : Json();
     if (effort.is_string()) kwargs["reasoning_effort"] = effort;
   }
-  set_conversation(request, messages, read_tools(body), kwargs, model, "input");
+  set_conversation(
+      request, messages,
+      read_tools(body, may_call_tools(body), function_of, "{\"type\": \"function\", \"name\", ...}"), kwargs,
+      model, "input");
   body.ignore({"user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key",
                "prompt_cache_retention", "include", "truncation", "background", "stream_options",
                "max_tool_calls", "top_logprobs"});

@@ -85,10 +85,53 @@ void read_stops(BodyReader& body, const char* name, SamplingParams& params) {
   }
 }
 
+bool may_call_tools(BodyReader& body) {
+  const Json* choice = body.find("tool_choice");
+  if (choice == nullptr || *choice == "auto") return true;
+  if (*choice == "none") return false;
+  throw ApiError(
+      str("\"tool_choice\" ", to_json_text(*choice), " is not supported; use \"auto\" or \"none\""),
+      "tool_choice");
+}
+
+Json read_tools(BodyReader& body, bool may_call, const std::function<Json(const Json& tool)>& function_of,
+                const char* form) {
+  const Json* tools = body.find("tools");
+  if (tools == nullptr || *tools == Json::array()) return nullptr;
+  if (!tools->is_array()) throw ApiError("\"tools\" must be a list", "tools");
+  Json result = Json::array();
+  for (const Json& tool : *tools) {
+    Json function = tool.is_object() ? function_of(tool) : Json();
+    if (function.is_null()) throw ApiError(str("\"tools\": each must be ", form), "tools");
+    result.push_back({{"type", "function"}, {"function", std::move(function)}});
+  }
+  return may_call ? result : Json();
+}
+
+Json function_fields(const Json& function) {
+  if (!function.is_object() || !function.value("name", Json()).is_string()) return nullptr;
+  Json fields = {{"name", function.at("name")}};
+  for (const char* key : {"description", "parameters"}) {
+    if (function.contains(key) && !function.at(key).is_null()) fields[key] = function.at(key);
+  }
+  return fields;
+}
+
+void check_prompt_bytes(size_t num_bytes, const ServedModel& model, const char* param) {
+  if (num_bytes <= model.max_prompt_bytes) return;
+  throw ApiError(str("\"", param, "\" has ", num_bytes, " bytes, more than the model's context of ",
+                     model.config->context_length, " tokens can hold; shorten it"),
+                 param);
+}
+
 void set_conversation(GenerationRequest& request, const Json& messages, const Json& tools, const Json& kwargs,
                       const ServedModel& model, const char* param) {
   if (model.calls == nullptr)
     throw ApiError("the served model has no chat template; use /v1/completions", param);
+  size_t num_bytes = 0;
+  for (const Json& message : messages)
+    num_bytes += message.at("content").get_ref<const std::string&>().size();
+  check_prompt_bytes(num_bytes, model, param);
   request.is_chat = true;
   request.messages = messages;
   request.tools = tools;

@@ -1,6 +1,7 @@
 // Fields that several APIs have.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "cohort/serve/api/body_reader.h"
@@ -18,6 +19,22 @@ SamplingParams read_sampling(BodyReader& body, const ServedModel& model,
 
 /// Adds the strings of a field to those that end a completion.
 void read_stops(BodyReader& body, const char* name, SamplingParams& params);
+
+/// Whether OpenAI's "tool_choice" lets tools be called. Throws ApiError for one that forces a call.
+bool may_call_tools(BodyReader& body);
+
+/// The list "tools" as chat templates read it: `function_of` gives {"name", "description", "parameters"} of
+/// an entry, or null for one that is wrong, which `form` describes. Null for no tools, and if none may be
+/// called.
+Json read_tools(BodyReader& body, bool may_call, const std::function<Json(const Json& tool)>& function_of,
+                const char* form);
+
+/// The keys of a function that chat templates read. Null if it has no name.
+Json function_fields(const Json& function);
+
+/// Throws ApiError for a text of so many bytes that it cannot fit the context: it would take long to
+/// tokenize.
+void check_prompt_bytes(size_t num_bytes, const ServedModel& model, const char* param);
 
 /// Adds the prompt of a conversation with its tools: `messages` and `tools` in OpenAI's form, the latter or
 /// null. `kwargs` are variables of the chat template, or null. Throws ApiError, naming `param`.

@@ -19,9 +19,14 @@ struct ServedModel {
   const DecoderConfig* config = nullptr;
   const Tokenizer* tokenizer = nullptr;
   TextFormat format{};
+  size_t max_prompt_bytes = 0;            ///< a longer text has more tokens than the context
   const ToolCallFormat* calls = nullptr;  ///< null: the model has no chat template
   SamplingParams defaults{};              ///< for what a request leaves open
 };
+
+/// All of a model but its calls of tools and its defaults. The references must outlive it.
+ServedModel describe_served(const std::string& name, const DecoderConfig& config, const Tokenizer& tokenizer,
+                            const TextFormat& format);
 
 /// A request of one API, read.
 struct ApiRequest {

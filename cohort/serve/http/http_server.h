@@ -40,7 +40,7 @@ using HttpHandler = std::function<void(const IncomingRequest& request, std::shar
 
 struct HttpLimits {
   int64_t max_connections = 4096;
-  int64_t max_body_bytes = int64_t{64} << 20;
+  int64_t max_body_bytes = int64_t{16} << 20;
   int64_t max_header_bytes = int64_t{64} << 10;
   int64_t max_waiting_bytes = int64_t{16} << 20;  ///< of an answer that its client does not read
   double request_s = 30.0;                        ///< from a request's first byte to its last
