@@ -42,6 +42,7 @@ class Episode {
   virtual void respond(const AssistantMessage& turn, bool is_last, Answer answer) = 0;
 
   /// Judges the ended episode. Called only if the environment gives rewards.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): others keep it
   virtual void judge(Judgement judgement) { judgement({0.0, RewardStatus::kSkipped, ""}); }
 };
 

@@ -219,7 +219,7 @@ void ToolEnvironment::end(int64_t episode) {
     try {
       if (program->has_episodes()) program->ask(episode, {{"op", "end"}});
     } catch (const EnvironmentFailure&) {
-      // The episode is over, and what the process forgets with it, too.
+      continue;  // the episode is over, and what the process forgets with it, too
     }
   }
 }
@@ -230,6 +230,7 @@ void ToolEnvironment::answer(const ToolCall& call, int64_t episode, Reply& reply
       std::ranges::find_if(tools_, [&](const auto& e) { return e->tool->name() == call.name; });
   if (!result.is_error && found == tools_.end()) {
     std::vector<std::string> names;
+    names.reserve(tools_.size());
     for (const auto& entry : tools_) names.push_back(entry->tool->name());
     result = {
         error_text(str("Tool ", call.name, " not found; did you mean ", nearest_name(call.name, names), "?")),
