@@ -21,6 +21,7 @@ struct LossCounts {
   int64_t num_micro_batches = 1;   ///< token_mean_scope "micro_batch" averages over these
   int64_t num_entropy_tokens = 0;  ///< tokens that the entropy bonus acts on
   int64_t num_nll_tokens = 0;      ///< tokens that the likelihood term acts on
+  int64_t num_reply_tokens = 0;    ///< tokens that ECHO's term acts on
   int64_t num_pairs = 0;           ///< pairs of DPO's term
   int64_t num_contrasts = 0;       ///< groups that take part in a surrogate of groups
 };

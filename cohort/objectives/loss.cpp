@@ -101,6 +101,13 @@ at::Tensor nll_part(const LossScope& s) {
   return -s.config.nll_coef * chosen.sum(at::kDouble) / at_least_one_of(s.whole.counts.num_nll_tokens);
 }
 
+at::Tensor echo_part(const LossScope& s) {
+  const at::Tensor sum = -s.input.reply_logprobs.sum(at::kDouble);
+  s.metrics.add_mean("reply_cross_entropy", sum.item<double>(),
+                     static_cast<double>(s.input.reply_logprobs.numel()));
+  return s.config.echo_coef * sum / at_least_one_of(s.whole.counts.num_reply_tokens);
+}
+
 at::Tensor pair_part(const LossScope& s) {
   const PreferencePairs pairs =
       preference_pairs(s.input.rewards, s.input.lengths, s.input.group_ends, s.config);
@@ -131,6 +138,7 @@ at::Tensor with_own_normalisers(const LossScope& s, at::Tensor loss) {
   if (s.input.entropy_coef || c.entropy_coef != 0.0)
     add_part("entropy_loss", -entropy_bonus(s), s.metrics, loss);
   if (c.value_coef != 0.0) add_part("value_loss", value_part(s), s.metrics, loss);
+  if (c.echo_coef != 0.0) add_part("echo_loss", echo_part(s), s.metrics, loss);
   if (c.nll_coef != 0.0) add_part("nll_loss", nll_part(s), s.metrics, loss);
   if (c.dpo_coef != 0.0) add_part("dpo_loss", pair_part(s), s.metrics, loss);
   if (surrogate_of(c).traits().is_of_groups) add_part("group_loss", group_part(s), s.metrics, loss);

@@ -155,6 +155,10 @@ void describe_regularisers(LossConfig& c, FieldVisitor& f) {
 }
 
 void describe_pairs(LossConfig& c, FieldVisitor& f) {
+  f("echo_coef", c.echo_coef,
+    "ECHO's lambda: weight of the mean cross-entropy of the tokens that an environment's replies consist of "
+    "(arXiv:2605.24517; the paper uses 0.05).",
+    at_least(0.0));
   f("nll_coef", c.nll_coef, "Weight of the negative log-likelihood of some completions' tokens.",
     at_least(0.0));
   f("nll_on", c.nll_on,

@@ -66,6 +66,7 @@ struct LossConfig {
   double kl_cov_coef = 1.0;
   double value_coef = 0.0;
   double value_clip = 0.2;
+  double echo_coef = 0.0;
   double nll_coef = 0.0;
   std::string nll_on = "positive";
   double positive_threshold = 0.0;

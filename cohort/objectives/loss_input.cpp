@@ -125,6 +125,8 @@ void check_loss_input(const LossInput& input, const LossConfig& config) {
   need(config.value_coef != 0.0,
        input.values.defined() && input.old_values.defined() && input.returns.defined(), "value_coef",
        "values, old_values and returns");
+  need(config.echo_coef != 0.0, input.reply_logprobs.defined(), "echo_coef",
+       "the log-probabilities of an environment's replies, which only runs have");
   need(config.dpo_coef != 0.0 && !config.dpo_reference_free, input.ref_logprobs.defined(),
        "dpo_reference_free = false", "ref_logprobs");
 }

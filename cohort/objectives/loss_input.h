@@ -28,8 +28,8 @@ struct WholeBatch {
 };
 
 /// All tensors lie on one device, those of [M] and [N] numbers in one dtype, float32 or float64; undefined
-/// where absent. Gradient flows through `policy_logprobs`, `entropies`, `values` and `length_preference`
-/// alone.
+/// where absent. Gradient flows through `policy_logprobs`, `reply_logprobs`, `entropies`, `values` and
+/// `length_preference` alone.
 struct LossInput {
   at::Tensor policy_logprobs;             ///< [M], natural log at the sampling temperature
   at::Tensor advantages;                  ///< [N], or [M] where `advantages_are_per_token`
@@ -43,6 +43,7 @@ struct LossInput {
   at::Tensor values;             ///< [M], of the critic
   at::Tensor old_values;         ///< [M], of the critic before the update
   at::Tensor returns;            ///< [M], what the critic is to predict
+  at::Tensor reply_logprobs;     ///< [R], of the environment's replies in these completions, in any order
   at::Tensor rewards;            ///< [N], nan where there is none
   at::Tensor betas;              ///< [N], KL weight of each completion in place of `beta`
   at::Tensor length_preference;  ///< float64 scalar in place of the setting of that name
@@ -55,6 +56,7 @@ struct LossInput {
 
   std::optional<int64_t>
       num_items_in_batch;           ///< loss tokens that token_mean divides by, where not counted here
+  int64_t num_reply_tokens = 0;     ///< R of the whole batch, for ECHO's term
   uint64_t seed = 0;                ///< of Clip-Cov's draw
   std::optional<WholeBatch> whole;  ///< absent: this is the whole batch
 };

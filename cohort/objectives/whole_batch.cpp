@@ -46,6 +46,7 @@ LossCounts counts_of(const LossInput& batch, const LossConfig& config, const Tok
   counts.num_loss_tokens = batch.num_items_in_batch.value_or(num_tokens);
   counts.num_groups = std::ssize(batch.group_ends);
   counts.num_entropy_tokens = masks.entropy.defined() ? masks.entropy.sum().item<int64_t>() : num_tokens;
+  counts.num_reply_tokens = batch.num_reply_tokens;
   if (config.nll_coef != 0.0) counts.num_nll_tokens = nll_tokens(batch, config, view).sum().item<int64_t>();
   if (config.dpo_coef != 0.0)
     counts.num_pairs =

@@ -166,6 +166,22 @@ class TurnCreditTest(CliTest):
             )
             self.assertFalse((self.place / "run").exists())
 
+    def test_replies_are_learnt(self):
+        objective = 'preset = "dr_grpo"\necho_coef = 0.5'
+        self.train(objective, "--max-steps", 12, "--train.save-total-limit", 2)
+        lines = read_lines(self.place / "run/metrics.jsonl")
+        self.assertLess(lines[-1]["reply_cross_entropy"], lines[0]["reply_cross_entropy"] - 0.1)
+        self.assertEqual(lines[-1]["sampling/sampling_logp_difference/max"], 0)
+        result = run("replay", self.place / "run", "--check")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        recipe = self.place / "recipe.toml"
+        text = recipe.read_text()
+        table = text[text.index("[environment]") : text.index("[objective]")]
+        recipe.write_text(text.replace(table, "") + '\n[[reward]]\nname = "length"\nmax_length = 80\n')
+        result = run("train", recipe, "--run-dir", self.place / "none")
+        self.assertEqual(result.returncode, 2)
+        self.assertRegex(result.stderr, r"cohort: objective.echo_coef [^\n]*\n$")
+
     def test_a_program_rewards_turns(self):
         program = self.place / "program.py"
         program.write_text(PROGRAM)

@@ -273,6 +273,8 @@ class ToolsTest(TrainerTest):
         line = self.metrics(trainer)[-1]
         self.assertAlmostEqual(line["rewards/Turns/mean"], 1.1, places=12)
         self.assertEqual(line["episodes/failed"], 0)
+        for row in self.metrics(trainer, "completions.jsonl"):
+            self.assertEqual([reward for _, reward in row["turn_rewards"]], [1.1 - 0.5])
         self.output += "x"
         with self.assertRaisesRegex(ValueError, "compares turns from the same state"):
             self.tool_trainer(tools=(), more={"environment_factory": Board}, recipe=recipe).train()

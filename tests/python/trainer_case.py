@@ -75,8 +75,8 @@ class TrainerTest(unittest.TestCase):
             model or self.model, reward_funcs, self.args(**changes), train_dataset=rows, **(more or {})
         )
 
-    def metrics(self, trainer):
-        lines = (pathlib.Path(trainer.args.output_dir) / "metrics.jsonl").read_text().splitlines()
+    def metrics(self, trainer, name="metrics.jsonl"):
+        lines = (pathlib.Path(trainer.args.output_dir) / name).read_text().splitlines()
         return [json.loads(line) for line in lines]
 
     def final(self, trainer):

@@ -52,6 +52,14 @@ void check_supervision(const TrainConfig& config, const RewardScorer& scorer, bo
   }
 }
 
+/// A loss on replies that nobody gives would do nothing.
+void check_replies(const TrainConfig& config, bool has_replies) {
+  if (config.objective.loss.echo_coef == 0.0 || has_replies) return;
+  throw ConfigError(
+      "objective.echo_coef is the weight of a loss on an environment's replies, and there is none: add an "
+      "[environment] or a [[tool]], or remove it");
+}
+
 void report_exactness(double difference) {
   if (difference == 0.0) {
     log_info("sampler and trainer agree exactly");
@@ -203,6 +211,7 @@ void GrpoRun::make_trainer(RolloutFunction rollout) {
       (num_steps_ - config_.critic.pretrain_steps) * GrpoTrainer::updates_per_step(config_);
   Decoder* reference = nullptr;
   if (shape_.has_reference) reference = reference_ != nullptr ? reference_.get() : policy_.get();
+  check_replies(config_, episodes_.is_on() || rollout != nullptr);
   if (episodes_.is_on() && rollout != nullptr)
     throw ConfigError(
         "an environment or an agent and a function that samples exclude each other: remove one of them");

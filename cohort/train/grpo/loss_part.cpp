@@ -20,8 +20,8 @@ void take_coefficients(const LossCoefficients& coefficients, LossInput& update) 
 bool trains_without_advantage(const LossConfig& c, const LossInput& update) {
   return update.entropy_coef || (c.beta != 0.0 && c.is_kl_in_loss()) ||
          surrogate_of(c).traits().trains_without_advantage || c.entropy_coef != 0.0 || c.nll_coef != 0.0 ||
-         c.dpo_coef != 0.0 || c.value_coef != 0.0 || c.log_ratio_penalty != 0.0 || c.kl_cov_ratio != 0.0 ||
-         c.kl_budget_coef != 0.0;
+         c.echo_coef != 0.0 || c.dpo_coef != 0.0 || c.value_coef != 0.0 || c.log_ratio_penalty != 0.0 ||
+         c.kl_cov_ratio != 0.0 || c.kl_budget_coef != 0.0;
 }
 
 LossInput loss_part(const LossInput& update, const LossConfig& objective, const std::vector<int64_t>& chosen,

@@ -50,12 +50,26 @@ at::Tensor joined_advantages(std::span<const Group> groups, bool is_per_token,
   return at::tensor(all, at::kFloat).to(options);
 }
 
+/// The sampled tokens of each turn of a completion.
+void add_turns(const Completion& completion, std::vector<int64_t>& lengths) {
+  int64_t begin = 0;
+  for (const int64_t end : turn_ends(completion)) {
+    const int64_t num_sampled = completion.num_sampled_before(end);
+    lengths.push_back(num_sampled - begin);
+    begin = num_sampled;
+  }
+}
+
 /// Everything that the loss reads of the batch, except for the policy's log-probabilities.
 LossInput batch_input(std::span<const Group> groups, const at::TensorOptions& options) {
   LossInput input;
   std::vector<float> rewards;
   for_each_sample(groups, [&](const Sample& sample) {
     input.lengths.push_back(sample.loss_length());
+    if (sample.loss_length() > 0) {
+      add_turns(sample.completion, input.turn_lengths);
+      for_each_reply_token(sample.completion, [&](int64_t) { ++input.num_reply_tokens; });
+    }
     rewards.push_back(static_cast<float>(sample.reward));
     input.is_demonstration.push_back(sample.is_demonstration);
     if (!sample.token_advantages.empty()) input.advantages_are_per_token = true;
@@ -180,12 +194,14 @@ struct UpdateScope {
 
 /// Forward, loss and, where it is finite, backward of one micro-batch. `by_weights`: see weights_gradient.
 LossResult train_on(const PackedBatch& batch, const UpdateScope& update, at::Tensor& by_weights) {
-  const at::Tensor rows = predicting_rows(update.policy, batch);
+  const at::Tensor hidden = update.policy.forward(batch.input);
+  const at::Tensor rows = update.policy.head_input(hidden, batch.logit_rows);
   const TokenLogprobs values = packed_logprobs(update.policy, batch, rows, update.options.temperature);
   std::vector<int64_t> chosen;
   chosen.reserve(batch.completions.size());
   for (const PackedCompletion& packed : batch.completions) chosen.push_back(packed.place);
   LossInput part = loss_part(update.input, update.objective, chosen, values);
+  if (update.objective.echo_coef != 0.0) part.reply_logprobs = reply_logprobs(update.policy, batch, hidden);
   const Linear* value_head = update.options.value_head;
   if (value_head != nullptr) part.values = token_values(*value_head, rows);
   if (update.options.loss) part.entropies = values.entropies;
@@ -214,8 +230,8 @@ LossMetrics empty_loss_metrics(const LossConfig& objective, const LossCoefficien
   LossInput nothing;
   take_coefficients(coefficients, nothing);
   nothing.policy_logprobs = nothing.advantages = nothing.old_logprobs = nothing.sampler_logprobs =
-      nothing.ref_logprobs = nothing.entropies = nothing.rewards = nothing.values = nothing.old_values =
-          nothing.returns = at::empty({0});
+      nothing.ref_logprobs = nothing.reply_logprobs = nothing.entropies = nothing.rewards = nothing.values =
+          nothing.old_values = nothing.returns = at::empty({0});
   LossMetrics metrics = policy_loss(nothing, objective).metrics;
   if (objective.value_coef != 0.0)
     record_value_loss(nothing.values, nothing.values, nothing.values, objective.value_clip, metrics);

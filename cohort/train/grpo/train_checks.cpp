@@ -5,7 +5,6 @@
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
 #include "cohort/objectives/objective_advice.h"
-#include "cohort/objectives/ratio_level.h"
 #include "cohort/rewards/reward_weight.h"
 #include "cohort/train/grpo/monitor.h"
 #include "cohort/train/grpo/own_functions.h"
@@ -32,10 +31,6 @@ void check_rewards(const std::vector<RewardConfig>& rewards) {
   }
 }
 
-void refuse(bool is_asked, const char* what) {
-  if (is_asked) throw ConfigError(str(what, ", which `cohort train` does not do yet"));
-}
-
 /// A reference that cannot move, and demonstrations where a step chooses among completions.
 void check_controls_of_run(const TrainConfig& config) {
   const ControlConfig& control = config.objective.control;
@@ -56,8 +51,6 @@ void check_trainable(const TrainConfig& config) {
   const ObjectiveSettings settings = resolved(objective, config.rollout.max_completion_length);
   const AdvantageConfig& a = settings.advantages;
   const LossConfig& c = settings.loss;
-  refuse(find_ratio_level(c.importance_sampling_level).is_of_turns,
-         "objective.importance_sampling_level by turns needs completions of several turns");
   if (c.aggregation_keys.token_mean.is_of_micro_batches()) {
     throw ConfigError(
         "objective.token_mean_scope = \"micro_batch\" (loss_type \"bnpo\") would let the gradient depend on "

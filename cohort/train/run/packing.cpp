@@ -70,6 +70,7 @@ class RowBuilder {
           std::make_shared<RecordedLayers>(*record_, batch_.input.in_record(std::move(recorded_)));
     }
     batch_.logit_rows = at::tensor(logit_rows_, at::kLong).to(decoder.device());
+    batch_.reply_rows = at::tensor(reply_rows_, at::kLong).to(decoder.device());
     if (!has_kept_ids_) batch_.targets.kept_ids.clear();
   }
 
@@ -107,11 +108,15 @@ class RowBuilder {
       has_kept_ids_ |= batch_.targets.kept_ids.back() != nullptr;
       ++column;
     });
+    for_each_reply_token(completion, [&](int64_t i) {
+      reply_rows_.push_back(own.begin + i - 1 - num_unread_);
+      batch_.reply_targets.token_ids.push_back(completion.token_ids[i]);
+    });
   }
 
   PackedBatch& batch_;
   const ActivationRecord* record_;  // null: the pass computes everything
-  std::vector<int64_t> token_ids_, positions_, logit_rows_;
+  std::vector<int64_t> token_ids_, positions_, logit_rows_, reply_rows_;
   std::vector<RowRange> results_, recorded_;
   int64_t num_unread_ = 0;  // rows so far whose results nobody reads
   bool has_kept_ids_ = false;
@@ -204,6 +209,14 @@ TokenLogprobs packed_logprobs(const Decoder& decoder, const PackedBatch& batch, 
 
 TokenLogprobs packed_logprobs(const Decoder& decoder, const PackedBatch& batch, double temperature) {
   return packed_logprobs(decoder, batch, predicting_rows(decoder, batch), temperature);
+}
+
+at::Tensor reply_logprobs(const Decoder& decoder, const PackedBatch& batch, const at::Tensor& hidden) {
+  const AdapterUse use{.enabled = batch.input.adapters.enabled};
+  const at::Tensor rows = decoder.head_input(hidden, batch.reply_rows);
+  return token_logprobs(rows, decoder.head(use), batch.reply_targets,
+                        {.softcap = decoder.config().final_softcap}, use)
+      .logprobs;
 }
 
 void check_token_ids(const DecoderConfig& config, const std::vector<int32_t>& prompt_ids,

@@ -35,6 +35,22 @@ struct PackGroup {
   std::vector<PackedCompletion> completions;
 };
 
+/// Calls f(place) for each token of the environment's replies, ascending: injected ones between the first and
+/// the last sampled one.
+template <typename F>
+void for_each_reply_token(const Completion& completion, F f) {
+  int64_t begin = -1, end = -1;
+  for (const TokenSpan& span : completion.spans) {
+    if (span.origin != TokenOrigin::kSampled) continue;
+    if (begin < 0) begin = span.end();
+    end = span.first;
+  }
+  for (const TokenSpan& span : completion.spans) {
+    if (span.origin == TokenOrigin::kSampled || span.first < begin || span.first >= end) continue;
+    for (int64_t i = span.first; i < span.end(); ++i) f(i);
+  }
+}
+
 /// The number of rows that a group takes.
 int64_t num_rows(const PackGroup& group);
 
@@ -53,6 +69,8 @@ struct PackedBatch {
   DecoderInput input;
   at::Tensor logit_rows;                      ///< [M] int64: the result row that predicts each token
   TokenTargets targets;                       ///< [M] sampled tokens, completion after completion
+  at::Tensor reply_rows;                      ///< [R] int64: the same of the environment's replies
+  TokenTargets reply_targets;                 ///< [R] see for_each_reply_token
   std::vector<PackedCompletion> completions;  ///< the completions of these tokens, in order
   std::vector<RowRange> completion_rows;      ///< the rows of each completion
   RowCounts rows;
@@ -111,6 +129,10 @@ at::Tensor predicting_rows(const Decoder& decoder, const PackedBatch& batch);
 TokenLogprobs packed_logprobs(const Decoder& decoder, const PackedBatch& batch, const at::Tensor& rows,
                               double temperature);
 TokenLogprobs packed_logprobs(const Decoder& decoder, const PackedBatch& batch, double temperature);
+
+/// [R] log-probabilities of the replies' tokens at temperature 1, with the same gradient. `hidden`: the
+/// result of the decoder's forward pass.
+at::Tensor reply_logprobs(const Decoder& decoder, const PackedBatch& batch, const at::Tensor& hidden);
 
 /// Throws UserError naming `where` if the prompt is empty, an id lies outside the vocabulary or the sequence
 /// is longer than the model's context.

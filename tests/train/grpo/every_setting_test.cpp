@@ -128,11 +128,12 @@ class EverySettingTest : public testing::Test {
 };
 
 // A mismatch of sampler and trainer is not made by a step on the CPU: see mismatch_test.cpp. Functions in
-// Python need Python: see test_own_functions.py. States need an environment: see turn_credit_test.cpp.
+// Python need Python: see test_own_functions.py. States and replies need an environment: see
+// turn_credit_test.cpp and episode_loss_test.cpp.
 TEST_F(EverySettingTest, OfTheObjectiveActs) {
   expect_effects(settings_of(defaults_.objective), "objective.", kObjectiveSamples,
                  {"importance_sampling_mode", "importance_sampling_clip_min", "importance_sampling_clip_max",
-                  "python", "python_advantages", "gigpo_omega"});
+                  "python", "python_advantages", "gigpo_omega", "echo_coef"});
 }
 
 TEST_F(EverySettingTest, OfTheOptimizerActs) {
@@ -160,8 +161,8 @@ struct Refused {
 // Choices that `cohort train` cannot make good, each refused by name.
 TEST_F(EverySettingTest, ChoicesThatCannotActAreRefused) {
   const std::vector<Refused> all = {
-      {{"baseline=state_group", "credit=turns"}, "need completions of several turns"},
-      {{"importance_sampling_level=turn"}, "need completions of several turns"},
+      {{"baseline=state_group"}, "credit turns and baseline state_group go together"},
+      {{"gigpo_omega=2"}, "gigpo_omega is for credit gigpo"},
       {{"token_mean_scope=micro_batch", "aggregation=token_mean"}, "token_mean_scope"},
       {{"loss_type=bnpo"}, "token_mean_scope"},
       {{"value_coef=0.1"}, "value_coef has no effect"},
