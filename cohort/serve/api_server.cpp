@@ -46,7 +46,8 @@ struct Generator {
 constexpr Generator kGenerators[] = {{"/v1/chat/completions", read_chat_completion},
                                      {"/v1/completions", read_completion},
                                      {"/v1/responses", read_response},
-                                     {"/v1/messages", read_message}};
+                                     {"/v1/messages", read_message},
+                                     {"/inference/v1/generate", read_generate}};
 
 }  // namespace
 

@@ -317,6 +317,18 @@ class OtherEndpointsTest(ServeTest):
         self.assertEqual(answer["incomplete_details"], {"reason": "max_output_tokens"})
         self.must_refuse("/v1/responses", {"input": "hi", "previous_response_id": "a"}, "not stored")
 
+    def test_token_ids_in_and_out(self):
+        ids = self.must_post("/tokenize", {"prompt": "[plain]"})["tokens"]
+        body = {"model": "chain", "token_ids": ids, "sampling_params": {"logprobs": 1}, "cache_salt": "a"}
+        (choice,) = self.must_post("/inference/v1/generate", body)["choices"]
+        known = self.must_post("/v1/completions", {"prompt": [ids], "return_token_ids": True})["choices"][0]
+        self.assertEqual(choice["token_ids"], known["token_ids"])
+        names = [entry["token"] for entry in choice["logprobs"]["content"]]
+        self.assertEqual(names, [f"token_id:{i}" for i in choice["token_ids"]])
+        self.assertEqual(choice["finish_reason"], "stop")
+        self.must_refuse("/inference/v1/generate", {"token_ids": []}, '"token_ids" must be')
+        self.must_refuse("/inference/v1/generate", {"token_ids": [1], "sampling_params": {"x": 1}}, '"x"')
+
     def test_models_health_and_metrics(self):
         self.assertEqual(self.server.request("GET", "/health")[0], 200)
         (card,) = self.server.request("GET", "/v1/models")[1]["data"]

@@ -9,7 +9,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace cohort;
   static const ServedCase served;
   const std::string body(reinterpret_cast<const char*>(data), size);
-  for (const ReadApiRequest read : {read_chat_completion, read_completion, read_response, read_message}) {
+  for (const ReadApiRequest read :
+       {read_chat_completion, read_completion, read_response, read_message, read_generate}) {
     try {
       const ApiRequest request = read(parse_body(body), served.model, 1);
       std::vector<Choice> choices(request.generation.prompts.size() * request.generation.num_choices);

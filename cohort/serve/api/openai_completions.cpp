@@ -124,16 +124,6 @@ class CompletionWriter : public AnswerWriter {
   std::vector<size_t> offsets_;
 };
 
-std::vector<int32_t> ids_of(const Json& list, const ServedModel& model) {
-  std::vector<int32_t> ids;
-  for (const Json& id : list) {
-    if (!id.is_number_integer() || id.get<int64_t>() < 0 || id.get<int64_t>() >= model.config->vocab_size)
-      throw ApiError(str("\"prompt\": ", to_json_text(id), " is no token id of the model"), "prompt");
-    ids.push_back(id.get<int32_t>());
-  }
-  return ids;
-}
-
 /// A string, a list of strings, a list of token ids or a list of such lists.
 std::vector<std::vector<int32_t>> read_prompts(const Json& prompt, const ServedModel& model) {
   constexpr size_t kMost = 1024;
@@ -145,14 +135,13 @@ std::vector<std::vector<int32_t>> read_prompts(const Json& prompt, const ServedM
     if (each.is_string()) check_prompt_bytes(each.get_ref<const std::string&>().size(), model, "prompt");
     try {
       prompts.push_back(each.is_string() ? model.format.tokenize(each.get<std::string>())
-                                         : ids_of(each.is_array() ? each : Json(), model));
+                                         : read_token_ids(each, model, "prompt"));
     } catch (const ApiError&) {
       throw;
     } catch (const UserError& error) {
       throw ApiError(str("\"prompt\": ", error.what()), "prompt");
     }
-    if (prompts.back().empty())
-      throw ApiError("\"prompt\" must be a text or a list of token ids, and not empty", "prompt");
+    if (prompts.back().empty()) throw ApiError("\"prompt\" must not be empty", "prompt");
   }
   return prompts;
 }

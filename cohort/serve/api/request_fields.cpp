@@ -117,6 +117,20 @@ Json function_fields(const Json& function) {
   return fields;
 }
 
+std::vector<int32_t> read_token_ids(const Json& list, const ServedModel& model, const char* param) {
+  if (!list.is_array() || list.empty())
+    throw ApiError(str("\"", param, "\" must be a list of token ids",
+                       param == std::string("prompt") ? " or a text" : "", ", and not empty"),
+                   param);
+  std::vector<int32_t> ids;
+  for (const Json& id : list) {
+    if (!id.is_number_integer() || id.get<int64_t>() < 0 || id.get<int64_t>() >= model.config->vocab_size)
+      throw ApiError(str("\"", param, "\": ", to_json_text(id), " is no token id of the model"), param);
+    ids.push_back(id.get<int32_t>());
+  }
+  return ids;
+}
+
 void check_prompt_bytes(size_t num_bytes, const ServedModel& model, const char* param) {
   if (num_bytes <= model.max_prompt_bytes) return;
   throw ApiError(str("\"", param, "\" has ", num_bytes, " bytes, more than the model's context of ",

@@ -32,6 +32,9 @@ Json read_tools(BodyReader& body, bool may_call, const std::function<Json(const 
 /// The keys of a function that chat templates read. Null if it has no name.
 Json function_fields(const Json& function);
 
+/// A list of the model's token ids, not empty. Throws ApiError, naming `param`.
+std::vector<int32_t> read_token_ids(const Json& list, const ServedModel& model, const char* param);
+
 /// Throws ApiError for a text of so many bytes that it cannot fit the context: it would take long to
 /// tokenize.
 void check_prompt_bytes(size_t num_bytes, const ServedModel& model, const char* param);

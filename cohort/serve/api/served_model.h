@@ -40,6 +40,7 @@ using ReadApiRequest = ApiRequest (*)(const Json& body, const ServedModel& model
 ApiRequest read_chat_completion(const Json& body, const ServedModel& model, int64_t number);
 ApiRequest read_completion(const Json& body, const ServedModel& model, int64_t number);
 ApiRequest read_response(const Json& body, const ServedModel& model, int64_t number);
+ApiRequest read_generate(const Json& body, const ServedModel& model, int64_t number);
 ApiRequest read_message(const Json& body, const ServedModel& model, int64_t number);
 
 }  // namespace cohort
