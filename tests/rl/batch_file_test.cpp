@@ -135,6 +135,7 @@ TEST_F(BatchFile, EveryFieldComesBackBitForBit) {
   EXPECT_EQ(episode.num_failed_calls, 1);
   ASSERT_EQ(episode.turn_rewards.size(), 1u);
   EXPECT_EQ(episode.turn_rewards[0].score, 0.5);
+  EXPECT_EQ(episode.turn_states, written.turn_states);
   EXPECT_EQ(episode.reward->score, 0.25);
   EXPECT_EQ(episode.failure, "it broke");
   EXPECT_FALSE(group.samples.back().completion.episode);
