@@ -120,7 +120,9 @@ class Program:
             print("5")
             return None
         if game.fault == "writes two lines":
-            print(json.dumps({"id": request["id"], "content": "first"}))
+            line = json.dumps({"id": request["id"], **answer}) + "\n"
+            os.write(1, 2 * line.encode())  # at once, however standard output is buffered
+            return None
         return answer
 
     def judge(self, request):
