@@ -8,6 +8,8 @@
 namespace cohort {
 namespace {
 
+constexpr const char* kExampleReply = "reply";
+
 /// The length of `text` without the white space at its end.
 size_t trimmed_length(std::string_view text) {
   const size_t last = text.find_last_not_of(" \t\r\n");
@@ -41,13 +43,18 @@ TurnFormat::TurnFormat(TextFormat format, const Tokenizer& tokenizer, const Tool
       tools_(std::move(tools)),
       stop_ids_(std::move(stop_ids)) {
   const auto [turn, reply] = example();
-  reply_ids(turn, stop_ids_.empty() ? -1 : stop_ids_.front(), Json::array({reply}));
+  const std::vector<int32_t> ids =
+      reply_ids(turn, stop_ids_.empty() ? -1 : stop_ids_.front(), Json::array({reply}));
+  if (tokenizer_.decode(ids, {.skip_special_tokens = false}).find(kExampleReply) == std::string::npos) {
+    throw TemplateError(str("the chat template leaves out what a message of role ", reply["role"],
+                            " says: name a template for training as model.chat_template"));
+  }
 }
 
 /// A turn and the message that answers it.
 std::pair<AssistantMessage, Json> TurnFormat::example() const {
   AssistantMessage turn;
-  Json reply = {{"role", tools_.is_null() ? "user" : "tool"}, {"content", "-"}};
+  Json reply = {{"role", tools_.is_null() ? "user" : "tool"}, {"content", kExampleReply}};
   if (!tools_.is_null()) {
     reply["name"] = tools_.front().at("function").at("name");
     turn.tool_calls.push_back({.name = reply["name"].get<std::string>()});

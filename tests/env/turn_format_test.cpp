@@ -65,6 +65,15 @@ TEST(TurnFormat, ATemplateThatRewritesTheTurnIsRefused) {
   EXPECT_TRUE(message.find("model.chat_template") != std::string::npos) << message;
 }
 
+TEST(TurnFormat, ATemplateThatLeavesRepliesOutIsRefused) {
+  const ChatCase chat(
+      "{% for m in messages %}{% if m.role != 'tool' %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n"
+      "{% endif %}{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}");
+  EXPECT_NO_THROW(chat.turns());
+  const Json tools = Json::array({{{"type", "function"}, {"function", {{"name", "f"}}}}});
+  EXPECT_THROW(chat.turns({kEnd}, tools), TemplateError);
+}
+
 TEST(TurnFormat, ATemplateThatDropsReasoningIsKnown) {
   EXPECT_TRUE(ChatCase().turns().keeps_turns());
   const ChatCase dropping(
