@@ -39,8 +39,8 @@ JudgedEpisodes choose_episodes(const std::string& name, const std::string& file)
   if (file.empty()) return {choose_rewards(name, file)};
   const TrainConfig recipe = read_recipe(file);
   const EnvironmentConfig& environment = recipe.environment;
-  const bool may_judge =
-      !environment.name.empty() || !environment.python.empty() || !environment.command.empty() || recipe.agent.is_on();
+  const bool may_judge = !environment.name.empty() || !environment.python.empty() ||
+                         !environment.command.empty() || recipe.agent.is_on();
   if (recipe.reward.empty() && !may_judge) throw ConfigError(str(file, ": has no [[reward]] table"));
   return {named_rewards(recipe, name, file), recipe.environment, recipe.agent, recipe.tool};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <random>
 
+#include "cohort/agent/agent_answer.h"
 #include "cohort/core/error.h"
 #include "cohort/sampler/sampler.h"
 #include "cohort/serve/api/api_error.h"
@@ -16,28 +17,6 @@ namespace {
 std::string random_prefix() {
   std::random_device device;
   return object_id("episode-", (static_cast<int64_t>(device()) << 31) ^ device()) + "-";
-}
-
-/// The whole answer at once, as a stream if the agent wants one.
-void send(const ApiCall& call, std::vector<Choice> choices) {
-  AnswerWriter& writer = *call.request.writer;
-  if (!call.request.generation.is_stream) {
-    call.answer->send(200, to_json_text(writer.whole(choices)));
-    return;
-  }
-  const Choice& choice = choices.front();
-  std::string events = writer.begin();
-  for (const SampledToken& token : choice.tokens) events += writer.piece(0, {"", false, &token});
-  if (!call.request.generation.is_chat) {
-    events += writer.piece(0, {choice.text, false, nullptr});
-  } else {
-    events += writer.piece(0, {choice.message.reasoning_content, true, nullptr});
-    events += writer.piece(0, {choice.message.content, false, nullptr});
-  }
-  events += writer.end(0, choice);
-  events += writer.finish(choices);
-  call.answer->write(events);
-  call.answer->end_stream();
 }
 
 }  // namespace
@@ -132,27 +111,12 @@ void AgentEpisodes::take(Engine& engine, AgentLetter letter) {
 
 /// Throws ApiError for what the run cannot train on.
 void AgentEpisodes::check(const Episode& episode, const GenerationRequest& request) const {
-  const SamplingParams &run = start_->params, &wanted = request.params;
   if (episode.is_over) throw ApiError(kOver, "", 410);
   if (episode.call)
     throw ApiError("the episode has a request that is being answered; wait for its answer", "", 409);
   if (config_.max_turns && episode.record.num_turns >= *config_.max_turns)
     throw ApiError(str("the episode has had its ", *config_.max_turns, " turns (agent.max_turns)"));
-  if (request.num_choices != 1 || request.prompts.size() != 1)
-    throw ApiError("an episode draws one completion for each request; leave out \"n\"", "n");
-  if (wanted.temperature != run.temperature || wanted.top_p != run.top_p || wanted.top_k != run.top_k ||
-      wanted.min_p != run.min_p)
-    throw ApiError(str("the run decides how the policy samples (temperature ", run.temperature, ", top_p ",
-                       run.top_p, ", top_k ", run.top_k, "); leave these fields out"),
-                   "temperature");
-  if (wanted.edits_logits() || wanted.min_tokens != 0 || wanted.ignore_eos ||
-      wanted.stop_strings != run.stop_strings || wanted.stop_token_ids != run.stop_token_ids)
-    throw ApiError(
-        "penalties, logit_bias, min_tokens, ignore_eos and stop are not available while the policy is "
-        "trained",
-        "stop");
-  if (wanted.num_top_logprobs > 0 || request.echoes)
-    throw ApiError("top_logprobs and echo are not available while the policy is trained", "top_logprobs");
+  check_trainable(request, start_->params);
 }
 
 void AgentEpisodes::draw(Engine& engine, Episode& episode, ApiCall call) {
@@ -287,7 +251,7 @@ void AgentEpisodes::answer(Episode& episode, Branch& branch, const Completion& c
   branch.place_in_episode = ++record.num_turns;
   std::vector<Choice> choices;
   choices.push_back(std::move(choice));
-  send(call, std::move(choices));
+  send_answer(call, std::move(choices));
 }
 
 void AgentEpisodes::end(Engine& engine, Episode& episode, AgentEnd end) {

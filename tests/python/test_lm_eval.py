@@ -62,7 +62,7 @@ class LmEvalTest(unittest.TestCase):
                 )
                 result = subprocess.run(
                     [
-                        python,
+                        sys.executable,
                         "-m",
                         "lm_eval",
                         "run",

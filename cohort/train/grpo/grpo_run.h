@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "cohort/env/environment.h"
 #include "cohort/agent/episode_setup.h"
+#include "cohort/env/environment.h"
 #include "cohort/models/decoder.h"
 #include "cohort/reward_models/all_rewards.h"
 #include "cohort/rewards/reward_scorer.h"
