@@ -251,7 +251,7 @@ void AgentEpisodes::answer(Episode& episode, Branch& branch, const Completion& c
   branch.place_in_episode = ++record.num_turns;
   std::vector<Choice> choices;
   choices.push_back(std::move(choice));
-  send_answer(call, std::move(choices));
+  send_answer(call, choices);
 }
 
 void AgentEpisodes::end(Engine& engine, Episode& episode, AgentEnd end) {

@@ -83,10 +83,10 @@ class ResponseWriter : public AnswerWriter {
   }
 
  private:
-  Json head(const char* status, Json output) const {
-    const auto given = [&](const char* name, Json otherwise) {
+  Json head(const char* status, const Json& output) const {
+    const auto given = [&](const char* name, const Json& otherwise) {
       const auto found = body_.find(name);
-      return found == body_.end() ? std::move(otherwise) : *found;
+      return found == body_.end() ? otherwise : *found;
     };
     return {{"id", object_id("resp_", number_)},
             {"object", "response"},
@@ -98,7 +98,7 @@ class ResponseWriter : public AnswerWriter {
             {"max_output_tokens", given("max_output_tokens", nullptr)},
             {"metadata", given("metadata", Json::object())},
             {"model", model_.name},
-            {"output", std::move(output)},
+            {"output", output},
             {"parallel_tool_calls", given("parallel_tool_calls", true)},
             {"previous_response_id", nullptr},
             {"store", false},
@@ -175,7 +175,7 @@ class ResponseWriter : public AnswerWriter {
     return events;
   }
 
-  std::string event(const std::string& type, Json data) {
+  std::string event(const std::string& type, const Json& data) {
     Json whole = {{"type", type}, {"sequence_number", sequence_++}};
     whole.update(data);
     return server_sent_event(whole, type);
