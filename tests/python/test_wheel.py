@@ -27,7 +27,7 @@ SDIST = {
     "pyproject.toml",
 }
 SDIST |= {"python", "recipes", "tools"}
-PROGRAM = {"cohort", "cohort-sandboxd", "cohort_reward.py"}
+PROGRAM = {"cohort", "cohort-sandboxd", "cohort_environment.py", "cohort_reward.py", "tool_schema.py"}
 RECIPE = """
 [model]
 path = "start"
