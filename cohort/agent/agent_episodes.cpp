@@ -28,7 +28,7 @@ AgentEpisodes::AgentEpisodes(const AgentConfig& config, const ServedModel& model
       hub_(hub),
       stop_ids_(std::move(stop_ids)),
       key_prefix_(random_prefix()) {
-  if (model.calls != nullptr) format_for(nullptr);
+  format_for(nullptr);
 }
 
 AgentEpisodes::~AgentEpisodes() { abandon(); }

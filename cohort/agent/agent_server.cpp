@@ -1,7 +1,5 @@
 #include "cohort/agent/agent_server.h"
 
-#include <cmath>
-
 #include "cohort/serve/api/api_error.h"
 #include "cohort/serve/api/body_reader.h"
 

@@ -26,10 +26,7 @@ class ChatCompletionWriter : public AnswerWriter {
         Json& content = entry["logprobs"]["content"] = Json::array();
         for (const SampledToken& token : drawn.tokens) content.push_back(drawn_logprob(model_, token));
       }
-      if (has_token_ids) {
-        Json& ids = entry["token_ids"] = Json::array();
-        for (const SampledToken& token : drawn.tokens) ids.push_back(token.id);
-      }
+      if (has_token_ids) entry["token_ids"] = token_ids_of(drawn.tokens);
       entry["finish_reason"] = finish_reason(drawn);
       answer["choices"].push_back(std::move(entry));
     }
@@ -161,8 +158,7 @@ ApiRequest read_chat_completion(const Json& json, const ServedModel& model, int6
   if (request.params.num_top_logprobs > 0 && !writer->has_logprobs)
     throw ApiError("\"top_logprobs\" needs \"logprobs\": true", "top_logprobs");
   writer->has_token_ids = body.flag("return_token_ids");
-  if (const Json* options = body.find("stream_options"))
-    writer->has_usage = options->is_object() && options->value("include_usage", Json()) == true;
+  writer->has_usage = wants_stream_usage(body);
   check_response_format(body);
   Json kwargs = Json::object();
   if (const Json* given = body.find("chat_template_kwargs")) kwargs = *given;

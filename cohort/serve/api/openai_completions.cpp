@@ -26,8 +26,7 @@ class CompletionWriter : public AnswerWriter {
       if (has_logprobs) entry["logprobs"] = logprobs_of(drawn.tokens, 0);
       if (has_token_ids) {
         entry["prompt_token_ids"] = prompt_of(i);
-        Json& ids = entry["token_ids"] = Json::array();
-        for (const SampledToken& token : drawn.tokens) ids.push_back(token.id);
+        entry["token_ids"] = token_ids_of(drawn.tokens);
       }
       entry["finish_reason"] = to_string(drawn.finish_reason);
       answer["choices"].push_back(std::move(entry));
@@ -177,8 +176,7 @@ ApiRequest read_completion(const Json& json, const ServedModel& model, int64_t n
     request.wants_prompt_logprobs = request.echoes;
   }
   writer->has_token_ids = body.flag("return_token_ids");
-  if (const Json* options = body.find("stream_options"))
-    writer->has_usage = options->is_object() && options->value("include_usage", Json()) == true;
+  writer->has_usage = wants_stream_usage(body);
   body.ignore({"user", "metadata"});
   body.check_known();
   check_lengths(request, model, is_length_given);

@@ -180,6 +180,17 @@ void check_lengths(GenerationRequest& request, const ServedModel& model, bool is
   }
 }
 
+bool wants_stream_usage(BodyReader& body) {
+  const Json* options = body.find("stream_options");
+  return options != nullptr && options->is_object() && options->value("include_usage", Json()) == true;
+}
+
+Json token_ids_of(const std::vector<SampledToken>& tokens) {
+  Json ids = Json::array();
+  for (const SampledToken& token : tokens) ids.push_back(token.id);
+  return ids;
+}
+
 std::string object_id(const char* prefix, int64_t number) {
   constexpr const char* kDigits = "0123456789abcdef";
   std::string digits(16, '0');

@@ -48,6 +48,12 @@ void set_conversation(GenerationRequest& request, const Json& messages, const Js
 /// `is_length_given`: the request itself says how long its completions may be.
 void check_lengths(GenerationRequest& request, const ServedModel& model, bool is_length_given);
 
+/// Whether a stream ends with its usage: "stream_options": {"include_usage": true}.
+bool wants_stream_usage(BodyReader& body);
+
+/// [token ids] of drawn tokens.
+Json token_ids_of(const std::vector<SampledToken>& tokens);
+
 /// Such as "chatcmpl-000000000000002a".
 std::string object_id(const char* prefix, int64_t number);
 

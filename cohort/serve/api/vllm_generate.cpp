@@ -14,12 +14,10 @@ class GenerateWriter : public AnswerWriter {
   Json whole(const std::vector<Choice>& choices) override {
     Json answer = {{"request_id", object_id("generate-", number_)}, {"choices", Json::array()}};
     for (size_t i = 0; i < choices.size(); ++i) {
-      Json ids = Json::array(), content = Json::array();
-      for (const SampledToken& token : choices[i].tokens) {
-        ids.push_back(token.id);
+      Json content = Json::array();
+      for (const SampledToken& token : choices[i].tokens)
         content.push_back({{"token", str("token_id:", token.id)}, {"logprob", token.logprob}});
-      }
-      Json entry = {{"index", i}, {"token_ids", std::move(ids)}, {"logprobs", nullptr}};
+      Json entry = {{"index", i}, {"token_ids", token_ids_of(choices[i].tokens)}, {"logprobs", nullptr}};
       if (has_logprobs) entry["logprobs"] = {{"content", std::move(content)}};
       entry["finish_reason"] = to_string(choices[i].finish_reason);
       answer["choices"].push_back(std::move(entry));
