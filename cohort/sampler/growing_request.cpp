@@ -27,7 +27,9 @@ bool GrowingRequest::append_sampled(SampledToken token, int64_t policy_version) 
   const SamplingParams& params = request.params;
   completion.append(token.id, TokenOrigin::kSampled, turn, policy_version);
   completion.sampler_logprobs.push_back(token.logprob);
-  if (params.is_filtered() || params.min_tokens > 0) completion.kept_ids.push_back(std::move(token.kept_ids));
+  const bool has_sets = params.is_filtered() || params.min_tokens > 0 || params.constraint != nullptr;
+  if (has_sets && request.keeps_sets) completion.kept_ids.push_back(std::move(token.kept_ids));
+  if (params.constraint != nullptr) params.constraint->advance(constraint_state, token.id);
   return is_complete(token.id);
 }
 
@@ -35,7 +37,8 @@ bool GrowingRequest::is_complete(int32_t id) {
   const SamplingParams& params = request.params;
   const auto& stops = params.stop_token_ids;
   const bool is_stop_token = !params.ignore_eos && std::find(stops.begin(), stops.end(), id) != stops.end();
-  if (completes_stop_string(id) || is_stop_token) {
+  is_over = params.constraint != nullptr && stops.empty() && params.constraint->is_over(constraint_state);
+  if (completes_stop_string(id) || is_stop_token || is_over) {
     completion.finish_reason = FinishReason::kStop;
     return true;
   }
@@ -72,6 +75,7 @@ void GrowingRequest::append_injected(std::span<const int32_t> ids, int64_t polic
   turn_begin = text.size();
   turn_first = std::ssize(completion.token_ids);
   is_text_cut = false;
+  constraint_state = {.is_first = false};
 }
 
 void GrowingRequest::begin_with(const Completion& other, int64_t num_tokens) {
@@ -83,6 +87,10 @@ void GrowingRequest::begin_with(const Completion& other, int64_t num_tokens) {
     if (detokenizer) text += detokenizer->push(id);
   }
   turn_begin = text.size();
+  if (request.params.constraint == nullptr) return;
+  constraint_state = {.is_first = turn_first == 0};
+  for (const int32_t id : std::span(completion.token_ids).subspan(turn_first))
+    request.params.constraint->advance(constraint_state, id);
 }
 
 void GrowingRequest::set_text(const Tokenizer* tokenizer) {
@@ -92,7 +100,7 @@ void GrowingRequest::set_text(const Tokenizer* tokenizer) {
   } else if (tokenizer != nullptr) {
     std::span<const int32_t> ids = completion.token_ids;
     const bool shows_end =
-        params.include_stop_str_in_output || completion.finish_reason == FinishReason::kLength;
+        params.include_stop_str_in_output || is_over || completion.finish_reason == FinishReason::kLength;
     completion.text = tokenizer->decode(shows_end ? ids : ids.first(ids.size() - 1), decode_options(params));
   }
 }

@@ -8,6 +8,7 @@
 
 #include "cohort/models/activation_record.h"
 #include "cohort/rl/types.h"
+#include "cohort/sampler/constraint.h"
 #include "cohort/sampler/request.h"
 #include "cohort/sampler/sampling.h"
 #include "cohort/text/incremental_detokenizer.h"
@@ -28,6 +29,8 @@ struct GrowingRequest {
   int64_t turn_first = 0;                               ///< its first token in the completion
   bool is_text_cut = false;                             ///< before a stop string
   bool is_ended = false;
+  Constraint::State constraint_state{};
+  bool is_over = false;     ///< the constraint lets nothing follow, and there is no stop token
   KeptIds without_stops{};  ///< the ids of the first tokens, if these may not stop
 
   /// Appends a sampled token; true if it ends the completion, whose finish_reason then says why: a stop

@@ -32,7 +32,8 @@ struct Request {
   DrawAddress address{};
   OnToken on_token{};
   OnEnd on_end{};
-  bool is_held = false;  ///< kept at its end, with its pages, for extend() and fork(), until cancel()
+  bool is_held = false;    ///< kept at its end, with its pages, for extend() and fork(), until cancel()
+  bool keeps_sets = true;  ///< the completion has the kept set of each token, which training needs
   bool caches_completion = false;  ///< the prefix cache also takes the completion, as for a conversation
 };
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -11,6 +12,8 @@
 #include "cohort/rl/types.h"
 
 namespace cohort {
+
+class Constraint;
 
 struct SamplingParams {
   double temperature = 1.0;  ///< 0 is greedy; log-probabilities are then at temperature 1
@@ -30,6 +33,8 @@ struct SamplingParams {
   std::vector<std::string> stop_strings;
   bool include_stop_str_in_output = true;  ///< texts include the stop string or stop token that ended them
   bool skip_special_tokens = true;         ///< texts leave out tokens that are marked special
+
+  std::shared_ptr<Constraint> constraint{};  ///< that each turn's text obeys; null: none
 
   bool edits_logits() const {
     return repetition_penalty != 1.0 || presence_penalty != 0.0 || frequency_penalty != 0.0 ||

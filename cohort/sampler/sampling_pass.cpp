@@ -169,7 +169,9 @@ SampledToken SamplingPass::draw_token(const GrowingRequest& growing, const float
   const std::vector<int32_t>& so_far = growing.completion.token_ids;
   const double uniform = random_unit(seed, {step, prompt, sample, so_far.size()});
   const bool may_stop = std::ssize(so_far) >= growing.request.params.min_tokens;
-  const DrawContext context{growing.request.token_ids, so_far, may_stop ? nullptr : growing.without_stops};
+  DrawContext context{growing.request.token_ids, so_far, may_stop ? nullptr : growing.without_stops};
+  if (const auto& constraint = growing.request.params.constraint)
+    context.allowed = constraint->allowed(growing.constraint_state, may_stop);
   return sample_token(logits, decoder_.config().vocab_size, growing.request.params, uniform, context);
 }
 

@@ -69,6 +69,7 @@ void AnswerTask::start() {
            .on_token = [self, place](const SampledToken& token) { return self->take_token(place, token); },
            .on_end = [self, place](RequestId,
                                    const Completion& completion) { self->take_end(place, completion); },
+           .keeps_sets = false,
            .caches_completion = wanted.is_chat});
       counts_.prompt_tokens += std::ssize(wanted.prompts[prompt]);
     }
@@ -125,6 +126,7 @@ bool AnswerTask::take_token(size_t place, const SampledToken& token) {
     ++counts_.completion_tokens;
     Drawing& drawing = drawings_[place];
     drawing.choice.tokens.push_back(token);
+    drawing.choice.tokens.back().kept_ids = nullptr;  // no answer has it, and it may be large
     if (!drawing.text) return;
     // The text of a stop token belongs to no answer.
     const std::vector<int32_t>& stops = request_.generation.params.stop_token_ids;

@@ -9,11 +9,14 @@ import pathlib
 import sys
 import tempfile
 import unittest
+from typing import Literal
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 
 import anthropic
+import jsonschema
 import openai
+import pydantic
 from agents import (
     Agent,
     OpenAIChatCompletionsModel,
@@ -29,6 +32,12 @@ USER = [{"role": "user", "content": "hi"}]
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
 FUNCTION = {"name": "add", "description": "Adds.", "parameters": SCHEMA}
 TOOLS = [{"type": "function", "function": FUNCTION}]
+FLIP = {
+    "type": "object",
+    "properties": {"up": {"type": "boolean"}},
+    "required": ["up"],
+    "additionalProperties": False,
+}
 SUMS = [{"a": 2, "b": 3}, {"a": 1, "b": 4}]
 
 
@@ -73,6 +82,60 @@ class RealClientsTest(unittest.TestCase):
         self.assertEqual([json.loads(call.function.arguments) for call in calls], SUMS)
         text = self.openai.completions.create(model="chain", prompt="[plain]", stream=True)
         self.assertEqual("".join(chunk.choices[0].text for chunk in text), "Hello, world!")
+
+    def test_output_of_a_form(self):
+        """The model would answer "Hello, world!"; a schema, an expression or a forced call holds it to another form."""
+        chat = self.openai.chat.completions
+
+        class Sum(pydantic.BaseModel):
+            total: int = pydantic.Field(ge=-20, le=20)
+            parity: Literal["even", "odd"]
+            parts: list[bool] | None
+
+        for stream in (False, True):
+            with self.subTest(stream=stream):
+                options = {"model": "chain", "messages": USER, "response_format": Sum, "seed": 1}
+                if stream:
+                    with chat.stream(**options) as answer:
+                        message = answer.get_final_completion().choices[0].message
+                else:
+                    message = chat.parse(**options).choices[0].message
+                self.assertIsInstance(message.parsed, Sum)
+        answer = self.openai.responses.parse(model="chain", input="hi", text_format=Sum)
+        self.assertIsInstance(answer.output_parsed, Sum)
+        answer = self.openai.completions.create(
+            model="chain", prompt="hi", n=3, extra_body={"structured_outputs": {"regex": "[a-c]{4}|no"}}
+        )
+        for choice in answer.choices:
+            self.assertRegex(choice.text, "^([a-c]{4}|no)$")
+        answer = chat.create(
+            model="chain", messages=USER, extra_body={"structured_outputs": {"choice": ["one", "two"]}}
+        )
+        self.assertIn(answer.choices[0].message.content, ("one", "two"))
+
+    def test_forced_calls(self):
+        tool = {"type": "function", "function": {"name": "flip", "parameters": FLIP}}
+        for choice in ("required", {"type": "function", "function": {"name": "flip"}}):
+            answer = self.openai.chat.completions.create(
+                model="chain",
+                messages=USER,
+                tools=[*TOOLS, tool],
+                tool_choice=choice,
+                parallel_tool_calls=False,
+            )
+            (call,) = answer.choices[0].message.tool_calls
+            schema = {"add": SCHEMA, "flip": FLIP}[call.function.name]
+            jsonschema.validate(json.loads(call.function.arguments), schema)
+        self.assertEqual(call.function.name, "flip")
+        answer = self.anthropic.messages.create(
+            model="chain",
+            max_tokens=200,
+            messages=USER,
+            tools=[{"name": "flip", "input_schema": FLIP}],
+            tool_choice={"type": "any"},
+        )
+        self.assertIn(answer.content[0].input["up"], (True, False))
+        self.assertEqual(answer.stop_reason, "tool_use")
 
     def test_openai_responses(self):
         responses = self.openai.responses

@@ -1,6 +1,7 @@
 // Anthropic's POST /v1/messages.
 #include "cohort/serve/api/api_error.h"
 #include "cohort/serve/api/chat_messages.h"
+#include "cohort/serve/api/output_constraint.h"
 #include "cohort/serve/api/request_fields.h"
 #include "cohort/serve/api/usage.h"
 
@@ -117,12 +118,18 @@ class MessageWriter : public AnswerWriter {
   bool is_open_ = false, is_reasoning_ = false;
 };
 
-bool may_call(BodyReader& body) {
+/// "auto", "none", "any" or "tool" with a name.
+ToolChoice choice_of(BodyReader& body) {
   const Json* choice = body.find("tool_choice");
-  const Json kind = choice != nullptr && choice->is_object() ? choice->value("type", Json()) : Json("auto");
-  if (kind == "auto" || kind == "none") return kind == "auto";
-  throw ApiError(str("\"tool_choice\": the type ", to_json_text(kind), " is not supported; use auto or none"),
-                 "tool_choice");
+  if (choice == nullptr) return {};
+  const Json kind = choice->is_object() ? choice->value("type", Json()) : Json();
+  const Json name = choice->is_object() ? choice->value("name", Json()) : Json();
+  if (kind == "auto" || kind == "none") return {.may_call = kind == "auto"};
+  if (kind == "any") return {.must_call = true};
+  if (kind == "tool" && name.is_string()) return {.must_call = true, .name = name.get<std::string>()};
+  throw ApiError(
+      str("\"tool_choice\": the type ", to_json_text(kind), " is not supported; use auto, any, tool or none"),
+      "tool_choice");
 }
 
 Json function_of(const Json& tool) {
@@ -148,13 +155,17 @@ ApiRequest read_message(const Json& json, const ServedModel& model, int64_t numb
     kwargs["enable_thinking"] = thinking->value("type", Json()) != "disabled";
   if (const Json* choice = body.find("tool_choice"); choice != nullptr && choice->is_object())
     request.allows_parallel_calls = choice->value("disable_parallel_tool_use", Json()) != true;
+  const ToolChoice choice = choice_of(body);
   const Json* system = body.find("system");
   const Json messages = messages_of_blocks(system == nullptr ? Json() : *system, body.required("messages"));
   set_conversation(request, messages,
-                   read_tools(body, may_call(body), function_of, "{\"name\", \"input_schema\", ...}"), kwargs,
-                   model, "messages");
-  body.ignore(
-      {"metadata", "service_tier", "container", "inference_geo", "context_management", "output_config"});
+                   read_tools(body, choice.may_call, function_of, "{\"name\", \"input_schema\", ...}"),
+                   kwargs, model, "messages");
+  constrain_calls(request, choice, model);
+  const Json* config = body.find("output_config");
+  if (config != nullptr && config->is_object() && config->contains("format"))
+    constrain_to_format(config->at("format"), "output_config", request, model);
+  body.ignore({"metadata", "service_tier", "container", "inference_geo", "context_management"});
   body.check_known();
   check_lengths(request, model, false);  // max_tokens is required here, and often larger than any context
   auto writer = std::make_unique<MessageWriter>(model, number);

@@ -1,6 +1,7 @@
 // OpenAI's POST /v1/chat/completions.
 #include "cohort/serve/api/api_error.h"
 #include "cohort/serve/api/chat_messages.h"
+#include "cohort/serve/api/output_constraint.h"
 #include "cohort/serve/api/request_fields.h"
 #include "cohort/serve/api/usage.h"
 
@@ -131,12 +132,6 @@ class ChatCompletionWriter : public AnswerWriter {
   bool has_given_prompt_ = false;
 };
 
-void check_response_format(BodyReader& body) {
-  const Json* format = body.find("response_format");
-  if (format == nullptr || (format->is_object() && format->value("type", Json()) == "text")) return;
-  throw ApiError("\"response_format\": only {\"type\": \"text\"} is supported", "response_format");
-}
-
 }  // namespace
 
 ApiRequest read_chat_completion(const Json& json, const ServedModel& model, int64_t number) {
@@ -159,16 +154,17 @@ ApiRequest read_chat_completion(const Json& json, const ServedModel& model, int6
     throw ApiError("\"top_logprobs\" needs \"logprobs\": true", "top_logprobs");
   writer->has_token_ids = body.flag("return_token_ids");
   writer->has_usage = wants_stream_usage(body);
-  check_response_format(body);
   Json kwargs = Json::object();
   if (const Json* given = body.find("chat_template_kwargs")) kwargs = *given;
   if (const auto effort = body.text("reasoning_effort")) kwargs["reasoning_effort"] = *effort;
+  const ToolChoice choice = read_tool_choice(body);
   const Json tools = read_tools(
-      body, may_call_tools(body),
-      [](const Json& tool) { return function_fields(tool.value("function", Json())); },
+      body, choice.may_call, [](const Json& tool) { return function_fields(tool.value("function", Json())); },
       "{\"type\": \"function\", \"function\": {\"name\", ...}}");
   set_conversation(request, template_messages(body.required("messages")), tools,
                    kwargs.empty() ? Json() : kwargs, model, "messages");
+  constrain_calls(request, choice, model);
+  constrain_output(body, request, model);
   body.ignore({"user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key",
                "prompt_cache_retention", "verbosity", "modalities"});
   body.check_known();

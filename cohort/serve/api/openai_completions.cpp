@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cohort/serve/api/api_error.h"
+#include "cohort/serve/api/output_constraint.h"
 #include "cohort/serve/api/request_fields.h"
 #include "cohort/serve/api/usage.h"
 
@@ -177,6 +178,7 @@ ApiRequest read_completion(const Json& json, const ServedModel& model, int64_t n
   }
   writer->has_token_ids = body.flag("return_token_ids");
   writer->has_usage = wants_stream_usage(body);
+  constrain_output(body, request, model);
   body.ignore({"user", "metadata"});
   body.check_known();
   check_lengths(request, model, is_length_given);

@@ -1,6 +1,7 @@
 // OpenAI's POST /v1/responses: the part that agents use. Nothing is stored.
 #include "cohort/serve/api/api_error.h"
 #include "cohort/serve/api/chat_messages.h"
+#include "cohort/serve/api/output_constraint.h"
 #include "cohort/serve/api/request_fields.h"
 #include "cohort/serve/api/usage.h"
 
@@ -103,7 +104,7 @@ class ResponseWriter : public AnswerWriter {
             {"previous_response_id", nullptr},
             {"store", false},
             {"temperature", given("temperature", model_.defaults.temperature)},
-            {"text", {{"format", {{"type", "text"}}}}},
+            {"text", given("text", {{"format", {{"type", "text"}}}})},
             {"tool_choice", given("tool_choice", "auto")},
             {"tools", given("tools", Json::array())},
             {"top_p", given("top_p", model_.defaults.top_p)},
@@ -210,11 +211,6 @@ ApiRequest read_response(const Json& json, const ServedModel& model, int64_t num
   if (body.find("previous_response_id") != nullptr || body.find("conversation") != nullptr)
     throw ApiError("responses are not stored; send the whole conversation as \"input\"",
                    "previous_response_id");
-  if (const Json* text = body.find("text")) {
-    const Json format = text->is_object() ? text->value("format", Json()) : Json();
-    if (!format.is_null() && (!format.is_object() || format.value("type", Json()) != "text"))
-      throw ApiError("\"text\": only the format {\"type\": \"text\"} is supported", "text");
-  }
   const Json* instructions = body.find("instructions");
   const Json messages =
       messages_of_items(instructions == nullptr ? Json() : *instructions, body.required("input"));
@@ -223,10 +219,13 @@ ApiRequest read_response(const Json& json, const ServedModel& model, int64_t num
     const Json effort = reasoning->is_object() ? reasoning->value("effort", Json()) : Json();
     if (effort.is_string()) kwargs["reasoning_effort"] = effort;
   }
-  set_conversation(
-      request, messages,
-      read_tools(body, may_call_tools(body), function_of, "{\"type\": \"function\", \"name\", ...}"), kwargs,
-      model, "input");
+  const ToolChoice choice = read_tool_choice(body);
+  set_conversation(request, messages,
+                   read_tools(body, choice.may_call, function_of, "{\"type\": \"function\", \"name\", ...}"),
+                   kwargs, model, "input");
+  constrain_calls(request, choice, model);
+  if (const Json* text = body.find("text"); text != nullptr && text->is_object() && text->contains("format"))
+    constrain_to_format(text->at("format"), "text", request, model);
   body.ignore({"user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key",
                "prompt_cache_retention", "include", "truncation", "background", "stream_options",
                "max_tool_calls", "top_logprobs"});

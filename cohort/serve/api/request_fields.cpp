@@ -85,15 +85,6 @@ void read_stops(BodyReader& body, const char* name, SamplingParams& params) {
   }
 }
 
-bool may_call_tools(BodyReader& body) {
-  const Json* choice = body.find("tool_choice");
-  if (choice == nullptr || *choice == "auto") return true;
-  if (*choice == "none") return false;
-  throw ApiError(
-      str("\"tool_choice\" ", to_json_text(*choice), " is not supported; use \"auto\" or \"none\""),
-      "tool_choice");
-}
-
 Json read_tools(BodyReader& body, bool may_call, const std::function<Json(const Json& tool)>& function_of,
                 const char* form) {
   const Json* tools = body.find("tools");

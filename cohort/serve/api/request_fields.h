@@ -20,9 +20,6 @@ SamplingParams read_sampling(BodyReader& body, const ServedModel& model,
 /// Adds the strings of a field to those that end a completion.
 void read_stops(BodyReader& body, const char* name, SamplingParams& params);
 
-/// Whether OpenAI's "tool_choice" lets tools be called. Throws ApiError for one that forces a call.
-bool may_call_tools(BodyReader& body);
-
 /// The list "tools" as chat templates read it: `function_of` gives {"name", "description", "parameters"} of
 /// an entry, or null for one that is wrong, which `form` describes. Null for no tools, and if none may be
 /// called.

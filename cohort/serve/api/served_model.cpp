@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <ctime>
 
+#include "cohort/serve/api/constraint_cache.h"
+
 namespace cohort {
 
 ServedModel describe_served(const std::string& name, const DecoderConfig& config, const Tokenizer& tokenizer,
@@ -13,6 +15,7 @@ ServedModel describe_served(const std::string& name, const DecoderConfig& config
   model.config = &config;
   model.tokenizer = &tokenizer;
   model.format = format;
+  model.constraints = std::make_shared<ConstraintCache>(tokenizer);
   size_t longest = 1;
   for (int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
     const std::string* token = tokenizer.decoded_token(id, {.skip_special_tokens = false});

@@ -13,6 +13,8 @@
 
 namespace cohort {
 
+class ConstraintCache;
+
 struct ServedModel {
   std::string name;     ///< that requests give as "model"
   int64_t created = 0;  ///< seconds since 1970
@@ -21,7 +23,8 @@ struct ServedModel {
   TextFormat format{};
   size_t max_prompt_bytes = 0;            ///< a longer text has more tokens than the context
   const ToolCallFormat* calls = nullptr;  ///< null: the model has no chat template
-  SamplingParams defaults{};              ///< for what a request leaves open
+  std::shared_ptr<ConstraintCache> constraints{};
+  SamplingParams defaults{};  ///< for what a request leaves open
 };
 
 /// All of a model but its calls of tools and its defaults. The references must outlive it.

@@ -1,0 +1,32 @@
+#include "cohort/serve/api/constraint_cache.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "libs/common/str.h"
+
+namespace cohort {
+namespace {
+
+constexpr size_t kMostEntries = 16;
+
+}  // namespace
+
+std::shared_ptr<Constraint> ConstraintCache::find(std::string key, const std::vector<int32_t>& stop_token_ids,
+                                                  const std::function<void(Grammar& grammar)>& write) {
+  for (const int32_t id : stop_token_ids) key += str(' ', id);
+  const std::lock_guard lock(mutex_);
+  const auto known = std::ranges::find(entries_, key, &Entry::key);
+  if (known != entries_.end()) {
+    entries_.splice(entries_.begin(), entries_, known);
+    return known->constraint;
+  }
+  Grammar grammar;
+  write(grammar);
+  if (vocabulary_ == nullptr) vocabulary_ = std::make_shared<const ConstraintVocabulary>(tokenizer_);
+  entries_.push_front({std::move(key), std::make_shared<Constraint>(grammar, vocabulary_, stop_token_ids)});
+  if (entries_.size() > kMostEntries) entries_.pop_back();
+  return entries_.front().constraint;
+}
+
+}  // namespace cohort
