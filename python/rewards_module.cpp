@@ -73,11 +73,11 @@ class BuiltinReward {
     for (const auto& [prompt, completion] : held) rows.push_back({prompt, completion});
     const std::lock_guard lock(mutex_);
     std::vector<Result> results;
-    const auto batch = static_cast<size_t>(reward_->batch_size());
-    for (std::span<const RewardRow> rest(rows); !rest.empty();
-         rest = rest.subspan(std::min(batch, rest.size()))) {
-      for (const RewardResult& cell : reward_->score_batch(rest.first(std::min(batch, rest.size()))))
+    for (std::span<const RewardRow> rest(rows); !rest.empty();) {
+      const size_t count = rows_of_call(rest);
+      for (const RewardResult& cell : reward_->score_batch(rest.first(count)))
         results.push_back(to_result(cell));
+      rest = rest.subspan(count);
     }
     return results;
   }
@@ -92,6 +92,17 @@ class BuiltinReward {
   }
 
  private:
+  /// How many of `rows` the next call takes: a group, which is the next rows with one prompt, if it compares.
+  size_t rows_of_call(std::span<const RewardRow> rows) const {
+    if (!reward_->compares()) return std::min(static_cast<size_t>(reward_->batch_size()), rows.size());
+    const Prompt& first = rows.front().prompt;
+    const auto is_of_group = [&](const RewardRow& row) {
+      return row.prompt.text == first.text && row.prompt.fields.value("prompt_messages", Json()) ==
+                                                  first.fields.value("prompt_messages", Json());
+    };
+    return std::ranges::find_if_not(rows, is_of_group) - rows.begin();
+  }
+
   static Result to_result(const RewardResult& cell) {
     const bool is_ok = cell.status == RewardStatus::kOk;
     return {is_ok ? std::optional(cell.score) : std::nullopt, to_string(cell.status), cell.detail};

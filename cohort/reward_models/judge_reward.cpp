@@ -40,7 +40,7 @@ class LocalJudge : public Reward {
         num_votes_(keys.votes.value_or(1)) {
     if (tokenizer_ == nullptr)
       throw FormatError(str(keys.path, ": has no tokenizer.json, which a judge needs"));
-    params_.temperature = keys.temperature.value_or(0.0);
+    params_.temperature = keys.server.temperature.value_or(0.0);
     params_.max_completion_length = keys.max_completion_length.value_or(512);
     params_.stop_token_ids = stop_token_ids(decoder_->config(), tokenizer_.get());
     if (num_votes_ > 1 && params_.temperature == 0.0) {

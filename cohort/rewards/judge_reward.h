@@ -1,13 +1,8 @@
 // Judge: a language model behind an OpenAI-compatible endpoint scores completions by a rubric.
 #pragma once
 
-#include <atomic>
-#include <optional>
-
-#include "cohort/rewards/http/endpoint.h"
 #include "cohort/rewards/judge/ballot.h"
-#include "cohort/rewards/judge/chat_api.h"
-#include "cohort/rewards/judge/response_cache.h"
+#include "cohort/rewards/judge/judge_client.h"
 #include "cohort/rewards/reward.h"
 
 namespace cohort {
@@ -22,27 +17,17 @@ class JudgeReward : public Reward {
 
   RewardResult score(const Prompt& prompt, const Completion& completion) override;
   bool may_recover() const override { return true; }
-  int64_t num_workers() const override { return num_workers_; }
+  int64_t num_workers() const override { return client_.num_workers(); }
 
  private:
   JudgeReward(const std::string& name, const JudgeKeys& keys, std::unique_ptr<HttpTransport> transport,
               Clock& clock);
 
-  Ballot hold(const Json& messages);
-  JudgeVote vote(const Json& messages, int64_t index, RewardStatus& status);
-  JudgeVote ask(const Json& messages, RewardStatus& status, std::string& message);
-  Endpoint::Answer post(const Json& messages);
+  Ballot hold(Json messages);
 
-  Endpoint endpoint_;
+  JudgeClient client_;
   JudgePrompt prompt_;
-  Json schema_;
-  std::string url_;
-  std::string model_;
-  std::optional<double> temperature_;
   int64_t num_votes_;
-  int64_t num_workers_;
-  std::unique_ptr<ResponseCache> cache_;
-  std::atomic<AnswerFormat> format_ = AnswerFormat::kSchema;  // the best that the server did not refuse
 };
 
 }  // namespace cohort

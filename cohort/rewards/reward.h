@@ -50,6 +50,9 @@ class Reward {
   /// Whether two of these answers say the same.
   virtual bool is_same_answer(const std::string& one, const std::string& other) const { return one == other; }
 
+  /// Whether it compares: a call gets all completions of one group, and `batch_size` has no effect.
+  virtual bool compares() const { return false; }
+
   /// The most rows of one call.
   virtual int64_t batch_size() const { return 1; }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <system_error>
+#include <utility>
 
 #include "cohort/rewards/checker.h"
 #include "cohort/rewards/reward_weight.h"
@@ -145,8 +146,12 @@ void RewardScorer::submit(int64_t group, int64_t sample, const Prompt& prompt, c
       if (has_failed) {
         added.results[reward] = {0.0, RewardStatus::kError, completion.episode->failure};
       } else if (applies(reward, prompt)) {
-        queues_[reward].push_back(&added);
         ++added.num_pending;
+        if (rewards_[reward]->compares()) {
+          added.comparing.push_back(reward);
+        } else {
+          queues_[reward].push_back(&added);
+        }
       } else {
         added.results[reward] = {0.0, RewardStatus::kSkipped, kOtherDomain};
       }
@@ -155,11 +160,29 @@ void RewardScorer::submit(int64_t group, int64_t sample, const Prompt& prompt, c
   changed_.notify_all();
 }
 
+void RewardScorer::close(int64_t first, int64_t end) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto group = groups_.lower_bound(first); group != groups_.end() && group->first < end; ++group)
+      close_group(group->second);
+  }
+  changed_.notify_all();
+}
+
+/// A group's samples are beside each other in the queue, in their order.
+void RewardScorer::close_group(std::map<int64_t, Entry>& samples) {
+  for (auto& [index, sample] : samples) {
+    for (const size_t reward : std::exchange(sample.comparing, {})) queues_[reward].push_back(&sample);
+  }
+}
+
 std::vector<std::vector<RewardResult>> RewardScorer::take(int64_t group, std::vector<RewardCall>* calls) {
   std::unique_lock lock(mutex_);
   auto entry = groups_.find(group);
   COHORT_CHECK(entry != groups_.end(), "group ", group, " has no completions");
   std::map<int64_t, Entry>& samples = entry->second;
+  close_group(samples);
+  changed_.notify_all();
   for (size_t reward = 0; reward < rewards_.size(); ++reward) {
     if (rewards_[reward]->num_workers() == 0 && !queues_[reward].empty()) score_here(reward, lock);
   }
@@ -212,7 +235,11 @@ std::vector<RewardScorer::Entry*> RewardScorer::take_share(size_t reward) {
   std::deque<Entry*>& queue = queues_[reward];
   const int64_t num_workers = rewards_[reward]->num_workers();
   const int64_t share = (std::ssize(queue) + num_workers - 1) / num_workers;
-  const auto end = queue.begin() + std::min(share, rewards_[reward]->batch_size());
+  auto end = queue.begin() + std::min(share, rewards_[reward]->batch_size());
+  if (rewards_[reward]->compares()) {
+    const int64_t group = queue.front()->place.first;
+    end = std::ranges::find_if(queue, [&](const Entry* entry) { return entry->place.first != group; });
+  }
   std::vector<Entry*> samples(queue.begin(), end);
   queue.erase(queue.begin(), end);
   return samples;
@@ -273,6 +300,10 @@ void RewardScorer::drop_all(std::unique_lock<std::mutex>& lock) {
   for (std::deque<Entry*>& queue : queues_) {
     for (Entry* entry : queue) --entry->num_pending;
     queue.clear();
+  }
+  for (auto& [number, samples] : groups_) {
+    for (auto& [index, sample] : samples)
+      sample.num_pending -= std::ssize(std::exchange(sample.comparing, {}));
   }
   changed_.wait(lock, [&] {
     return std::all_of(groups_.begin(), groups_.end(), [](const auto& group) {

@@ -73,6 +73,10 @@ class RewardScorer {
   /// are kError.
   void submit(int64_t group, int64_t sample, const Prompt& prompt, const Completion& completion);
 
+  /// All completions of the groups before `end`, from `first` on, are submitted: rewards that compare them
+  /// may begin. `take` closes its group.
+  void close(int64_t first, int64_t end);
+
   /// Waits for all completions that were submitted for `group`, and forgets the group. Returns a sample's
   /// cells, one per reward, for each sample in order. Scores are clipped; a score is 0 if its required reward
   /// is below 1, and fails if that one failed. Appends to `calls`, if given, when each reward that applied
@@ -89,12 +93,14 @@ class RewardScorer {
     std::vector<RewardResult> results;  // one per reward
     std::vector<RewardCall> calls;
     int64_t num_pending = 0;
+    std::vector<size_t> comparing{};  // the rewards that wait for the rest of the group
   };
 
   void start_workers();
   void stop_workers();
   void work(size_t reward);
   std::vector<Entry*> take_share(size_t reward);
+  void close_group(std::map<int64_t, Entry>& samples);
   void score_here(size_t reward, std::unique_lock<std::mutex>& lock);
   void note(size_t reward, const std::vector<Entry*>& samples, std::vector<RewardResult> results,
             const RewardCall& call);

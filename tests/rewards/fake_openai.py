@@ -2,7 +2,8 @@
 
 The completion stands in the user's message as "votes: A | B | C": vote n gets the n-th, again from the first one behind
 the last. Such an answer is a number (JSON with it for every criterion), or "text: ..." for a message as it is, or
-"status: N" for an HTTP status. The model "no-schema" refuses json_schema, and "plain" json_object too.
+"status: N" for an HTTP status. The model "no-schema" refuses json_schema, and "plain" json_object too. The model "ruler"
+ranks trajectories, the last one first, each by the "score: N" in it; "score: none" leaves it out.
 """
 
 import json
@@ -30,11 +31,23 @@ class ChatHandler(local_server.Handler):
         if kind in refused.get(request["model"], []):
             self.reply(400, {"error": {"message": f"response_format of type {kind} is not supported"}})
             return
+        if request["model"] == "ruler":
+            self.answer(request, "text: " + json.dumps({"scores": self.ranking(text)}))
+            return
         with self.server.lock:
             index = self.asked.get(text, 0)
             self.asked[text] = index + 1
         answers = re.search(r"votes: (.*)", text)[1].split(" | ")
         self.answer(request, answers[index % len(answers)].strip())
+
+    def ranking(self, text):
+        trajectories = re.findall(r"<<<trajectory (\d+) \w+\n(.*?)\n<<<end of", text, re.DOTALL)
+        wanted = [(number, re.search(r"score: ([\w.]+)", told)[1]) for number, told in trajectories]
+        return [
+            {"trajectory_id": number, "explanation": f"told {score}", "score": float(score)}
+            for number, score in reversed(wanted)
+            if score != "none"
+        ]
 
     def answer(self, request, wanted):
         if wanted.startswith("status: "):

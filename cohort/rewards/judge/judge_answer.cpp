@@ -111,21 +111,86 @@ JudgeVote read_scores(const Json& answer, const JudgeScale& scale) {
   return vote;
 }
 
-}  // namespace
+/// The objects of a message that ends with one, or why there are none.
+struct Answers {
+  std::vector<Json> objects;
+  std::string failure;
+};
 
-JudgeVote read_judge_vote(std::string_view message, const JudgeScale& scale) {
+Answers read_answers(std::string_view message) {
   if (message.size() > kMaxBytes) return {{}, str("the judge's message has more than ", kMaxBytes, " bytes")};
   const std::string_view text = said(message);
-  const Objects objects = find_objects(text);
+  Objects objects = find_objects(text);
   if (!objects.is_complete) return {{}, "the judge's message has too many braces"};
   if (objects.values.empty() || objects.end != text.size())
     return {{}, str("the judge's message does not end with a JSON object: ", excerpt(text))};
-  const Json& answer = objects.values.back();
+  return {std::move(objects.values), ""};
+}
+
+constexpr const char* kTwoAnswers = "the judge's message holds two answers that differ";
+
+/// The place of the trajectory that an entry names, counted from 0; -1 if it names none.
+int64_t place_of(const Json& entry, int64_t num_trajectories) {
+  const auto id = entry.find("trajectory_id");
+  if (id == entry.end()) return -1;
+  const std::string text = id->is_string() ? id->get<std::string>() : to_json_text(*id);
+  for (int64_t i = 0; i < num_trajectories; ++i) {
+    if (text == std::to_string(i + 1)) return i;
+  }
+  return -1;
+}
+
+std::string text_in(const Json& entry, const char* name) {
+  const auto text = entry.find(name);
+  return text != entry.end() && text->is_string() ? text->get<std::string>() : "";
+}
+
+JudgeVote read_group_scores(const Json& answer, int64_t num_trajectories) {
+  constexpr double kNone = -1.0;
+  const auto entries = answer.find("scores");
+  if (entries == answer.end() || !entries->is_array()) return {{}, "the judge gave no list \"scores\""};
+  JudgeVote vote{std::vector<double>(num_trajectories, kNone), "",
+                 std::vector<std::string>(num_trajectories)};
+  for (const Json& entry : *entries) {
+    const int64_t place = entry.is_object() ? place_of(entry, num_trajectories) : -1;
+    if (place < 0)
+      return {{}, str("the judge scored none of the trajectories: ", excerpt(to_json_text(entry)))};
+    if (vote.scores[place] != kNone) return {{}, str("the judge scored trajectory ", place + 1, " twice")};
+    const auto value = entry.find("score");
+    const double score = value != entry.end() && value->is_number() ? value->get<double>() : kNone;
+    if (!(score >= 0.0 && score <= 1.0))
+      return {{}, str("the judge's score for trajectory ", place + 1, " is no number from 0 to 1")};
+    vote.scores[place] = score;
+    vote.explanations[place] = text_in(entry, "explanation");
+  }
+  for (int64_t i = 0; i < num_trajectories; ++i) {
+    if (vote.scores[i] == kNone) return {{}, str("the judge gave no score for trajectory ", i + 1)};
+  }
+  return vote;
+}
+
+}  // namespace
+
+JudgeVote read_judge_vote(std::string_view message, const JudgeScale& scale) {
+  const Answers answers = read_answers(message);
+  if (answers.objects.empty()) return {{}, answers.failure};
+  const Json& answer = answers.objects.back();
   JudgeVote vote = read_scores(answer, scale);
   if (vote.scores.empty()) return vote;
-  for (const Json& other : objects.values) {
-    if (has_scores(other, scale) && !same_scores(other, answer, scale))
-      return {{}, "the judge's message holds two answers that differ"};
+  for (const Json& other : answers.objects) {
+    if (has_scores(other, scale) && !same_scores(other, answer, scale)) return {{}, kTwoAnswers};
+  }
+  return vote;
+}
+
+JudgeVote read_group_vote(std::string_view message, int64_t num_trajectories) {
+  const Answers answers = read_answers(message);
+  if (answers.objects.empty()) return {{}, answers.failure};
+  JudgeVote vote = read_group_scores(answers.objects.back(), num_trajectories);
+  for (const Json& other : answers.objects) {
+    if (vote.scores.empty()) break;
+    const JudgeVote quoted = read_group_scores(other, num_trajectories);
+    if (!quoted.scores.empty() && quoted.scores != vote.scores) return {{}, kTwoAnswers};
   }
   return vote;
 }

@@ -5,19 +5,27 @@ namespace cohort {
 void JudgeKeys::describe(FieldVisitor& f) {
   describe_model(f);
   describe_questions(f);
-  describe_requests(f);
+  server.describe_requests(f);
 }
 
-void JudgeKeys::describe_model(FieldVisitor& f) {
+void JudgeServerKeys::describe_url(FieldVisitor& f) {
   f("url", endpoint.url,
     "The address of an OpenAI-compatible server, such as https://HOST/v1. Redirects are not followed.",
     OnResume::kTaken);
+}
+
+void JudgeServerKeys::describe_model(FieldVisitor& f) {
+  f("model", model, "With `url`: the model's name on the server; required.");
+}
+
+void JudgeKeys::describe_model(FieldVisitor& f) {
+  server.describe_url(f);
   f("path", path, "The Hugging Face directory of a language model, in place of `url`: it needs no server.",
     OnResume::kSameFiles);
-  f("model", model, "With `url`: the model's name on the server; required.");
+  server.describe_model(f);
   f("dtype", dtype, "With `path`: what it computes in; float32 when empty.",
     one_of({"", "float32", "bfloat16"}));
-  endpoint.describe_api_key_env(f);
+  server.endpoint.describe_api_key_env(f);
 }
 
 void JudgeKeys::describe_questions(FieldVisitor& f) {
@@ -27,14 +35,14 @@ void JudgeKeys::describe_questions(FieldVisitor& f) {
   f("max_score", max_score, "The best score of a criterion, 10 when unset; 0 is the worst.",
     between(1, 1000));
   f("votes", votes, "How often it is asked about a completion, 1 when unset.", between(1, 100));
-  f("temperature", temperature,
+  f("temperature", server.temperature,
     "The sampling temperature; when unset the server's own, and 0, which is greedy, with `path`.",
     between(0.0, 2.0));
   f("max_completion_length", max_completion_length,
     "With `path`: tokens of an answer at most, 512 when unset.", at_least(1));
 }
 
-void JudgeKeys::describe_requests(FieldVisitor& f) {
+void JudgeServerKeys::describe_requests(FieldVisitor& f) {
   f("workers", workers, "Requests at a time, 8 when unset.", between(1, 1024), OnResume::kTaken);
   endpoint.describe_retries(f);
   f("timeout_s", endpoint.timeout_s, "Seconds for one request with its retries, 60 when unset.", above(0.0),

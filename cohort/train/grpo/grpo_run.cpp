@@ -52,6 +52,17 @@ void check_supervision(const TrainConfig& config, const RewardScorer& scorer, bo
   }
 }
 
+/// A demonstration is scored alone.
+void check_comparisons(const TrainConfig& config, const RewardScorer& scorer) {
+  if (!config.objective.control.use_demonstrations) return;
+  for (size_t i = 0; i < scorer.names().size(); ++i) {
+    if (!scorer.reward(static_cast<int64_t>(i)).compares()) continue;
+    throw ConfigError(str("reward ", scorer.names()[i],
+                          " compares the completions of a group, and a demonstration is scored alone: take "
+                          "another reward or another objective than one with demonstrations"));
+  }
+}
+
 /// A loss on replies that nobody gives would do nothing.
 void check_replies(const TrainConfig& config, bool has_replies) {
   if (config.objective.loss.echo_coef == 0.0 || has_replies) return;
@@ -138,6 +149,7 @@ std::unique_ptr<RewardScorer> make_scorer(const TrainConfig& config, const std::
   types.insert(types.end(), more_rewards.begin(), more_rewards.end());
   auto scorer = std::make_unique<RewardScorer>(config.reward, types);
   check_supervision(config, *scorer, has_states);
+  check_comparisons(config, *scorer);
   shape.reward_bytes = scorer->memory_bytes();
   shape.loaded_reward_bytes = std::min(shape.reward_bytes, resident_memory_bytes() - resident);
   return scorer;

@@ -169,6 +169,7 @@ StepRollout::Round StepRollout::sample(const Active& active, Drawing& drawing) {
                                     score_as(num_prompts), /*record=*/nullptr, turns_);
     for (Group& group : round.greedy) group.samples.front().completion.sample = -1;  // it is no draw
   }
+  scorer_.close(0, 2 * num_prompts);
   drawing.timer.lap("timing_s/gen");
   drawing.reward_rounds.push_back({{}, RewardCall::Clock::now()});
   take_rewards(0, round.groups, drawing);

@@ -112,6 +112,7 @@ Trial draw_trial(const RunPlan& plan, const Decoder& policy, RewardScorer& score
         scorer.submit(prompt, sample, prompts[prompt], completion);
       },
       /*record=*/nullptr, plan.turns);
+  scorer.close(0, size.num_prompts);
   for (int64_t g = 0; g < size.num_prompts; ++g) take_rewards(scorer, g, trial.groups[g]);
   std::optional<std::vector<Prompt>> other_rows;
   for (size_t reward = 0; reward < scorer.names().size(); ++reward) {

@@ -117,8 +117,10 @@ Evaluation evaluate(Sampler& sampler, const std::vector<Prompt>& prompts, int64_
       scorer.submit(batch.first + prompt, sample, batch.prompts[prompt], completion);
     };
     const std::vector<int64_t> sizes(batch.prompts.size(), num_generations);
-    for (Group& group :
-         sampler.rollout(batch.prompts, sizes, params, batch_address, 0, score, nullptr, turns)) {
+    std::vector<Group> groups =
+        sampler.rollout(batch.prompts, sizes, params, batch_address, 0, score, nullptr, turns);
+    scorer.close(batch.first, batch.first + std::ssize(groups));
+    for (Group& group : groups) {
       take_rewards(scorer, std::ssize(judged.groups), group);
       for (Sample& sample : group.samples)
         sample.reward = total_reward(sample.rewards, judged.reward_weights);

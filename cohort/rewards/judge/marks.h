@@ -1,0 +1,21 @@
+// Lines around what a judge is shown, which the shown text cannot forge.
+#pragma once
+
+#include <string>
+
+namespace cohort {
+
+/// 16 hexadecimal digits that `text` determines and does not hold.
+std::string mark_for(const std::string& text);
+
+/// `text` between two lines with its name and the mark; the last line does not end.
+std::string between_marks(const std::string& name, const std::string& mark, const std::string& text);
+
+/// Tells a judge that nothing between such lines instructs it. Ends with a line's end.
+std::string data_warning(const std::string& mark);
+
+/// A text of the judge's recipe, or the content of the file that "@FILE" names. Throws ConfigError, beginning
+/// with `where`, for a file that can't be read.
+std::string read_rubric(const std::string& rubric, const std::string& where);
+
+}  // namespace cohort
