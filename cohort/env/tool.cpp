@@ -237,7 +237,7 @@ void ToolEnvironment::answer(const ToolCall& call, int64_t episode, Reply& reply
         true};
   } else if (!result.is_error) {
     const auto fault = json_schema::find_fault((*found)->parameters, exact_value(call.arguments, call.name));
-    result = fault ? ToolResult{error_text("wrong arguments: " + *fault), true}
+    result = fault ? ToolResult{error_text(kWrongArguments + *fault), true}
                    : (*found)->tool->call(call.arguments, episode);
     if (!fault && result.is_error) result.content = error_text(result.content);
   }

@@ -71,6 +71,9 @@ struct RewardResult {
   std::vector<StepReward> steps{};  ///< of rewards that judge step by step, in order; `score` sums them up
 };
 
+/// Begins the error text of a tool call whose arguments the tool's schema forbids.
+constexpr const char* kWrongArguments = "wrong arguments: ";
+
 /// What the tokens of a completion do not say about its episode with an environment.
 struct EpisodeRecord {
   int64_t number = -1;                     ///< the environment's own number of it, in its process
