@@ -5,8 +5,11 @@ PYTHONPATH=build/python .venv-test/bin/python tests/python/test_trl_rewards.py
 
 import inspect
 import pickle
+import subprocess
+import tempfile
 import threading
 import unittest
+from pathlib import Path
 from unittest import mock
 
 import trl.rewards
@@ -200,6 +203,19 @@ class BuiltinTest(unittest.TestCase):
         self.assertEqual(get_soft_overlong_punishment(10, 4)(ids), [0.0, -0.5, -1.0])
         copy = pickle.loads(pickle.dumps(choice))
         self.assertEqual(copy(["The answer is B."], answer=["B"]), [1.0])
+
+    def test_a_reward_that_compares_gets_whole_groups(self):
+        server = Path(__file__).parent.parent / "rewards" / "fake_openai.py"
+        with tempfile.NamedTemporaryFile() as log:
+            with subprocess.Popen(
+                ["python3", "-u", server, log.name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            ) as process:
+                url = f"http://127.0.0.1:{process.stdout.readline().strip()}/v1"
+                ruler = BuiltinReward("ruler", url=url, model="ruler")
+                scores = ruler(["score: 0.5", "score: 1", "score: 0.25"], prompt=["a", "a", "b"])
+                process.stdin.close()
+            self.assertEqual(scores, [0.5, 1.0, 0.25])
+            self.assertEqual(len(log.read().splitlines()), 2)
 
     def test_says_why(self):
         reward = BuiltinReward("accuracy")
