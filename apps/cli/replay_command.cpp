@@ -20,7 +20,9 @@ struct ReplayConfig {
     f("step", step, "Step of the run, counted from 1; 0: the last one whose batch is kept.", at_least(0));
     f("group", group, "Group of the batch, counted from 0; without it every sample has one line.",
       at_least(0));
-    f("sample", sample, "Sample of the group, counted from 0; its tokens have a line each.", at_least(0));
+    f("sample", sample,
+      "Sample of the group, counted from 0, the branches of an episode behind it; its tokens have a line each.",
+      at_least(0));
     f("weights", weights,
       "Which weights play the policy: before, those that the step began with; after, those that it left, "
       "which show "
@@ -39,8 +41,9 @@ void print_samples(const Batch& batch, bool as_json) {
   if (!as_json) std::printf("step %lld\n", static_cast<long long>(batch.step));
   for (size_t g = 0; g < batch.groups.size(); ++g) {
     const Group& group = batch.groups[g];
-    for (size_t i = 0; i < group.samples.size(); ++i) {
-      const Sample& sample = group.samples[i];
+    const std::vector<const Sample*> samples = sequences_of(group);
+    for (size_t i = 0; i < samples.size(); ++i) {
+      const Sample& sample = *samples[i];
       if (as_json) {
         std::cout << to_json_text({{"group", g},
                                    {"sample", i},
@@ -109,7 +112,7 @@ int print_check(Replay& replay) {
   const std::vector<std::string> differences = replay.check();
   for (const std::string& difference : differences) std::cout << difference << "\n";
   if (differences.empty())
-    std::cout << "step " << replay.batch().step << ": " << num_samples(replay.batch().groups)
+    std::cout << "step " << replay.batch().step << ": " << num_sequences(replay.batch().groups)
               << " samples recomputed, every bit the same\n";
   return differences.empty() ? 0 : 1;
 }

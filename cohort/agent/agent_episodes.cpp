@@ -247,8 +247,8 @@ void AgentEpisodes::answer(Episode& episode, Branch& branch, const Completion& c
   record.num_calls += std::ssize(choice.message.tool_calls);
   branch.completion = completion;
   branch.completion.text = model_.tokenizer->decode(ids);
-  branch.turns.push_back({branch.messages.size(), std::ssize(completion.token_ids), choice.message, last_id});
-  branch.place_in_episode = ++record.num_turns;
+  branch.turns.push_back({branch.messages.size(), std::ssize(completion.token_ids), choice.message, last_id,
+                          ++record.num_turns});
   std::vector<Choice> choices;
   choices.push_back(std::move(choice));
   send_answer(call, choices);
@@ -304,29 +304,32 @@ void AgentEpisodes::end_group(Engine& engine, int64_t prompt) {
 void AgentEpisodes::finish_group(Engine& engine, int64_t prompt) {
   const std::span<Episode> group(&episodes_[first_of_[prompt]], start_->group_sizes[prompt]);
   if (!std::ranges::all_of(group, &Episode::is_over)) return;
-  std::vector<Branch*> trained;
+  std::vector<std::vector<TrainedBranch>> trained;
   for (Episode& episode : group) {
-    trained.push_back(&*std::ranges::max_element(episode.branches, {}, &Branch::place_in_episode));
-    if (trained.back()->turns.empty()) engine.cancel(trained.back()->request);
+    trained.push_back(trained_branches(episode.branches));
+    if (!trained.back().empty()) continue;  // else an episode without a turn
+    engine.cancel(episode.branches.front().request);
+    trained.back().push_back({&episode.branches.front()});
   }
-  std::vector<int32_t> shared = trained.front()->prompt_ids;
-  for (const Branch* branch : trained) {
-    const auto parted = std::ranges::mismatch(shared, branch->prompt_ids).in1;
+  std::vector<int32_t> shared = trained.front().front().branch->prompt_ids;
+  for (const std::vector<TrainedBranch>& branches : trained) {
+    const auto parted = std::ranges::mismatch(shared, branches.front().branch->prompt_ids).in1;
     shared.erase(parted, shared.end());
   }
   if (shared.empty())
     throw FormatError(str(start_->prompts[prompt].id, ": the prompts of its episodes share no token"));
   for (size_t g = 0; g < group.size(); ++g) {
-    Branch& branch = *trained[g];
-    const std::span<const int32_t> opening = std::span(branch.prompt_ids).subspan(shared.size());
-    Completion completion = with_opening(opening, branch.completion);
-    completion.sample = static_cast<int64_t>(start_->address.first_sample) + group[g].sample;
-    EpisodeRecord record = std::move(group[g].record);
-    record.messages.clear();
-    for (size_t i = branch.num_prompt_messages; i < branch.messages.size(); ++i)
-      record.messages.push_back(branch.messages[i]);
-    completion.episode = std::move(record);
-    start_->end(prompt, group[g].sample, std::move(completion));
+    std::vector<Sample> sequences;
+    for (const TrainedBranch& branch : trained[g]) {
+      sequences.push_back(to_sequence(branch, shared));
+      sequences.back().completion.sample =
+          static_cast<int64_t>(start_->address.first_sample) + group[g].sample;
+    }
+    Completion completion = std::move(sequences.front().completion);
+    sequences.erase(sequences.begin());
+    group[g].record.messages = std::move(completion.episode->messages);
+    completion.episode = std::move(group[g].record);
+    start_->end(prompt, group[g].sample, std::move(completion), std::move(sequences));
   }
   start_->prompts[prompt].token_ids = std::move(shared);
   --num_groups_;

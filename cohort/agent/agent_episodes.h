@@ -21,7 +21,7 @@ namespace cohort {
 /// Draws what agents ask for and makes a completion of each episode. Requests whose messages continue an
 /// earlier request of their episode extend its tokens: the policy's turns stay as they were sampled, and what
 /// the agent says in between is injected. Others begin or fork a branch. The branch with the episode's last
-/// turn is trained on.
+/// turn is its completion, and the others are trained on with its reward (Sample::branches).
 class AgentEpisodes : public TurnHandler {
  public:
   /// `model` and `hub` must outlive this. `stop_ids` end a turn. Throws UserError if the model's chat

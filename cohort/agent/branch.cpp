@@ -1,6 +1,7 @@
 #include "cohort/agent/branch.h"
 
 #include <algorithm>
+#include <set>
 
 #include "libs/common/ascii.h"
 
@@ -59,23 +60,73 @@ std::optional<Continuation> find_continuation(const std::vector<Branch>& branche
   return best;
 }
 
-Completion with_opening(std::span<const int32_t> opening, const Completion& completion) {
-  if (opening.empty()) return completion;
-  Completion whole = completion;
-  whole.token_ids.assign(opening.begin(), opening.end());
-  whole.token_ids.insert(whole.token_ids.end(), completion.token_ids.begin(), completion.token_ids.end());
+std::vector<TrainedBranch> trained_branches(const std::vector<Branch>& branches) {
+  std::vector<const Branch*> order;
+  for (const Branch& branch : branches) order.push_back(&branch);
+  const auto last_turn = [](const Branch* branch) {
+    return branch->turns.empty() ? 0 : branch->turns.back().number;
+  };
+  const auto last = std::ranges::max_element(order, {}, last_turn);
+  if (last != order.end()) std::rotate(order.begin(), last, last + 1);
+  std::vector<TrainedBranch> trained;
+  std::set<int64_t> numbers;
+  for (const Branch* branch : order) {
+    const auto own = std::ranges::find_if(
+        branch->turns, [&](const BranchTurn& turn) { return !numbers.contains(turn.number); });
+    if (own == branch->turns.end()) continue;
+    trained.push_back({branch, static_cast<size_t>(own - branch->turns.begin())});
+    for (const BranchTurn& turn : branch->turns) numbers.insert(turn.number);
+  }
+  return trained;
+}
+
+Completion with_opening(std::span<const int32_t> opening, const Completion& completion,
+                        int64_t num_injected) {
   const auto count = std::ssize(opening);
+  if (count + num_injected == 0) return completion;
+  Completion whole = completion;
+  whole.token_ids.insert(whole.token_ids.begin(), opening.begin(), opening.end());
   whole.spans = {{.origin = TokenOrigin::kInjected,
                   .turn = 0,
                   .policy_version = completion.policy_version(),
                   .first = 0,
-                  .count = count}};
+                  .count = count + num_injected}};
+  int32_t num_turns = -1;  // that are injected whole
   for (TokenSpan span : completion.spans) {
+    if (span.first < num_injected) {
+      num_turns = span.turn;
+      continue;
+    }
     span.first += count;
-    ++span.turn;
+    span.turn -= num_turns;
     whole.spans.push_back(span);
   }
+  const int64_t num_left_out = completion.num_sampled_before(num_injected);
+  const auto leave_out = [&](auto& column) {
+    if (!column.empty()) column.erase(column.begin(), column.begin() + num_left_out);
+  };
+  leave_out(whole.sampler_logprobs);
+  leave_out(whole.kept_ids);
   return whole;
+}
+
+Sample to_sequence(const TrainedBranch& trained, std::span<const int32_t> prompt_ids) {
+  const Branch& branch = *trained.branch;
+  const int64_t num_shared =
+      trained.num_shared == 0 ? 0 : branch.turns[trained.num_shared - 1].num_tokens;
+  const auto parted = std::ranges::mismatch(prompt_ids, branch.prompt_ids);
+  Sample sequence;
+  if (parted.in1 == prompt_ids.end()) {
+    sequence.completion = with_opening({parted.in2, branch.prompt_ids.end()}, branch.completion, num_shared);
+  } else {
+    sequence.prompt_ids = branch.prompt_ids;
+    sequence.completion = with_opening({}, branch.completion, num_shared);
+  }
+  EpisodeRecord record;
+  for (size_t i = branch.num_prompt_messages; i < branch.messages.size(); ++i)
+    record.messages.push_back(branch.messages[i]);
+  sequence.completion.episode = std::move(record);
+  return sequence;
 }
 
 }  // namespace cohort

@@ -232,7 +232,7 @@ void Episodes::end(Engine& engine, size_t place) {
 void Episodes::finish(Running& episode) {
   episode.episode.reset();
   episode.completion.episode = std::move(episode.record);
-  end_(episode.prompt, episode.sample, std::move(episode.completion));
+  end_(episode.prompt, episode.sample, std::move(episode.completion), {});
 }
 
 }  // namespace cohort

@@ -35,7 +35,7 @@ struct Credit {
 void pay_for_kl(AdvantageBatch& batch, const AdvantageConfig& config) {
   if (!config.puts_kl_in_reward()) return;
   for (int64_t i = 0; i < batch.num_completions; ++i) {
-    for (const double penalty : batch.own(batch.kl_penalties, i)) batch.totals[i] -= penalty;
+    for (const double penalty : batch.own(batch.kl_penalties, i)) batch.totals[batch.owner_of(i)] -= penalty;
   }
 }
 
@@ -71,6 +71,7 @@ void filter_completions(AdvantageBatch& batch, const AdvantageConfig& config) {
     const auto others = without_pivots(batch.totals, batch.ends);
     for (int64_t i = 0; i < batch.num_completions; ++i) batch.is_kept[i] = batch.is_kept[i] && others[i];
   }
+  batch.share(batch.is_kept);
 }
 
 ScoredGroups groups_of(const AdvantageBatch& batch, const std::vector<double>& scores,
@@ -106,18 +107,23 @@ std::vector<double> token_penalties(AdvantageBatch& batch, int64_t completion) {
   return {own.begin(), own.end()};
 }
 
-/// [N] completion_scores, whitened over the batch where the settings say so.
+/// [N] completion_scores, whitened over the batch where the settings say so; an episode counts once.
 std::vector<double> whitened_scores(const AdvantageBatch& batch, const AdvantageConfig& config) {
   std::vector<double> scores = completion_scores(batch, config);
-  return config.batch_whiten ? whitened(scores, {}, config.scale_ddof, config.scale_epsilon) : scores;
+  if (config.batch_whiten) scores = whitened(scores, {}, config.scale_ddof, config.scale_epsilon);
+  batch.share(scores);
+  return scores;
 }
 
 Credit sequence_credit(AdvantageBatch& batch, const AdvantageConfig& config) {
   return {whitened_scores(batch, config), false};
 }
 
+// Entropies tell tokens apart: each completion of an episode takes part with its own.
+
 Credit edge_credit(AdvantageBatch& batch, const AdvantageConfig& config) {
-  const TokenGroups groups{batch.totals, batch.ends, batch.lengths, batch.entropies};
+  const std::vector<double> totals = batch.shared_totals();
+  const TokenGroups groups{totals, batch.ends, batch.lengths, batch.entropies};
   return {edge_advantages(whitened_scores(batch, config), groups), false};
 }
 
@@ -165,12 +171,14 @@ EntropyShaping shaping_of(const AdvantageConfig& config) {
 }
 
 Credit gtpo_credit(AdvantageBatch& batch, const AdvantageConfig& config) {
-  const TokenGroups groups{batch.totals, batch.ends, batch.lengths, batch.entropies};
+  const std::vector<double> totals = batch.shared_totals();
+  const TokenGroups groups{totals, batch.ends, batch.lengths, batch.entropies};
   return {gtpo_advantages(groups, shaping_of(config)), true};
 }
 
 Credit grpo_s_credit(AdvantageBatch& batch, const AdvantageConfig& config) {
-  const TokenGroups groups{batch.totals, batch.ends, batch.lengths, batch.entropies};
+  const std::vector<double> totals = batch.shared_totals();
+  const TokenGroups groups{totals, batch.ends, batch.lengths, batch.entropies};
   return {grpo_s_advantages(groups, shaping_of(config)), false};
 }
 
@@ -195,7 +203,8 @@ void mix_in_group_advantages(std::vector<double>& values, AdvantageBatch& batch,
   pay_for_kl(batch, config);
   const ScoredGroups groups{.scores = batch.totals, .ends = batch.ends};
   const ScaleOptions scale{.kind = "group", .ddof = config.scale_ddof, .epsilon = config.scale_epsilon};
-  const std::vector<double> relative = scaled_scores(centred_scores(groups, "group_mean"), groups, scale);
+  std::vector<double> relative = scaled_scores(centred_scores(groups, "group_mean"), groups, scale);
+  batch.share(relative);
   for (int64_t i = 0; i < batch.num_completions; ++i) {
     for (double& value : batch.own(values, i)) {
       value = share * value + (1.0 - share) * relative[i];

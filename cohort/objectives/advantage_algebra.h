@@ -18,6 +18,8 @@ struct AdvantageInput {
   at::Tensor rewards{};               ///< [N], [N, C], or [N, K] with step_ends; nan: there is none
   std::vector<int64_t> group_ends{};  ///< [P] ascending, the last is N; groups of any sizes
   std::vector<int64_t> lengths{};     ///< [N] loss tokens; empty where no choice needs them
+  std::vector<int64_t> owners{};      ///< [N] the completion whose score each has: itself, or one before it of
+                                      ///< its episode, in which case it has no reward; empty: itself for all
   at::Tensor entropies{};             ///< [M] of the sampling policy; for credit gtpo, grpo_s and edge
   at::Tensor old_logprobs{};          ///< [M]; for kl_place reward with beta and for baseline pairwise
   at::Tensor ref_logprobs{};          ///< [M]; for kl_place reward with beta

@@ -45,6 +45,13 @@ void check_groups(const AdvantageInput& input) {
   }
   COHORT_CHECK(begin == num_completions, "groups of ", begin, " completions, rewards of ", num_completions);
   for (const int64_t length : input.lengths) COHORT_CHECK(length >= 0);
+  COHORT_CHECK(input.owners.empty() || std::ssize(input.owners) == num_completions);
+  for (int64_t i = 0; i < std::ssize(input.owners); ++i) {
+    const int64_t owner = input.owners[i];
+    COHORT_CHECK(owner == i || (0 <= owner && owner < i && input.owners[owner] == owner));
+    COHORT_CHECK(owner == i || at::isnan(input.rewards[i]).all().item<bool>(), "completion ", i,
+                 " has a reward beside its episode's");
+  }
 }
 
 void read_lengths(const AdvantageInput& input, const AdvantageConfig& config, AdvantageBatch& batch) {
@@ -131,6 +138,7 @@ AdvantageBatch read_batch(const AdvantageInput& input, const AdvantageConfig& co
   AdvantageBatch batch;
   batch.num_completions = input.rewards.size(0);
   batch.ends = input.group_ends;
+  batch.owners = input.owners;
   batch.is_kept.assign(batch.num_completions, 1);
   read_lengths(input, config, batch);
   read_token_numbers(input, config, batch);

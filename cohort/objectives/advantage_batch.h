@@ -25,12 +25,28 @@ struct AdvantageBatch {
   std::vector<double> weights;                ///< [C]
   std::vector<double> totals;    ///< [N] weighted sums over what there is; nan where there is nothing
   std::vector<uint8_t> is_kept;  ///< [N]
+  std::vector<int64_t> owners;   ///< [N] see AdvantageInput; empty: each itself
   std::vector<int64_t> group_k;  ///< [P] completions to keep; empty unless gfpo_k is set
   std::vector<double> entropies, values, greedy_scores;
   std::vector<double> kl_penalties;   ///< [M] beta * (old - reference); empty unless the rewards pay them
   std::vector<double> mean_logprobs;  ///< [N] old, over tokens; empty unless the baseline reads them
 
   int64_t num_tokens() const { return offsets.empty() ? 0 : offsets.back(); }
+
+  /// Gives completions without a score of their own that of their episode.
+  template <typename Value>
+  void share(std::vector<Value>& per_completion) const {
+    for (size_t i = 0; i < owners.size(); ++i) per_completion[i] = per_completion[owners[i]];
+  }
+
+  int64_t owner_of(int64_t completion) const { return owners.empty() ? completion : owners[completion]; }
+
+  /// [N] `totals`, an episode's for all of its completions.
+  std::vector<double> shared_totals() const {
+    std::vector<double> shared = totals;
+    share(shared);
+    return shared;
+  }
 
   /// A completion's part of something per token.
   template <typename Value>

@@ -108,8 +108,9 @@ std::vector<double> outcomes_of(const AdvantageInput& input, const StepList& ste
 void add_outcomes(const std::vector<double>& outcomes, const AdvantageBatch& batch,
                   const AdvantageConfig& config, StepCredit& credit) {
   if (outcomes.empty()) return;
-  const std::vector<double> scores =
+  std::vector<double> scores =
       batch_whitened(normalised_scores({.scores = outcomes, .ends = batch.ends}, config), config);
+  batch.share(scores);
   for (int64_t i = 0; i < batch.num_completions; ++i) {
     if (std::isnan(scores[i])) continue;
     for (double& value : batch.own(credit.values, i)) value = (std::isnan(value) ? 0.0 : value) + scores[i];

@@ -20,20 +20,41 @@ int64_t num_samples(std::span<const Group> groups) {
   return count;
 }
 
+int64_t num_sequences(std::span<const Group> groups) {
+  int64_t count = 0;
+  for_each_sequence(groups, [&](const Sample&) { ++count; });
+  return count;
+}
+
+std::vector<const Sample*> sequences_of(const Group& group) {
+  std::vector<const Sample*> sequences;
+  for_each_sequence(std::span(&group, 1), [&](const Sample& sequence) { sequences.push_back(&sequence); });
+  return sequences;
+}
+
 std::vector<int64_t> group_ends_of(std::span<const Group> groups) {
   std::vector<int64_t> ends;
   ends.reserve(groups.size());
   for (const Group& group : groups)
-    ends.push_back((ends.empty() ? 0 : ends.back()) + std::ssize(group.samples));
+    ends.push_back((ends.empty() ? 0 : ends.back()) + num_sequences({&group, 1}));
   return ends;
 }
 
 std::vector<double> betas_of(std::span<const Group> groups) {
   std::vector<double> betas;
   for (const Group& group : groups) {
-    if (group.beta) betas.insert(betas.end(), group.samples.size(), *group.beta);
+    if (group.beta) betas.insert(betas.end(), num_sequences({&group, 1}), *group.beta);
   }
   return betas;
+}
+
+void set_mask(Sample& sample, LossMask mask) {
+  sample.mask = mask;
+  for (Sample& branch : sample.branches) branch.mask = mask;
+}
+
+const std::vector<int32_t>& prompt_ids_of(const Group& group, const Sample& sequence) {
+  return sequence.prompt_ids.empty() ? group.prompt.token_ids : sequence.prompt_ids;
 }
 
 std::vector<double> rewards_of(const Group& group) {
@@ -46,8 +67,9 @@ std::vector<double> rewards_of(const Group& group) {
 int64_t total_tokens(std::span<const Group> groups) {
   int64_t total = 0;
   for (const Group& group : groups) {
-    for (const Sample& sample : group.samples)
-      total += std::ssize(group.prompt.token_ids) + std::ssize(sample.completion.token_ids);
+    for_each_sequence(std::span(&group, 1), [&](const Sample& sequence) {
+      total += std::ssize(prompt_ids_of(group, sequence)) + std::ssize(sequence.completion.token_ids);
+    });
   }
   return total;
 }
@@ -76,10 +98,9 @@ void add_up_rewards(Batch& batch) {
   const auto add_up = [&](Sample& sample) {
     sample.reward = total_reward(sample.rewards, batch.reward_weights);
   };
-  for_each_sample(batch.groups, add_up);
-  for (UntrainedGroup& untrained : batch.untrained) {
-    for (Sample& sample : untrained.group.samples) add_up(sample);
-  }
+  for_each_sequence(batch.groups, add_up);
+  for (UntrainedGroup& untrained : batch.untrained)
+    for_each_sequence(std::span(&untrained.group, 1), add_up);
 }
 
 }  // namespace cohort

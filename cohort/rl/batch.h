@@ -26,6 +26,7 @@ enum class LossMask : uint8_t {
 /// One completion with all columns of a step. Columns have a value for each sampled token.
 struct Sample {
   Completion completion;
+  std::vector<int32_t> prompt_ids{};  ///< of a branch that does not continue its group's prompt; else empty
   std::vector<RewardResult> rewards{};  ///< a cell per reward function, in the order of Batch::reward_names
   double reward = kNoReward;            ///< weighted sum; nan if a function failed or none applied
   double advantage = 0.0;
@@ -37,6 +38,10 @@ struct Sample {
   std::vector<float> entropies{};     ///< of the policy that sampled; empty if nothing reads them
   std::vector<float> values{};        ///< the critic's before the update; empty without a critic
   std::vector<float> returns{};       ///< what the critic learns; empty without a critic
+  /// The other conversations of the completion's episode, in the order in which they began, with its rewards
+  /// and its advantage. What they share with it or with one another is sampled in the first of them and
+  /// injected in the others.
+  std::vector<Sample> branches{};
 
   bool has_reward() const { return reward == reward; }
 
@@ -94,18 +99,43 @@ void for_each_sample(Groups&& groups, F f) {
   }
 }
 
+/// Calls f(sequence) for a sample and then its branches.
+template <typename S, typename F>
+void for_each_sequence_of(S& sample, F f) {
+  f(sample);
+  for (auto& branch : sample.branches) f(branch);
+}
+
+/// Calls f(sequence) for all that is trained on, in order: each sample and, behind it, its branches.
+template <typename Groups, typename F>
+void for_each_sequence(Groups&& groups, F f) {
+  for_each_sample(groups, [&](auto& sample) { for_each_sequence_of(sample, f); });
+}
+
 int64_t num_samples(std::span<const Group> groups);
 
-/// [P] with all samples in one list, the index after each group's last one.
+/// Samples and their branches.
+int64_t num_sequences(std::span<const Group> groups);
+
+/// The sequences of a group, in the order of for_each_sequence(). Borrows `group`.
+std::vector<const Sample*> sequences_of(const Group& group);
+
+/// [P] with all sequences in one list, the index after each group's last one.
 std::vector<int64_t> group_ends_of(std::span<const Group> groups);
 
-/// The KL's weight of each sample; empty if the groups have none of their own.
+/// The KL's weight of each sequence; empty if the groups have none of their own.
 std::vector<double> betas_of(std::span<const Group> groups);
+
+/// Masks a sample with its branches.
+void set_mask(Sample& sample, LossMask mask);
+
+/// The prompt that a sequence of the group continues.
+const std::vector<int32_t>& prompt_ids_of(const Group& group, const Sample& sequence);
 
 /// The total rewards of a group's samples; nan if there is none.
 std::vector<double> rewards_of(const Group& group);
 
-/// Prompt and completion tokens, a prompt once per sample.
+/// Prompt and completion tokens, a prompt once per sequence.
 int64_t total_tokens(std::span<const Group> groups);
 
 /// The same with the untrained samples.
@@ -116,7 +146,7 @@ int64_t total_tokens(const Batch& batch);
 /// that failed never counts as 0.
 double total_reward(std::span<const RewardResult> rewards, std::span<const double> weights);
 
-/// Sets the total reward of every sample, also of untrained ones.
+/// Sets the total reward of every sequence, also of untrained ones.
 void add_up_rewards(Batch& batch);
 
 }  // namespace cohort

@@ -128,6 +128,7 @@ template <typename Archive, typename S>
   requires std::same_as<std::remove_const_t<S>, Sample>
 void describe(Archive& a, S& sample) {
   describe(a, sample.completion);
+  a(sample.prompt_ids);
   describe_list(a, sample.rewards, [&](auto& cell) { describe(a, cell); });
   a(sample.reward);
   a(sample.advantage);
@@ -139,6 +140,7 @@ void describe(Archive& a, S& sample) {
   a(sample.entropies);
   a(sample.values);
   a(sample.returns);
+  describe_list(a, sample.branches, [&](auto& branch) { describe(a, branch); });
 }
 
 template <typename Archive, typename P>

@@ -67,9 +67,11 @@ std::vector<Group> Sampler::rollout(const std::vector<Prompt>& prompts,
   groups.reserve(prompts.size());
   for (size_t p = 0; p < prompts.size(); ++p)
     groups.push_back({.prompt = prompts[p], .samples = std::vector<Sample>(group_sizes[p])});
-  const auto end = [&](int64_t p, int64_t g, Completion completion) {
-    Completion& ended = groups[p].samples[g].completion = std::move(completion);
-    if (on_completion) on_completion(p, g, ended);
+  const auto end = [&](int64_t p, int64_t g, Completion completion, std::vector<Sample> branches) {
+    Sample& sample = groups[p].samples[g];
+    sample.completion = std::move(completion);
+    sample.branches = std::move(branches);
+    if (on_completion) on_completion(p, g, sample.completion);
   };
   Openings openings;
   std::vector<Prompt> opened = prompts;
@@ -94,7 +96,7 @@ std::vector<Group> Sampler::rollout(const std::vector<Prompt>& prompts,
           if (turns != nullptr) {
             turns->end_turn(engine, id, static_cast<int64_t>(p), g, completion);
           } else {
-            end(static_cast<int64_t>(p), g, completion);
+            end(static_cast<int64_t>(p), g, completion, {});
           }
         };
         const RequestId id = engine.add({.token_ids = opened[p].token_ids,

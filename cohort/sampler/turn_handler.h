@@ -15,8 +15,9 @@ struct RolloutAddress;
 /// Tokens that stand between a prompt and the first turn of each of its completions, often none.
 using Openings = std::vector<std::vector<std::vector<int32_t>>>;
 
-/// Gets each completion when it goes on no more.
-using EndCompletion = std::function<void(int64_t prompt, int64_t sample, Completion completion)>;
+/// Gets each completion when it goes on no more, with the other conversations of its episode.
+using EndCompletion = std::function<void(int64_t prompt, int64_t sample, Completion completion,
+                                         std::vector<Sample> branches)>;
 
 /// A rollout that begins. All of it outlives the rollout.
 struct RolloutStart {

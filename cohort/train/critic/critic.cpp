@@ -70,7 +70,7 @@ struct ValueStatistics {
 
 ValueStatistics statistics_of(std::span<const Group> groups) {
   double count = 0.0, values = 0.0, returns = 0.0, squared_returns = 0.0, errors = 0.0, squared_errors = 0.0;
-  for_each_sample(groups, [&](const Sample& sample) {
+  for_each_sequence(groups, [&](const Sample& sample) {
     for (int64_t t = 0; t < sample.loss_length(); ++t) {
       const double value = sample.values[t], target = sample.returns[t];
       count += 1.0;
@@ -127,7 +127,7 @@ LossResult Critic::update(std::span<const Group> mini_batch) {
   LossResult result = accumulate_value_gradient(trunk(), head_, mini_batch, loss, options_);
   if (result.is_finite && !step()) {
     result.is_finite = false;
-    for_each_sample(mini_batch, [&](const Sample& sample) { result.nonfinite.push_back(sample.completion); });
+    for_each_sequence(mini_batch, [&](const Sample& sample) { result.nonfinite.push_back(sample.completion); });
   }
   return result;
 }

@@ -82,7 +82,7 @@ LossResult accumulate_value_gradient(const Decoder& trunk, const Linear& head, s
                                      const ValueLoss& loss, const LossOptions& options) {
   const Samples samples = samples_by_place(groups);
   int64_t num_tokens = 0;
-  for_each_sample(groups, [&](const Sample& sample) { num_tokens += sample.loss_length(); });
+  for_each_sequence(groups, [&](const Sample& sample) { num_tokens += sample.loss_length(); });
   const double weight = loss.coefficient / static_cast<double>(std::max<int64_t>(num_tokens, 1));
   const auto pieces =
       cut_into_microbatches(forwarded_groups(groups, has_loss), options.tokens_per_microbatch);

@@ -16,8 +16,9 @@ namespace {
 /// A sample that is in the statistics of its group. Borrows it from the batch.
 struct JudgedSample {
   const Sample* sample;
-  Sample* trained;  ///< null: it is not trained on
-  double reward;    ///< nan: none
+  Sample* trained;         ///< null: it is not trained on
+  double reward;           ///< nan: none
+  bool is_branch = false;  ///< of the last sample before it that is none
 };
 
 struct JudgedSamples {
@@ -50,6 +51,8 @@ JudgedSamples judged_samples(Batch& batch, const AdvantageConfig& config) {
     for (Sample& sample : batch.groups[g].samples) {
       const double reward = sample.mask == LossMask::kMonitor ? kNoReward : sample.reward;
       judged.samples.push_back({&sample, &sample, reward});
+      for (Sample& branch : sample.branches)
+        judged.samples.push_back({&branch, &branch, kNoReward, /*is_branch=*/true});
     }
     add_untrained(batch, static_cast<int64_t>(g), judged);
     if (config.drop_pivot) restore_order(std::span(judged.samples).subspan(begin));
@@ -63,6 +66,15 @@ at::Tensor total_rewards(const JudgedSamples& judged) {
   values.reserve(judged.samples.size());
   for (const JudgedSample& each : judged.samples) values.push_back(each.reward);
   return at::tensor(values, at::kDouble);
+}
+
+/// [N] the place of the sample whose credit each one has: its own, or its episode's.
+std::vector<int64_t> owners_of(const JudgedSamples& judged) {
+  std::vector<int64_t> owners;
+  owners.reserve(judged.samples.size());
+  for (const JudgedSample& each : judged.samples)
+    owners.push_back(each.is_branch ? owners.back() : std::ssize(owners));
+  return owners;
 }
 
 /// [N] the group of each sample.
@@ -226,6 +238,7 @@ AdvantageInput advantage_input(const Batch& batch, const AdvantageConfig& config
   AdvantageInput input;
   if (find_baseline(config.baseline).reads_greedy) read_greedy(batch, judged, input);
   input.group_ends = judged.ends;
+  if (std::ranges::any_of(judged.samples, &JudgedSample::is_branch)) input.owners = owners_of(judged);
   for (const Group& group : batch.groups) {
     if (group.num_kept > 0) input.group_k.push_back(group.num_kept);
   }
@@ -266,17 +279,31 @@ void give(const AdvantageOutput& output, const JudgedSamples& judged) {
   }
 }
 
-/// [N] whether a sample takes part under these settings.
-at::Tensor kept_samples(Batch& batch, const AdvantageConfig& config) {
+/// [N] the user's advantages, in which an episode counts once.
+at::Tensor values_by(const AdvantageFunction& function, const JudgedSamples& judged) {
+  const at::Tensor owners = at::tensor(owners_of(judged), at::kLong);
+  const auto [samples, places, counts] = at::unique_consecutive(owners, /*return_inverse=*/true);
+  const at::Tensor values =
+      own_advantages(function, total_rewards(judged).index({samples}), group_numbers(judged).index({samples}));
+  return values.index({places});
+}
+
+/// [N] whether a sample takes part under these settings, branches left out.
+std::vector<uint8_t> kept_samples(Batch& batch, const AdvantageConfig& config) {
   JudgedSamples judged = judged_samples(batch, config);
-  return advantages_of(advantage_input(batch, config, judged), config).is_kept.cpu();
+  const at::Tensor is_kept = advantages_of(advantage_input(batch, config, judged), config).is_kept.cpu();
+  std::vector<uint8_t> kept;
+  for (size_t i = 0; i < judged.samples.size(); ++i) {
+    if (!judged.samples[i].is_branch) kept.push_back(is_kept[static_cast<int64_t>(i)].item<bool>());
+  }
+  return kept;
 }
 
 /// Over the samples that are trained on, whatever they are judged against.
 Spread spread_of_trained(const JudgedSamples& judged) {
   std::vector<double> rewards;
   for (const JudgedSample& each : judged.samples) {
-    if (each.trained != nullptr) rewards.push_back(each.sample->reward);
+    if (each.trained != nullptr && !each.is_branch) rewards.push_back(each.sample->reward);
   }
   return spread_of(rewards, 1);
 }
@@ -286,7 +313,7 @@ Spread spread_of_trained(const JudgedSamples& judged) {
 RewardSummary assign_credit(Batch& batch, const AdvantageConfig& config, const AdvantageFunction& own) {
   JudgedSamples judged = judged_samples(batch, config);
   AdvantageOutput output = advantages_of(advantage_input(batch, config, judged), config);
-  if (own) output.values = own_advantages(own, total_rewards(judged), group_numbers(judged));
+  if (own) output.values = values_by(own, judged);
   give(output, judged);
   for (size_t g = 0; g < batch.groups.size(); ++g)
     batch.groups[g].has_no_difference = output.has_no_difference[g] != 0;
@@ -302,14 +329,17 @@ RewardSummary assign_credit(Batch& batch, const AdvantageConfig& config, const A
 void take_out_pivots(Batch& batch, const AdvantageConfig& config) {
   AdvantageConfig with_pivots = config;
   with_pivots.drop_pivot = false;
-  const at::Tensor is_pivot = kept_samples(batch, config) != kept_samples(batch, with_pivots);
-  const bool* next = is_pivot.const_data_ptr<bool>();
+  const std::vector<uint8_t> kept = kept_samples(batch, config), all = kept_samples(batch, with_pivots);
+  size_t place = 0;
   for (size_t g = 0; g < batch.groups.size(); ++g) {
     Group& group = batch.groups[g];
     UntrainedGroup pivots{{.prompt = group.prompt}, Untrained::kNotKept, static_cast<int64_t>(g)};
     std::vector<Sample> others;
-    for (Sample& sample : group.samples)
-      (*next++ ? pivots.group.samples : others).push_back(std::move(sample));
+    for (Sample& sample : group.samples) {
+      const bool is_pivot = kept[place] != all[place];
+      ++place;
+      (is_pivot ? pivots.group.samples : others).push_back(std::move(sample));
+    }
     group.samples = std::move(others);
     if (!pivots.group.samples.empty()) batch.untrained.push_back(std::move(pivots));
   }
@@ -317,7 +347,7 @@ void take_out_pivots(Batch& batch, const AdvantageConfig& config) {
 
 double mean_reward_kl(std::span<const Group> groups) {
   double sum = 0.0, count = 0.0;
-  for_each_sample(groups, [&](const Sample& sample) {
+  for_each_sequence(groups, [&](const Sample& sample) {
     const std::vector<float>& ref = sample.ref_logprobs;
     COHORT_CHECK(std::ssize(ref) == sample.completion.num_sampled());
     for (size_t t = 0; t < ref.size(); ++t) sum += static_cast<double>(sample.policy_logprobs()[t]) - ref[t];

@@ -67,6 +67,7 @@ Metrics GrpoTrainer::scored_metrics(const Batch& batch, const RewardSummary& sum
     metrics = completion_metrics(batch, summary, checkers_);
   }
   if (rollout_.has_episodes()) append(metrics, episode_metrics(batch.groups));
+  if (rollout_.has_branches()) metrics.emplace_back("episodes/mean_branches", mean_branches(batch.groups));
   append(metrics, rollout_.metrics());
   return metrics;
 }

@@ -9,6 +9,7 @@
 #include "cohort/rewards/reward_weight.h"
 #include "cohort/train/grpo/demonstrations.h"
 #include "cohort/train/grpo/step_metrics.h"
+#include "cohort/train/run/batch_passes.h"
 #include "cohort/train/run/memory_plan.h"
 #include "cohort/train/run/schedule.h"
 #include "cohort/train/run/self_test.h"
@@ -37,7 +38,7 @@ bool is_stale(const Batch& batch, int64_t num_updates) {
     return span.origin == TokenOrigin::kSampled && span.policy_version != num_updates;
   };
   bool is_stale = false;
-  for_each_sample(batch.groups, [&](const Sample& sample) {
+  for_each_sequence(batch.groups, [&](const Sample& sample) {
     if (!sample.is_demonstration) is_stale |= std::ranges::any_of(sample.completion.spans, is_old);
   });
   return is_stale;
@@ -106,11 +107,13 @@ Batch GrpoTrainer::collect(int64_t index, StepTimer& timer) {
 void GrpoTrainer::score(Batch& batch, const ObjectiveSettings& objective, StepTimer& timer) {
   for (Group& group : batch.groups) {
     group.beta = coefficients_.beta(group.prompt);
+    for_each_sequence(std::span(&group, 1), [&](Sample& sequence) {
+      const bool is_truncated = sequence.completion.finish_reason == FinishReason::kLength;
+      if (config_.objective.mask_truncated_completions && is_truncated) sequence.mask = LossMask::kTruncated;
+    });
     for (Sample& sample : group.samples) {
-      const bool is_truncated = sample.completion.finish_reason == FinishReason::kLength;
-      if (config_.objective.mask_truncated_completions && is_truncated) sample.mask = LossMask::kTruncated;
       const std::optional<EpisodeRecord>& episode = sample.completion.episode;
-      if (episode && !episode->failure.empty()) sample.mask = LossMask::kFailed;
+      if (episode && !episode->failure.empty()) set_mask(sample, LossMask::kFailed);
     }
   }
   if (!is_exact_ || is_stale(batch, optimizer_.num_updates())) {
@@ -142,12 +145,11 @@ Metrics GrpoTrainer::credit(Batch& batch, const AdvantageConfig& advantages) {
   if (monitors_.mask(batch, checkers_)) {
     Batch others = batch;
     assign_credit(others, advantages, own_.advantages);
-    for (size_t g = 0; g < batch.groups.size(); ++g) {
-      for (size_t i = 0; i < batch.groups[g].samples.size(); ++i) {
-        Sample& sample = batch.groups[g].samples[i];
-        sample.advantage = others.groups[g].samples[i].advantage;
-        sample.token_advantages = std::move(others.groups[g].samples[i].token_advantages);
-      }
+    const std::vector<Sample*> shown = samples_by_place(std::span(batch.groups));
+    const std::vector<Sample*> judged = samples_by_place(std::span(others.groups));
+    for (size_t i = 0; i < shown.size(); ++i) {
+      shown[i]->advantage = judged[i]->advantage;
+      shown[i]->token_advantages = std::move(judged[i]->token_advantages);
     }
   }
   if (objective_.advantages.drop_pivot) take_out_pivots(batch, objective_.advantages);
@@ -236,7 +238,7 @@ void GrpoTrainer::update_policy(std::span<const Group> mini_batch, const LossCon
   result.learning_rate = learning_rate(config_.optimizer, optimizer_.num_updates(), num_updates_);
   if (loss.is_finite && !std::isfinite(result.grad_norm)) {
     loss.is_finite = false;
-    for_each_sample(mini_batch, [&](const Sample& sample) { loss.nonfinite.push_back(sample.completion); });
+    for_each_sequence(mini_batch, [&](const Sample& sample) { loss.nonfinite.push_back(sample.completion); });
   }
   if (loss.is_finite) {
     optimizer_.step(result.learning_rate, result.grad_norm);

@@ -134,7 +134,7 @@ bool Monitors::mask(Batch& step, const std::vector<Checker>& checkers) {
     num_masked_[m] = 0;
     if (!monitors_[m].config().masks() || !monitors_[m].is_alarmed()) continue;
     for (const int64_t place : concerned_samples(monitors_[m].config(), step, checkers)) {
-      samples[place]->mask = LossMask::kMonitor;
+      set_mask(*samples[place], LossMask::kMonitor);
       masks_any = true;
       ++num_masked_[m];
     }

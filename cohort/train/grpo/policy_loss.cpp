@@ -24,7 +24,7 @@ bool has_no_advantage(const Sample& sample) {
 template <typename F>
 at::Tensor joined(std::span<const Group> groups, const at::TensorOptions& options, F values_of) {
   std::vector<float> all;
-  for_each_sample(groups, [&](const Sample& sample) {
+  for_each_sequence(groups, [&](const Sample& sample) {
     if (sample.loss_length() == 0) return;
     const std::vector<float>& values = values_of(sample);
     all.insert(all.end(), values.begin(), values.end());
@@ -36,7 +36,7 @@ at::Tensor joined(std::span<const Group> groups, const at::TensorOptions& option
 at::Tensor joined_advantages(std::span<const Group> groups, bool is_per_token,
                              const at::TensorOptions& options) {
   std::vector<float> all;
-  for_each_sample(groups, [&](const Sample& sample) {
+  for_each_sequence(groups, [&](const Sample& sample) {
     const int64_t length = sample.loss_length();
     const auto whole = static_cast<float>(sample.advantage);
     if (!is_per_token) {
@@ -64,7 +64,7 @@ void add_turns(const Completion& completion, std::vector<int64_t>& lengths) {
 LossInput batch_input(std::span<const Group> groups, const at::TensorOptions& options) {
   LossInput input;
   std::vector<float> rewards;
-  for_each_sample(groups, [&](const Sample& sample) {
+  for_each_sequence(groups, [&](const Sample& sample) {
     input.lengths.push_back(sample.loss_length());
     if (sample.loss_length() > 0) {
       add_turns(sample.completion, input.turn_lengths);
@@ -151,7 +151,7 @@ MicrobatchRows rows_at_once(const std::vector<PackGroup>& groups, const LossConf
 /// Tokens whose forward pass was saved count as tokens that are not clipped.
 void add_skipped_tokens(std::span<const Group> groups, LossMetrics& metrics) {
   if (!metrics.has("clip_ratio/low_mean")) return;
-  for_each_sample(groups, [&](const Sample& sample) {
+  for_each_sequence(groups, [&](const Sample& sample) {
     const int64_t length = sample.loss_length();
     if (length == 0 || !has_no_advantage(sample)) return;
     for (const char* name : {"clip_ratio/low_mean", "clip_ratio/high_mean", "clip_ratio/region_mean"})

@@ -100,12 +100,14 @@ bool is_same(double a, double b) {
   return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b) || (a != a && b != b);
 }
 
-/// Calls differ(what, group, sample) for each thing in which the batches' samples differ.
+/// Calls differ(what, group, sequence) for each thing in which the batches' sequences differ.
 template <typename F>
 void compare_samples(const Batch& recorded, const Batch& computed, F differ) {
   for (size_t g = 0; g < recorded.groups.size(); ++g) {
-    for (size_t i = 0; i < recorded.groups[g].samples.size(); ++i) {
-      const Sample &old = recorded.groups[g].samples[i], &now = computed.groups[g].samples[i];
+    const std::vector<const Sample*> before = sequences_of(recorded.groups[g]),
+                                     after = sequences_of(computed.groups[g]);
+    for (size_t i = 0; i < before.size(); ++i) {
+      const Sample &old = *before[i], &now = *after[i];
       if (!is_same(old.reward, now.reward)) differ("reward", g, i);
       if (!is_same(old.advantage, now.advantage)) differ("advantage", g, i);
       if (!is_same(old.token_advantages, now.token_advantages)) differ("token advantages", g, i);
@@ -120,6 +122,7 @@ void compare_samples(const Batch& recorded, const Batch& computed, F differ) {
 Sample columns_of(const Decoder& decoder, const Group& group, const Sample& sample,
                   const LossOptions& options) {
   std::vector<Group> alone{{.prompt = group.prompt, .samples = {{.completion = sample.completion}}}};
+  alone.front().prompt.token_ids = prompt_ids_of(group, sample);
   fill_ref_logprobs(decoder, alone, options);
   fill_entropies(decoder, alone, options);
   return std::move(alone.front().samples.front());
@@ -203,16 +206,17 @@ const Group& Replay::group(int64_t group, int64_t sample) const {
     throw UserError(
         str("the batch of step ", batch_.step, " has groups 0 to ", num_groups - 1, ", not ", group));
   const Group& found = batch_.groups[group];
-  if (sample < 0 || sample >= std::ssize(found.samples)) {
-    throw UserError(str("group ", group, " of step ", batch_.step, " has samples 0 to ",
-                        found.samples.size() - 1, ", not ", sample));
+  const int64_t num_samples = num_sequences({&found, 1});
+  if (sample < 0 || sample >= num_samples) {
+    throw UserError(str("group ", group, " of step ", batch_.step, " has samples 0 to ", num_samples - 1,
+                        ", not ", sample));
   }
   return found;
 }
 
 std::vector<ReplayedToken> Replay::tokens(int64_t group_place, int64_t sample_place) const {
   const Group& owner = group(group_place, sample_place);
-  const Sample& sample = owner.samples[sample_place];
+  const Sample& sample = *sequences_of(owner)[sample_place];
   const Sample columns = columns_of(*policy_, owner, sample, loss_options(config_, *policy_));
   const double low = 1.0 - objective_.loss.epsilon, high = 1.0 + objective_.loss.upper_epsilon();
   std::vector<ReplayedToken> tokens;
@@ -248,7 +252,7 @@ std::optional<GradientShare> Replay::gradient_share(int64_t group_place, int64_t
   clear_gradients(*policy_);
   accumulate_policy_gradient(*policy_, mini_batch, objective_.loss, options);
   const std::vector<at::Tensor> whole = gradients_of(*policy_);
-  options.only_sample = num_samples(mini_batch.first(group_place - first_group)) + sample_place;
+  options.only_sample = num_sequences(mini_batch.first(group_place - first_group)) + sample_place;
   clear_gradients(*policy_);
   accumulate_policy_gradient(*policy_, mini_batch, objective_.loss, options);
   const std::vector<at::Tensor> own = gradients_of(*policy_);
@@ -275,13 +279,14 @@ std::vector<std::string> Replay::check() {
   add_up_rewards(computed);
   fill_ref_logprobs(*policy_, computed.groups, options, /*masked_too=*/true);
   for (size_t g = 0; g < computed.groups.size(); ++g) {
-    for (size_t i = 0; i < computed.groups[g].samples.size(); ++i) {
-      const Sample& sample = computed.groups[g].samples[i];
+    const std::vector<const Sample*> sequences = sequences_of(computed.groups[g]);
+    for (size_t i = 0; i < sequences.size(); ++i) {
+      const Sample& sample = *sequences[i];
       if (!sample.is_demonstration && !is_same(sample.completion.sampler_logprobs, sample.ref_logprobs))
         differ("log-probabilities of sampler and policy", g, i);
     }
   }
-  for_each_sample(computed.groups, [](Sample& sample) { sample.ref_logprobs.clear(); });
+  for_each_sequence(computed.groups, [](Sample& sample) { sample.ref_logprobs.clear(); });
   if (needs_reference(objective_)) {
     const WeightSnapshot reference = own_reference_ != nullptr ? WeightSnapshot(*own_reference_)
                                                                : WeightSnapshot(*policy_, {.enabled = false});

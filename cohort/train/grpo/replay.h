@@ -48,7 +48,8 @@ class Replay {
   const Batch& batch() const { return batch_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
 
-  /// The sampled tokens of a sample. Throws UserError if the batch has no such group or sample.
+  /// The sampled tokens of a sample; branches count behind theirs (sequences_of). Throws UserError if the
+  /// batch has no such group or sample.
   std::vector<ReplayedToken> tokens(int64_t group, int64_t sample) const;
 
   /// Two backward passes: of the sample's mini-batch, and of the sample alone with that mini-batch's

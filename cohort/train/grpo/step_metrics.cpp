@@ -124,6 +124,10 @@ double shared_states(std::span<const Group> groups) {
 
 }  // namespace
 
+double mean_branches(std::span<const Group> groups) {
+  return mean_of(static_cast<double>(num_sequences(groups)), num_samples(groups));
+}
+
 Metrics episode_metrics(std::span<const Group> groups) {
   int64_t num_episodes = 0, num_turns = 0, most_turns = 0, num_calls = 0, num_failed_calls = 0,
           num_failed = 0;
@@ -217,7 +221,7 @@ Json sample_row(const Batch& step, const Prompt& prompt, const Sample& sample, d
            {"rewards", reward_cells(step.reward_names, sample.rewards)},
            {"advantage", number(advantage)},
            {"policy_version", completion.policy_version()},
-           {"prompt_ids", prompt.token_ids},
+           {"prompt_ids", sample.prompt_ids.empty() ? prompt.token_ids : sample.prompt_ids},
            {"completion_ids", completion.token_ids},
            {"logprobs", finite_values(completion.sampler_logprobs)}};
   if (!sample.token_advantages.empty()) row["token_advantages"] = finite_values(sample.token_advantages);
@@ -229,19 +233,26 @@ Json sample_row(const Batch& step, const Prompt& prompt, const Sample& sample, d
   return row;
 }
 
+/// A row for a sample and one for each of its branches.
+void add_rows(const Batch& step, const Group& group, bool is_trained, std::vector<Json>& rows) {
+  for (const Sample& sample : group.samples) {
+    const size_t first = rows.size();
+    for_each_sequence_of(sample, [&](const Sample& sequence) {
+      rows.push_back(sample_row(step, group.prompt, sequence, is_trained ? sequence.advantage : kNothing));
+      if (!sample.branches.empty()) rows.back()["branch"] = rows.size() - 1 - first;
+    });
+  }
+}
+
 }  // namespace
 
 std::vector<Json> completion_rows(const Batch& step) {
   std::vector<Json> rows;
-  for (const Group& group : step.groups) {
-    for (const Sample& sample : group.samples)
-      rows.push_back(sample_row(step, group.prompt, sample, sample.advantage));
-  }
+  for (const Group& group : step.groups) add_rows(step, group, /*is_trained=*/true, rows);
   for (const UntrainedGroup& untrained : step.untrained) {
-    for (const Sample& sample : untrained.group.samples) {
-      rows.push_back(sample_row(step, untrained.group.prompt, sample, kNothing));
-      rows.back()["untrained"] = to_string(untrained.reason);
-    }
+    const size_t first = rows.size();
+    add_rows(step, untrained.group, /*is_trained=*/false, rows);
+    for (size_t i = first; i < rows.size(); ++i) rows[i]["untrained"] = to_string(untrained.reason);
   }
   return rows;
 }

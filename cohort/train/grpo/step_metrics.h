@@ -27,6 +27,9 @@ void add_episode(const Completion& completion, Json& row);
 /// `episodes/*` and `tools/*` of completions with an environment.
 Metrics episode_metrics(std::span<const Group> groups);
 
+/// Conversations of an episode that are trained on; 0 without episodes.
+double mean_branches(std::span<const Group> groups);
+
 /// A warning about the episodes whose environment failed, with the first reason; empty if there are none.
 std::string failed_episodes(std::span<const Group> groups);
 
@@ -37,8 +40,9 @@ Metrics loss_metrics(const LossResult& loss, const LossResult& first_loss, bool 
 /// For each reward an object with a sample's score, status, detail and steps.
 Json reward_cells(const std::vector<std::string>& names, const std::vector<RewardResult>& cells);
 
-/// One row per sample: ids, text, rewards with status, advantage, log-probabilities. Samples that are not
-/// trained on follow, with the reason in `untrained` and without an advantage.
+/// One row per sequence: ids, text, rewards with status, advantage, log-probabilities. Where an episode
+/// has branches, `branch` counts its rows from 0. Samples that are not trained on follow, with the reason in
+/// `untrained` and without an advantage.
 std::vector<Json> completion_rows(const Batch& step);
 
 /// The completions of a micro-batch whose loss or gradient was not finite.

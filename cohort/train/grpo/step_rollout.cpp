@@ -207,6 +207,10 @@ void StepRollout::take_rewards(int64_t first, std::vector<Group>& groups, Drawin
     cohort::take_rewards(scorer_, first++, group, &drawing.reward_rounds.back().calls);
   for_each_sample(groups, [&](Sample& sample) {
     sample.reward = total_reward(sample.rewards, drawing.batch.reward_weights);
+    for (Sample& branch : sample.branches) {
+      branch.rewards = sample.rewards;
+      branch.reward = sample.reward;
+    }
   });
 }
 

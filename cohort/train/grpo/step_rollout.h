@@ -46,6 +46,9 @@ class StepRollout {
 
   bool has_episodes() const { return turns_ != nullptr; }
 
+  /// Whether an episode may have several conversations.
+  bool has_branches() const { return has_episodes() && turns_->adds_requests(); }
+
   /// Whether a function samples.
   bool is_sampled_elsewhere() const { return rollout_function_ != nullptr; }
 

@@ -18,8 +18,8 @@ inline bool has_tokens(const Sample& sample) { return sample.completion.num_samp
 
 inline bool has_loss(const Sample& sample) { return sample.loss_length() > 0; }
 
-/// The completions of the samples with is_wanted(sample), by prompt. Each carries its sample's place among
-/// all samples of `groups`. Borrows `groups`.
+/// The completions of the sequences with is_wanted(sequence), by prompt. Each carries its place among all
+/// sequences of `groups`. Borrows `groups`.
 template <typename F>
 std::vector<PackGroup> forwarded_groups(std::span<const Group> groups, F is_wanted) {
   std::vector<PackGroup> packed;
@@ -29,17 +29,25 @@ std::vector<PackGroup> forwarded_groups(std::span<const Group> groups, F is_want
     for (const Sample& sample : group.samples) {
       if (is_wanted(sample)) pack.completions.push_back({&sample.completion, place});
       ++place;
+      for (const Sample& branch : sample.branches) {
+        if (is_wanted(branch)) {
+          pack.completions.push_back({&branch.completion, place});
+          pack.completions.back().is_branch = true;
+          if (!branch.prompt_ids.empty()) pack.completions.back().prompt_ids = &branch.prompt_ids;
+        }
+        ++place;
+      }
     }
     if (!pack.completions.empty()) packed.push_back(std::move(pack));
   }
   return packed;
 }
 
-/// The samples by their place among all of `groups`. Borrows `groups`.
+/// The sequences by their place among all of `groups`. Borrows `groups`.
 template <typename GroupType>
 auto samples_by_place(std::span<GroupType> groups) {
   std::vector<decltype(groups.front().samples.data())> samples;
-  for_each_sample(groups, [&](auto& sample) { samples.push_back(&sample); });
+  for_each_sequence(groups, [&](auto& sample) { samples.push_back(&sample); });
   return samples;
 }
 

@@ -3,23 +3,13 @@
 #include <algorithm>
 
 #include "cohort/core/error.h"
+#include "cohort/train/run/shared_rows.h"
 
 namespace cohort {
 namespace {
 
-/// The place of the last sampled token, which is the number of rows that a completion takes; -1: there is
-/// none.
-int64_t last_sampled(const Completion& completion) {
-  int64_t last = -1;
-  if (completion.spans.empty()) last = std::ssize(completion.token_ids) - 1;
-  for (const TokenSpan& span : completion.spans) {
-    if (span.origin == TokenOrigin::kSampled) last = span.end() - 1;
-  }
-  return last;
-}
-
 int64_t completion_rows(const Completion& completion) {
-  return std::max<int64_t>(0, last_sampled(completion));
+  return std::max<int64_t>(0, rows_behind_prompt(completion));
 }
 
 /// Cuts one group between completions.
@@ -27,15 +17,35 @@ std::vector<PackGroup> cut_group(const PackGroup& group, int64_t max_rows) {
   std::vector<PackGroup> pieces;
   int64_t rows = 0;
   for (const PackedCompletion& packed : group.completions) {
-    const int64_t more = completion_rows(*packed.completion);
-    if (pieces.empty() || rows + more > max_rows) {
-      pieces.push_back({group.prompt_ids, {}});
-      rows = static_cast<int64_t>(group.prompt_ids->size());
+    if (!pieces.empty()) {
+      pieces.back().completions.push_back(packed);
+      rows += added_rows(pieces.back(), pieces.back().completions.size() - 1);
+      if (rows <= max_rows) continue;
+      pieces.back().completions.pop_back();
     }
-    pieces.back().completions.push_back(packed);
-    rows += more;
+    pieces.push_back({group.prompt_ids, {packed}});
+    rows = num_rows(pieces.back());
   }
   return pieces;
+}
+
+int64_t row_at(const std::vector<RowRange>& ranges, int64_t position) {
+  for (const RowRange& range : ranges) {
+    if (position < range.size()) return range.begin + position;
+    position -= range.size();
+  }
+  throw InternalError("a position behind the end of a sequence");
+}
+
+/// The first `count` rows of a sequence.
+std::vector<RowRange> first_rows(const std::vector<RowRange>& ranges, int64_t count) {
+  std::vector<RowRange> first;
+  for (const RowRange& range : ranges) {
+    if (count == 0) break;
+    first.push_back({range.begin, range.begin + std::min(count, range.size())});
+    count -= first.back().size();
+  }
+  return first;
 }
 
 /// Collects the rows of a batch as they are laid out.
@@ -52,11 +62,18 @@ class RowBuilder {
     batch_.input.plan.add_sequence(prompt_range.begin, prompt_length, 0, {prompt_range});
     (is_repeat ? batch_.rows.repeated_prompt : batch_.rows.prompt) += prompt_length;
     bool adds_prompt = true;
-    for (const PackedCompletion& packed : group.completions) {
-      if (last_sampled(*packed.completion) < 0) continue;
-      if (is_recorded_) add_recorded(group, *packed.completion, adds_prompt);
+    std::vector<std::vector<RowRange>> sequences(group.completions.size());
+    for (size_t i = 0; i < group.completions.size(); ++i) {
+      const PackedCompletion& packed = group.completions[i];
+      if (rows_behind_prompt(*packed.completion) < 0) continue;
+      if (is_recorded_) add_recorded(group, packed, adds_prompt);
       adds_prompt = false;
-      add_completion(packed, prompt_range);
+      const SharedRows shared = shared_rows(group, i);
+      sequences[i] = shared.source < 0
+                         ? first_rows({prompt_range}, shared.count)
+                         : first_rows(sequences[shared.source], shared.count);
+      add_completion(packed, packed.prompt_ids == nullptr ? *group.prompt_ids : *packed.prompt_ids,
+                     sequences[i]);
     }
     if (adds_prompt) is_recorded_ = false;
     add_range({prompt_range.end - 1, static_cast<int64_t>(token_ids_.size())}, results_);
@@ -82,7 +99,10 @@ class RowBuilder {
     return {begin, begin + count};
   }
 
-  void add_recorded(const PackGroup& group, const Completion& completion, bool adds_prompt) {
+  void add_recorded(const PackGroup& group, const PackedCompletion& packed, bool adds_prompt) {
+    is_recorded_ = !packed.is_branch;
+    if (packed.is_branch) return;
+    const Completion& completion = *packed.completion;
     const auto found = record_->find(*group.prompt_ids, completion.token_ids);
     is_recorded_ = found.has_value();
     if (!found) return;
@@ -90,18 +110,25 @@ class RowBuilder {
     add_range({found->completion, found->completion + completion_rows(completion)}, recorded_);
   }
 
-  void add_completion(const PackedCompletion& packed, RowRange prompt) {
+  /// `rows`: those of the sequence that it shares; becomes all of its rows.
+  void add_completion(const PackedCompletion& packed, const std::vector<int32_t>& prompt_ids,
+                      std::vector<RowRange>& rows) {
     const Completion& completion = *packed.completion;
-    const int64_t num_rows = completion_rows(completion);
-    const int64_t prompt_length = prompt.size();
-    const RowRange own = add_rows(completion.token_ids, num_rows, prompt_length);
-    if (num_rows > 0) batch_.input.plan.add_sequence(own.begin, num_rows, prompt_length, {prompt, own});
-    batch_.rows.completion += num_rows;
+    int64_t first = 0;
+    for (const RowRange& range : rows) first += range.size();
+    const auto prompt_length = std::ssize(prompt_ids);
+    std::vector<int32_t> ids;
+    for (int64_t i = first; i < prompt_length + completion_rows(completion); ++i)
+      ids.push_back(i < prompt_length ? prompt_ids[i] : completion.token_ids[i - prompt_length]);
+    const RowRange own = add_rows(ids, std::ssize(ids), first);
+    rows.push_back(own);
+    if (own.size() > 0) batch_.input.plan.add_sequence(own.begin, own.size(), first, rows);
+    batch_.rows.completion += own.size();
     batch_.completions.push_back(packed);
     batch_.completion_rows.push_back(own);
     size_t column = 0;
     for_each_sampled(completion, [&](int64_t i) {
-      logit_rows_.push_back((i == 0 ? prompt.end - 1 : own.begin + i - 1) - num_unread_);
+      logit_rows_.push_back(row_at(rows, prompt_length + i - 1) - num_unread_);
       batch_.targets.token_ids.push_back(completion.token_ids[i]);
       batch_.targets.kept_ids.push_back(completion.kept_ids.empty() ? nullptr
                                                                     : completion.kept_ids[column].get());
@@ -109,7 +136,7 @@ class RowBuilder {
       ++column;
     });
     for_each_reply_token(completion, [&](int64_t i) {
-      reply_rows_.push_back(own.begin + i - 1 - num_unread_);
+      reply_rows_.push_back(row_at(rows, prompt_length + i - 1) - num_unread_);
       batch_.reply_targets.token_ids.push_back(completion.token_ids[i]);
     });
   }
@@ -127,7 +154,7 @@ class RowBuilder {
 
 int64_t num_rows(const PackGroup& group) {
   auto rows = static_cast<int64_t>(group.prompt_ids->size());
-  for (const PackedCompletion& packed : group.completions) rows += completion_rows(*packed.completion);
+  for (size_t i = 0; i < group.completions.size(); ++i) rows += added_rows(group, i);
   return rows;
 }
 

@@ -26,6 +26,10 @@ struct PackedCompletion {
 
   const Completion* completion;
   int64_t place;
+  /// It is a branch of the completion before it, or of one before other branches: rows of their tokens that
+  /// it begins with are its own, too.
+  bool is_branch = false;
+  const std::vector<int32_t>* prompt_ids = nullptr;  ///< of a branch, in the place of its group's prompt
 };
 
 /// Completions of one prompt, forwarded together. Those without a sampled token are skipped. Owns neither the
