@@ -178,6 +178,14 @@ TEST(Grammar, RefusesARuleThatCallsItselfFirst) {
   EXPECT_THROW(Recognizer(grammar, all_bytes()), UserError);
 }
 
+TEST(Grammar, RefusesDeepChainsOfReferences) {
+  Json schema = {{"$ref", "#/$defs/0"}};
+  for (int i = 0; i < 10'000; ++i)
+    schema["$defs"][std::to_string(i)] = {{"type", "array"}, {"items", {{"$ref", str("#/$defs/", i + 1)}}}};
+  schema["$defs"]["10000"] = {{"type", "null"}};
+  EXPECT_THROW(of_schema(to_json_text(schema).c_str()), UserError);
+}
+
 TEST(Grammar, LeavesOutWhatTheBytesCannotWrite) {
   Grammar grammar;
   add_regex(grammar, grammar.begin(0), "a(bx|c)?|dx", grammar.end(0));

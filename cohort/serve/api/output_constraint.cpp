@@ -123,9 +123,8 @@ ToolChoice read_tool_choice(BodyReader& body) {
   if (*choice == "none") return {.may_call = false};
   if (*choice == "required") return {.must_call = true};
   if (choice->is_object() && choice->value("type", Json()) == "function") {
-    const Json name = choice->contains("name")
-                          ? choice->at("name")
-                          : choice->value("function", Json::object()).value("name", Json());
+    const Json holder = choice->value("function", *choice);  // /v1/responses has the name beside the type
+    const Json name = holder.is_object() ? holder.value("name", Json()) : Json();
     if (name.is_string()) return {.must_call = true, .name = name.get<std::string>()};
   }
   throw ApiError(str("\"tool_choice\" ", to_json_text(*choice),

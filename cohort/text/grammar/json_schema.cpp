@@ -21,6 +21,7 @@ constexpr auto kAnnotations = std::to_array<std::string_view>(
      "$schema", "$id", "$comment", "$defs", "definitions", "$anchor", "strict"});
 
 constexpr int64_t kMostItems = 1000;
+constexpr int kMostDepth = 200;
 
 [[noreturn]] void fail(const std::string& where, const std::string& why) {
   throw UserError(str(where.empty() ? "the schema" : where, ": ", why));
@@ -85,6 +86,14 @@ void JsonSchemaGrammar::add(State from, State to) {
 void JsonSchemaGrammar::add_value(State from, const Json& schema, const std::string& where, State to) {
   if (schema == true || schema == Json::object()) return add_any(from, to);
   if (!schema.is_object()) fail(where, "a schema must be an object or true");
+  if (depth_ == kMostDepth) fail(where, str("schemas are nested more than ", kMostDepth, " deep"));
+  ++depth_;
+  add_object_schema(from, schema, where, to);
+  --depth_;
+}
+
+void JsonSchemaGrammar::add_object_schema(State from, const Json& schema, const std::string& where,
+                                          State to) {
   if (schema.contains("$ref")) return add_reference(from, schema, where, to);
   if (schema.contains("const") || schema.contains("enum")) return add_choices(from, schema, where, to);
   for (const char* key : {"anyOf", "oneOf", "allOf"}) {

@@ -26,6 +26,7 @@ class JsonSchemaGrammar {
   using State = Grammar::State;
 
   void add_value(State from, const Json& schema, const std::string& where, State to);
+  void add_object_schema(State from, const Json& schema, const std::string& where, State to);
   void add_typed(State from, const std::string& type, const Json& schema, const std::string& where, State to);
   void add_reference(State from, const Json& schema, const std::string& where, State to);
   void add_choices(State from, const Json& schema, const std::string& where, State to);
@@ -43,6 +44,7 @@ class JsonSchemaGrammar {
 
   Grammar& grammar_;
   const Json& schema_;
+  int depth_ = 0;                                 // of schemas within schemas, references included
   std::map<std::string, Grammar::Rule> rules_{};  // by the pointer of a reference, and by type
 };
 
