@@ -21,7 +21,8 @@ struct ReplayConfig {
     f("group", group, "Group of the batch, counted from 0; without it every sample has one line.",
       at_least(0));
     f("sample", sample,
-      "Sample of the group, counted from 0, the branches of an episode behind it; its tokens have a line each.",
+      "Sample of the group, counted from 0, the branches of an episode behind it; its tokens have a line "
+      "each.",
       at_least(0));
     f("weights", weights,
       "Which weights play the policy: before, those that the step began with; after, those that it left, "

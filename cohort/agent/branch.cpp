@@ -112,8 +112,7 @@ Completion with_opening(std::span<const int32_t> opening, const Completion& comp
 
 Sample to_sequence(const TrainedBranch& trained, std::span<const int32_t> prompt_ids) {
   const Branch& branch = *trained.branch;
-  const int64_t num_shared =
-      trained.num_shared == 0 ? 0 : branch.turns[trained.num_shared - 1].num_tokens;
+  const int64_t num_shared = trained.num_shared == 0 ? 0 : branch.turns[trained.num_shared - 1].num_tokens;
   const auto parted = std::ranges::mismatch(prompt_ids, branch.prompt_ids);
   Sample sequence;
   if (parted.in1 == prompt_ids.end()) {

@@ -19,7 +19,7 @@ struct BranchTurn {
   int64_t num_tokens;        ///< of the completion up to its end
   AssistantMessage message;  ///< as the agent got it
   int32_t last_id;           ///< its last token
-  int64_t number;            ///< among the turns of the episode, by their ends; a fork keeps those it begins with
+  int64_t number;  ///< among the turns of the episode, by their ends; a fork keeps those it begins with
 };
 
 struct Branch {

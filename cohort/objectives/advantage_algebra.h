@@ -18,13 +18,13 @@ struct AdvantageInput {
   at::Tensor rewards{};               ///< [N], [N, C], or [N, K] with step_ends; nan: there is none
   std::vector<int64_t> group_ends{};  ///< [P] ascending, the last is N; groups of any sizes
   std::vector<int64_t> lengths{};     ///< [N] loss tokens; empty where no choice needs them
-  std::vector<int64_t> owners{};      ///< [N] the completion whose score each has: itself, or one before it of
-                                      ///< its episode, in which case it has no reward; empty: itself for all
-  at::Tensor entropies{};             ///< [M] of the sampling policy; for credit gtpo, grpo_s and edge
-  at::Tensor old_logprobs{};          ///< [M]; for kl_place reward with beta and for baseline pairwise
-  at::Tensor ref_logprobs{};          ///< [M]; for kl_place reward with beta
-  at::Tensor values{};                ///< [M] the critic's, of the state before each token; for credit gae
-  at::Tensor greedy_rewards{};        ///< [P]; for baseline greedy
+  std::vector<int64_t> owners{};  ///< [N] the completion whose score each has: itself, or one before it of
+                                  ///< its episode, in which case it has no reward; empty: itself for all
+  at::Tensor entropies{};         ///< [M] of the sampling policy; for credit gtpo, grpo_s and edge
+  at::Tensor old_logprobs{};      ///< [M]; for kl_place reward with beta and for baseline pairwise
+  at::Tensor ref_logprobs{};      ///< [M]; for kl_place reward with beta
+  at::Tensor values{};            ///< [M] the critic's, of the state before each token; for credit gae
+  at::Tensor greedy_rewards{};    ///< [P]; for baseline greedy
   at::Tensor step_ends{};        ///< [N, K] int64: each step's last token among the completion's own, -1 none
   at::Tensor outcome_rewards{};  ///< [N] of whole completions, added to every token beside the steps' credit;
                                  ///< nan: there is none; undefined: none at all; for credit steps

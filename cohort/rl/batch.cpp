@@ -99,8 +99,7 @@ void add_up_rewards(Batch& batch) {
     sample.reward = total_reward(sample.rewards, batch.reward_weights);
   };
   for_each_sequence(batch.groups, add_up);
-  for (UntrainedGroup& untrained : batch.untrained)
-    for_each_sequence(std::span(&untrained.group, 1), add_up);
+  for (UntrainedGroup& untrained : batch.untrained) for_each_sequence(std::span(&untrained.group, 1), add_up);
 }
 
 }  // namespace cohort

@@ -26,7 +26,7 @@ enum class LossMask : uint8_t {
 /// One completion with all columns of a step. Columns have a value for each sampled token.
 struct Sample {
   Completion completion;
-  std::vector<int32_t> prompt_ids{};  ///< of a branch that does not continue its group's prompt; else empty
+  std::vector<int32_t> prompt_ids{};    ///< of a branch that does not continue its group's prompt; else empty
   std::vector<RewardResult> rewards{};  ///< a cell per reward function, in the order of Batch::reward_names
   double reward = kNoReward;            ///< weighted sum; nan if a function failed or none applied
   double advantage = 0.0;

@@ -16,8 +16,8 @@ struct RolloutAddress;
 using Openings = std::vector<std::vector<std::vector<int32_t>>>;
 
 /// Gets each completion when it goes on no more, with the other conversations of its episode.
-using EndCompletion = std::function<void(int64_t prompt, int64_t sample, Completion completion,
-                                         std::vector<Sample> branches)>;
+using EndCompletion =
+    std::function<void(int64_t prompt, int64_t sample, Completion completion, std::vector<Sample> branches)>;
 
 /// A rollout that begins. All of it outlives the rollout.
 struct RolloutStart {

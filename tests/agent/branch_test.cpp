@@ -27,7 +27,7 @@ Branch two_turns() {
   Branch branch;
   branch.prompt_ids = {1, 2};
   branch.messages = {user("a"), with_call(assistant("b"), "1", "id1"), user("c"), assistant("d")};
-  branch.turns = {{2, 5, {}, 0}, {4, 9, {}, 0}};
+  branch.turns = {{2, 5, {}, 0, 1}, {4, 9, {}, 0, 2}};
   branch.completion.token_ids = {10, 11, 12, 13, 14, 15, 16, 17, 18};
   return branch;
 }
@@ -92,6 +92,32 @@ TEST(WithOpening, PutsInjectedTokensInFront) {
   EXPECT_EQ(whole.spans, spans);
   EXPECT_EQ(whole.sampler_logprobs, completion.sampler_logprobs);
   EXPECT_EQ(with_opening({}, completion).spans, completion.spans);
+}
+
+/// A conversation and its fork after the first turn: the fork has the episode's last turn, so it comes first
+/// and the first turn is its own; the other branch has that turn as injected tokens.
+TEST(TrainedBranches, EachTurnIsSampledInOneBranch) {
+  std::vector<Branch> branches{two_turns(), two_turns()};
+  branches[1].turns[1].number = 3;
+  Completion& completion = branches[0].completion;
+  completion.spans = {{TokenOrigin::kSampled, 0, 0, 0, 5},
+                      {TokenOrigin::kInjected, 0, 0, 5, 2},
+                      {TokenOrigin::kSampled, 1, 0, 7, 2}};
+  completion.sampler_logprobs = {-1, -2, -3, -4, -5, -6, -7};
+  const auto trained = trained_branches(branches);
+  ASSERT_EQ(trained.size(), 2u);
+  EXPECT_EQ(trained[0].branch, &branches[1]);
+  EXPECT_EQ(trained[0].num_shared, 0u);
+  EXPECT_EQ(trained[1].branch, &branches[0]);
+  EXPECT_EQ(trained[1].num_shared, 1u);
+  const std::vector<int32_t> shared_prompt{1};
+  const Completion sequence = to_sequence(trained[1], shared_prompt).completion;
+  EXPECT_EQ(sequence.token_ids, (std::vector<int32_t>{2, 10, 11, 12, 13, 14, 15, 16, 17, 18}));
+  EXPECT_EQ(sequence.sampler_logprobs, (std::vector<float>{-6, -7}));
+  EXPECT_EQ(sequence.num_sampled_before(8), 0);
+  EXPECT_EQ(sequence.num_sampled_before(10), 2);
+  branches[1].turns.pop_back();  // a fork that has drawn nothing of its own
+  EXPECT_EQ(trained_branches(branches).size(), 1u);
 }
 
 }  // namespace

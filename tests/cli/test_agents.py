@@ -6,6 +6,7 @@ COHORT=build/cohort python3 tests/cli/test_agents.py
 
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 import threading
@@ -115,10 +116,54 @@ class AgentsTest(CliTest):
     def test_forks_and_new_conversations(self):
         for how in ("forks", "forgets"):
             with self.subTest(how):
-                self.train(how, how)
+                self.train(how, how, "--run.save-batches")
                 self.check_exact(how)
-        last = self.lines("forgets", "completions.jsonl")[-1]
-        self.assertEqual(len(last["messages"]), 3)  # the second conversation is the one that is trained on
+                self.assertEqual({line["episodes/mean_branches"] for line in self.lines(how)}, {2})
+                self.check_branches(how, shared_turns=2 if how == "forks" else 0)
+                self.check_replay(how)
+        one, other = self.lines("forgets", "completions.jsonl")[:2]
+        self.assertEqual([len(one["messages"]), len(other["messages"])], [3, 3])
+        self.train("many", "forks", "--agent.workers", 12)
+        self.same_files("forks", "many")
+
+    def check_branches(self, name, shared_turns):
+        """Each turn is sampled in one line alone, and advantages count an episode once."""
+        rows = self.lines(name, "completions.jsonl")
+        self.assertEqual([row["branch"] for row in rows], [0, 1] * (len(rows) // 2))
+        for main, branch in zip(rows[::2], rows[1::2], strict=True):
+            for key in ("prompt_id", "sample", "reward", "advantage"):
+                self.assertEqual(main[key], branch[key])
+            turns = [sum(m["role"] == "assistant" for m in row["messages"]) for row in (main, branch)]
+            self.assertEqual(sum(turns), 4 + shared_turns)
+            if shared_turns:  # its first tokens are the fork's, too, and carry no loss here
+                first, count = branch["injected"][0]
+                tokens = [row["prompt_ids"] + row["completion_ids"] for row in (main, branch)]
+                length = len(branch["prompt_ids"]) + first + count
+                shared = next(i for i, (a, b) in enumerate(zip(*tokens)) if a != b)
+                self.assertGreaterEqual(shared, length)
+        for i in range(0, len(rows), 8):
+            group = rows[i : i + 8 : 2]
+            rewards = [row["reward"] for row in group]
+            mean, deviation = statistics.fmean(rewards), statistics.stdev(rewards)
+            for row in group:
+                by_hand = (row["reward"] - mean) / (deviation + 1e-4) if deviation else 0.0
+                self.assertAlmostEqual(row["advantage"], by_hand, places=6)
+        source, output = self.place / f"{name}.in", self.place / f"{name}.out"
+        rows = [row for row in rows if row["step"] == 1]
+        write_lines(source, [{k: r[k] for k in ("prompt_ids", "completion_ids")} for r in rows])
+        command = ["score", "--model", self.model, "--dtype", "float32", "--input", source, "--output", output]
+        self.assertEqual(run(*command).returncode, 0)
+        for row, scored in zip(rows, read_lines(output), strict=True):
+            injected = {
+                p for first, count in row.get("injected", []) for p in range(first, first + count)
+            }
+            own = [value for place, value in enumerate(scored["logprobs"]) if place not in injected]
+            self.assertEqual(own, row["logprobs"])
+
+    def check_replay(self, name):
+        result = run("replay", self.place / name, "--step", 1, "--check")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("24 samples recomputed", result.stdout)
 
     def test_a_shell_script_is_an_agent(self):
         agent = f"sh {AGENT.with_suffix('.sh')}"

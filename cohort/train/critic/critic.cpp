@@ -127,7 +127,8 @@ LossResult Critic::update(std::span<const Group> mini_batch) {
   LossResult result = accumulate_value_gradient(trunk(), head_, mini_batch, loss, options_);
   if (result.is_finite && !step()) {
     result.is_finite = false;
-    for_each_sequence(mini_batch, [&](const Sample& sample) { result.nonfinite.push_back(sample.completion); });
+    for_each_sequence(mini_batch,
+                      [&](const Sample& sample) { result.nonfinite.push_back(sample.completion); });
   }
   return result;
 }

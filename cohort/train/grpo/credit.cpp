@@ -283,8 +283,8 @@ void give(const AdvantageOutput& output, const JudgedSamples& judged) {
 at::Tensor values_by(const AdvantageFunction& function, const JudgedSamples& judged) {
   const at::Tensor owners = at::tensor(owners_of(judged), at::kLong);
   const auto [samples, places, counts] = at::unique_consecutive(owners, /*return_inverse=*/true);
-  const at::Tensor values =
-      own_advantages(function, total_rewards(judged).index({samples}), group_numbers(judged).index({samples}));
+  const at::Tensor values = own_advantages(function, total_rewards(judged).index({samples}),
+                                           group_numbers(judged).index({samples}));
   return values.index({places});
 }
 

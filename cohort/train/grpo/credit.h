@@ -16,11 +16,11 @@ struct RewardSummary {
   double frac_zero_std = 0.0;  ///< share of the groups whose rewards are all the same number
 };
 
-/// Sets `advantage`, `token_advantages` and `returns` of every sequence and `has_no_difference` of every group
-/// from the total rewards, and from the columns that the settings read (ref_logprobs, entropies, values). An
-/// episode counts once in its group, and its branches have its credit. A sample that a monitor masked is left
-/// out of its group's statistics. `own` gives the advantages in place of
-/// the settings if it is not empty. Throws ConfigError if the settings contradict each other.
+/// Sets `advantage`, `token_advantages` and `returns` of every sequence and `has_no_difference` of every
+/// group from the total rewards, and from the columns that the settings read (ref_logprobs, entropies,
+/// values). An episode counts once in its group, and its branches have its credit. A sample that a monitor
+/// masked is left out of its group's statistics. `own` gives the advantages in place of the settings if it is
+/// not empty. Throws ConfigError if the settings contradict each other.
 RewardSummary assign_credit(Batch& batch, const AdvantageConfig& config, const AdvantageFunction& own = {});
 
 /// Moves the samples that `drop_pivot` takes out to the untrained ones, after assign_credit(): their group's

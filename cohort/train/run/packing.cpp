@@ -69,9 +69,8 @@ class RowBuilder {
       if (is_recorded_) add_recorded(group, packed, adds_prompt);
       adds_prompt = false;
       const SharedRows shared = shared_rows(group, i);
-      sequences[i] = shared.source < 0
-                         ? first_rows({prompt_range}, shared.count)
-                         : first_rows(sequences[shared.source], shared.count);
+      sequences[i] = shared.source < 0 ? first_rows({prompt_range}, shared.count)
+                                       : first_rows(sequences[shared.source], shared.count);
       add_completion(packed, packed.prompt_ids == nullptr ? *group.prompt_ids : *packed.prompt_ids,
                      sequences[i]);
     }

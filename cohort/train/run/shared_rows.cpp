@@ -13,9 +13,7 @@ class RowTokens {
                                                            : *group.completions[i].prompt_ids),
         completion_(*group.completions[i].completion) {}
 
-  int64_t size() const {
-    return std::ssize(prompt_) + std::max<int64_t>(0, rows_behind_prompt(completion_));
-  }
+  int64_t size() const { return std::ssize(prompt_) + std::max<int64_t>(0, rows_behind_prompt(completion_)); }
 
   int32_t operator[](int64_t row) const {
     const auto length = std::ssize(prompt_);
