@@ -151,12 +151,20 @@ class AgentsTest(CliTest):
         source, output = self.place / f"{name}.in", self.place / f"{name}.out"
         rows = [row for row in rows if row["step"] == 1]
         write_lines(source, [{k: r[k] for k in ("prompt_ids", "completion_ids")} for r in rows])
-        command = ["score", "--model", self.model, "--dtype", "float32", "--input", source, "--output", output]
+        command = [
+            "score",
+            "--model",
+            self.model,
+            "--dtype",
+            "float32",
+            "--input",
+            source,
+            "--output",
+            output,
+        ]
         self.assertEqual(run(*command).returncode, 0)
         for row, scored in zip(rows, read_lines(output), strict=True):
-            injected = {
-                p for first, count in row.get("injected", []) for p in range(first, first + count)
-            }
+            injected = {p for first, count in row.get("injected", []) for p in range(first, first + count)}
             own = [value for place, value in enumerate(scored["logprobs"]) if place not in injected]
             self.assertEqual(own, row["logprobs"])
 

@@ -52,6 +52,8 @@ Sample rich_sample() {
   sample.entropies = {0.5F, 0.25F};
   sample.values = {1.5F, 2.5F};
   sample.returns = {3.5F, 4.5F};
+  sample.prompt_ids = {4, 5};
+  sample.branches.emplace_back().prompt_ids = {6};
   return sample;
 }
 
@@ -108,6 +110,9 @@ TEST_F(BatchFile, EveryFieldComesBackBitForBit) {
   ASSERT_EQ(read.batch.groups.size(), 2u);
   const Group& group = read.batch.groups.front();
   EXPECT_EQ(group.prompt.id, "file:3");
+  ASSERT_EQ(group.samples.front().branches.size(), 1u);
+  EXPECT_EQ(group.samples.front().prompt_ids, (std::vector<int32_t>{4, 5}));
+  EXPECT_EQ(group.samples.front().branches.front().prompt_ids, (std::vector<int32_t>{6}));
   EXPECT_EQ(group.prompt.token_ids, (std::vector<int32_t>{1, 2}));
   EXPECT_EQ(group.prompt.text, "2 + 2 =");
   EXPECT_EQ(to_json_text(group.prompt.fields), to_json_text(batch.groups.front().prompt.fields));
@@ -213,7 +218,7 @@ TEST_F(BatchFile, NamesWhatItIsNot) {
   std::string newer = to_bytes(rich_batch());
   newer[8] = 9;
   EXPECT_FALSE(read(newer));
-  EXPECT_NE(error_.find("version 9, and this program reads version 3"), std::string::npos) << error_;
+  EXPECT_NE(error_.find("version 9, and this program reads version 4"), std::string::npos) << error_;
   EXPECT_FALSE(read(to_bytes(rich_batch()) + "x"));
   EXPECT_NE(error_.find("bytes after its end"), std::string::npos) << error_;
 }
