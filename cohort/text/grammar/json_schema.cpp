@@ -287,11 +287,11 @@ void JsonSchemaGrammar::add_any_of_type(State from, const std::string& type, Sta
     return grammar_.add_call(from, known->second, to);
   const Grammar::Rule rule = rules_[type] = grammar_.add_rule();
   const State begin = grammar_.begin(rule), end = grammar_.end(rule);
-  static const Json kAnyObject = {{"additionalProperties", true}}, kAnyArray = {{"items", true}};
+  static const Json any_object = {{"additionalProperties", true}}, any_array = {{"items", true}};
   if (type == "object") {
-    add_object(begin, kAnyObject, "", end);
+    add_object(begin, any_object, "", end);
   } else if (type == "array") {
-    add_array(begin, kAnyArray, "", end);
+    add_array(begin, any_array, "", end);
   } else if (type == "string") {
     add_string_of_length(grammar_, begin, {}, end);
   } else if (type == "boolean") {
