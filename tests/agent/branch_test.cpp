@@ -120,5 +120,62 @@ TEST(TrainedBranches, EachTurnIsSampledInOneBranch) {
   EXPECT_EQ(trained_branches(branches).size(), 1u);
 }
 
+/// Two turns of two and one sampled tokens, with one of the agent's between them.
+Completion two_sampled_turns() {
+  Completion completion;
+  for (const int32_t id : {5, 6}) completion.append(id, TokenOrigin::kSampled, 0, 3);
+  completion.append(7, TokenOrigin::kInjected, 0, 3);
+  completion.append(8, TokenOrigin::kSampled, 1, 3);
+  completion.sampler_logprobs = {-1.0f, -2.0f, -3.0f};
+  return completion;
+}
+
+TEST(WithOpening, InjectsTheTurnsThatAnotherBranchHas) {
+  const std::vector<int32_t> opening{9};
+  const Completion whole = with_opening(opening, two_sampled_turns(), 2);
+  check_completion(whole);
+  EXPECT_EQ(whole.token_ids, (std::vector<int32_t>{9, 5, 6, 7, 8}));
+  const std::vector<TokenSpan> spans{{TokenOrigin::kInjected, 0, 3, 0, 3},
+                                     {TokenOrigin::kInjected, 0, 3, 3, 1},
+                                     {TokenOrigin::kSampled, 1, 3, 4, 1}};
+  EXPECT_EQ(whole.spans, spans);
+  EXPECT_EQ(whole.sampler_logprobs, (std::vector<float>{-3.0f}));
+}
+
+TEST(TrainedBranches, TrainsEachTurnOnce) {
+  const auto turns_of = [](const std::vector<int64_t>& numbers) {
+    Branch branch;
+    for (const int64_t number : numbers) branch.turns.push_back({0, 0, {}, 0, number});
+    return branch;
+  };
+  // A fork after turn 1 has the last turn; one after turn 2 has no turn of its own.
+  const std::vector<Branch> branches{turns_of({1, 2, 3}), turns_of({4}), turns_of({1, 5}), turns_of({1, 2})};
+  const std::vector<TrainedBranch> trained = trained_branches(branches);
+  ASSERT_EQ(trained.size(), 3u);
+  EXPECT_EQ(trained[0].branch, &branches[2]);
+  EXPECT_EQ(trained[0].num_shared, 0u);
+  EXPECT_EQ(trained[1].branch, &branches[0]);
+  EXPECT_EQ(trained[1].num_shared, 1u);
+  EXPECT_EQ(trained[2].branch, &branches[1]);
+  EXPECT_EQ(trained[2].num_shared, 0u);
+  EXPECT_TRUE(trained_branches({Branch()}).empty());
+}
+
+TEST(ToSequence, KeepsAPromptOfItsOwn) {
+  Branch branch;
+  branch.prompt_ids = {1, 2, 3};
+  branch.completion = two_sampled_turns();
+  branch.turns = {{0, 2, {}, 0, 1}, {0, 4, {}, 0, 2}};
+  const std::vector<int32_t> shared{1, 2}, other{1, 4};
+  const Sample behind = to_sequence({&branch, 1}, shared);
+  EXPECT_TRUE(behind.prompt_ids.empty());
+  EXPECT_EQ(behind.completion.token_ids, (std::vector<int32_t>{3, 5, 6, 7, 8}));
+  EXPECT_EQ(behind.loss_length(), 1);
+  const Sample alone = to_sequence({&branch}, other);
+  EXPECT_EQ(alone.prompt_ids, branch.prompt_ids);
+  EXPECT_EQ(alone.completion.token_ids, branch.completion.token_ids);
+  EXPECT_EQ(alone.loss_length(), 3);
+}
+
 }  // namespace
 }  // namespace cohort

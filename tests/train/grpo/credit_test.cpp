@@ -55,6 +55,27 @@ TEST(Credit, IsAgainstAllThatWasDrawn) {
   expect_advantages(batch, {0.75 / 0.5001, -0.25 / 0.5001, -2.0 / 3.0 / third, 1.0 / 3.0 / third});
 }
 
+// Rewards 1, 0, 0 have the mean 1/3; with the branches counted it would be 1/2 or more.
+TEST(Credit, CountsAnEpisodeOnceAndSharesItsAdvantage) {
+  Batch batch = step_with({{1, 0, 0}});
+  Sample& first = batch.groups[0].samples[0];
+  const Sample branch = first;
+  first.branches = {branch, branch};
+  const RewardSummary summary = assign_credit(batch, centred());
+  expect_advantages(batch, {2.0 / 3.0, -1.0 / 3.0, -1.0 / 3.0});
+  for (const Sample& each : first.branches) EXPECT_NEAR(each.advantage, 2.0 / 3.0, 1e-12);
+  EXPECT_NEAR(summary.mean, 1.0 / 3.0, 1e-12);
+  EXPECT_EQ(group_ends_of(batch.groups), (std::vector<int64_t>{5}));
+  const auto counts = [](const at::Tensor& rewards, const at::Tensor& groups) {
+    EXPECT_EQ(rewards.size(0), 3);
+    EXPECT_EQ(groups.size(0), 3);
+    return rewards * 2.0;
+  };
+  assign_credit(batch, centred(), counts);
+  expect_advantages(batch, {2.0, 0.0, 0.0});
+  for (const Sample& each : first.branches) EXPECT_EQ(each.advantage, 2.0);
+}
+
 // All that are kept are positive: against the kept ones alone nothing would be learnt.
 TEST(Credit, DiffersIfOnlyTheOthersDo) {
   Batch batch = step_with({{1, 1}}, {others_of({0, 0}, Untrained::kNotKept, 0)});

@@ -46,6 +46,49 @@ TEST(Packing, LaysOutThePromptOnce) {
   EXPECT_EQ(pack({{&first, {&a}}}, at::kCPU)->rows.prompt, 3);
 }
 
+/// A branch of completion 1 2 3 4: its first two tokens are injected, 7 and 8 are sampled.
+Completion fork() {
+  Completion completion = completion_of({1, 2, 7, 8});
+  completion.spans = {{.origin = TokenOrigin::kInjected, .first = 0, .count = 2}, {.first = 2, .count = 2}};
+  return completion;
+}
+
+TEST(Packing, BranchesShareTheRowsThatTheyBeginWith) {
+  const std::vector<int32_t> prompt{10, 11}, own_prompt{10, 20};
+  const Completion main = completion_of({1, 2, 3, 4}), branch = fork(), foreign = completion_of({5, 6});
+  PackGroup group{&prompt, {{&main, 0}, {&branch, 1}, {&foreign, 2}}};
+  group.completions[1].is_branch = group.completions[2].is_branch = true;
+  group.completions[2].prompt_ids = &own_prompt;
+  // Rows 0 and 1 are the prompt's, 2 to 4 the completion's, 5 the fork's and 6 and 7 the foreign one's, which
+  // has the prompt's first token.
+  const auto batch = pack({group}, at::kCPU);
+  EXPECT_EQ(values(batch->input.token_ids), (std::vector<int64_t>{10, 11, 1, 2, 3, 7, 20, 5}));
+  EXPECT_EQ(values(batch->input.positions), (std::vector<int64_t>{0, 1, 2, 3, 4, 4, 1, 2}));
+  // The first row has no result, so results begin at row 1.
+  EXPECT_EQ(values(batch->logit_rows), (std::vector<int64_t>{0, 1, 2, 3, 2, 4, 5, 6}));
+  EXPECT_EQ(batch->targets.token_ids, (std::vector<int32_t>{1, 2, 3, 4, 7, 8, 5, 6}));
+  EXPECT_EQ(num_rows(group), 8);
+  EXPECT_EQ(cut_into_microbatches({group}, 8).size(), 1u);
+  const auto pieces = cut_into_microbatches({group}, 5);  // the fork takes its first tokens again
+  ASSERT_EQ(pieces.size(), 3u);
+  EXPECT_EQ(num_rows(pieces[1].front()), 5);
+}
+
+TEST(Packing, SharedRowsChangeNoBit) {
+  const auto decoder = tiny_decoder(tiny_config("LlamaForCausalLM"), at::kFloat);
+  const std::vector<int32_t> prompt{10, 11}, own_prompt{10, 20};
+  const Completion main = completion_of({1, 2, 3, 4}), branch = fork(), foreign = completion_of({5, 6});
+  PackGroup group{&prompt, {{&main, 0}, {&branch, 1}, {&foreign, 2}}};
+  const auto logprobs = [&](const std::vector<PackGroup>& groups) {
+    return packed_logprobs(*decoder, *pack(groups, decoder->options()), 1.0).logprobs.detach();
+  };
+  const at::Tensor apart = at::cat({logprobs({{&prompt, {&main}}}), logprobs({{&prompt, {&branch}}}),
+                                    logprobs({{&own_prompt, {&foreign}}})});
+  group.completions[1].is_branch = group.completions[2].is_branch = true;
+  group.completions[2].prompt_ids = &own_prompt;
+  EXPECT_TRUE(at::equal(logprobs({group}), apart));
+}
+
 TEST(Packing, CarriesKeptIdsOfSomeCompletions) {
   const std::vector<int32_t> prompt{1};
   Completion filtered = completion_of({7, 8});
