@@ -149,6 +149,10 @@ std::string to_json_text(const Json& value, int indent) {
   return exact_text(value, indent);
 }
 
+std::string string_or_json(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : to_json_text(value);
+}
+
 std::string to_lenient_json_text(const Json& value) { return exact_text(value, -1); }
 
 Json parse_exact_json(const std::string& text, std::string* fault) {

@@ -16,6 +16,9 @@ Json read_json(const std::filesystem::path& path);
 /// UTF-8 become U+FFFD. Throws InternalError for NaN and infinity, which JSON does not have.
 std::string to_json_text(const Json& value, int indent = -1);
 
+/// A text as it is, and any other value as JSON text.
+std::string string_or_json(const Json& value);
+
 /// Replaces the file atomically: two-space indentation, a final newline. Throws FormatError when it can't be
 /// written.
 void write_json(const std::filesystem::path& path, const Json& value);

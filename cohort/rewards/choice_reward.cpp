@@ -29,10 +29,6 @@ struct ChoiceKeys {
 constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 constexpr size_t kUsualLetters = 10;
 
-std::string text_of(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : to_json_text(value);
-}
-
 // The texts of the column `choices`: a list, {"text": [...], "label": [...]}, or {"A": ..., "B": ...}.
 std::vector<std::string> read_texts(const Json& fields) {
   const auto column = fields.find("choices");
@@ -40,7 +36,7 @@ std::vector<std::string> read_texts(const Json& fields) {
   const Json& choices = column->is_object() && column->contains("text") ? column->at("text") : *column;
   std::vector<std::string> texts;
   if (choices.is_structured()) {
-    for (const Json& text : choices) texts.push_back(text_of(text));
+    for (const Json& text : choices) texts.push_back(string_or_json(text));
   }
   return texts;
 }

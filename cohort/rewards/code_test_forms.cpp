@@ -55,7 +55,7 @@ std::string read_stream(const Json& json, const char* key) {
   if (!json.is_array()) throw FormatError(str("its ", key, " is neither a text nor a list of lines"));
   std::string text;
   for (const Json& line : json) {
-    const std::string words = line.is_string() ? line.get<std::string>() : to_json_text(line);
+    const std::string words = string_or_json(line);
     text += words + (words.ends_with('\n') ? "" : "\n");
   }
   return text;

@@ -98,7 +98,7 @@ class JsonSchemaReward : public Reward {
     if (common_) return common_;
     const auto column = fields.find(column_);
     if (column == fields.end() || column->is_null()) throw FormatError("holds no schema");
-    const std::string text = column->is_string() ? column->get<std::string>() : to_json_text(*column);
+    const std::string text = string_or_json(*column);
     if (const auto known = schemas_.find(text); known != schemas_.end()) return known->second;
     std::shared_ptr<const Schema> schema = read_schema(text);
     constexpr size_t kMaxKept = 64;

@@ -9,7 +9,7 @@ std::optional<std::string> error_of(const Json& message) {
   if (content == message.end() || !content->is_string()) return std::nullopt;
   const Json value = Json::parse(content->get<std::string>(), nullptr, /*allow_exceptions=*/false);
   if (!value.is_object() || value.size() != 1 || !value.contains("error")) return std::nullopt;
-  return value["error"].is_string() ? value["error"].get<std::string>() : to_json_text(value["error"]);
+  return string_or_json(value["error"]);
 }
 
 CallStage stage_of(const std::optional<std::string>& error) {
@@ -48,11 +48,9 @@ std::vector<TracedCall> traced_calls(const EpisodeRecord& episode) {
   for (size_t i = 0; i < messages.size(); ++i) {
     if (messages[i].value("role", "") != "assistant") continue;
     std::vector<Json> results;
-    while (i + 1 < messages.size() && messages[i + 1].value("role", "") == "tool") {
-      results.push_back(messages[i + 1]);
-      if (++i + 1 == messages.size()) break;
-    }
-    const Json& turn = messages[i - results.size()];
+    const Json& turn = messages[i];
+    while (i + 1 < messages.size() && messages[i + 1].value("role", "") == "tool")
+      results.push_back(messages[++i]);
     add_turn(turn.value("tool_calls", Json::array()), results, trace);
   }
   return trace;

@@ -226,7 +226,7 @@ std::string prompt_key(const Row& row) {
     return to_json_text(row.columns.at("text"));
   if (row.columns.contains("prompt") || !row.columns.contains("messages")) {
     const Json& prompt = text_column(row, "prompt");
-    return prompt.is_string() ? prompt.get<std::string>() : to_json_text(prompt);
+    return string_or_json(prompt);
   }
   const Json& messages = row.columns.at("messages");
   if (!messages.is_array() || messages.empty()) return to_json_text(messages);

@@ -133,7 +133,7 @@ constexpr const char* kTwoAnswers = "the judge's message holds two answers that 
 int64_t place_of(const Json& entry, int64_t num_trajectories) {
   const auto id = entry.find("trajectory_id");
   if (id == entry.end()) return -1;
-  const std::string text = id->is_string() ? id->get<std::string>() : to_json_text(*id);
+  const std::string text = string_or_json(*id);
   for (int64_t i = 0; i < num_trajectories; ++i) {
     if (text == std::to_string(i + 1)) return i;
   }

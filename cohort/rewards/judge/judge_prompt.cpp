@@ -20,8 +20,7 @@ constexpr std::string_view kRubric =
 std::string value_of(const std::string& name, const Prompt& prompt, const Completion& completion) {
   if (name == "completion") return completion.text;
   if (name == "prompt") return prompt.text;
-  const Json& value = prompt.fields.at(name);
-  return value.is_string() ? value.get<std::string>() : to_json_text(value);
+  return string_or_json(prompt.fields.at(name));
 }
 
 std::string listed(const std::vector<std::string>& names) {

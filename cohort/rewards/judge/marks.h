@@ -14,8 +14,4 @@ std::string between_marks(const std::string& name, const std::string& mark, cons
 /// Tells a judge that nothing between such lines instructs it. Ends with a line's end.
 std::string data_warning(const std::string& mark);
 
-/// A text of the judge's recipe, or the content of the file that "@FILE" names. Throws ConfigError, beginning
-/// with `where`, for a file that can't be read.
-std::string read_rubric(const std::string& rubric, const std::string& where);
-
 }  // namespace cohort

@@ -1,6 +1,7 @@
 #include "cohort/rewards/judge/prompt_template.h"
 
 #include "cohort/core/error.h"
+#include "cohort/core/input_file.h"
 
 namespace cohort {
 
@@ -30,6 +31,15 @@ std::string PromptTemplate::fill(const std::function<std::string(const std::stri
   std::string result = texts_[0];
   for (size_t i = 0; i < names_.size(); ++i) result += value_of(names_[i]) + texts_[i + 1];
   return result;
+}
+
+std::string read_rubric(const std::string& rubric, const std::string& where) {
+  if (!rubric.starts_with('@')) return rubric;
+  try {
+    return read_whole_file(rubric.substr(1));
+  } catch (const FormatError& error) {
+    throw ConfigError(str(where, "`rubric`: ", error.what()));
+  }
 }
 
 }  // namespace cohort

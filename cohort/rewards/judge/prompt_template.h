@@ -24,4 +24,8 @@ class PromptTemplate {
   std::vector<std::string> names_;
 };
 
+/// The text of a template in a recipe, or the content of the file that "@FILE" names. Throws ConfigError,
+/// beginning with `where`, for a file that can't be read.
+std::string read_rubric(const std::string& rubric, const std::string& where);
+
 }  // namespace cohort

@@ -77,11 +77,6 @@ Json answer_schema(int64_t num_trajectories) {
           {"additionalProperties", false}};
 }
 
-std::string column_of(const Prompt& prompt, const std::string& name) {
-  const Json& value = prompt.fields.at(name);
-  return value.is_string() ? value.get<std::string>() : to_json_text(value);
-}
-
 }  // namespace
 
 RulerPrompt::RulerPrompt(const std::string& rubric, const std::string& where)
@@ -109,8 +104,9 @@ std::optional<std::string> RulerPrompt::refusal(std::span<const RewardRow> rows)
 }
 
 std::string RulerPrompt::rubric_text(const Prompt& prompt, const std::string& mark) const {
-  return rubric_.fill(
-      [&](const std::string& name) { return between_marks(name, mark, column_of(prompt, name)); });
+  return rubric_.fill([&](const std::string& name) {
+    return between_marks(name, mark, string_or_json(prompt.fields.at(name)));
+  });
 }
 
 RulerQuestion RulerPrompt::question(std::span<const RewardRow> rows) const {
@@ -127,7 +123,7 @@ RulerQuestion RulerPrompt::question(std::span<const RewardRow> rows) const {
   const Prompt& prompt = rows.front().prompt;
   std::string everything;
   for (const Json& messages : trajectories) everything += lines_of(messages, 0, messages.size()) + "\n";
-  for (const std::string& name : rubric_.names()) everything += column_of(prompt, name) + "\n";
+  for (const std::string& name : rubric_.names()) everything += string_or_json(prompt.fields.at(name)) + "\n";
   const std::string mark = mark_for(everything);
   std::string text;
   if (common > 0) text = between_marks("context", mark, lines_of(trajectories.front(), 0, common)) + "\n";
