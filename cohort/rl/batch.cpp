@@ -53,8 +53,8 @@ void set_mask(Sample& sample, LossMask mask) {
   for (Sample& branch : sample.branches) branch.mask = mask;
 }
 
-const std::vector<int32_t>& prompt_ids_of(const Group& group, const Sample& sequence) {
-  return sequence.prompt_ids.empty() ? group.prompt.token_ids : sequence.prompt_ids;
+const std::vector<int32_t>& prompt_ids_of(const Prompt& prompt, const Sample& sequence) {
+  return sequence.prompt_ids.empty() ? prompt.token_ids : sequence.prompt_ids;
 }
 
 std::vector<double> rewards_of(const Group& group) {
@@ -68,7 +68,7 @@ int64_t total_tokens(std::span<const Group> groups) {
   int64_t total = 0;
   for (const Group& group : groups) {
     for_each_sequence(std::span(&group, 1), [&](const Sample& sequence) {
-      total += std::ssize(prompt_ids_of(group, sequence)) + std::ssize(sequence.completion.token_ids);
+      total += std::ssize(prompt_ids_of(group.prompt, sequence)) + std::ssize(sequence.completion.token_ids);
     });
   }
   return total;

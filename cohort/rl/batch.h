@@ -129,8 +129,8 @@ std::vector<double> betas_of(std::span<const Group> groups);
 /// Masks a sample with its branches.
 void set_mask(Sample& sample, LossMask mask);
 
-/// The prompt that a sequence of the group continues.
-const std::vector<int32_t>& prompt_ids_of(const Group& group, const Sample& sequence);
+/// The prompt that a sequence continues: its group's `prompt`, or a branch's own. Borrows both.
+const std::vector<int32_t>& prompt_ids_of(const Prompt& prompt, const Sample& sequence);
 
 /// The total rewards of a group's samples; nan if there is none.
 std::vector<double> rewards_of(const Group& group);

@@ -122,7 +122,7 @@ void compare_samples(const Batch& recorded, const Batch& computed, F differ) {
 Sample columns_of(const Decoder& decoder, const Group& group, const Sample& sample,
                   const LossOptions& options) {
   std::vector<Group> alone{{.prompt = group.prompt, .samples = {{.completion = sample.completion}}}};
-  alone.front().prompt.token_ids = prompt_ids_of(group, sample);
+  alone.front().prompt.token_ids = prompt_ids_of(group.prompt, sample);
   fill_ref_logprobs(decoder, alone, options);
   fill_entropies(decoder, alone, options);
   return std::move(alone.front().samples.front());

@@ -221,7 +221,7 @@ Json sample_row(const Batch& step, const Prompt& prompt, const Sample& sample, d
            {"rewards", reward_cells(step.reward_names, sample.rewards)},
            {"advantage", number(advantage)},
            {"policy_version", completion.policy_version()},
-           {"prompt_ids", sample.prompt_ids.empty() ? prompt.token_ids : sample.prompt_ids},
+           {"prompt_ids", prompt_ids_of(prompt, sample)},
            {"completion_ids", completion.token_ids},
            {"logprobs", finite_values(completion.sampler_logprobs)}};
   if (!sample.token_advantages.empty()) row["token_advantages"] = finite_values(sample.token_advantages);

@@ -27,16 +27,14 @@ std::vector<PackGroup> forwarded_groups(std::span<const Group> groups, F is_want
   for (const Group& group : groups) {
     PackGroup pack{&group.prompt.token_ids, {}};
     for (const Sample& sample : group.samples) {
-      if (is_wanted(sample)) pack.completions.push_back({&sample.completion, place});
-      ++place;
-      for (const Sample& branch : sample.branches) {
-        if (is_wanted(branch)) {
-          pack.completions.push_back({&branch.completion, place});
-          pack.completions.back().is_branch = true;
-          if (!branch.prompt_ids.empty()) pack.completions.back().prompt_ids = &branch.prompt_ids;
+      for_each_sequence_of(sample, [&](const Sample& sequence) {
+        if (is_wanted(sequence)) {
+          PackedCompletion& packed = pack.completions.emplace_back(&sequence.completion, place);
+          packed.is_branch = &sequence != &sample;
+          if (!sequence.prompt_ids.empty()) packed.prompt_ids = &sequence.prompt_ids;
         }
         ++place;
-      }
+      });
     }
     if (!pack.completions.empty()) packed.push_back(std::move(pack));
   }

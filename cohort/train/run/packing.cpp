@@ -71,8 +71,7 @@ class RowBuilder {
       const SharedRows shared = shared_rows(group, i);
       sequences[i] = shared.source < 0 ? first_rows({prompt_range}, shared.count)
                                        : first_rows(sequences[shared.source], shared.count);
-      add_completion(packed, packed.prompt_ids == nullptr ? *group.prompt_ids : *packed.prompt_ids,
-                     sequences[i]);
+      add_completion(packed, group.prompt_of(packed), sequences[i]);
     }
     if (adds_prompt) is_recorded_ = false;
     add_range({prompt_range.end - 1, static_cast<int64_t>(token_ids_.size())}, results_);
@@ -99,10 +98,9 @@ class RowBuilder {
   }
 
   void add_recorded(const PackGroup& group, const PackedCompletion& packed, bool adds_prompt) {
-    is_recorded_ = !packed.is_branch;
-    if (packed.is_branch) return;
     const Completion& completion = *packed.completion;
-    const auto found = record_->find(*group.prompt_ids, completion.token_ids);
+    const auto found =
+        packed.is_branch ? std::nullopt : record_->find(*group.prompt_ids, completion.token_ids);
     is_recorded_ = found.has_value();
     if (!found) return;
     if (adds_prompt) add_range({found->prompt, found->prompt + std::ssize(*group.prompt_ids)}, recorded_);

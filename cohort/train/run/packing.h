@@ -37,6 +37,11 @@ struct PackedCompletion {
 struct PackGroup {
   const std::vector<int32_t>* prompt_ids;
   std::vector<PackedCompletion> completions;
+
+  /// The prompt that a completion of the group continues.
+  const std::vector<int32_t>& prompt_of(const PackedCompletion& packed) const {
+    return packed.prompt_ids == nullptr ? *prompt_ids : *packed.prompt_ids;
+  }
 };
 
 /// Calls f(place) for each token of the environment's replies, ascending: injected ones between the first and

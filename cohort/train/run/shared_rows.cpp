@@ -9,9 +9,7 @@ namespace {
 class RowTokens {
  public:
   RowTokens(const PackGroup& group, size_t i)
-      : prompt_(group.completions[i].prompt_ids == nullptr ? *group.prompt_ids
-                                                           : *group.completions[i].prompt_ids),
-        completion_(*group.completions[i].completion) {}
+      : prompt_(group.prompt_of(group.completions[i])), completion_(*group.completions[i].completion) {}
 
   int64_t size() const { return std::ssize(prompt_) + std::max<int64_t>(0, rows_behind_prompt(completion_)); }
 
