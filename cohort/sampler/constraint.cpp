@@ -13,6 +13,10 @@ constexpr int64_t kMostPositions = 100'000;
 
 }  // namespace
 
+ConstraintVocabulary::ConstraintVocabulary(const Tokenizer& tokenizer) : later(tokenizer, false) {
+  if (tokenizer.decoder().shape().kind != TokenDecoderShape::Kind::kBytes) first.emplace(tokenizer, true);
+}
+
 Constraint::Constraint(const Grammar& grammar, std::shared_ptr<const ConstraintVocabulary> vocabulary,
                        std::vector<int32_t> stop_token_ids)
     : vocabulary_(std::move(vocabulary)),
@@ -38,7 +42,7 @@ void Constraint::resolve(State& state) {
 void Constraint::set(State& state, Recognizer::Position position) {
   state.position = position;
   state.epoch = epoch_;
-  state.places = std::make_shared<const Recognizer::Places>(recognizer_.places(position));
+  state.places = recognizer_.places(position);
 }
 
 KeptIds Constraint::allowed(State state, bool may_stop) {
@@ -51,7 +55,7 @@ KeptIds Constraint::allowed(State state, bool may_stop) {
 void Constraint::advance(State& state, int32_t id) {
   const std::lock_guard lock(mutex_);
   resolve(state);
-  const TokenSymbols& symbols = state.is_first ? vocabulary_->first : vocabulary_->later;
+  const TokenSymbols& symbols = vocabulary_->of(state.is_first);
   state.is_first = false;
   if (std::ranges::binary_search(stop_token_ids_, id)) return;
   Recognizer::Position position = state.position;
@@ -76,7 +80,7 @@ const Constraint::Mask& Constraint::mask(const State& state) {
     masks_.clear();
     num_cached_ids_ = 0;
   }
-  const TokenSymbols& symbols = state.is_first ? vocabulary_->first : vocabulary_->later;
+  const TokenSymbols& symbols = vocabulary_->of(state.is_first);
   std::vector<int32_t> ids = recognizer_.special_ids(state.position);
   symbols.for_each_accepted(
       state.position, [&](int32_t position, Symbol byte) { return recognizer_.next(position, byte); },

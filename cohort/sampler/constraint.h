@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -15,11 +16,13 @@ namespace cohort {
 
 /// What constraints of one model share. Immutable.
 struct ConstraintVocabulary {
-  explicit ConstraintVocabulary(const Tokenizer& tokenizer)
-      : first(tokenizer, true), later(tokenizer, false) {}
+  /// Throws as TokenSymbols does.
+  explicit ConstraintVocabulary(const Tokenizer& tokenizer);
 
-  TokenSymbols first;  ///< a completion's first token
+  const TokenSymbols& of(bool is_first) const { return is_first && first ? *first : later; }
+
   TokenSymbols later;
+  std::optional<TokenSymbols> first{};  ///< if a completion's first token may have another text
 };
 
 /// Any number of threads may use one object. Log-probabilities are over the ids that it allows, and the loss

@@ -37,7 +37,8 @@ bool GrowingRequest::is_complete(int32_t id) {
   const SamplingParams& params = request.params;
   const auto& stops = params.stop_token_ids;
   const bool is_stop_token = !params.ignore_eos && std::find(stops.begin(), stops.end(), id) != stops.end();
-  is_over = params.constraint != nullptr && stops.empty() && params.constraint->is_over(constraint_state);
+  const bool is_over =
+      params.constraint != nullptr && stops.empty() && params.constraint->is_over(constraint_state);
   if (completes_stop_string(id) || is_stop_token || is_over) {
     completion.finish_reason = FinishReason::kStop;
     return true;
@@ -99,8 +100,8 @@ void GrowingRequest::set_text(const Tokenizer* tokenizer) {
     completion.text = text;
   } else if (tokenizer != nullptr) {
     std::span<const int32_t> ids = completion.token_ids;
-    const bool shows_end =
-        params.include_stop_str_in_output || is_over || completion.finish_reason == FinishReason::kLength;
+    const bool shows_end = params.include_stop_str_in_output || params.stop_token_ids.empty() ||
+                           completion.finish_reason == FinishReason::kLength;
     completion.text = tokenizer->decode(shows_end ? ids : ids.first(ids.size() - 1), decode_options(params));
   }
 }

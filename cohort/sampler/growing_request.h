@@ -30,7 +30,6 @@ struct GrowingRequest {
   bool is_text_cut = false;                             ///< before a stop string
   bool is_ended = false;
   Constraint::State constraint_state{};
-  bool is_over = false;     ///< the constraint lets nothing follow, and there is no stop token
   KeptIds without_stops{};  ///< the ids of the first tokens, if these may not stop
 
   /// Appends a sampled token; true if it ends the completion, whose finish_reason then says why: a stop

@@ -82,7 +82,7 @@ TEST_P(ConstraintOfShape, AllowsWhateverGoesOn) {
   for (int length = 0; length < 3; ++length) {
     Recognizer recognizer(grammar, vocabulary_->later.bytes());
     const KeptIds allowed = constraint.allowed(state, false);
-    const TokenSymbols& symbols = length == 0 ? vocabulary_->first : vocabulary_->later;
+    const TokenSymbols& symbols = vocabulary_->of(length == 0);
     for (int32_t id = 0; id < symbols.vocab_size(); ++id) {
       auto position = length == 0 ? recognizer.begin() : recognizer.find(*state.places);
       for (const char c : symbols.text(id)) {

@@ -203,10 +203,10 @@ TEST(Grammar, ForgetsAndFindsItsPlaces) {
   Recognizer recognizer = of_schema(R"({"type": "array", "items": {"type": "array", "items": true}})");
   Recognizer::Position position = recognizer.begin();
   for (const char c : std::string("[[1, [")) position = recognizer.next(position, c);
-  const Recognizer::Places places = recognizer.places(position);
+  const auto places = recognizer.places(position);
   recognizer.forget();
   EXPECT_EQ(recognizer.num_positions(), 1);
-  position = recognizer.find(places);
+  position = recognizer.find(*places);
   for (const char c : std::string("]]]")) {
     EXPECT_FALSE(recognizer.may_end(position));
     position = recognizer.next(position, c);

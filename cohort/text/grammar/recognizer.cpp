@@ -25,7 +25,7 @@ Recognizer::Recognizer(const Grammar& grammar, const std::bitset<256>& bytes)
   drop_dead_ends(bytes);
   find_classes(bytes);
   for (const Grammar::Ends& rule : rules_) closed({{rule.begin, -1}});  // throws for one that calls itself
-  begin_ = number(closed({{rules_.front().begin, -1}}));
+  begin_ = find(closed({{rules_.front().begin, -1}}));
 }
 
 // What leads to no end of its rule would lead a completion to a place where no token is allowed.
@@ -100,13 +100,15 @@ int32_t Recognizer::frame(Frame frame) {
 
 // Adds what skips, calls and returns reach. A call whose return is its own rule's end keeps no frame, so that
 // lists written as recursion need none.
-Recognizer::Places Recognizer::closed(Places places) {
-  std::set<Place> seen(places.begin(), places.end());
+Recognizer::Places Recognizer::closed(const Places& begins) {
+  std::set<Place> seen;
+  Places places;
   const size_t most_frames = frames_.size() + 8 * nodes_.size();
   Places result;
   const auto reach = [&](Place place) {
     if (seen.insert(place).second) places.push_back(place);
   };
+  for (const Place& begin : begins) reach(begin);
   while (!places.empty()) {
     const Place place = places.back();
     places.pop_back();
@@ -127,18 +129,17 @@ Recognizer::Places Recognizer::closed(Places places) {
   return result;
 }
 
-Recognizer::Position Recognizer::number(Places places) {
-  const auto found = numbers_.find(places);
-  if (found != numbers_.end()) return found->second;
-  const auto position = static_cast<Position>(positions_.size());
-  Known known{places, std::vector<Position>(representatives_.size(), kUnknown), false, false};
+Recognizer::Position Recognizer::find(const Places& places) {
+  const auto [known, is_new] = numbers_.try_emplace(places, static_cast<Position>(positions_.size()));
+  if (!is_new) return known->second;
+  Known position{std::make_shared<const Places>(places),
+                 std::vector<Position>(representatives_.size(), kUnknown), false, false};
   for (const Place& place : places) {
-    known.may_end |= is_end_[place.state] && place.frame < 0;
-    known.may_continue |= !nodes_[place.state].edges.empty();
+    position.may_end |= is_end_[place.state] && place.frame < 0;
+    position.may_continue |= !nodes_[place.state].edges.empty();
   }
-  positions_.push_back(std::move(known));
-  numbers_.emplace(std::move(places), position);
-  return position;
+  positions_.push_back(std::move(position));
+  return known->second;
 }
 
 Recognizer::Position Recognizer::next(Position position, Symbol symbol) {
@@ -148,22 +149,20 @@ Recognizer::Position Recognizer::next(Position position, Symbol symbol) {
   if (known != kUnknown) return known;
   const Symbol representative = representatives_[kind];
   Places places;
-  for (const Place& place : positions_[position].places) {
+  for (const Place& place : *positions_[position].places) {
     for (const Grammar::Edge& edge : nodes_[place.state].edges) {
       if (edge.first <= representative && representative <= edge.last)
         places.push_back({edge.to, place.frame});
     }
   }
-  std::ranges::sort(places);
-  places.erase(std::unique(places.begin(), places.end()), places.end());
-  const Position result = places.empty() ? kDead : number(closed(std::move(places)));
+  const Position result = places.empty() ? kDead : find(closed(places));
   positions_[position].next[kind] = result;
   return result;
 }
 
 std::vector<int32_t> Recognizer::special_ids(Position position) const {
   std::set<int32_t> ids;
-  for (const Place& place : positions_[position].places) {
+  for (const Place& place : *positions_[position].places) {
     for (const Grammar::Edge& edge : nodes_[place.state].edges) {
       if (edge.first >= kFirstSpecial) ids.insert(edge.first - kFirstSpecial);
     }
@@ -172,12 +171,10 @@ std::vector<int32_t> Recognizer::special_ids(Position position) const {
 }
 
 void Recognizer::forget() {
-  Places first = positions_[begin_].places;
+  const auto first = positions_[begin_].places;
   positions_.clear();
   numbers_.clear();
-  begin_ = number(std::move(first));
+  begin_ = find(*first);
 }
-
-Recognizer::Position Recognizer::find(const Places& places) { return number(places); }
 
 }  // namespace cohort

@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -43,7 +44,7 @@ class Recognizer {
   /// Whether anything may follow.
   bool may_continue(Position position) const { return positions_[position].may_continue; }
 
-  const Places& places(Position position) const { return positions_[position].places; }
+  std::shared_ptr<const Places> places(Position position) const { return positions_[position].places; }
 
   /// The special tokens that may come next.
   std::vector<int32_t> special_ids(Position position) const;
@@ -53,7 +54,7 @@ class Recognizer {
   /// Forgets all positions but that of the beginning.
   void forget();
 
-  /// The position of places that positions() gave before forget().
+  /// The position of these places, as places() gave them; forget() does not change what they mean.
   Position find(const Places& places);
 
  private:
@@ -63,7 +64,7 @@ class Recognizer {
     auto operator<=>(const Frame&) const = default;
   };
   struct Known {
-    Places places;
+    std::shared_ptr<const Places> places;
     std::vector<Position> next;  ///< by class of symbols; kUnknown: not asked for yet
     bool may_end;
     bool may_continue;
@@ -73,8 +74,7 @@ class Recognizer {
   void find_classes(const std::bitset<256>& bytes);
   int class_of(Symbol symbol) const;
   int32_t frame(Frame frame);
-  Places closed(Places places);
-  Position number(Places places);
+  Places closed(const Places& begins);
 
   std::vector<Grammar::Node> nodes_;
   std::vector<Grammar::Ends> rules_;

@@ -251,13 +251,6 @@ class Writer {
     }
   }
 
-  void add_any(const CodePointSet& set, Grammar::State from, Grammar::State to) {
-    const Grammar::State loop = grammar_.add_state();
-    grammar_.add_skip(from, loop);
-    write_(grammar_, loop, set, loop);
-    grammar_.add_skip(loop, to);
-  }
-
  private:
   void add_sequence(const RegexNode& node, Grammar::State from, Grammar::State to) {
     for (const RegexNode& child : node.children) from = added(child, from);
@@ -303,12 +296,14 @@ void add_regex(Grammar& grammar, Grammar::State from, std::string_view pattern, 
 
 void add_regex_search(Grammar& grammar, Grammar::State from, std::string_view pattern, Grammar::State to,
                       const WriteCodePoint& write, const CodePointSet& any) {
+  const RegexNode around{RegexNode::Kind::kRepeat, {}, {of_set(any)}, 0, RegexNode::kUnlimited};
   Writer writer(grammar, write);
-  for (const RegexBranch& branch : parse_regex(pattern)) {
-    Grammar::State begin = from, end = to;
-    if (!branch.is_anchored_at_begin) writer.add_any(any, from, begin = grammar.add_state());
-    if (!branch.is_anchored_at_end) writer.add_any(any, end = grammar.add_state(), to);
-    writer.add(branch.node, begin, end);
+  for (RegexBranch& branch : parse_regex(pattern)) {
+    RegexNode whole{RegexNode::Kind::kSequence};
+    if (!branch.is_anchored_at_begin) whole.children.push_back(around);
+    whole.children.push_back(std::move(branch.node));
+    if (!branch.is_anchored_at_end) whole.children.push_back(around);
+    writer.add(whole, from, to);
   }
 }
 
