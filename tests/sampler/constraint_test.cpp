@@ -160,6 +160,22 @@ TEST_F(ConstrainedEngineTest, EndsWithItsTextIfThereIsNoStopToken) {
   EXPECT_TRUE(results.of(id).kept_ids.empty());
 }
 
+/// Stop tokens wait for min_tokens, unless the text is over before.
+TEST_F(ConstrainedEngineTest, StopsAfterTheLeastTokensIfTheTextMayGoOn) {
+  for (const auto& [pattern, least] : {std::pair("a*", size_t{9}), std::pair("a{4}", size_t{1})}) {
+    Engine engine(*decoder_, &tokenizer_, kPages);
+    Results results;
+    Request wanted = request(constraint(pattern));
+    wanted.params.min_tokens = 8;
+    wanted.on_end = results.collect();
+    const RequestId id = engine.add(wanted);
+    run(engine);
+    EXPECT_EQ(results.of(id).finish_reason, FinishReason::kStop);
+    EXPECT_GE(results.of(id).token_ids.size(), least) << pattern;
+    EXPECT_LE(results.of(id).token_ids.size(), least == 1 ? 5u : 100u) << pattern;
+  }
+}
+
 /// Each turn is a text of its own, and a fork goes on in the middle of one.
 TEST_F(ConstrainedEngineTest, HoldsForTurnsAndForks) {
   Engine engine(*decoder_, &tokenizer_, kPages);

@@ -12,6 +12,12 @@ namespace {
 
 std::bitset<256> all_bytes() { return std::bitset<256>().set(); }
 
+std::bitset<256> bytes_of(std::string_view text) {
+  std::bitset<256> bytes;
+  for (const char c : text) bytes.set(static_cast<unsigned char>(c));
+  return bytes;
+}
+
 Recognizer of_regex(std::string_view pattern) {
   Grammar grammar;
   add_regex(grammar, grammar.begin(0), pattern, grammar.end(0));
@@ -189,14 +195,28 @@ TEST(Grammar, RefusesDeepChainsOfReferences) {
 TEST(Grammar, LeavesOutWhatTheBytesCannotWrite) {
   Grammar grammar;
   add_regex(grammar, grammar.begin(0), "a(bx|c)?|dx", grammar.end(0));
-  std::bitset<256> bytes;
-  for (const char c : std::string("abcd")) bytes.set(static_cast<unsigned char>(c));
-  Recognizer recognizer(grammar, bytes);
+  Recognizer recognizer(grammar, bytes_of("abcd"));
   EXPECT_TRUE(accepts(recognizer, "a") && accepts(recognizer, "ac"));
   const auto after = recognizer.next(recognizer.begin(), 'a');
   EXPECT_EQ(recognizer.next(after, 'b'), Recognizer::kDead);  // what follows would need an x
   EXPECT_EQ(recognizer.next(recognizer.begin(), 'd'), Recognizer::kDead);
   EXPECT_THROW(Recognizer(grammar, std::bitset<256>()), UserError);
+}
+
+/// The called rule can be written, and what follows the call cannot.
+TEST(Grammar, LeavesOutCallsThatReturnToADeadEnd) {
+  Grammar grammar;
+  const auto rule = grammar.add_rule();
+  grammar.add_text(grammar.begin(rule), "b", grammar.end(rule));
+  const auto called = grammar.add_state(), returned = grammar.add_state();
+  grammar.add_text(grammar.begin(0), "a", called);
+  grammar.add_call(called, rule, returned);
+  grammar.add_text(returned, "x", grammar.end(0));
+  grammar.add_text(called, "c", grammar.end(0));
+  Recognizer recognizer(grammar, bytes_of("abc"));
+  const auto after = recognizer.next(recognizer.begin(), 'a');
+  EXPECT_EQ(recognizer.next(after, 'b'), Recognizer::kDead);
+  EXPECT_NE(recognizer.next(after, 'c'), Recognizer::kDead);
 }
 
 TEST(Grammar, ForgetsAndFindsItsPlaces) {
