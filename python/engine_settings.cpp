@@ -1,10 +1,12 @@
 #include "python/engine_settings.h"
 
 #include <charconv>
+#include <functional>
 #include <set>
 #include <utility>
 
 #include "cohort/core/error.h"
+#include "cohort/sampler/constraint_cache.h"
 #include "cohort/sampler/request_checks.h"
 #include "cohort/sampler/stop_ids.h"
 #include "cohort/tasks/text_format.h"
@@ -58,6 +60,7 @@ void SamplingSettings::describe(FieldVisitor& f) {
   f("ignore_eos", ignore_eos, "Sample on past the model's own stop tokens.");
   f("include_stop_str_in_output", include_stop_str_in_output, "Texts include what ended them.");
   f("skip_special_tokens", skip_special_tokens, "Texts leave out tokens that are marked special.");
+  f("structured_outputs", structured_outputs, "JSON: the form that every completion has.");
   f("seed", seed, "Decides every random number; the engine's where unset.", at_least(0));
 }
 
@@ -79,12 +82,28 @@ std::vector<std::pair<int32_t, double>> read_logit_bias(const std::map<std::stri
   return biases;
 }
 
+/// Passes the form that `text` names to `use`.
+void with_output_form(const std::string& text, const std::function<void(const OutputForm& form)>& use) {
+  if (text.empty()) return;
+  try {
+    use(structured_output_form(Json::parse(text)));
+  } catch (const UserError& error) {
+    throw ConfigError(str("structured_outputs: ", error.what()));
+  }
+}
+
 }  // namespace
 
 void check_sampling(const SamplingSettings& settings) {
   if (settings.min_tokens > settings.max_tokens)
     throw ConfigError(str("min_tokens (", settings.min_tokens, ") is above max_tokens (", settings.max_tokens,
                           "): lower it"));
+  if (settings.ignore_eos && !settings.structured_outputs.empty())
+    throw ConfigError("structured_outputs ends a completion, which ignore_eos rules out: remove one of them");
+  with_output_form(settings.structured_outputs, [](const OutputForm& form) {
+    Grammar grammar;
+    form.write(grammar, grammar.begin(0), grammar.end(0));
+  });
 }
 
 SamplingParams sampling_params(const SamplingSettings& s, const DecoderConfig& model,
@@ -92,20 +111,25 @@ SamplingParams sampling_params(const SamplingSettings& s, const DecoderConfig& m
   check_sampling(s);
   check_token_ids(s.stop_token_ids, "stop_token_ids", model);
   check_stop_strings(s.stop, tokenizer, s.skip_special_tokens);
-  return {.temperature = s.temperature,
-          .top_k = s.top_k,
-          .top_p = s.top_p,
-          .min_p = s.min_p,
-          .repetition_penalty = s.repetition_penalty,
-          .presence_penalty = s.presence_penalty,
-          .frequency_penalty = s.frequency_penalty,
-          .logit_bias = read_logit_bias(s.logit_bias, model),
-          .max_completion_length = s.max_tokens,
-          .min_tokens = s.min_tokens,
-          .stop_token_ids = merged_stop_ids(stop_token_ids(model, tokenizer), s.ignore_eos, s.stop_token_ids),
-          .stop_strings = s.stop,
-          .include_stop_str_in_output = s.include_stop_str_in_output,
-          .skip_special_tokens = s.skip_special_tokens};
+  SamplingParams params = {
+      .temperature = s.temperature,
+      .top_k = s.top_k,
+      .top_p = s.top_p,
+      .min_p = s.min_p,
+      .repetition_penalty = s.repetition_penalty,
+      .presence_penalty = s.presence_penalty,
+      .frequency_penalty = s.frequency_penalty,
+      .logit_bias = read_logit_bias(s.logit_bias, model),
+      .max_completion_length = s.max_tokens,
+      .min_tokens = s.min_tokens,
+      .stop_token_ids = merged_stop_ids(stop_token_ids(model, tokenizer), s.ignore_eos, s.stop_token_ids),
+      .stop_strings = s.stop,
+      .include_stop_str_in_output = s.include_stop_str_in_output,
+      .skip_special_tokens = s.skip_special_tokens};
+  with_output_form(s.structured_outputs, [&](const OutputForm& form) {
+    params.constraint = make_constraint(form, tokenizer, params.stop_token_ids);
+  });
+  return params;
 }
 
 }  // namespace cohort::python

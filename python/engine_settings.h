@@ -51,6 +51,7 @@ struct SamplingSettings {
   bool ignore_eos = false;
   bool include_stop_str_in_output = true;
   bool skip_special_tokens = true;
+  std::string structured_outputs{};  ///< JSON
   std::optional<int64_t> seed{};
 
   void describe(FieldVisitor& f);
@@ -59,8 +60,8 @@ struct SamplingSettings {
 /// Throws ConfigError for keys that contradict each other.
 void check_sampling(const SamplingSettings& settings);
 
-/// How a model with these stop ids draws. Throws ConfigError for ids outside the vocabulary and for stop
-/// strings that cannot be used. `tokenizer` may be null.
+/// How a model with these stop ids draws. Throws ConfigError for ids outside the vocabulary, and for stop
+/// strings and forms of the output that cannot be used. `tokenizer` may be null.
 SamplingParams sampling_params(const SamplingSettings& settings, const DecoderConfig& model,
                                const Tokenizer* tokenizer);
 

@@ -137,7 +137,8 @@ SamplingParams sampling_params(const GenerationConfig& config, const LoadedModel
   const DecoderConfig& decoder = model.decoder->config();
   check_token_ids(config.stop_token_ids, "stop_token_ids", decoder);
   check_stop_strings(config.stop_strings, model.tokenizer.get(), config.skip_special_tokens);
-  SamplingParams params = cohort::sampling_params(config, stop_token_ids(decoder, model.tokenizer.get()));
+  SamplingParams params = cohort::sampling_params(config, stop_token_ids(decoder, model.tokenizer.get()),
+                                                  model.tokenizer.get(), "");
   params.repetition_penalty = config.repetition_penalty;
   params.presence_penalty = config.presence_penalty;
   params.frequency_penalty = config.frequency_penalty;

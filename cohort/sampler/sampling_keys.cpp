@@ -1,6 +1,7 @@
 #include "cohort/sampler/sampling_keys.h"
 
 #include "cohort/core/error.h"
+#include "cohort/sampler/constraint_cache.h"
 #include "cohort/sampler/stop_ids.h"
 
 namespace cohort {
@@ -17,6 +18,9 @@ void SamplingKeys::describe_draws(FieldVisitor& f, bool may_be_greedy) {
   f("min_p", min_p,
     "Sample from tokens with at least this share of the likeliest one's probability; 0 is off.",
     between(0.0, 1.0));
+  f("structured_outputs_regex", structured_outputs_regex,
+    "Regular expression that every completion, or turn of an episode, matches in whole: tokens that leave it "
+    "are not drawn, and no log-probability counts them.");
 }
 
 void SamplingKeys::describe_stops(FieldVisitor& f) {
@@ -46,22 +50,35 @@ void SamplingKeys::describe_cache(FieldVisitor& f) {
 }
 
 void check_sampling_keys(const SamplingKeys& keys, const std::string& section) {
+  if (keys.ignore_eos && !keys.structured_outputs_regex.empty())
+    throw ConfigError(str(section, "structured_outputs_regex ends a completion, which ", section,
+                          "ignore_eos rules out: remove one of them"));
   if (keys.min_tokens <= keys.max_completion_length) return;
   throw ConfigError(str(section, "min_tokens (", keys.min_tokens, ") is above ", section,
                         "max_completion_length (", keys.max_completion_length, "): lower it"));
 }
 
-SamplingParams sampling_params(const SamplingKeys& keys, const std::vector<int32_t>& stop_token_ids) {
-  return {.temperature = keys.temperature,
-          .top_k = keys.top_k,
-          .top_p = keys.top_p,
-          .min_p = keys.min_p,
-          .max_completion_length = keys.max_completion_length,
-          .min_tokens = keys.min_tokens,
-          .stop_token_ids = merged_stop_ids(stop_token_ids, keys.ignore_eos, keys.stop_token_ids),
-          .stop_strings = keys.stop_strings,
-          .include_stop_str_in_output = keys.include_stop_str_in_output,
-          .skip_special_tokens = keys.skip_special_tokens};
+SamplingParams sampling_params(const SamplingKeys& keys, const std::vector<int32_t>& stop_token_ids,
+                               const Tokenizer* tokenizer, const std::string& section) {
+  SamplingParams params = {
+      .temperature = keys.temperature,
+      .top_k = keys.top_k,
+      .top_p = keys.top_p,
+      .min_p = keys.min_p,
+      .max_completion_length = keys.max_completion_length,
+      .min_tokens = keys.min_tokens,
+      .stop_token_ids = merged_stop_ids(stop_token_ids, keys.ignore_eos, keys.stop_token_ids),
+      .stop_strings = keys.stop_strings,
+      .include_stop_str_in_output = keys.include_stop_str_in_output,
+      .skip_special_tokens = keys.skip_special_tokens};
+  if (keys.structured_outputs_regex.empty()) return params;
+  try {
+    params.constraint =
+        make_constraint(regex_form(keys.structured_outputs_regex), tokenizer, params.stop_token_ids);
+  } catch (const UserError& error) {
+    throw ConfigError(str(section, "structured_outputs_regex: ", error.what()));
+  }
+  return params;
 }
 
 }  // namespace cohort

@@ -7,6 +7,7 @@
 
 #include "cohort/core/config.h"
 #include "cohort/sampler/sampling.h"
+#include "cohort/text/tokenizer.h"
 
 namespace cohort {
 
@@ -16,6 +17,7 @@ struct SamplingKeys {
   int64_t top_k = 0;
   double top_p = 1.0;
   double min_p = 0.0;
+  std::string structured_outputs_regex{};
   std::vector<std::string> stop_strings{};
   bool include_stop_str_in_output = true;
   bool skip_special_tokens = true;
@@ -39,7 +41,10 @@ struct SamplingKeys {
 /// such as "rollout.".
 void check_sampling_keys(const SamplingKeys& keys, const std::string& section);
 
-/// `stop_token_ids` are the model's own. Ids are not checked.
-SamplingParams sampling_params(const SamplingKeys& keys, const std::vector<int32_t>& stop_token_ids);
+/// `stop_token_ids` are the model's own. Ids are not checked. Throws ConfigError naming
+/// structured_outputs_regex, with `section` in front, for an expression that no text of the tokenizer's can
+/// be held to; `tokenizer` may be null.
+SamplingParams sampling_params(const SamplingKeys& keys, const std::vector<int32_t>& stop_token_ids,
+                               const Tokenizer* tokenizer, const std::string& section);
 
 }  // namespace cohort

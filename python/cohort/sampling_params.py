@@ -1,5 +1,6 @@
 """How completions are drawn, under vLLM's names."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -28,6 +29,9 @@ class SamplingParams:
         ignore_eos: sample on past the model's own stop tokens.
         include_stop_str_in_output: texts include what ended them. Changes no token.
         skip_special_tokens: texts leave out special tokens. Changes no token.
+        structured_outputs: the form that every completion has, one of {"regex": an expression}, {"choice": texts},
+            {"json": a schema} and {"json_object": True}, as in vLLM; tokens that leave it are not drawn, and no
+            log-probability counts them.
         seed: decides every random number; None: the engine's.
     """
 
@@ -47,6 +51,7 @@ class SamplingParams:
     ignore_eos: bool = False
     include_stop_str_in_output: bool = True
     skip_special_tokens: bool = True
+    structured_outputs: Mapping[str, Any] | None = None
     seed: int | None = None
 
     def __post_init__(self):
@@ -58,6 +63,8 @@ def keys_of(params: SamplingParams) -> dict[str, Any]:
     keys = {}
     for f in fields(params):
         value = getattr(params, f.name)
+        if f.name == "structured_outputs" and value is not None:
+            value = _json_text(value)
         if isinstance(value, Mapping):
             value = dict(value)
         is_empty = isinstance(value, (Sequence, dict)) and len(value) == 0
@@ -65,3 +72,12 @@ def keys_of(params: SamplingParams) -> dict[str, Any]:
         if not is_empty and not is_default:
             keys[f.name] = value
     return keys
+
+
+def _json_text(form: Mapping[str, Any]) -> str:
+    if not isinstance(form, Mapping):
+        raise TypeError(f"structured_outputs must be a dict, not {type(form).__name__}")
+    try:
+        return json.dumps(dict(form))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"structured_outputs: {error}") from None

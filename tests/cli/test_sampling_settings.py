@@ -65,6 +65,14 @@ class SamplingSettingsTest(TinyRunTest):
             self.assertFalse({0, 70} & set(row["completion_ids"][:7]))
             self.assertIn(row["completion_ids"][7], (0, 70))
 
+    def test_completions_match_an_expression(self):
+        pattern = r"(\d{2,3}|no)!"
+        rows = self.sample("--structured-outputs-regex", pattern)
+        for row in rows:
+            self.assertRegex(row["text"], rf"^{pattern}$")
+            self.assertEqual(row["finish_reason"], "stop")
+        self.assertGreater(len({row["text"] for row in rows}), 1)
+
     def test_eval_takes_the_same_settings(self):
         output = self.folder / "eval.json"
         result = run(
@@ -83,6 +91,11 @@ class SamplingSettingsTest(TinyRunTest):
             (("--stop-token-ids", 999), "stop_token_ids: 999 lies outside"),
             (("--repetition-penalty", 0), "above 0"),
             (("--presence-penalty", 2.5), "at most 2"),
+            (
+                ("--structured-outputs-regex", "(a"),
+                "structured_outputs_regex: the regular expression, byte 3: a group has no end",
+            ),
+            (("--structured-outputs-regex", "a", "--ignore-eos"), "ignore_eos rules out"),
             (("--min-tokens", 31, "--max-completion-length", 30), "min_tokens (31) is above"),
         ):
             with self.subTest(options=options):
@@ -109,9 +122,22 @@ class TrainTest(TinyRunTest):
         for row in rows:
             self.assertTrue(all(i >= 200 for i in row["completion_ids"][:6]))
         # Sampler and trainer agree on what was drawn from part of the vocabulary.
-        for line in (self.folder / "run/metrics.jsonl").read_text().splitlines():
-            metrics = json.loads(line)
-            self.assertEqual(metrics["sampling/sampling_logp_difference/max"], 0.0)
+        self.check_exact("run")
+
+    def check_exact(self, name):
+        for line in (self.folder / name / "metrics.jsonl").read_text().splitlines():
+            self.assertEqual(json.loads(line)["sampling/sampling_logp_difference/max"], 0.0)
+
+    def test_an_expression_in_training(self):
+        rows, errors = self.train("form", r"--structured-outputs-regex=\(?\d+( [-+*] \d+){1,2}\)?")
+        self.assertIn("agree exactly", errors)
+        ended = [row for row in rows if row["finish_reason"] == "stop"]
+        self.assertGreater(len(ended), len(rows) / 4)
+        for row in ended:
+            self.assertRegex(row["completion"], r"^\(?\d+( [-+*] \d+){1,2}\)?$")
+        for row in rows:
+            self.assertRegex(row["completion"], r"^[-+*() \d]+$")
+        self.check_exact("form")
 
     def test_what_contradicts_itself_is_refused(self):
         for options, part in (
@@ -120,6 +146,11 @@ class TrainTest(TinyRunTest):
                 "rollout.min_tokens (25) is above rollout.max_completion_length (24)",
             ),
             (["--rollout.stop-token-ids=384"], "stop_token_ids: 384 lies outside"),
+            (
+                ["--structured-outputs-regex=a|*"],
+                "rollout.structured_outputs_regex: the regular expression, byte 3: there is nothing to repeat",
+            ),
+            (["--structured-outputs-regex=a", "--ignore-eos"], "rollout.ignore_eos rules out"),
         ):
             with self.subTest(options=options):
                 run_ = self.start("refused", *options)

@@ -68,6 +68,20 @@ class SamplingTest(EngineTest):
         self.assertEqual([group.temperature for group in groups], [1.0] * 4)
         self.assertEqual(engine.generate([], params), [])
 
+    def test_forms_of_the_output(self):
+        engine = self.load()
+
+        def texts(**form):
+            params = package.SamplingParams(n=6, max_tokens=30, structured_outputs=form)
+            return [c.text for group in engine.generate(["12 + 7 ="], params) for c in group.completions]
+
+        for text in texts(regex=r"\d{2,4} (men|women)"):
+            self.assertRegex(text, r"^\d{2,4} (men|women)$")
+        self.assertLessEqual(set(texts(choice=["yes", "no, never"])), {"yes", "no, never"})
+        schema = {"type": "object", "properties": {"a": {"enum": [1, "b"]}}, "required": ["a"]}
+        for text in texts(json=schema):
+            self.assertIn(json.loads(text)["a"], [1, "b"])
+
     def test_tokenizer(self):
         ours = self.load().tokenizer
         theirs = transformers.AutoTokenizer.from_pretrained(self.model)
@@ -91,6 +105,7 @@ class ScoringTest(EngineTest):
                 {},
                 {"temperature": 0.7, "top_p": 0.8},
                 {"top_k": 5, "min_p": 0.1, "min_tokens": 3},
+                {"structured_outputs": {"regex": r"\d+( [-+] \d+)*"}},
             ]:
                 groups = self.rollout(engine, **params)
                 for logprobs, sampled in zip(flat(engine.logprobs(groups)), columns(groups, "logprobs")):

@@ -90,8 +90,17 @@ class GenerateTest(RefusedTest):
             "min_tokens": {"min_tokens": 5, "max_tokens": 4},
             "n is 0": {"n": 0},
             "seed": {"seed": -1},
+            '"grammar" is not supported': {"structured_outputs": {"grammar": "a"}},
+            "names no form": {"structured_outputs": {}},
+            "there is another form": {"structured_outputs": {"regex": "a", "choice": ["b"]}},
+            "structured_outputs: the regular expression, byte 3: a group has no end": {
+                "structured_outputs": {"regex": "(a"}
+            },
+            "ignore_eos rules out": {"structured_outputs": {"regex": "a"}, "ignore_eos": True},
+            "not JSON serializable": {"structured_outputs": {"json": object()}},
         }.items():
             self.refused(ValueError, words, SamplingParams, **params)
+        self.refused(TypeError, "structured_outputs must be a dict", SamplingParams, structured_outputs=["a"])
         self.refused(TypeError, "stop", SamplingParams, stop=object())
         self.refused(TypeError, "max_completion", SamplingParams, max_completion=3)
 

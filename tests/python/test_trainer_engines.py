@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import pathlib
+import re
 import unittest
 
 import torch
@@ -52,6 +53,23 @@ class EngineTest(TrainerTest):
             named = [name for name, value in settings.items() if value != default[name]]
             self.output = os.path.join(self.output, "next")
             self.check_all_trained(["use_vllm", *named], use_vllm=True, **settings)
+
+    def test_structured_outputs(self):
+        pattern = r"\d{1,3}( [-+] \d{1,3})*"
+        seen = []
+
+        def reward(completions, **columns):
+            seen.extend(completions)
+            return [float(len(completion)) for completion in completions]
+
+        trainer = self.trainer(
+            reward, output_dir=self.output, max_steps=2, vllm_structured_outputs_regex=pattern
+        )
+        trainer.train()
+        self.assertGreater(len(seen), 8)
+        for completion in seen:
+            self.assertRegex(completion, r"^[-+ \d]*$")
+        self.assertTrue(any(re.fullmatch(pattern, completion) for completion in seen))
 
     def test_vllm_with_adapters(self):
         from peft import LoraConfig

@@ -1,19 +1,14 @@
 #include "cohort/serve/api/output_constraint.h"
 
-#include <algorithm>
-#include <optional>
-
+#include "cohort/sampler/constraint_cache.h"
 #include "cohort/serve/api/api_error.h"
-#include "cohort/serve/api/constraint_cache.h"
-#include "cohort/text/grammar/json_schema.h"
+#include "cohort/text/grammar/output_form.h"
 #include "cohort/text/grammar/regex.h"
 #include "cohort/text/tool_calls/call_grammar.h"
 #include "libs/common/ascii.h"
 
 namespace cohort {
 namespace {
-
-using Write = std::function<void(Grammar& grammar, Grammar::State from, Grammar::State to)>;
 
 /// Any text up to the first place where `mark` is complete: a state for each beginning of the mark.
 void add_text_until(Grammar& grammar, Grammar::State from, std::string_view mark, const Tokenizer& tokenizer,
@@ -33,85 +28,36 @@ void add_text_until(Grammar& grammar, Grammar::State from, std::string_view mark
   }
 }
 
-void constrain(GenerationRequest& request, const std::string& key, const char* param,
-               const ServedModel& model, const Write& write) {
+/// `form` behind the end of the reasoning that the prompt opened.
+OutputForm after_reasoning(const OutputForm& form, const ServedModel& model) {
+  return {str("reasoning ", form.key),
+          [&form, &model](Grammar& grammar, Grammar::State from, Grammar::State to) {
+            const Grammar::State closed = grammar.add_state(), begin = grammar.add_state();
+            add_text_until(grammar, from, trim(model.calls->reasoning_close), *model.tokenizer, closed);
+            add_regex(grammar, closed, "\\n{0,2}", begin);
+            form.write(grammar, begin, to);
+          }};
+}
+
+void constrain(GenerationRequest& request, const OutputForm& form, const char* param,
+               const ServedModel& model) {
   if (request.params.ignore_eos)
     throw ApiError(str("\"", param, "\" and \"ignore_eos\" exclude each other"), param);
   if (request.params.constraint != nullptr)
     throw ApiError(str("\"", param, "\": the answer is held to another form already"), param);
   try {
     request.params.constraint = model.constraints->find(
-        str(request.opens_reasoning ? "reasoning " : "", key), request.params.stop_token_ids,
-        [&](Grammar& grammar) {
-          Grammar::State from = grammar.begin(0);
-          if (request.opens_reasoning) {
-            const Grammar::State closed = grammar.add_state(), begin = grammar.add_state();
-            add_text_until(grammar, from, trim(model.calls->reasoning_close), *model.tokenizer, closed);
-            add_regex(grammar, closed, "\\n{0,2}", begin);
-            from = begin;
-          }
-          write(grammar, from, grammar.end(0));
-        });
+        request.opens_reasoning ? after_reasoning(form, model) : form, request.params.stop_token_ids);
   } catch (const UserError& error) {
     throw ApiError(str("\"", param, "\": ", error.what()), param);
   }
 }
 
-void constrain_to_json(const Json& schema, const char* param, GenerationRequest& request,
-                       const ServedModel& model) {
-  constrain(request, str("json ", to_json_text(schema)), param, model,
-            [&](Grammar& grammar, Grammar::State from, Grammar::State to) {
-              JsonSchemaGrammar(grammar, schema).add(from, to);
-            });
-}
-
-std::string text_of(const Json& value, const char* param) {
-  if (!value.is_string()) throw ApiError(str("\"", param, "\" must be a text"), param);
-  return value.get<std::string>();
-}
-
-Json schema_of(const Json& value, const char* param) {
-  if (!value.is_string()) return value;
-  Json schema = Json::parse(value.get_ref<const std::string&>(), nullptr, /*allow_exceptions=*/false);
-  if (schema.is_discarded()) throw ApiError(str("\"", param, "\" is no JSON"), param);
-  return schema;
-}
-
-void constrain_to_choice(const Json& texts, const char* param, GenerationRequest& request,
-                         const ServedModel& model) {
-  const bool are_texts =
-      texts.is_array() && !texts.empty() &&
-      std::ranges::all_of(texts, [](const Json& text) { return text.is_string() && !text.empty(); });
-  if (!are_texts) throw ApiError(str("\"", param, "\" must be a list of texts, and not empty"), param);
-  constrain(request, str("choice ", to_json_text(texts)), param, model,
-            [&](Grammar& grammar, Grammar::State from, Grammar::State to) {
-              for (const Json& text : texts) grammar.add_text(from, text.get_ref<const std::string&>(), to);
-            });
-}
-
-void constrain_to_structured(const Json& wanted, GenerationRequest& request, const ServedModel& model) {
-  constexpr const char* kParam = "structured_outputs";
-  if (!wanted.is_object()) throw ApiError("\"structured_outputs\" must be an object", kParam);
-  for (const auto& [key, value] : wanted.items()) {
-    if (value.is_null() || value == false) continue;
-    if (key == "json") {
-      constrain_to_json(schema_of(value, "structured_outputs.json"), kParam, request, model);
-    } else if (key == "json_object") {
-      constrain_to_json(nullptr, kParam, request, model);
-    } else if (key == "choice") {
-      constrain_to_choice(value, kParam, request, model);
-    } else if (key == "regex") {
-      const std::string regex = text_of(value, kParam);
-      constrain(request, str("regex ", regex), kParam, model,
-                [&](Grammar& grammar, Grammar::State from, Grammar::State to) {
-                  add_regex(grammar, from, regex, to);
-                });
-    } else {
-      throw ApiError(str("\"structured_outputs\": \"", key,
-                         "\" is not supported; use json, json_object, "
-                         "regex or choice"),
-                     kParam);
-    }
+OutputForm read_structured_outputs(const Json& wanted) {
+  try {
+    return structured_output_form(wanted);
+  } catch (const UserError& error) {
+    throw ApiError(str("\"structured_outputs\": ", error.what()), "structured_outputs");
   }
 }
 
@@ -144,27 +90,30 @@ void constrain_calls(GenerationRequest& request, const ToolChoice& choice, const
                        : str("\"tool_choice\": no tool is named \"", choice.name, "\""),
                    "tool_choice");
   const bool is_parallel = request.allows_parallel_calls && choice.name.empty();
-  constrain(request, str("calls ", is_parallel, ' ', to_json_text(tools)), "tool_choice", model,
-            [&](Grammar& grammar, Grammar::State from, Grammar::State to) {
-              add_tool_calls(grammar, from, *model.calls, tools, is_parallel, *model.tokenizer, to);
-            });
+  const OutputForm form = {str("calls ", is_parallel, ' ', to_json_text(tools)),
+                           [&](Grammar& grammar, Grammar::State from, Grammar::State to) {
+                             add_tool_calls(grammar, from, *model.calls, tools, is_parallel, *model.tokenizer,
+                                            to);
+                           }};
+  constrain(request, form, "tool_choice", model);
 }
 
 void constrain_output(BodyReader& body, GenerationRequest& request, const ServedModel& model) {
   if (const Json* format = body.find("response_format"))
     constrain_to_format(*format, "response_format", request, model);
-  if (const Json* wanted = body.find("structured_outputs")) constrain_to_structured(*wanted, request, model);
+  if (const Json* wanted = body.find("structured_outputs"))
+    constrain(request, read_structured_outputs(*wanted), "structured_outputs", model);
 }
 
 void constrain_to_format(const Json& format, const char* param, GenerationRequest& request,
                          const ServedModel& model) {
   const Json type = format.is_object() ? format.value("type", Json()) : Json();
   if (type == "text") return;
-  if (type == "json_object") return constrain_to_json(nullptr, param, request, model);
+  if (type == "json_object") return constrain(request, json_form(nullptr), param, model);
   if (type == "json_schema") {
     const Json holder = format.value("json_schema", format);
     if (holder.is_object() && holder.contains("schema"))
-      return constrain_to_json(holder.at("schema"), param, request, model);
+      return constrain(request, json_form(holder.at("schema")), param, model);
     throw ApiError(str("\"", param, "\" of the type json_schema needs a \"schema\""), param);
   }
   throw ApiError(str("\"", param, "\": the type ", to_json_text(type),

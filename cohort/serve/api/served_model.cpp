@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ctime>
 
-#include "cohort/serve/api/constraint_cache.h"
+#include "cohort/sampler/constraint_cache.h"
 
 namespace cohort {
 

@@ -10,7 +10,8 @@ namespace cohort {
 /// The parameters of `[rollout]`, with the model's stop tokens and the environment's limit of a turn.
 inline SamplingParams run_sampling(const TrainConfig& config, const DecoderConfig& model,
                                    const Tokenizer* tokenizer) {
-  SamplingParams params = sampling_params(config.rollout, stop_token_ids(model, tokenizer));
+  SamplingParams params =
+      sampling_params(config.rollout, stop_token_ids(model, tokenizer), tokenizer, "rollout.");
   params.max_turn_length = config.environment.max_turn_length.value_or(params.max_turn_length);
   return params;
 }

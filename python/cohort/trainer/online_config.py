@@ -64,7 +64,9 @@ class OnlineConfig(BaseConfig):
     vllm_mode: str = _setting("colocate", "Has no meaning here.")
     vllm_model_impl: str = _setting("vllm", "Has no meaning here.")
     vllm_enable_sleep_mode: bool = _setting(False, "Has no meaning here.")
-    vllm_structured_outputs_regex: str | None = _setting(None, "Refused.")
+    vllm_structured_outputs_regex: str | None = _setting(
+        None, "Regular expression that every completion matches in whole; needs no vLLM."
+    )
     vllm_server_base_url: str | None = _setting(None, "Has no meaning here.")
     vllm_server_host: str = _setting("0.0.0.0", "Has no meaning here.")
     vllm_server_port: int = _setting(8000, "Has no meaning here.")

@@ -108,6 +108,8 @@ def rollout_section(args: OnlineConfig) -> dict[str, Any]:
         "top_p": args.top_p,
         "min_p": args.min_p or 0.0,
     }
+    if args.vllm_structured_outputs_regex is not None:
+        section["structured_outputs_regex"] = args.vllm_structured_outputs_regex
     if args.max_completion_length is not None:
         section["max_completion_length"] = args.max_completion_length
     for key, value in (args.generation_kwargs or {}).items():

@@ -25,6 +25,7 @@ ACTS: dict[str, tuple[str, ...]] = {
         "top_p",
         "top_k",
         "min_p",
+        "vllm_structured_outputs_regex",
         "generation_kwargs",
         "chat_template_kwargs",
         "max_tool_calling_iterations",
@@ -227,7 +228,6 @@ IGNORED: dict[str, str] = {
 #: Settings that must stay at their defaults, with what to do instead.
 REFUSED: dict[str, str] = {
     "trust_remote_code": "the engine has the families of docs/models.md and runs no code of a model",
-    "vllm_structured_outputs_regex": "score the form with a reward, such as the built-in 'regex'",
     "repetition_penalty": "it is not in the engine: score repetition with the built-in reward 'repetition'",
     "log_completions_hub_repo": "upload completions.jsonl yourself",
     "optim_args": "set adam_beta1, adam_beta2, adam_epsilon and weight_decay",

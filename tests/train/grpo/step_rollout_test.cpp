@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cohort/sampler/stop_ids.h"
+#include "cohort/train/grpo/run_sampling.h"
 #include "tests/train/tiny_grpo.h"
 
 namespace cohort {
@@ -90,7 +90,7 @@ class StepRolloutTest : public testing::Test {
   /// The completion of a prompt that is drawn alone with those before it.
   Completion reference(const Prompt& prompt, int64_t sample, double temperature) {
     Sampler sampler(*decoder_, nullptr, 0);
-    SamplingParams params = sampling_params(config_.rollout, stop_token_ids(decoder_->config(), nullptr));
+    SamplingParams params = run_sampling(config_, decoder_->config(), nullptr);
     params.temperature = temperature;
     const RolloutAddress address{9, kStep, static_cast<uint64_t>(std::stoll(prompt.id))};
     return sampler.rollout({prompt}, sample + 1, params, address)[0].samples[sample].completion;

@@ -1,8 +1,9 @@
-#include "cohort/serve/api/constraint_cache.h"
+#include "cohort/sampler/constraint_cache.h"
 
 #include <algorithm>
 #include <utility>
 
+#include "cohort/core/error.h"
 #include "libs/common/str.h"
 
 namespace cohort {
@@ -12,8 +13,9 @@ constexpr size_t kMostEntries = 16;
 
 }  // namespace
 
-std::shared_ptr<Constraint> ConstraintCache::find(std::string key, const std::vector<int32_t>& stop_token_ids,
-                                                  const std::function<void(Grammar& grammar)>& write) {
+std::shared_ptr<Constraint> ConstraintCache::find(const OutputForm& form,
+                                                  const std::vector<int32_t>& stop_token_ids) {
+  std::string key = form.key;
   for (const int32_t id : stop_token_ids) key += str(' ', id);
   const std::lock_guard lock(mutex_);
   const auto known = std::ranges::find(entries_, key, &Entry::key);
@@ -22,11 +24,18 @@ std::shared_ptr<Constraint> ConstraintCache::find(std::string key, const std::ve
     return known->constraint;
   }
   Grammar grammar;
-  write(grammar);
+  form.write(grammar, grammar.begin(0), grammar.end(0));
   if (vocabulary_ == nullptr) vocabulary_ = std::make_shared<const ConstraintVocabulary>(tokenizer_);
   entries_.push_front({std::move(key), std::make_shared<Constraint>(grammar, vocabulary_, stop_token_ids)});
   if (entries_.size() > kMostEntries) entries_.pop_back();
   return entries_.front().constraint;
+}
+
+std::shared_ptr<Constraint> make_constraint(const OutputForm& form, const Tokenizer* tokenizer,
+                                            const std::vector<int32_t>& stop_token_ids) {
+  if (tokenizer == nullptr)
+    throw UserError("the model has no tokenizer, whose texts it could hold to a form");
+  return ConstraintCache(*tokenizer).find(form, stop_token_ids);
 }
 
 }  // namespace cohort
