@@ -47,6 +47,7 @@ SETTINGS = {
     "hybrid_dpo": ("--dpo-margin", 0.5),
     "mo_grpo": TWO_REWARDS,
     "gdpo": TWO_REWARDS,
+    "pow3r": TWO_REWARDS,
 }
 
 

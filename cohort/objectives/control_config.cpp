@@ -33,6 +33,18 @@ void describe_coefficients(ControlConfig& c, FieldVisitor& f) {
   f("target_kl", c.target_kl, "Mean KL of a token, in nats, that use_adaptive_beta aims at.", above(0.0));
   f("kl_horizon", c.kl_horizon, "Completions over which use_adaptive_beta may change beta by a fifth.",
     above(0.0));
+  f("use_policy_aware_weights", c.use_policy_aware_weights,
+    "Move weight to those rewards of a category whose scores differ most within groups (POW3R, "
+    "arXiv:2605.20164, reconstructed): a factor of each weight, 1 at first, moves after each step towards "
+    "weight_factor_prior + (1 - weight_factor_prior) * variance / mean variance of the category. What the "
+    "category weighs together stays.");
+  f("weight_factor_prior", c.weight_factor_prior, "Share of the given weights in use_policy_aware_weights.",
+    between(0.0, 1.0));
+  f("weight_factor_decay", c.weight_factor_decay,
+    "Share of its factor that a reward keeps at a step of use_policy_aware_weights.", between(0.0, 1.0));
+  f("weight_factor_min", c.weight_factor_min, "Smallest factor of use_policy_aware_weights.",
+    between(0.0, 1.0));
+  f("weight_factor_max", c.weight_factor_max, "Largest factor of use_policy_aware_weights.", at_least(1.0));
   f("length_preference_learning_rate", c.length_preference_learning_rate,
     "Learn length_preference, its first value, by plain gradient descent on the loss with this rate "
     "(lambda-GRPO, arXiv:2510.06870, reconstructed: 0.1); 0 keeps it.",

@@ -27,6 +27,13 @@ struct ControlConfig {
   double target_kl = 0.1;
   double kl_horizon = 10000.0;
 
+  // POW3R, arXiv:2605.20164.
+  bool use_policy_aware_weights = false;
+  double weight_factor_prior = 0.5;
+  double weight_factor_decay = 0.9;
+  double weight_factor_min = 0.25;
+  double weight_factor_max = 4.0;
+
   // lambda-GRPO, arXiv:2510.06870.
   double length_preference_learning_rate = 0.0;
 

@@ -21,4 +21,9 @@ double applied_entropy_coef(double coefficient, double entropy, const EntropyCon
   return entropy <= control.target ? coefficient : 0.0;
 }
 
+double adapted_factor(double factor, double ratio, const FactorControl& control) {
+  const double aim = control.prior + (1.0 - control.prior) * ratio;
+  return std::clamp(control.decay * factor + (1.0 - control.decay) * aim, control.smallest, control.largest);
+}
+
 }  // namespace cohort

@@ -24,4 +24,16 @@ double adapted_entropy_coef(double coefficient, double entropy, const EntropyCon
 /// else 0.
 double applied_entropy_coef(double coefficient, double entropy, const EntropyControl& control);
 
+/// How the factor of a reward's weight moves (POW3R, arXiv:2605.20164; the numbers are ours).
+struct FactorControl {
+  double prior = 0.5;  ///< share of 1 in what the factor moves to
+  double decay = 0.9;  ///< share of the factor that stays
+  double smallest = 0.25;
+  double largest = 4.0;
+};
+
+/// clip(decay * factor + (1 - decay) * (prior + (1 - prior) * ratio)), `ratio` the reward's variance over the
+/// mean of its category.
+double adapted_factor(double factor, double ratio, const FactorControl& control);
+
 }  // namespace cohort

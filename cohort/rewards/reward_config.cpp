@@ -9,6 +9,10 @@ void RewardConfig::describe_common(FieldVisitor& f) {
   f("weight_at", weight_at,
     "In place of `weight`: its value at these steps, such as {1 = 0.0, 100 = 1.0}, with straight lines "
     "between them; evaluations use the last one.");
+  f("category", category,
+    "With objective.use_policy_aware_weights: weight moves between rewards of one category; all are of one "
+    "where "
+    "it is empty.");
   f("checks", checks,
     "The reward that this one, which has weight 0 and never trains, is held against: logs "
     "`rewards/NAME/gap`.");

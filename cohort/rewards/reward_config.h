@@ -16,6 +16,7 @@ struct RewardConfig {
   std::string type{};  ///< the name of a RewardType
   double weight = 1.0;
   std::map<std::string, double> weight_at{};  ///< step -> weight; reward_weight.h says what is between
+  std::string category{};                     ///< with objective.use_policy_aware_weights: shares its weight
   std::string checks{};                ///< the reward that this one, which never trains, is held against
   std::string required{};              ///< key `requires`: counts only where this reward is 1
   std::vector<std::string> domains{};  ///< applies to rows of these only; to all when empty

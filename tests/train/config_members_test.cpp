@@ -45,7 +45,7 @@ void expect_complete(const char* name) {
 }
 
 TEST(ConfigMembers, DescribesEveryMember) {
-  static_assert(num_members<RunConfig>() == 1 && num_members<RewardConfig>() == 10);
+  static_assert(num_members<RunConfig>() == 1 && num_members<RewardConfig>() == 11);
   expect_complete<TrainConfig>("TrainConfig");
   expect_complete<ModelConfig>("ModelConfig");
   expect_complete<DataConfig, HeldOutRowsConfig, RowsConfig>("DataConfig");

@@ -261,15 +261,11 @@ std::vector<TrainedPart> GrpoTrainer::more_parts() {
 }
 
 Json GrpoTrainer::save() const {
-  Json state{{"prompts", prompts_.save()},
-             {"num_tokens", num_tokens_},
-             {"skipped_steps", skipped_steps_},
-             {"coefficients", coefficients_.save()},
-             {"failures", failure_limits_.save()},
-             {"monitors", monitors_.save()},
-             {"reward_environments", scorer_.environments()}};
+  Json state{{"prompts", prompts_.save()},         {"num_tokens", num_tokens_},
+             {"skipped_steps", skipped_steps_},    {"coefficients", coefficients_.save()},
+             {"failures", failure_limits_.save()}, {"monitors", monitors_.save()},
+             {"rollout", rollout_.save()},         {"reward_environments", scorer_.environments()}};
   if (config_.objective.gfpo_adaptive_difficulty) state["group_difficulty"] = difficulty_.save();
-  if (config_.rollout.is_budgeted()) state["success_rates"] = rollout_.save();
   return state;
 }
 
@@ -281,7 +277,7 @@ void GrpoTrainer::load(const Json& state) {
   failure_limits_.load(state.at("failures"));
   monitors_.load(state.at("monitors"));
   if (config_.objective.gfpo_adaptive_difficulty) difficulty_.load(state.at("group_difficulty"));
-  if (config_.rollout.is_budgeted()) rollout_.load(state.at("success_rates"));
+  rollout_.load(state.at("rollout"));
   if (critic_ != nullptr) critic_->refresh();
   reference_.refresh();
 }

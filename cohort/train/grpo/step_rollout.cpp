@@ -48,7 +48,8 @@ StepRollout::StepRollout(const TrainConfig& config, const Decoder& policy, const
       policy_(policy),
       num_recorded_(recorded.rows),
       record_(recorded.parts),
-      sampling_(run_sampling(config, policy.config(), tokenizer)) {}
+      sampling_(run_sampling(config, policy.config(), tokenizer)),
+      balance_(config.objective.control, config.reward) {}
 
 void StepRollout::sample_by(RolloutFunction function) {
   rollout_function_ = std::move(function);
@@ -61,7 +62,7 @@ Batch StepRollout::collect(int64_t index, int64_t policy_version, StepTimer& tim
   Batch& batch = drawing.batch;
   batch.step = index;
   batch.reward_names = scorer_.names();
-  batch.reward_weights = scorer_.weights(index);
+  batch.reward_weights = balance_.balanced(scorer_.weights(index));
   batch.gives_steps = scorer_.gives_steps();
   int64_t num_prompts = config_.prompts_per_step;
   std::vector<uint8_t> differs;
@@ -75,6 +76,7 @@ Batch StepRollout::collect(int64_t index, int64_t policy_version, StepTimer& tim
   }
   if (config_.dynamic_sampling) choose_groups(differs, drawing);
   if (config_.keep_generations) keep_most_varied(*config_.keep_generations, config_.is_adaptive(), batch);
+  balance_.after_step(batch);
   sampler_.release_cache();  // an update takes the same memory for its activations
   timer.add(reward_timings(scorer_.names(), drawing.reward_rounds));
   metrics_ = metrics_of(drawing.counts);

@@ -14,6 +14,7 @@
 #include "cohort/sampler/sampler.h"
 #include "cohort/text/tokenizer.h"
 #include "cohort/train/grpo/generation_budget.h"
+#include "cohort/train/grpo/reward_balance.h"
 #include "cohort/train/grpo/reward_timings.h"
 #include "cohort/train/grpo/step_metrics.h"
 #include "cohort/train/grpo/train_config.h"
@@ -72,8 +73,11 @@ class StepRollout {
   Metrics empty_metrics() const { return metrics_of({}); }
 
   /// What the next step depends on besides the prompts.
-  Json save() const { return success_.save(); }
-  void load(const Json& state) { success_.load(state); }
+  Json save() const { return {{"success_rates", success_.save()}, {"weight_factors", balance_.save()}}; }
+  void load(const Json& state) {
+    success_.load(state.at("success_rates"));
+    balance_.load(state.at("weight_factors"));
+  }
 
  private:
   struct Counts {
@@ -132,6 +136,7 @@ class StepRollout {
   RolloutFunction rollout_function_;
   TurnHandler* turns_ = nullptr;
   SuccessRates success_;
+  RewardBalance balance_;
   Metrics metrics_;
 };
 

@@ -8,6 +8,7 @@
 #include "cohort/rewards/reward_weight.h"
 #include "cohort/train/grpo/monitor.h"
 #include "cohort/train/grpo/own_functions.h"
+#include "cohort/train/grpo/reward_balance.h"
 #include "cohort/train/grpo/train_config.h"
 #include "cohort/train/run/common_checks.h"
 #include "cohort/train/run/evaluation.h"
@@ -38,6 +39,7 @@ void check_controls_of_run(const TrainConfig& config) {
     throw ConfigError(
         "objective.sync_ref_model: the reference of a run with adapters does not move; remove it, or remove "
         "[lora]");
+  check_reward_balance(control, config.reward);
   if (control.use_demonstrations && config.rollout.selects())
     throw ConfigError(
         "objective.use_demonstrations puts a demonstration into each group, which "
