@@ -12,7 +12,7 @@ demo: build  ## the main job, end to end, on the embedded default
 test: build/build.ninja  ## everything, then the quick tests
 	@tools/setup.sh --test "$$(cat build/torch-python)"
 	cmake --build build --target all cohort_python
-	ctest --test-dir build -LE slow --output-on-failure -j2
+	ctest --test-dir build -LE slow --output-on-failure -j$$(($$(nproc) + 1))  # some tests wait
 
 test-slow: test  ## the tests that take minutes, too
 	ctest --test-dir build -L slow --output-on-failure
