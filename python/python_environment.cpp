@@ -43,12 +43,17 @@ class PythonEpisode : public Episode {
     const py::gil_scoped_acquire lock;
     const auto num_calls = static_cast<int64_t>(turn.tool_calls.size());
     const py::cpp_function take(
-        [answer, num_calls](const std::string& messages, int64_t num_failed, std::optional<double> reward,
-                            const std::optional<std::string>& state, const std::string& failure) {
+        [answer, num_calls](const std::string& messages, int64_t num_failed,
+                            const std::vector<std::pair<std::string, double>>& seconds,
+                            std::optional<double> reward, const std::optional<std::string>& state,
+                            const std::string& failure) {
+          std::vector<CallTime> times;
+          for (const auto& [tool, of_call] : seconds) times.push_back({tool, of_call});
           answer({.messages = parse_exact_json(messages),
                   .reward = reward.value_or(kNoReward),
                   .num_calls = num_calls,
                   .num_failed_calls = num_failed,
+                  .times = std::move(times),
                   .state = number_of(state),
                   .failure = failure});
         });

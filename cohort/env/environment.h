@@ -18,6 +18,11 @@ namespace cohort {
 /// The number of a state of an environment, from a text that equal states share.
 inline int64_t state_number(std::string_view text) { return static_cast<int64_t>(fnv1a(text)); }
 
+struct CallTime {
+  std::string tool;
+  double seconds;
+};
+
 /// An answer to one turn.
 struct Reply {
   Json messages = Json::array();   ///< with the roles "tool" and "user"; empty ends the episode
@@ -25,6 +30,7 @@ struct Reply {
   double reward = kNoReward;       ///< of this turn, if the environment gives one
   int64_t num_calls = 0;           ///< of tools, malformed ones included
   int64_t num_failed_calls = 0;    ///< those whose result is an error
+  std::vector<CallTime> times{};   ///< of the calls that reached a tool
   std::optional<int64_t> state{};  ///< the state after the turn; nothing: the one before it
   std::string failure{};           ///< the environment failed, and the episode teaches nothing; empty if not
 };

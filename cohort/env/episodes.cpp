@@ -158,7 +158,11 @@ bool Episodes::take_letters(Engine& engine, bool waits) {
   std::deque<Mailbox::Letter> letters;
   {
     std::unique_lock lock(mailbox_->mutex);
-    if (waits) mailbox_->arrived.wait_for(lock, kLongestWait, [&] { return !mailbox_->letters.empty(); });
+    if (waits) {
+      const Clock::time_point begin = Clock::now();
+      mailbox_->arrived.wait_for(lock, kLongestWait, [&] { return !mailbox_->letters.empty(); });
+      times_.idle_s += std::chrono::duration<double>(Clock::now() - begin).count();
+    }
     letters.swap(mailbox_->letters);
   }
   bool has_taken = false;
@@ -198,6 +202,7 @@ void Episodes::take(Engine& engine, size_t place, Reply reply) {
   EpisodeRecord& record = episode.record;
   record.num_calls += reply.num_calls;
   record.num_failed_calls += reply.num_failed_calls;
+  for (const CallTime& call : reply.times) times_.of_calls[call.tool].push_back(call.seconds);
   record.failure = std::move(reply.failure);
   if (reply.reward == reply.reward)
     record.turn_rewards.push_back({std::ssize(episode.completion.token_ids), reply.reward});

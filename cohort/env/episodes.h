@@ -41,6 +41,7 @@ class Episodes : public TurnHandler {
   void end_turn(Engine& engine, RequestId id, int64_t prompt, int64_t sample,
                 const Completion& completion) override;
   bool take_replies(Engine& engine, bool waits) override;
+  ReplyTimes take_times() override { return std::exchange(times_, {}); }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -88,6 +89,7 @@ class Episodes : public TurnHandler {
   std::vector<size_t> first_of_;  // per prompt: the place of its first episode
   std::vector<Running> running_;
   int64_t num_waiting_ = 0;
+  ReplyTimes times_;
   std::shared_ptr<Mailbox> mailbox_;
 };
 

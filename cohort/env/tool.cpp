@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <condition_variable>
 #include <mutex>
@@ -237,9 +238,15 @@ void ToolEnvironment::answer(const ToolCall& call, int64_t episode, Reply& reply
         true};
   } else if (!result.is_error) {
     const auto fault = json_schema::find_fault((*found)->parameters, exact_value(call.arguments, call.name));
-    result = fault ? ToolResult{error_text(kWrongArguments + *fault), true}
-                   : (*found)->tool->call(call.arguments, episode);
-    if (!fault && result.is_error) result.content = error_text(result.content);
+    if (fault) {
+      result = {error_text(kWrongArguments + *fault), true};
+    } else {
+      const auto begin = std::chrono::steady_clock::now();
+      result = (*found)->tool->call(call.arguments, episode);
+      const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+      reply.times.push_back({call.name, time.count()});
+      if (result.is_error) result.content = error_text(result.content);
+    }
   }
   Json message = {{"role", "tool"}, {"name", call.name}, {"content", std::move(result.content)}};
   if (!call.id.empty()) message["tool_call_id"] = call.id;

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "cohort/rl/batch.h"
@@ -28,6 +30,12 @@ struct RolloutStart {
   EndCompletion end;
 };
 
+/// Where the time of a step's replies went.
+struct ReplyTimes {
+  std::map<std::string, std::vector<double>> of_calls{};  ///< by the tool's name, the seconds of each call
+  double idle_s = 0.0;  ///< that the sampler had nothing to do but to wait for replies
+};
+
 /// The thread that samples makes all calls.
 class TurnHandler {
  public:
@@ -48,6 +56,9 @@ class TurnHandler {
   /// Extends and ends the requests for which something has arrived. If nothing has, `waits` allows a short
   /// wait. Returns whether the engine has new work or more will arrive.
   virtual bool take_replies(Engine& engine, bool waits) = 0;
+
+  /// Of all rollouts since the last call.
+  virtual ReplyTimes take_times() { return {}; }
 };
 
 }  // namespace cohort

@@ -63,6 +63,7 @@ class Echo : public Environment {
       if (number == behavior.silent_turn) return;
       Reply reply{.is_last = number + 1 == behavior.most_turns};
       if (number == behavior.failing_turn) reply.failure = "it broke";
+      if (number == 0) reply.times = {{"echo", 0.5}, {"shout", 0.25}};
       if (behavior.rewards_turns && number != 1) reply.reward = 0.25 * static_cast<double>(number);
       if (behavior.has_states && number != 2) reply.state = num_turns_;
       const std::string text = std::to_string(fnv1a(turn.content) ^ seed_).substr(0, behavior.reply_length);
@@ -109,6 +110,8 @@ class EpisodesTest : public testing::Test {
     auto groups = sampler.rollout(prompts, {4, 4, 4}, params, {.seed = 11, .step = 2}, 0, on_completion,
                                   nullptr, &episodes);
     num_judged_ = echo.num_judged;
+    times_ = episodes.take_times();
+    EXPECT_TRUE(episodes.take_times().of_calls.empty());
     return groups;
   }
 
@@ -130,6 +133,7 @@ class EpisodesTest : public testing::Test {
   const std::unique_ptr<Decoder> decoder_ = tiny_decoder(tiny_config("Qwen3ForCausalLM"), at::kFloat);
   const ThreadCount one_thread_{1};
   int64_t num_judged_ = 0;
+  ReplyTimes times_;
 };
 
 TEST_F(EpisodesTest, TurnsAndRepliesAlternate) {
@@ -196,6 +200,16 @@ TEST_F(EpisodesTest, AFailureEndsItsEpisodesAlone) {
     }
   }
   EXPECT_GT(num_failed, 3);
+}
+
+TEST_F(EpisodesTest, TimesOfCallsAndWaitsAreKept) {
+  int64_t num_replied = 0;
+  for_each_sample(rollout({.delay_ms = 30}), [&](const Sample& sample) {
+    num_replied += sample.completion.episode->messages.size() > 1;
+  });
+  EXPECT_EQ(times_.of_calls.at("echo"), std::vector<double>(num_replied, 0.5));
+  EXPECT_EQ(times_.of_calls.at("shout"), std::vector<double>(num_replied, 0.25));
+  EXPECT_GT(times_.idle_s, 0.0);
 }
 
 TEST_F(EpisodesTest, SilenceFailsAtTheDeadline) {

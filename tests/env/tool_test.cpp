@@ -51,6 +51,9 @@ TEST(ToolEnvironment, RepliesToTurnsWithCalls) {
   const Reply reply = reply_to(*episode, turn);
   EXPECT_EQ(reply.num_calls, 2);
   EXPECT_EQ(reply.num_failed_calls, 1);
+  ASSERT_EQ(reply.times.size(), 1u);  // the other call reached no tool
+  EXPECT_EQ(reply.times[0].tool, "calculator");
+  EXPECT_GT(reply.times[0].seconds, 0.0);
   ASSERT_EQ(reply.messages.size(), 2u);
   EXPECT_EQ(reply.messages[0].at("tool_call_id"), "c1");
   EXPECT_TRUE(reply_to(*episode, {.content = "4"}).messages.empty());

@@ -161,6 +161,9 @@ class ToolsTest(TrainerTest):
         self.assertEqual(line["sampling/sampling_logp_difference/max"], 0)
         logged = trainer.state.log_history[0]
         self.assertIn("tools/call_frequency", logged)
+        times = self.metrics(trainer, "timings.jsonl")[-1]
+        self.assertGreater(times["timing_s/tools/multiply/p50"], 0)
+        self.assertIn("timing_s/idle_for_tools", times)
 
     def test_coroutines_are_tools(self):
         async def multiply(a: int, b: int) -> int:

@@ -6,6 +6,15 @@
 #include "cohort/core/error.h"
 
 namespace cohort {
+namespace {
+
+void append_percentiles(Metrics& timings, const std::string& prefix, const std::vector<double>& seconds) {
+  timings.emplace_back(prefix + "p50", percentile(seconds, 0.5));
+  timings.emplace_back(prefix + "p90", percentile(seconds, 0.9));
+  timings.emplace_back(prefix + "p99", percentile(seconds, 0.99));
+}
+
+}  // namespace
 
 double percentile(std::vector<double> values, double quantile) {
   COHORT_CHECK(!values.empty() && quantile > 0.0 && quantile <= 1.0);
@@ -30,12 +39,15 @@ Metrics reward_timings(const std::vector<std::string>& names, const std::vector<
   Metrics timings{{"timing_s/reward_beside_gen", seconds_beside},
                   {"timing_s/reward_after_gen", seconds_after}};
   for (size_t i = 0; i < names.size(); ++i) {
-    if (latencies[i].empty()) continue;
-    const std::string prefix = "timing_s/reward/" + names[i] + "/";
-    timings.emplace_back(prefix + "p50", percentile(latencies[i], 0.5));
-    timings.emplace_back(prefix + "p90", percentile(latencies[i], 0.9));
-    timings.emplace_back(prefix + "p99", percentile(latencies[i], 0.99));
+    if (!latencies[i].empty()) append_percentiles(timings, "timing_s/reward/" + names[i] + "/", latencies[i]);
   }
+  return timings;
+}
+
+Metrics reply_timings(const ReplyTimes& times) {
+  Metrics timings{{"timing_s/idle_for_tools", times.idle_s}};
+  for (const auto& [tool, seconds] : times.of_calls)
+    append_percentiles(timings, "timing_s/tools/" + tool + "/", seconds);
   return timings;
 }
 

@@ -1,10 +1,11 @@
-// Where the time of a step's rewards went, for timings.jsonl.
+// Where the time of a step's rewards and replies went, for timings.jsonl.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "cohort/rewards/reward_scorer.h"
+#include "cohort/sampler/turn_handler.h"
 #include "cohort/train/run/tensorboard.h"
 
 namespace cohort {
@@ -24,5 +25,9 @@ struct RewardRound {
 /// `timing_s/reward/NAME/p50`, `p90`, `p99`: of the time that a call of the reward `names[i]` took, over the
 /// completions that it scored.
 Metrics reward_timings(const std::vector<std::string>& names, const std::vector<RewardRound>& rounds);
+
+/// `timing_s/idle_for_tools`: how long the sampler had nothing to do but to wait for replies.
+/// `timing_s/tools/NAME/p50`, `p90`, `p99`: of the time that a call of a tool took.
+Metrics reply_timings(const ReplyTimes& times);
 
 }  // namespace cohort

@@ -58,6 +58,7 @@ void StepRollout::sample_by(RolloutFunction function) {
 
 Batch StepRollout::collect(int64_t index, int64_t policy_version, StepTimer& timer) {
   if (num_recorded_ > 0) record_.begin(policy_, num_recorded_);
+  if (turns_ != nullptr) turns_->take_times();  // of an evaluation before
   Drawing drawing{index, policy_version, timer};
   Batch& batch = drawing.batch;
   batch.step = index;
@@ -79,6 +80,7 @@ Batch StepRollout::collect(int64_t index, int64_t policy_version, StepTimer& tim
   balance_.after_step(batch);
   sampler_.release_cache();  // an update takes the same memory for its activations
   timer.add(reward_timings(scorer_.names(), drawing.reward_rounds));
+  if (turns_ != nullptr) timer.add(reply_timings(turns_->take_times()));
   metrics_ = metrics_of(drawing.counts);
   return std::move(batch);
 }

@@ -7,6 +7,7 @@ import json
 import logging
 import math
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -216,8 +217,8 @@ class Environments:
 
     def respond(self, number: int, calls: str, answer: Callable[..., None]) -> None:
         """Makes the calls of a turn, a JSON list of {"name", "arguments", "id", "error"}, and then calls `answer` with the
-        JSON list of messages, the number of calls that failed, the turn's reward and the state, or None, and why the
-        environment failed, or ""."""
+        JSON list of messages, the number of calls that failed, name and seconds of each call that reached a tool, the
+        turn's reward and the state, or None, and why the environment failed, or ""."""
         asyncio.run_coroutine_threadsafe(
             self._answer(number, json.loads(calls), answer), self._running_loop()
         )
@@ -237,7 +238,8 @@ class Environments:
             answer(score, "")
 
     async def _answer(self, number: int, calls: list[dict[str, Any]], answer: Callable[..., None]) -> None:
-        results = await asyncio.gather(*(self._result(number, call) for call in calls))
+        times: list[tuple[str, float]] = []
+        results = await asyncio.gather(*(self._result(number, call, times) for call in calls))
         messages = []
         for call, (content, _) in zip(calls, results, strict=True):
             message = {"role": "tool", "name": call["name"], "content": content}
@@ -251,10 +253,13 @@ class Environments:
             reward = None if gains is None else gains.take(await _total_of(instance))
         except BaseException as error:
             failure = f"{type(error).__name__}: {error}"
-        answer(json.dumps(messages), sum(is_error for _, is_error in results), reward, state, failure)
+        num_failed = sum(is_error for _, is_error in results)
+        answer(json.dumps(messages), num_failed, times, reward, state, failure)
 
-    async def _result(self, number: int, call: dict[str, Any]) -> tuple[str, bool]:
-        """What a call gives as text, and whether it failed."""
+    async def _result(
+        self, number: int, call: dict[str, Any], times: list[tuple[str, float]]
+    ) -> tuple[str, bool]:
+        """What a call gives as text, and whether it failed; adds its time to `times` if it reached a tool."""
         name = call["name"]
         try:
             if call.get("error"):
@@ -265,9 +270,13 @@ class Environments:
                 if instance is None or name not in method_names(instance):
                     raise ValueError(f"Tool {name} not found.")
                 tool = getattr(instance, name)
-            result = tool(**call["arguments"])
-            if inspect.isawaitable(result):
-                result = await result
+            begin = time.perf_counter()
+            try:
+                result = tool(**call["arguments"])
+                if inspect.isawaitable(result):
+                    result = await result
+            finally:
+                times.append((name, time.perf_counter() - begin))
             return str(result), False
         except BaseException as error:  # SystemExit, too, which would end the thread
             return str({"error": str(error)}), True

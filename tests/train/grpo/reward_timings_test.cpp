@@ -43,5 +43,13 @@ TEST(RewardTimings, SplitTheWorkAtTheEndOfGeneration) {
   EXPECT_NEAR(find_metric(timings, "timing_s/reward/rule/p99"), 0.5, 1e-9);
 }
 
+TEST(RewardTimings, OfToolsAreByName) {
+  const Metrics timings = reply_timings({.of_calls = {{"search", {0.5, 0.1, 0.2}}}, .idle_s = 0.75});
+  EXPECT_EQ(timings, (Metrics{{"timing_s/idle_for_tools", 0.75},
+                              {"timing_s/tools/search/p50", 0.2},
+                              {"timing_s/tools/search/p90", 0.5},
+                              {"timing_s/tools/search/p99", 0.5}}));
+}
+
 }  // namespace
 }  // namespace cohort
