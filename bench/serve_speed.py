@@ -104,7 +104,7 @@ def load(server, num_clients, num_requests, seed):
     """Seconds for all requests, each of which must have its tokens."""
     source = random.Random(seed)
     body = {"max_tokens": NUM_TOKENS, "temperature": 1.0, "ignore_eos": True}
-    bodies = [json.dumps(body | {"prompt": prompt(source), "seed": i}) for i in range(num_requests)]
+    bodies = [json.dumps(body | {"prompt": prompt(source)}) for _ in range(num_requests)]
     return load_bodies(
         server,
         num_clients,
@@ -145,8 +145,8 @@ def vllm_variants(model, most_threads):
         flags = ["--max-num-seqs", max(CLIENTS), "--max-model-len", CONTEXT, "--no-enable-log-requests"]
         yield (
             f"{dtype}, {mode}, {threads} threads",
-            ["env", *variables, python.with_name("vllm"), "serve", model, "--port", "PORT", "--dtype", dtype]
-            + flags
+            ["env", *variables, python, "-m", "vllm.entrypoints.openai.api_server"]
+            + ["--model", model, "--port", "PORT", "--dtype", dtype, *flags]
             + ["--enforce-eager"] * (mode == "eager"),
         )
 

