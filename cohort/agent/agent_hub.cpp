@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "cohort/serve/http/error_json.h"
+
 namespace cohort {
 namespace {
 
@@ -14,11 +16,7 @@ constexpr std::chrono::milliseconds kLongestWait{20};
 }  // namespace
 
 void refuse(const ApiCall& call, const std::string& message, int status) {
-  call.answer->send(status, to_json_text({{"error",
-                                           {{"message", message},
-                                            {"type", "invalid_request_error"},
-                                            {"param", nullptr},
-                                            {"code", status}}}}));
+  call.answer->send(status, to_json_text(error_json(call.path, message, status)));
 }
 
 Json task_json(const AgentTask& task, const std::string& base_url, const std::string& model_name) {

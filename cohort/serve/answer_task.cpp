@@ -6,6 +6,7 @@
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
 #include "cohort/serve/api/request_fields.h"
+#include "cohort/serve/http/error_json.h"
 
 namespace cohort {
 namespace {
@@ -30,6 +31,7 @@ AnswerTask::AnswerTask(ModelService& service, const ServedModel& model, ServerCo
       model_(model),
       counts_(counts),
       request_(std::move(call.request)),
+      path_(std::move(call.path)),
       answer_(std::move(call.answer)),
       number_(call.number) {
   ++counts_.num_running;
@@ -104,13 +106,9 @@ void AnswerTask::guarded(const std::function<void()>& work) {
     work();
   } catch (const std::exception& fault) {
     log_warn("request ", number_, " failed: ", fault.what());
-    const Json error = {{"error",
-                         {{"message", str("the request failed: ", fault.what())},
-                          {"type", "server_error"},
-                          {"param", nullptr},
-                          {"code", nullptr}}}};
+    const Json error = error_json(path_, str("the request failed: ", fault.what()), 500);
     if (request_.generation.is_stream) {
-      answer_->write(server_sent_event(error));
+      answer_->write(server_sent_event(error, error.value("type", "")));
       answer_->end_stream();
     } else {
       answer_->send(500, to_json_text(error));

@@ -47,6 +47,7 @@ class AnswerTask : public std::enable_shared_from_this<AnswerTask> {
   const ServedModel& model_;
   ServerCounts& counts_;
   ApiRequest request_;
+  std::string path_;
   std::shared_ptr<HttpAnswer> answer_;
   int64_t number_;
   std::vector<Drawing> drawings_;

@@ -5,31 +5,10 @@
 #include "cohort/serve/api/body_reader.h"
 #include "cohort/serve/api/chat_messages.h"
 #include "cohort/serve/api/request_fields.h"
+#include "cohort/serve/http/error_json.h"
 
 namespace cohort {
 namespace {
-
-const char* error_type(int status) {
-  switch (status) {
-    case 401:
-      return "authentication_error";
-    case 404:
-      return "not_found_error";
-    default:
-      return status < 500 ? "invalid_request_error" : "api_error";
-  }
-}
-
-/// An error as the API of `path` writes it.
-Json error_json(const std::string& path, const std::string& message, const std::string& param, int status) {
-  if (path.starts_with("/v1/messages"))
-    return {{"type", "error"}, {"error", {{"type", error_type(status)}, {"message", message}}}};
-  return {{"error",
-           {{"message", message},
-            {"type", error_type(status)},
-            {"param", param.empty() ? Json() : Json(param)},
-            {"code", status}}}};
-}
 
 /// Whether two texts are equal, in a time that says nothing of where they differ.
 bool is_same_key(const std::string& a, const std::string& b) {
@@ -54,7 +33,7 @@ constexpr Generator kGenerators[] = {{"/v1/chat/completions", read_chat_completi
 void ApiServer::handle(const IncomingRequest& request, const std::shared_ptr<HttpAnswer>& answer) {
   ++counts_.num_requests;
   const auto refuse = [&](const std::string& message, const std::string& param, int status) {
-    answer->send(status, to_json_text(error_json(request.path, message, param, status)));
+    answer->send(status, to_json_text(error_json(request.path, message, status, param)));
   };
   try {
     route(request, answer);
@@ -74,7 +53,7 @@ void ApiServer::route(const IncomingRequest& request, const std::shared_ptr<Http
     if (path != generator.path || !is_post) continue;
     const int64_t number = next_number_++;
     return generate_(
-        {generator.read(parse_body(request.body), model_, number), api_key_of(request), answer, number});
+        {generator.read(parse_body(request.body), model_, number), path, api_key_of(request), answer, number});
   }
   if (path == "/v1/models" && is_get)
     return answer->send(200, to_json_text({{"object", "list"}, {"data", Json::array({model_card()})}}));

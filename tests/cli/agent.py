@@ -41,6 +41,10 @@ def play(task):
             messages = [*messages[:-2], {"role": "user", "content": "again"}]
         if HOW == "forgets" and turn == 1:  # a conversation of its own
             messages = [{"role": "user", "content": "Anew."}]
+    if HOW == "asks-for-a-form":
+        form = {"format": {"type": "json_schema", "schema": {"type": "object"}}}
+        body = ask | {"max_tokens": 5, "messages": messages, "output_config": form}
+        post(task["base_url"] + "/messages", task["api_key"], body)
     return reward
 
 
@@ -69,7 +73,7 @@ def main():
         task = json.loads(line)
         answer = {"id": task["id"]}
         try:
-            is_good = HOW in ("plays", "waits", "forks", "forgets", "posts")
+            is_good = HOW in ("plays", "waits", "forks", "forgets", "posts", "asks-for-a-form")
             answer["reward"] = play(task) if is_good else misbehave(task)
             if HOW == "posts":
                 url = f"{task['base_url']}/episodes/{task['api_key']}/reward"

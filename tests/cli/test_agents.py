@@ -4,6 +4,7 @@ masked where an agent fails.
 COHORT=build/cohort python3 tests/cli/test_agents.py
 """
 
+import json
 import pathlib
 import re
 import statistics
@@ -229,6 +230,15 @@ class AgentsTest(CliTest):
         self.assertEqual(process.returncode, 0, "".join(lines))
         self.train("own", "plays")
         self.same_files("run", "own")
+
+    def test_errors_have_the_form_of_their_api(self):
+        text = self.train("run", "asks-for-a-form", "--max-steps", 1)
+        lines = re.findall(r"^agent: (\d+) (.*)$", text, re.MULTILINE)
+        self.assertEqual(len(lines), 12, text)
+        for status, body in lines:
+            error = json.loads(body)
+            self.assertEqual((status, error["type"], error["error"]["type"]), ("400", "error", "invalid_request_error"))
+            self.assertIn("form", error["error"]["message"])
 
     def test_max_turns_and_refusals(self):
         text = self.train("run", "plays", "--agent.max-turns", 2)

@@ -21,8 +21,8 @@
 #include <utility>
 
 #include "cohort/core/error.h"
-#include "cohort/core/json.h"
 #include "cohort/core/log.h"
+#include "cohort/serve/http/error_json.h"
 #include "cohort/serve/http/exchange.h"
 #include "libs/common/ascii.h"
 
@@ -35,15 +35,6 @@ using net::ip::tcp;
 
 std::chrono::nanoseconds seconds(double s) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(s));
-}
-
-std::string error_body(const std::string& message) {
-  return Json({{"error",
-                {{"message", message},
-                 {"type", "invalid_request_error"},
-                 {"param", nullptr},
-                 {"code", nullptr}}}})
-      .dump();
 }
 
 /// Status and message for a request that cannot be read; nothing if its client has gone.
@@ -199,7 +190,9 @@ class HttpServer::Impl {
       handler_(request, exchange);
     } catch (const std::exception& fault) {
       log_warn(request.method, " ", request.path, " failed: ", fault.what());
-      exchange->send(500, error_body("the server failed to answer; its log says why"), "application/json");
+      exchange->send(
+          500, to_json_text(error_json(request.path, "the server failed to answer; its log says why", 500)),
+          "application/json");
     }
   }
 
@@ -263,7 +256,7 @@ class HttpServer::Impl {
     http::response<http::string_body> response{static_cast<http::status>(status), 11};
     response.set(http::field::content_type, "application/json");
     response.keep_alive(false);
-    response.body() = error_body(message);
+    response.body() = to_json_text(error_json("", message, status));
     response.prepare_payload();
     error_code error;
     stream.expires_after(seconds(limits_.write_s));
