@@ -20,7 +20,7 @@ void check_trainable(const GenerationRequest& request, const SamplingParams& run
         "penalties, logit_bias, min_tokens, ignore_eos and stop are not available while the policy is "
         "trained",
         "stop");
-  if (wanted.constraint != nullptr)
+  if (wanted.constraint != run.constraint)
     throw ApiError("a form of the answer or a forced call is not available while the policy is trained",
                    "response_format");
   if (wanted.num_top_logprobs > 0 || request.echoes)

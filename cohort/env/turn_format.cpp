@@ -93,9 +93,18 @@ AssistantMessage TurnFormat::read(std::span<const int32_t> ids) const {
 
 std::string TurnFormat::text(std::span<const int32_t> ids) const { return tokenizer_.decode(ids); }
 
-std::string TurnFormat::render(const Json& messages, bool add_generation_prompt) const {
+bool TurnFormat::shows_tools() const {
+  const Json conversation = Json::array({{{"role", "user"}, {"content", "-"}}});
+  try {
+    return tools_.is_null() || render(conversation, true) != render(conversation, true, nullptr);
+  } catch (const TemplateError&) {
+    return true;  // it refuses the example, which says nothing of the run's conversations
+  }
+}
+
+std::string TurnFormat::render(const Json& messages, bool add_generation_prompt, const Json& tools) const {
   return format_.render(messages, {.add_generation_prompt = add_generation_prompt,
-                                   .tools = tools_,
+                                   .tools = tools,
                                    .chat_template_kwargs = format_.chat_template_kwargs});
 }
 

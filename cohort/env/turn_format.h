@@ -38,13 +38,19 @@ class TurnFormat {
   /// conversation afresh shows the model something else.
   bool keeps_turns() const;
 
+  /// Whether the template writes the tools into prompts; true if there are none.
+  bool shows_tools() const;
+
   /// The tokens of a prompt whose last message goes on with `observation`.
   std::vector<int32_t> opened_prompt(const Prompt& prompt, const std::string& observation) const;
 
   const Json& tools() const { return tools_; }
 
  private:
-  std::string render(const Json& messages, bool add_generation_prompt) const;
+  std::string render(const Json& messages, bool add_generation_prompt) const {
+    return render(messages, add_generation_prompt, tools_);
+  }
+  std::string render(const Json& messages, bool add_generation_prompt, const Json& tools) const;
   std::pair<AssistantMessage, Json> example() const;
   std::string reply_text(const Json& turn, int32_t last_id, const Json& reply) const;
   bool is_stop(int32_t id) const;

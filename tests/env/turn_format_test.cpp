@@ -82,6 +82,14 @@ TEST(TurnFormat, ATemplateThatDropsReasoningIsKnown) {
   EXPECT_FALSE(dropping.turns().keeps_turns());
 }
 
+TEST(TurnFormat, ATemplateThatShowsNoToolsIsKnown) {
+  const Json tools = Json::array({{{"type", "function"}, {"function", {{"name", "f"}}}}});
+  EXPECT_TRUE(ChatCase().turns().shows_tools());
+  EXPECT_FALSE(ChatCase().turns({kEnd}, tools).shows_tools());
+  const ChatCase showing(str("{% for t in tools or [] %}{{ t.function.name }} {% endfor %}", kChatMl));
+  EXPECT_TRUE(showing.turns({kEnd}, tools).shows_tools());
+}
+
 TEST(TurnFormat, AnObservationGoesOnAfterTheLastMessage) {
   const ChatCase chat;
   Prompt prompt{.id = "p", .token_ids = {1}, .text = ""};
