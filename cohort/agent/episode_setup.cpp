@@ -54,7 +54,8 @@ void EpisodeSetup::open_environment(const TextFormat& format, const Tokenizer& t
   warn_if_rewritten(format_->keeps_turns());
   if (!format_->shows_tools())
     log_warn(
-        "the chat template writes no tools into prompts, so that the policy is not told of them: describe them in "
+        "the chat template writes no tools into prompts, so that the policy is not told of them: describe "
+        "them in "
         "the prompts, or give model.chat_template a template that does");
   episodes_.emplace(*environment_, *format_, config_.limits());
 }

@@ -52,8 +52,8 @@ void ApiServer::route(const IncomingRequest& request, const std::shared_ptr<Http
   for (const Generator& generator : kGenerators) {
     if (path != generator.path || !is_post) continue;
     const int64_t number = next_number_++;
-    return generate_(
-        {generator.read(parse_body(request.body), model_, number), path, api_key_of(request), answer, number});
+    return generate_({generator.read(parse_body(request.body), model_, number), path, api_key_of(request),
+                      answer, number});
   }
   if (path == "/v1/models" && is_get)
     return answer->send(200, to_json_text({{"object", "list"}, {"data", Json::array({model_card()})}}));

@@ -23,7 +23,7 @@ struct ServerCounts {
 struct ApiCall {
   ApiRequest request;
   std::string path;  ///< of the API, which says how errors are written
-  std::string key;  ///< the API key that the client sent; empty if it sent none
+  std::string key;   ///< the API key that the client sent; empty if it sent none
   std::shared_ptr<HttpAnswer> answer;
   int64_t number;  ///< different for each call
 };

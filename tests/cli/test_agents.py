@@ -237,8 +237,10 @@ class AgentsTest(CliTest):
         self.assertEqual(len(lines), 12, text)
         for status, body in lines:
             error = json.loads(body)
-            self.assertEqual((status, error["type"], error["error"]["type"]), ("400", "error", "invalid_request_error"))
-            self.assertIn("form", error["error"]["message"])
+            self.assertEqual(
+                (status, error["type"], error["error"]["type"]), ("400", "error", "invalid_request_error")
+            )
+            self.assertIn("output_config", error["error"]["message"])
 
     def test_max_turns_and_refusals(self):
         text = self.train("run", "plays", "--agent.max-turns", 2)
