@@ -2,6 +2,7 @@
 
 #include "cohort/core/config_io.h"
 #include "cohort/reward_models/all_rewards.h"
+#include "cohort/train/adversarial/adversarial_config.h"
 #include "cohort/train/grpo/train_config.h"
 #include "cohort/train/preference/dpo_config.h"
 #include "cohort/train/reward/reward_train_config.h"
