@@ -66,7 +66,7 @@ class GrpoTrainer : public Trainer {
     is_exact_ = false;
   }
 
-  /// While it is frozen, a step draws and judges but makes no update.
+  /// While it is frozen, a step draws and judges but makes no update, and reports no metrics of one.
   void set_frozen(bool is_frozen) { is_frozen_ = is_frozen; }
 
   /// Updates that one step makes.
