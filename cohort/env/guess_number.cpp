@@ -69,8 +69,7 @@ class GuessNumber : public Environment {
     for (const EpisodeStart& start : starts) {
       const int64_t low = bound(*start.prompt, "low", 1), high = bound(*start.prompt, "high", 100);
       if (low > high) throw FormatError(str(start.prompt->id, ": `low` is above `high`"));
-      auto episode =
-          std::make_unique<GuessNumberEpisode>(hidden_number(start, low, high), low, high, cost_);
+      auto episode = std::make_unique<GuessNumberEpisode>(hidden_number(start, low, high), low, high, cost_);
       const int64_t state = episode->state();
       openings.push_back({.episode = std::move(episode), .state = state});
     }

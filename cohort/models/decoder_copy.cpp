@@ -42,7 +42,8 @@ std::shared_ptr<const Decoder> Decoder::copy_frozen() const {
 }
 
 std::unique_ptr<Decoder> Decoder::share_frozen() const {
-  COHORT_CHECK(is_frozen_ && !is_adapted_, "only the weights of a frozen decoder without adapters are shared");
+  COHORT_CHECK(is_frozen_ && !is_adapted_,
+               "only the weights of a frozen decoder without adapters are shared");
   const at::NoGradGuard no_grad;
   return std::unique_ptr<Decoder>(new Decoder(FrozenCopyOf{*this}));
 }

@@ -83,7 +83,8 @@ std::string configuration_page() {
          train_tables() +
          "\n## Types of rewards\n\n"
          "A `[[reward]]` table takes the keys of its type beside those above, and no key of another type.\n" +
-         reward_sections() + "\n## `cohort adversarial-train`\n" + adversarial_tables() + "\n## `cohort sft`\n" + to_markdown(settings_of(sft)) + "\n## `cohort dpo`\n" +
+         reward_sections() + "\n## `cohort adversarial-train`\n" + adversarial_tables() +
+         "\n## `cohort sft`\n" + to_markdown(settings_of(sft)) + "\n## `cohort dpo`\n" +
          to_markdown(settings_of(dpo)) + "\n## `cohort reward-train`\n" +
          to_markdown(settings_of(reward_train));
 }

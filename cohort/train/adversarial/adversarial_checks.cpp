@@ -71,9 +71,10 @@ void validate(const AdversarialConfig& config) {
   const int64_t num_attacks = config.recipe_of(PolicyRole::kDefender).rollout.prompts_per_step;
   const int64_t given = config.defender.recipe.rollout.prompts_per_step;
   if (given != RolloutConfig().prompts_per_step && given != num_attacks) {
-    throw ConfigError(str("defender.rollout.prompts_per_step: the defender plays against every attack of the "
-                          "step, which are ",
-                          num_attacks, "; remove it"));
+    throw ConfigError(
+        str("defender.rollout.prompts_per_step: the defender plays against every attack of the "
+            "step, which are ",
+            num_attacks, "; remove it"));
   }
   for (const PolicyRole role : {PolicyRole::kAttacker, PolicyRole::kDefender}) check_policy_of(config, role);
 }

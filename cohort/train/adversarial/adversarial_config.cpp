@@ -26,9 +26,10 @@ void DefenderConfig::describe(FieldVisitor& f) {
 }
 
 void AdversarialDataConfig::describe(FieldVisitor& f) {
-  describe_path(f,
-                "`prompt` of the attacker and `defender_prompt`, in which {attack} stands for the attack, per "
-                "line; other columns reach the rewards");
+  describe_path(
+      f,
+      "`prompt` of the attacker and `defender_prompt`, in which {attack} stands for the attack, per "
+      "line; other columns reach the rewards");
   describe_rows(f, "Share of the prompts, chosen by hash, that is left out; adding rows moves none.");
 }
 

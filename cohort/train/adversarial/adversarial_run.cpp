@@ -83,8 +83,8 @@ void AdversarialRun::open(const ResumeOptions& options) {
                          episodes_.turns());
   trainer_.emplace(config_, attacker_, defender_, attacks_, defender_format_, *play_);
   directory_.emplace(open_run(config_, options, start_));
-  const double difference = std::max(sampler_trainer_difference(*attacker_.policy),
-                                     sampler_trainer_difference(*defender_.policy));
+  const double difference =
+      std::max(sampler_trainer_difference(*attacker_.policy), sampler_trainer_difference(*defender_.policy));
   report_exactness(difference);
   for (PolicySide* side : {&attacker_, &defender_}) side->trainer->assume_exact(difference == 0.0);
   log_ignored_sampling_defaults(config_.model.path);

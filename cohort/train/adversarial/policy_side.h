@@ -15,8 +15,8 @@
 namespace cohort {
 
 struct PolicySide {
-  /// Puts the recipe's adapters on `base`, which is frozen. Throws UserError for adapters or rewards that can't
-  /// be used.
+  /// Puts the recipe's adapters on `base`, which is frozen. Throws UserError for adapters or rewards that
+  /// can't be used.
   PolicySide(const TrainConfig& recipe, std::unique_ptr<Decoder> base, const RewardTypes& types);
 
   /// `num_steps` train it. All references must outlive this; `turns` may be null.

@@ -34,7 +34,8 @@ struct StepReport {
 
 /// A model that a run trains.
 struct TrainedModel {
-  std::string name;  ///< of the folder with its files in checkpoints and models; empty: it has none of its own
+  std::string
+      name;  ///< of the folder with its files in checkpoints and models; empty: it has none of its own
   Decoder* decoder;
   AdamW* optimizer;
 };

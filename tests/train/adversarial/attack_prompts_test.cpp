@@ -36,17 +36,20 @@ Completion attack_of(const std::string& text) {
 }
 
 TEST(AttackPrompts, PutTheAttackIntoTheRowAndItsPrompt) {
-  const Prompt text = defender_prompt(row_of("He said {attack}, {attack}!"), attack_of("a{attack}"), byte_format());
+  const Prompt text =
+      defender_prompt(row_of("He said {attack}, {attack}!"), attack_of("a{attack}"), byte_format());
   EXPECT_EQ(text.id, "rows.jsonl:3#2");
   EXPECT_EQ(text.text, "He said a{attack}, a{attack}!");
   EXPECT_EQ(text.token_ids.size(), text.text.size());
   EXPECT_EQ(text.fields, Json({{"attack", "a{attack}"}, {"low", 1}}));
-  const Json messages{{{"role", "system"}, {"content", "Rules"}}, {{"role", "user"}, {"content", "<{attack}>"}}};
+  const Json messages{{{"role", "system"}, {"content", "Rules"}},
+                      {{"role", "user"}, {"content", "<{attack}>"}}};
   const Prompt chat = defender_prompt(row_of(messages), attack_of("7"), byte_format());
   EXPECT_EQ(chat.text, "|Rules|<7>");
   EXPECT_EQ(chat.fields.at("prompt_messages").at(1).at("content"), "<7>");
   EXPECT_THROW(defender_prompt(row_of(3), attack_of("7"), byte_format()), FormatError);
-  EXPECT_THROW(defender_prompt({.id = "p", .token_ids = {1}, .text = ""}, attack_of("7"), byte_format()), FormatError);
+  EXPECT_THROW(defender_prompt({.id = "p", .token_ids = {1}, .text = ""}, attack_of("7"), byte_format()),
+               FormatError);
 }
 
 TEST(AttackPrompts, AreThoseOfOneStep) {
@@ -116,7 +119,8 @@ TEST(AdversarialConfig, GivesThePoliciesOtherRandomNumbersAndAGroupForEachAttack
 }
 
 TEST(AdversarialReport, NamesThePolicyOfEachFigure) {
-  StepReport attack{.metrics = {{"reward", 0.5}}, .timings = {{"step_time", 2.0}}, .completions = {{{"sample", 1}}}};
+  StepReport attack{
+      .metrics = {{"reward", 0.5}}, .timings = {{"step_time", 2.0}}, .completions = {{{"sample", 1}}}};
   attack.warnings = {"slow"};
   StepReport defence{.metrics = {{"reward", 0.25}}, .completions = {{{"sample", 2}}}, .is_finite = false};
   defence.stop_reason = "rewards failed";
