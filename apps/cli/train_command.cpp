@@ -1,4 +1,4 @@
-// cohort train, cohort sft, cohort dpo and cohort reward-train: runs from a recipe.
+// cohort train, adversarial-train, sft, dpo and reward-train: runs from a recipe.
 #include <ATen/Parallel.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -9,6 +9,7 @@
 #include "apps/cli/command.h"
 #include "apps/cli/python_package.h"
 #include "cohort/core/program_folder.h"
+#include "cohort/train/adversarial/adversarial_run.h"
 #include "cohort/train/grpo/grpo_run.h"
 #include "cohort/train/preference/dpo_run.h"
 #include "cohort/train/reward/reward_run.h"
@@ -43,7 +44,9 @@ struct RunArguments {
   /// A preset comes before what is read, and so do what a loss_type stands for and an adapter's settings.
   void prepare(const RunArguments& given) {
     if constexpr (std::is_same_v<Config, TrainConfig>) recipe.apply_preset(given.recipe);
-    if constexpr (requires { recipe.lora; }) {
+    if constexpr (requires { recipe.apply_presets(given.recipe); }) {
+      recipe.apply_presets(given.recipe);
+    } else if constexpr (requires { recipe.lora; }) {
       const std::string& path = given.recipe.lora.path;
       if (!path.empty()) take_adapter_settings(recipe.lora, path);
     }
@@ -53,6 +56,13 @@ struct RunArguments {
     requires std::is_same_v<Config, TrainConfig>
   {
     recipe.objective.loss.loss_type = "none";
+  }
+
+  void settle()
+    requires std::is_same_v<Config, AdversarialConfig>
+  {
+    recipe.attacker.recipe.objective.loss.loss_type = "none";
+    recipe.defender.recipe.objective.loss.loss_type = "none";
   }
 };
 
@@ -99,6 +109,10 @@ int run_train(const TrainConfig& config, const ResumeOptions& options) {
 
 int train_command(const Command& self, const Arguments& arguments) {
   return run_command<TrainConfig>(self, arguments, run_train);
+}
+
+int adversarial_train_command(const Command& self, const Arguments& arguments) {
+  return run_command<AdversarialConfig>(self, arguments, run_adversarial);
 }
 
 int sft_command(const Command& self, const Arguments& arguments) {

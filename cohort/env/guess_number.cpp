@@ -25,7 +25,8 @@ std::optional<int64_t> last_integer(std::string_view text) {
 
 class GuessNumberEpisode : public Episode {
  public:
-  GuessNumberEpisode(int64_t number, int64_t low, int64_t high, double cost)
+  /// Without a number the game is won before it begins.
+  GuessNumberEpisode(std::optional<int64_t> number, int64_t low, int64_t high, double cost)
       : number_(number), low_(low), high_(high), cost_(cost) {}
 
   /// The numbers that its replies have left.
@@ -33,11 +34,11 @@ class GuessNumberEpisode : public Episode {
 
   void respond(const AssistantMessage& turn, bool, Answer answer) override {
     const std::optional<int64_t> guess = last_integer(turn.content);
-    is_found_ = guess == number_;
+    is_found_ = !number_ || guess == number_;
     if (!is_found_) ++num_wrong_;
-    const char* text = is_found_ ? "correct" : !guess ? "no number" : *guess < number_ ? "higher" : "lower";
-    if (guess && *guess < number_) low_ = std::max(low_, *guess + 1);
-    if (guess && *guess > number_) high_ = std::min(high_, *guess - 1);
+    const char* text = is_found_ ? "correct" : !guess ? "no number" : *guess < *number_ ? "higher" : "lower";
+    if (guess && guess < number_) low_ = std::max(low_, *guess + 1);
+    if (guess && guess > number_) high_ = std::min(high_, *guess - 1);
     Reply reply{.is_last = is_found_, .state = state()};
     reply.messages.push_back({{"role", "user"}, {"content", text}});
     answer(std::move(reply));
@@ -48,7 +49,8 @@ class GuessNumberEpisode : public Episode {
   }
 
  private:
-  int64_t number_, low_, high_;
+  std::optional<int64_t> number_;
+  int64_t low_, high_;
   double cost_;
   bool is_found_ = false;
   int64_t num_wrong_ = 0;
@@ -67,9 +69,7 @@ class GuessNumber : public Environment {
     for (const EpisodeStart& start : starts) {
       const int64_t low = bound(*start.prompt, "low", 1), high = bound(*start.prompt, "high", 100);
       if (low > high) throw FormatError(str(start.prompt->id, ": `low` is above `high`"));
-      CounterRng rng(start.seed);
-      const auto number = low + static_cast<int64_t>(rng.below(static_cast<uint64_t>(high - low + 1)));
-      auto episode = std::make_unique<GuessNumberEpisode>(number, low, high, cost_);
+      auto episode = std::make_unique<GuessNumberEpisode>(hidden_number(start, low, high), low, high, cost_);
       const int64_t state = episode->state();
       openings.push_back({.episode = std::move(episode), .state = state});
     }
@@ -77,6 +77,17 @@ class GuessNumber : public Environment {
   }
 
  private:
+  /// The attack's number, if there is an attack and it names one in the bounds; else a random one.
+  static std::optional<int64_t> hidden_number(const EpisodeStart& start, int64_t low, int64_t high) {
+    const auto attack = start.prompt->fields.find("attack");
+    if (attack != start.prompt->fields.end() && attack->is_string()) {
+      const std::optional<int64_t> number = last_integer(attack->get<std::string>());
+      return number && *number >= low && *number <= high ? number : std::nullopt;
+    }
+    CounterRng rng(start.seed);
+    return low + static_cast<int64_t>(rng.below(static_cast<uint64_t>(high - low + 1)));
+  }
+
   static int64_t bound(const Prompt& prompt, const char* name, int64_t otherwise) {
     const Json value = prompt.fields.value(name, Json(otherwise));
     if (!value.is_number_integer() || value < -1'000'000 || value > 1'000'000)

@@ -96,6 +96,10 @@ class Decoder {
   /// compute dtype), norms, biases.
   std::shared_ptr<const Decoder> copy_frozen() const;
 
+  /// A frozen decoder with the same weights, to be adapted on its own. The weights are shared, so that it
+  /// takes little memory. Throws InternalError unless this decoder is frozen and not adapted.
+  std::unique_ptr<Decoder> share_frozen() const;
+
   /// True if the weights are in the compute dtype and have no gradients.
   bool is_frozen() const { return is_frozen_; }
 

@@ -1,13 +1,22 @@
-// A decoder's weights as they are at one moment.
+// A decoder's weights as they are at one moment, and frozen weights that several decoders share.
+#include "cohort/core/error.h"
 #include "cohort/models/decoder.h"
 #include "cohort/models/decoder_layer.h"
 
 namespace cohort {
+namespace {
+
+/// In the compute dtype; a copy, unless the weights stay as they are.
+at::Tensor embedding_of(const at::Tensor& embedding, at::ScalarType compute, bool is_frozen) {
+  return embedding.detach().to(compute, /*non_blocking=*/false, /*copy=*/!is_frozen);
+}
+
+}  // namespace
 
 Decoder::Decoder(FrozenCopyOf from)
     : config_(from.decoder.config_),
       compute_(from.decoder.compute_),
-      embedding_(from.decoder.embedding_.detach().to(compute_, /*non_blocking=*/false, /*copy=*/true)),
+      embedding_(embedding_of(from.decoder.embedding_, compute_, from.decoder.is_frozen_)),
       embedding_scale_(from.decoder.embedding_scale_),
       final_norm_(from.decoder.final_norm_.frozen_copy()),
       head_(from.decoder.head_.frozen_copy()),
@@ -30,6 +39,13 @@ Decoder::Decoder(FrozenCopyOf from)
 std::shared_ptr<const Decoder> Decoder::copy_frozen() const {
   const at::NoGradGuard no_grad;
   return std::shared_ptr<const Decoder>(new Decoder(FrozenCopyOf{*this}));
+}
+
+std::unique_ptr<Decoder> Decoder::share_frozen() const {
+  COHORT_CHECK(is_frozen_ && !is_adapted_,
+               "only the weights of a frozen decoder without adapters are shared");
+  const at::NoGradGuard no_grad;
+  return std::unique_ptr<Decoder>(new Decoder(FrozenCopyOf{*this}));
 }
 
 }  // namespace cohort

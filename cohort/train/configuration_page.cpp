@@ -2,6 +2,7 @@
 
 #include "cohort/core/config_io.h"
 #include "cohort/reward_models/all_rewards.h"
+#include "cohort/train/adversarial/adversarial_config.h"
 #include "cohort/train/grpo/train_config.h"
 #include "cohort/train/preference/dpo_config.h"
 #include "cohort/train/reward/reward_train_config.h"
@@ -41,6 +42,21 @@ std::string reward_sections() {
   return text;
 }
 
+/// Of the policies only the keys that `cohort train` does not have.
+std::string adversarial_tables() {
+  AdversarialConfig config;
+  Section settings = settings_of(config);
+  for (Section& section : settings.sections) {
+    if (section.name != "attacker" && section.name != "defender") continue;
+    section.sections.clear();
+    section.lists.clear();
+  }
+  return "\nEach policy also has the sections `rollout`, `objective` and `optimizer` and the tables "
+         "`[[attacker.reward]]` or\n`[[defender.reward]]`, with the keys of `cohort train`. The defender has "
+         "`[defender.environment]` and\n`[[defender.tool]]`, too.\n" +
+         to_markdown(settings);
+}
+
 }  // namespace
 
 std::string configuration_page() {
@@ -67,7 +83,8 @@ std::string configuration_page() {
          train_tables() +
          "\n## Types of rewards\n\n"
          "A `[[reward]]` table takes the keys of its type beside those above, and no key of another type.\n" +
-         reward_sections() + "\n## `cohort sft`\n" + to_markdown(settings_of(sft)) + "\n## `cohort dpo`\n" +
+         reward_sections() + "\n## `cohort adversarial-train`\n" + adversarial_tables() +
+         "\n## `cohort sft`\n" + to_markdown(settings_of(sft)) + "\n## `cohort dpo`\n" +
          to_markdown(settings_of(dpo)) + "\n## `cohort reward-train`\n" +
          to_markdown(settings_of(reward_train));
 }

@@ -110,5 +110,23 @@ TEST(GuessNumber, TheSamplesOfAPromptHaveOneNumber) {
   EXPECT_NE(number_of(*openings[0].episode), number_of(*openings[2].episode));
 }
 
+TEST(GuessNumber, HidesTheNumberOfAnAttack) {
+  const auto game = make_guess_number(0.25);
+  const auto play = [&](const Json& attack) {
+    Prompt prompt{.id = "p", .token_ids = {1}, .text = ""};
+    prompt.fields = {{"low", 1}, {"high", 32}, {"attack", attack}};
+    const auto episode = std::move(game->begin({{&prompt, 0, 9}}).front().episode);
+    const Reply reply = reply_to(*episode, {.content = "20"});
+    double score = -1.0;
+    episode->judge([&](RewardResult result) { score = result.score; });
+    return std::pair(reply.messages[0].at("content").get<std::string>(), score);
+  };
+  EXPECT_EQ(play("I hide 7"), std::pair(std::string("lower"), 0.0));
+  EXPECT_EQ(play("32"), std::pair(std::string("higher"), 0.0));
+  EXPECT_EQ(play("20"), std::pair(std::string("correct"), 1.0));
+  for (const char* foul : {"33", "0", "-7", "no number", ""})
+    EXPECT_EQ(play(foul), std::pair(std::string("correct"), 1.0)) << foul;
+}
+
 }  // namespace
 }  // namespace cohort

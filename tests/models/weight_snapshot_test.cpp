@@ -77,6 +77,34 @@ TEST_P(WeightSnapshotTest, IsReadWhileAnotherThreadTrains) {
   EXPECT_EQ(same, 20);
 }
 
+// Adapters of decoders that share frozen weights are independent, and the base is the same.
+TEST(Decoder, SharesFrozenWeights) {
+  const ThreadCount one_thread(1);
+  for (const at::ScalarType compute : {at::kFloat, at::kBFloat16}) {
+    for (const bool is_tied : {false, true}) {
+      DecoderConfig config = tiny_config("Qwen3ForCausalLM");
+      config.tie_word_embeddings = is_tied;
+      Decoder first(config, compute, at::kCPU, 1, /*is_frozen=*/true);
+      first.refresh();
+      const auto second = first.share_frozen();
+      const at::Tensor base = logits_of(first);
+      EXPECT_TRUE(at::equal(logits_of(*second), base));
+      first.adapt({.r = 2, .target_modules = {"all-linear"}}, 1);
+      second->adapt({.r = 2, .target_modules = {"all-linear"}}, 2);
+      train(first);
+      EXPECT_FALSE(at::equal(logits_of(first), base));
+      EXPECT_TRUE(at::equal(logits_of(*second), base)) << "B is zero";
+      const at::Tensor trained = logits_of(first);
+      train(*second);
+      EXPECT_FALSE(at::equal(logits_of(*second), base));
+      EXPECT_TRUE(at::equal(logits_of(first), trained));
+      for (const Decoder* decoder : {&first, static_cast<const Decoder*>(second.get())})
+        EXPECT_TRUE(at::equal(logits_of({*decoder, {.enabled = false}}), base));
+      EXPECT_THROW(second->share_frozen(), InternalError);
+    }
+  }
+}
+
 TEST(WeightSnapshot, CarriesNoGradient) {
   const auto decoder = tiny_adapted_decoder(tiny_config("Qwen3ForCausalLM"), at::kFloat, {.r = 2});
   const WeightSnapshot snapshot = WeightSnapshot::of_now(*decoder);

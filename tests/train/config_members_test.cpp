@@ -4,6 +4,7 @@
 #include <concepts>
 
 #include "cohort/reward_models/all_rewards.h"
+#include "cohort/train/adversarial/adversarial_config.h"
 #include "cohort/train/grpo/train_config.h"
 #include "cohort/train/preference/dpo_config.h"
 #include "cohort/train/reward/reward_train_config.h"
@@ -57,6 +58,9 @@ TEST(ConfigMembers, DescribesEveryMember) {
   expect_complete<RunConfig>("RunConfig");
   expect_complete<EnvironmentConfig>("EnvironmentConfig");
   expect_complete<ToolConfig>("ToolConfig");
+  expect_complete<AdversarialConfig>("AdversarialConfig");
+  expect_complete<AdversarialDataConfig, HeldOutRowsConfig, RowsConfig>("AdversarialDataConfig");
+  expect_complete<AdversarialLoopConfig, LoopKeys>("AdversarialLoopConfig");
   expect_complete<SftConfig>("SftConfig");
   expect_complete<SftDataConfig, HeldOutRowsConfig, RowsConfig, LengthKey>("SftDataConfig");
   expect_complete<SftLoopConfig, LoopKeys, BalanceKeys, EvaluationKeys>("SftLoopConfig");

@@ -73,13 +73,16 @@ Metrics GrpoTrainer::scored_metrics(const Batch& batch, const RewardSummary& sum
 }
 
 Metrics GrpoTrainer::update_metrics(const Batch& batch, const UpdateResult& result) const {
-  Metrics metrics = loss_metrics(result.loss, result.first_loss, config_.train.recompute);
-  append(metrics, {{"grad_norm", result.grad_norm},
-                   {"learning_rate", result.learning_rate},
-                   {"epoch", prompts_.epoch()},
+  Metrics metrics;
+  if (!is_frozen_) {
+    metrics = loss_metrics(result.loss, result.first_loss, config_.train.recompute);
+    append(metrics, {{"grad_norm", result.grad_norm}, {"learning_rate", result.learning_rate}});
+  }
+  append(metrics, {{"epoch", prompts_.epoch()},
                    {"num_tokens", static_cast<double>(num_tokens_)},
                    {"skipped_steps", static_cast<double>(skipped_steps_)}});
   if (critic_ != nullptr) append(metrics, critic_->metrics(batch.groups));
+  if (is_frozen_) return metrics;
   if (objective_.advantages.puts_kl_in_reward()) metrics.emplace_back("kl", mean_kl(batch, result.loss));
   append(metrics, coefficients_.metrics());
   return metrics;

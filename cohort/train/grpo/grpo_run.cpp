@@ -71,17 +71,6 @@ void check_replies(const TrainConfig& config, bool has_replies) {
       "[environment] or a [[tool]], or remove it");
 }
 
-void report_exactness(double difference) {
-  if (difference == 0.0) {
-    log_info("sampler and trainer agree exactly");
-  } else if (!std::isfinite(difference)) {
-    throw FormatError("the model's log-probabilities are not finite: its weights hold NaN or overflow");
-  } else {
-    log_warn("this platform is not exact: log-probabilities of sampler and trainer differ by up to ",
-             difference);
-  }
-}
-
 /// Refuses a correction of a mismatch that does not exist.
 void check_mismatch_acts(const TrainConfig& config, double difference) {
   const LossConfig loss = resolved(config.objective, config.rollout.max_completion_length).loss;

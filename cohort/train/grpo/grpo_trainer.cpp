@@ -158,6 +158,7 @@ Metrics GrpoTrainer::credit(Batch& batch, const AdvantageConfig& advantages) {
 
 UpdateResult GrpoTrainer::update(const Batch& batch, const LossConfig& objective, StepTimer& timer) {
   UpdateResult result;
+  if (is_frozen_) return result;
   if (critic_phase_.share > 0.0 && loss_options_.value_head == nullptr) {
     for_each_mini_batch(batch, [&](std::span<const Group> groups) { update_critic(groups, result); });
     timer.lap("timing_s/update_critic");

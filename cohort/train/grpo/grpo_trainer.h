@@ -66,6 +66,9 @@ class GrpoTrainer : public Trainer {
     is_exact_ = false;
   }
 
+  /// While it is frozen, a step draws and judges but makes no update, and reports no metrics of one.
+  void set_frozen(bool is_frozen) { is_frozen_ = is_frozen; }
+
   /// Updates that one step makes.
   static int64_t updates_per_step(const TrainConfig& config);
 
@@ -113,6 +116,7 @@ class GrpoTrainer : public Trainer {
   Monitors monitors_;
   LossOptions loss_options_;
   bool is_exact_ = true;
+  bool is_frozen_ = false;
   bool is_record_checked_ = false;
   int64_t num_tokens_ = 0;     // prompt and completion tokens since the run began
   int64_t skipped_steps_ = 0;  // updates left out because something was not finite

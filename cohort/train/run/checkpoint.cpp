@@ -34,7 +34,9 @@ void save_checkpoint(const fs::path& temporary, const fs::path& final, const std
   fs::create_directories(temporary);
   Json whole = state;
   for (const TrainedPart& part : parts) {
-    write_safetensors(temporary / (part.prefix + part.weight_file), part.weights);
+    const fs::path weights = temporary / (part.prefix + part.weight_file);
+    fs::create_directories(weights.parent_path());
+    write_safetensors(weights, part.weights);
     if (part.optimizer == nullptr) continue;
     write_safetensors(temporary / (part.prefix + "optimizer.safetensors"), part.optimizer->save());
     whole[part.prefix + "num_updates"] = part.optimizer->num_updates();

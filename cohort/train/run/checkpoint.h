@@ -14,7 +14,8 @@
 namespace cohort {
 
 /// Weights that a run changes, with what optimises them; null where they follow others. The names of their
-/// files and of their count of updates begin with `prefix`, which is empty for the model's own.
+/// files and of their count of updates begin with `prefix`, which is empty for the model's own. It may end
+/// with a "/": their files are in a folder.
 struct TrainedPart {
   std::string prefix;
   NamedTensors weights;

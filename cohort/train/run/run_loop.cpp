@@ -55,6 +55,11 @@ std::optional<double> score_of(const EvalRecord& record, const std::string& metr
       str("train.metric_for_best_model: evaluations have no metric \"", metric, "\"; they have ", names));
 }
 
+/// Where a model's files are in `directory`.
+std::filesystem::path folder_of(const TrainedModel& model, const std::filesystem::path& directory) {
+  return model.name.empty() ? directory : directory / model.name;
+}
+
 }  // namespace
 
 /// The files that a run writes line by line.
@@ -89,11 +94,12 @@ RunLoop::RunLoop(const RunDirectory& run, const LoopConfig& config, Decoder& dec
                  Trainer& trainer, std::filesystem::path source_model, std::function<EvalRecord()> evaluate)
     : run_(run),
       config_(config),
-      decoder_(decoder),
-      optimizer_(optimizer),
+      models_(trainer.models()),
       trainer_(trainer),
       source_model_(std::move(source_model)),
-      evaluate_(std::move(evaluate)) {}
+      evaluate_(std::move(evaluate)) {
+  if (models_.empty()) models_.push_back({"", &decoder, &optimizer});
+}
 
 void RunLoop::resume() {
   const std::vector<int64_t> steps = run_.checkpoint_steps();
@@ -107,7 +113,7 @@ void RunLoop::resume() {
   const std::filesystem::path checkpoint = run_.checkpoint(steps.back());
   try {
     const Json state = load_checkpoint(checkpoint, trained_parts());
-    decoder_.refresh();
+    for (const TrainedModel& model : models_) model.decoder->refresh();
     step_ = saved_step_ = state.at("step").get<int64_t>();
     nonfinite_steps_ = state.at("nonfinite_steps").get<int64_t>();
     // Scores of another metric cannot be compared.
@@ -163,14 +169,14 @@ void RunLoop::begin() {
 
 StepReport RunLoop::take_step() {
   const Json before = trainer_.save();
-  const int64_t num_updates = optimizer_.num_updates();
+  const int64_t updates_before = num_updates();
   try {
     StepReport report = trainer_.step(step_ + 1);
     ++step_;
     return report;
   } catch (...) {
     trainer_.load(before);
-    is_step_halved_ = optimizer_.num_updates() != num_updates;
+    is_step_halved_ = num_updates() != updates_before;
     throw;
   }
 }
@@ -210,7 +216,7 @@ void RunLoop::finish() {
         "no step of the run had a finite loss and gradient, so that the model is what it was: ",
         "check its weights and the data; the samples are in ", run_.root().string(), "/nonfinite-*.jsonl"));
   }
-  save_trained(decoder_, source_model_, run_.final_model(), config_.chat_template);
+  save_models(run_.final_model());
 }
 
 void RunLoop::write_batch_of(const StepReport& report) const {
@@ -246,7 +252,7 @@ void RunLoop::evaluate(StepReport& report) {
   }
   best_score_ = score;
   evaluations_without_gain_ = 0;
-  save_trained(decoder_, source_model_, run_.best_model(), config_.chat_template);
+  save_models(run_.best_model());
 }
 
 bool RunLoop::is_stopped_early() const {
@@ -267,7 +273,9 @@ bool RunLoop::save() {
                    {"trainer", trainer_.save()}};
   save_checkpoint(run_.temporary_checkpoint(step_), run_.checkpoint(step_), trained_parts(), state,
                   [&](const std::filesystem::path& directory) {
-                    write_trained_files(decoder_, source_model_, config_.chat_template, directory);
+                    for (const TrainedModel& model : models_)
+                      write_trained_files(*model.decoder, source_model_, config_.chat_template,
+                                          folder_of(model, directory));
                   });
   run_.mark_saved();
   run_.keep_newest_checkpoints(config_.save_total_limit);
@@ -277,8 +285,22 @@ bool RunLoop::save() {
 
 std::vector<TrainedPart> RunLoop::trained_parts() const {
   std::vector<TrainedPart> parts = trainer_.more_parts();
-  parts.push_back({"", decoder_.trained_weights(), &optimizer_, trained_weight_file(decoder_)});
+  for (const TrainedModel& model : models_) {
+    parts.push_back({model.name.empty() ? "" : model.name + "/", model.decoder->trained_weights(),
+                     model.optimizer, trained_weight_file(*model.decoder)});
+  }
   return parts;
+}
+
+int64_t RunLoop::num_updates() const {
+  int64_t total = 0;
+  for (const TrainedModel& model : models_) total += model.optimizer->num_updates();
+  return total;
+}
+
+void RunLoop::save_models(const std::filesystem::path& directory) const {
+  for (const TrainedModel& model : models_)
+    save_trained(*model.decoder, source_model_, folder_of(model, directory), config_.chat_template);
 }
 
 void RunLoop::show(const StepReport& report) {

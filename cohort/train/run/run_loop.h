@@ -32,6 +32,14 @@ struct StepReport {
   std::string stop_reason;            ///< why the run must end after this step; empty when it may go on
 };
 
+/// A model that a run trains.
+struct TrainedModel {
+  std::string
+      name;  ///< of the folder with its files in checkpoints and models; empty: it has none of its own
+  Decoder* decoder;
+  AdamW* optimizer;
+};
+
 class Trainer {
  public:
   virtual ~Trainer() = default;
@@ -45,6 +53,9 @@ class Trainer {
 
   /// Weights that are trained beside the model's; they are restored before `load`.
   virtual std::vector<TrainedPart> more_parts() { return {}; }
+
+  /// The models of a trainer with several; empty for one with the loop's model alone.
+  virtual std::vector<TrainedModel> models() { return {}; }
 };
 
 /// What an evaluation found.
@@ -68,7 +79,7 @@ struct LoopConfig {
   std::filesystem::path chat_template = {};  ///< of the models that are written, in place of the source's
 };
 
-/// One run. All references must outlive it.
+/// One run. All references must outlive it. Without models of the trainer's own it trains `decoder`.
 class RunLoop {
  public:
   RunLoop(const RunDirectory& run, const LoopConfig& config, Decoder& decoder, AdamW& optimizer,
@@ -125,14 +136,15 @@ class RunLoop {
  private:
   bool is_stopped_early() const;
   std::vector<TrainedPart> trained_parts() const;
+  int64_t num_updates() const;
+  void save_models(const std::filesystem::path& directory) const;
   void write_batch_of(const StepReport& report) const;
   void note_nonfinite(const StepReport& report);
   void show(const StepReport& report);
 
   const RunDirectory& run_;
   LoopConfig config_;
-  Decoder& decoder_;
-  AdamW& optimizer_;
+  std::vector<TrainedModel> models_;
   Trainer& trainer_;
   std::filesystem::path source_model_;
   std::function<EvalRecord()> evaluate_;

@@ -37,7 +37,7 @@ std::unique_ptr<const Tokenizer> require_tokenizer(const std::string& model_dir,
   return tokenizer;
 }
 
-std::unique_ptr<Decoder> load_model(const ModelConfig& config, const LoraConfig& lora, int64_t seed) {
+std::unique_ptr<Decoder> load_base(const ModelConfig& config, bool is_frozen) {
   if (is_adapter_directory(config.path)) {
     throw ConfigError(str("model.path: ", config.path,
                           " is an adapter, not a whole model: set lora.path to it and model.path to its base "
@@ -45,9 +45,14 @@ std::unique_ptr<Decoder> load_model(const ModelConfig& config, const LoraConfig&
                           config.path, " --output DIR"));
   }
   auto decoder = load_pretrained(config.path, parse_dtype(config.dtype), parse_device(config.device),
-                                 HeadKind::kCausalLm, /*is_frozen=*/lora.r > 0);
-  if (lora.r > 0) start_adapters(lora, config.path, static_cast<uint64_t>(seed), *decoder);
+                                 HeadKind::kCausalLm, is_frozen);
   for (const std::string& note : decoder->config().notes) log_info("config.json: ", note);
+  return decoder;
+}
+
+std::unique_ptr<Decoder> load_model(const ModelConfig& config, const LoraConfig& lora, int64_t seed) {
+  auto decoder = load_base(config, /*is_frozen=*/lora.r > 0);
+  if (lora.r > 0) start_adapters(lora, config.path, static_cast<uint64_t>(seed), *decoder);
   return decoder;
 }
 

@@ -67,7 +67,11 @@ void take_changes(const RunDirectory& run, const Config& config, const ResumeOpt
   Config copy = config;
   const Section settings = settings_of(copy);
   run.change_settings(changes, to_toml(settings), file_fingerprints(settings));
-  log_info("from here on ", describe_changes(changes, config.optimizer.lr_scheduler_type));
+  if constexpr (requires { config.optimizer; }) {
+    log_info("from here on ", describe_changes(changes, config.optimizer.lr_scheduler_type));
+  } else {
+    log_info("from here on ", describe_changes(changes, config.lr_scheduler_type()));
+  }
 }
 
 /// The steps of a run: `max_steps`, or those that `epochs` of `rows` take, whichever ends first.
@@ -76,6 +80,9 @@ int64_t num_steps(std::optional<int64_t> max_steps, std::optional<double> epochs
 
 /// A model's tokenizer. Throws FormatError where it has none, which text data need.
 std::unique_ptr<const Tokenizer> require_tokenizer(const std::string& model_dir, const DecoderConfig& model);
+
+/// The model of a run, without adapters. Throws ConfigError for the directory of an adapter.
+std::unique_ptr<Decoder> load_base(const ModelConfig& config, bool is_frozen);
 
 /// The model to train: all of it, or adapters on it.
 std::unique_ptr<Decoder> load_model(const ModelConfig& config, const LoraConfig& lora, int64_t seed);

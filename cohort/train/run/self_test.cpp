@@ -28,6 +28,17 @@ std::vector<Prompt> probe_prompts(const DecoderConfig& config) {
 
 }  // namespace
 
+void report_exactness(double difference) {
+  if (difference == 0.0) {
+    log_info("sampler and trainer agree exactly");
+  } else if (!std::isfinite(difference)) {
+    throw FormatError("the model's log-probabilities are not finite: its weights hold NaN or overflow");
+  } else {
+    log_warn("this platform is not exact: log-probabilities of sampler and trainer differ by up to ",
+             difference);
+  }
+}
+
 bool agrees_with_record(const Decoder& decoder, const ActivationRecord& record, const Prompt& prompt,
                         const Completion& completion) {
   const at::NoGradGuard no_grad;
