@@ -41,6 +41,7 @@ class Episodes : public TurnHandler {
   void end_turn(Engine& engine, RequestId id, int64_t prompt, int64_t sample,
                 const Completion& completion) override;
   bool take_replies(Engine& engine, bool waits) override;
+  std::optional<CallPlace> first_call(const Completion& completion) const override;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -48,6 +49,7 @@ class Episodes : public TurnHandler {
   struct Running {
     int64_t prompt = 0, sample = 0;
     std::unique_ptr<Episode> episode{};
+    std::vector<int32_t> turn_ids{};  // of the prompt: they begin the first turn
     EpisodeRecord record{};
     Completion completion{};         // up to the policy's last turn
     AssistantMessage turn{};         // that turn

@@ -15,6 +15,7 @@ from tiny_run import PROGRAM, TinyRunTest, subprocess
 REFUSED = {
     "grpo_process": "needs a [[reward]] that judges steps",
     "gigpo": "compares turns from the same state",
+    "axpo": "draws calls of tools anew",
     "luffy": 'the column "demonstration" is missing',
 }
 
