@@ -39,7 +39,7 @@ TITLES = {
 }
 # What a method is without on the demo as it is.
 CRITIC_RATE = ("--critic.lr", 1e-3)
-OF_EPISODES = {"gigpo"}  # compares turns from the same state of an environment
+OF_EPISODES = {"gigpo", "axpo"}  # compare turns from the same state, and draw calls of tools anew
 TWO_REWARDS = ("--reward.1.name", "format", "--reward.1.type", "format")
 SETTINGS = {
     "ppo": CRITIC_RATE,

@@ -42,6 +42,11 @@ class EpisodeSetup {
   /// Whether episodes have the environment's states.
   bool gives_states() const { return environment_ != nullptr && environment_->gives_states(); }
 
+  /// Whether completions call tools by marks of their own. Call after open().
+  bool marks_calls() const {
+    return format_.has_value() && !format_->tools().is_null() && format_->marks_calls();
+  }
+
   bool is_on() const { return environment_ != nullptr || agent_.is_on(); }
 
  private:

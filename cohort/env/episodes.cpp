@@ -49,10 +49,9 @@ Openings Episodes::begin(RolloutStart start) {
   std::vector<EpisodeStart> starts;
   for (size_t p = 0; p < prompts.size(); ++p) {
     first_of_.push_back(starts.size());
-    const uint64_t number = address.prompts.empty() ? address.first_prompt + p : address.prompts[p];
-    const uint64_t seed = random_bits(address.seed, {address.step, number});
+    const uint64_t seed = random_bits(address.seed, {address.step, address.prompt_number(p)});
     for (int64_t g = 0; g < group_sizes[p]; ++g)
-      starts.push_back({&prompts[p], static_cast<int64_t>(address.first_sample) + g, seed});
+      starts.push_back({&prompts[p], static_cast<int64_t>(address.first_sample_of(p)) + g, seed});
   }
   for (const Prompt& prompt : prompts) {
     if (!format_.tools().is_null() && !prompt.fields.contains("prompt_messages")) {
@@ -71,8 +70,10 @@ Openings Episodes::begin(RolloutStart start) {
       Opening& opening = opened[first_of_[p] + g];
       ids.push_back(opening.observation.empty() ? prompts[p].token_ids
                                                 : format_.opened_prompt(prompts[p], opening.observation));
+      ids.back().insert(ids.back().end(), prompts[p].turn_ids.begin(), prompts[p].turn_ids.end());
       running_.push_back(
           {.prompt = static_cast<int64_t>(p), .sample = g, .episode = std::move(opening.episode)});
+      running_.back().turn_ids = prompts[p].turn_ids;
       running_.back().record.opening = std::move(opening.observation);
       running_.back().record.failure = std::move(opening.failure);
       running_.back().record.number = opening.number;
@@ -110,13 +111,29 @@ void Episodes::end_turn(Engine& engine, RequestId id, int64_t prompt, int64_t sa
 
 void Episodes::read_turn(Running& episode, const Completion& completion) {
   episode.completion = completion;
-  const std::span<const int32_t> ids = last_turn_of(completion);
+  const std::span<const int32_t> sampled = last_turn_of(completion);
+  std::vector<int32_t> ids;
+  if (episode.record.num_turns == 0) ids = episode.turn_ids;
+  ids.insert(ids.end(), sampled.begin(), sampled.end());
   episode.turn = format_.read(ids);
   episode.completion.text = format_.text(ids);
   ++episode.record.num_turns;
   if (episode.state) episode.record.turn_states.push_back(*episode.state);
   episode.record.messages.push_back(to_json(episode.turn));
   episode.num_messages = episode.record.messages.size();
+}
+
+std::optional<CallPlace> Episodes::first_call(const Completion& completion) const {
+  const auto begin = std::ranges::find(completion.spans, TokenOrigin::kSampled, &TokenSpan::origin);
+  if (begin == completion.spans.end()) return std::nullopt;
+  const int64_t first = begin->first;
+  int64_t end = first;
+  for (auto span = begin; span != completion.spans.end() && span->turn == begin->turn; ++span)
+    end = span->end();
+  std::optional<CallPlace> place =
+      format_.first_call(std::span(completion.token_ids).subspan(first, end - first));
+  if (place) place = CallPlace{first + place->first, first + place->opened, first + place->end_of_turn};
+  return place;
 }
 
 bool Episodes::has_budget(const Running& episode) const {

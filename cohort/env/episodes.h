@@ -42,6 +42,7 @@ class Episodes : public TurnHandler {
                 const Completion& completion) override;
   bool take_replies(Engine& engine, bool waits) override;
   ReplyTimes take_times() override { return std::exchange(times_, {}); }
+  std::optional<CallPlace> first_call(const Completion& completion) const override;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -49,6 +50,7 @@ class Episodes : public TurnHandler {
   struct Running {
     int64_t prompt = 0, sample = 0;
     std::unique_ptr<Episode> episode{};
+    std::vector<int32_t> turn_ids{};  // of the prompt: they begin the first turn
     EpisodeRecord record{};
     Completion completion{};         // up to the policy's last turn
     AssistantMessage turn{};         // that turn

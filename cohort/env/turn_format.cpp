@@ -1,6 +1,7 @@
 #include "cohort/env/turn_format.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "cohort/core/error.h"
 #include "cohort/text/chat_template.h"
@@ -89,6 +90,30 @@ bool TurnFormat::is_stop(int32_t id) const { return std::ranges::count(stop_ids_
 AssistantMessage TurnFormat::read(std::span<const int32_t> ids) const {
   if (!ids.empty() && is_stop(ids.back())) ids = ids.first(ids.size() - 1);
   return parse_turn(calls_, tokenizer_.decode(ids, {.skip_special_tokens = false}), tools_);
+}
+
+bool TurnFormat::marks_calls() const {
+  return !calls_.call_open.empty() && !parse_turn(calls_, calls_.call_open, tools_).tool_calls.empty();
+}
+
+std::optional<CallPlace> TurnFormat::first_call(std::span<const int32_t> ids) const {
+  if (!marks_calls()) return std::nullopt;
+  const auto first_text = [&](int64_t count) {
+    return tokenizer_.decode(ids.first(count), {.skip_special_tokens = false});
+  };
+  const auto size = std::ssize(ids);
+  const std::string text = first_text(size);
+  AssistantMessage unused;
+  const std::string_view rest = take_reasoning(calls_, text, unused);
+  const size_t found = rest.find(calls_.call_open);
+  if (found == std::string_view::npos) return std::nullopt;
+  const size_t begin = rest.data() - text.data() + found;
+  const auto tokens_beyond = [&](size_t length) {  // how many tokens have more than `length` bytes of text
+    const auto counts = std::views::iota(int64_t{0}, size + 1);
+    return *std::ranges::partition_point(counts,
+                                         [&](int64_t count) { return first_text(count).size() <= length; });
+  };
+  return CallPlace{tokens_beyond(begin) - 1, tokens_beyond(begin + calls_.call_open.size() - 1), size};
 }
 
 std::string TurnFormat::text(std::span<const int32_t> ids) const { return tokenizer_.decode(ids); }

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cohort/sampler/turn_handler.h"
 #include "cohort/tasks/row_text.h"
 #include "cohort/text/tokenizer.h"
 #include "cohort/text/tool_calls/format.h"
@@ -23,6 +25,12 @@ class TurnFormat {
 
   /// Reads the tokens of one turn. A stop token at their end is left out.
   AssistantMessage read(std::span<const int32_t> ids) const;
+
+  /// Whether each call begins with a mark of its own, which first_call() needs.
+  bool marks_calls() const;
+
+  /// The first call in the tokens of a turn, after its reasoning, in places of `ids`; nothing without one.
+  std::optional<CallPlace> first_call(std::span<const int32_t> ids) const;
 
   /// The same tokens as text, without special tokens.
   std::string text(std::span<const int32_t> ids) const;

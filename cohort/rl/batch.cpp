@@ -1,5 +1,6 @@
 #include "cohort/rl/batch.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace cohort {
@@ -12,6 +13,11 @@ const char* to_string(LossMask mask) {
 const char* to_string(Untrained reason) {
   constexpr const char* kNames[] = {"greedy", "not_kept", "no_difference", "surplus"};
   return kNames[static_cast<int>(reason)];
+}
+
+std::span<const Group> first_groups(std::span<const Group> groups) {
+  const auto end = std::ranges::find_if(groups, [](const Group& group) { return group.rerolls.has_value(); });
+  return groups.first(end - groups.begin());
 }
 
 int64_t num_samples(std::span<const Group> groups) {

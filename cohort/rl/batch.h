@@ -54,6 +54,15 @@ struct Sample {
   int64_t loss_length() const { return mask == LossMask::kNone ? completion.num_sampled() : 0; }
 };
 
+/// What the samples of a group draw anew: the end of another group's sample, from its first tool call on
+/// (AXPO, arXiv:2605.28774).
+struct RerolledCall {
+  int64_t group = 0;       ///< its place in Batch::groups
+  int64_t sample = 0;      ///< its place in that group
+  int64_t num_frozen = 0;  ///< sampled tokens of it that the group's prompt ends with
+  double recovery = 0.0;   ///< the reward of these tokens: 1 if a sample of the group succeeded, else 0
+};
+
 /// The samples of one prompt, in the order in which they were drawn; a demonstration is last.
 struct Group {
   Prompt prompt;
@@ -61,6 +70,7 @@ struct Group {
   std::optional<double> beta{};    ///< weight of the KL instead of the setting's; all groups have it or none
   int64_t num_kept = 0;            ///< samples that GFPO keeps, by the prompt's difficulty; 0: the setting's
   bool has_no_difference = false;  ///< all rewards of the group are the same number
+  std::optional<RerolledCall> rerolls{};  ///< of a group of re-rolls; these are a batch's last groups
 };
 
 /// Why samples that were drawn for a step are not trained on.
@@ -113,6 +123,9 @@ void for_each_sequence(Groups&& groups, F f) {
 }
 
 int64_t num_samples(std::span<const Group> groups);
+
+/// The groups that are no re-rolls.
+std::span<const Group> first_groups(std::span<const Group> groups);
 
 /// Samples and their branches.
 int64_t num_sequences(std::span<const Group> groups);

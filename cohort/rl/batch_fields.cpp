@@ -150,6 +150,7 @@ void describe(Archive& a, P& prompt) {
   a(prompt.token_ids);
   a(prompt.text);
   describe_json(a, prompt.fields);
+  a(prompt.turn_ids);
 }
 
 template <typename Archive, typename G>
@@ -160,6 +161,12 @@ void describe(Archive& a, G& group) {
   describe_optional(a, group.beta, [&](auto& beta) { a(beta); });
   a(group.num_kept);
   a(group.has_no_difference);
+  describe_optional(a, group.rerolls, [&](auto& rerolls) {
+    a(rerolls.group);
+    a(rerolls.sample);
+    a(rerolls.num_frozen);
+    a(rerolls.recovery);
+  });
 }
 
 template <typename Archive, typename U>

@@ -18,6 +18,9 @@ struct Prompt {
   std::vector<int32_t> token_ids;
   std::string text;
   Json fields = Json::object();  ///< the data set's other columns, handed to the rewards
+  /// Tokens that begin the policy's first turn, which goes on after them (AXPO). In a rollout they follow
+  /// `token_ids`; the prompt of the group that comes back ends with them. They carry no loss.
+  std::vector<int32_t> turn_ids{};
 };
 
 /// The origin of a token of a completion. Only sampled tokens carry loss.

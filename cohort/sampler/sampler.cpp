@@ -61,6 +61,7 @@ std::vector<Group> Sampler::rollout(const std::vector<Prompt>& prompts,
                                     const OnCompletion& on_completion, ActivationRecord* record,
                                     TurnHandler* turns) {
   COHORT_CHECK(address.prompts.empty() || address.prompts.size() == prompts.size());
+  COHORT_CHECK(address.first_samples.empty() || address.first_samples.size() == prompts.size());
   COHORT_CHECK(record == nullptr || (record->holds_for(decoder_) && turns == nullptr));
   check_stop_strings(params.stop_strings, tokenizer_, params.skip_special_tokens);
   std::vector<Group> groups;
@@ -91,6 +92,8 @@ std::vector<Group> Sampler::rollout(const std::vector<Prompt>& prompts,
   engine.set_record(record);
   try {
     for (size_t p = 0; adds && p < prompts.size(); ++p) {
+      SamplingParams own = params;
+      own.max_completion_length -= std::ssize(prompts[p].turn_ids);
       for (int64_t g = 0; g < group_sizes[p]; ++g) {
         const auto on_end = [&, p, g](RequestId id, const Completion& completion) {
           if (turns != nullptr) {
@@ -100,7 +103,7 @@ std::vector<Group> Sampler::rollout(const std::vector<Prompt>& prompts,
           }
         };
         const RequestId id = engine.add({.token_ids = opened[p].token_ids,
-                                         .params = params,
+                                         .params = own,
                                          .address = draw_address(address, p, g),
                                          .on_end = on_end,
                                          .is_held = turns != nullptr});
@@ -157,8 +160,8 @@ void Sampler::run(Engine& engine, TurnHandler* turns) {
 DrawAddress Sampler::draw_address(const RolloutAddress& address, size_t prompt, int64_t sample) {
   return {.seed = address.seed,
           .step = address.step,
-          .prompt = address.prompts.empty() ? address.first_prompt + prompt : address.prompts[prompt],
-          .sample = address.first_sample + static_cast<uint64_t>(sample)};
+          .prompt = address.prompt_number(prompt),
+          .sample = address.first_sample_of(prompt) + static_cast<uint64_t>(sample)};
 }
 
 }  // namespace cohort

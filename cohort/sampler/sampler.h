@@ -22,9 +22,17 @@ namespace cohort {
 struct RolloutAddress {
   uint64_t seed = 0;
   uint64_t step = 0;
-  uint64_t first_prompt = 0;        ///< p of the first prompt
-  uint64_t first_sample = 0;        ///< g of the first completion of each prompt
-  std::vector<uint64_t> prompts{};  ///< p of each prompt, if they do not count up from first_prompt
+  uint64_t first_prompt = 0;              ///< p of the first prompt
+  uint64_t first_sample = 0;              ///< g of the first completion of each prompt
+  std::vector<uint64_t> prompts{};        ///< p of each prompt, if they do not count up from first_prompt
+  std::vector<uint64_t> first_samples{};  ///< g of each prompt's first completion, if they differ
+
+  uint64_t prompt_number(size_t prompt) const {
+    return prompts.empty() ? first_prompt + prompt : prompts[prompt];
+  }
+  uint64_t first_sample_of(size_t prompt) const {
+    return first_samples.empty() ? first_sample : first_samples[prompt];
+  }
 };
 
 /// Called as each completion ends, in the order in which they end; `prompt` counts from 0 in the rollout.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,13 @@ using Openings = std::vector<std::vector<std::vector<int32_t>>>;
 /// Gets each completion when it goes on no more, with the other conversations of its episode.
 using EndCompletion =
     std::function<void(int64_t prompt, int64_t sample, Completion completion, std::vector<Sample> branches)>;
+
+/// Where a completion's first turn calls a tool for the first time, in places of Completion::token_ids.
+struct CallPlace {
+  int64_t first = 0;   ///< the first token of the mark that opens the call
+  int64_t opened = 0;  ///< the first token after the mark
+  int64_t end_of_turn = 0;
+};
 
 /// A rollout that begins. All of it outlives the rollout.
 struct RolloutStart {
@@ -59,6 +67,12 @@ class TurnHandler {
 
   /// Of all rollouts since the last call.
   virtual ReplyTimes take_times() { return {}; }
+
+  /// Nothing if the first turn calls no tool, or if the handler does not read turns.
+  virtual std::optional<CallPlace> first_call(const Completion& completion) const {
+    (void)completion;
+    return std::nullopt;
+  }
 };
 
 }  // namespace cohort

@@ -22,6 +22,32 @@ TEST(TurnFormat, ReadsATurnWithoutItsStopToken) {
   EXPECT_EQ(turn.tool_calls[0].name, "f");
 }
 
+TEST(TurnFormat, TheFirstCallIsTheOneAfterTheReasoning) {
+  const ChatCase chat;
+  const Json tools = Json::array({{{"type", "function"}, {"function", {{"name", "f"}}}}});
+  const TurnFormat format = chat.turns({kEnd}, tools);
+  EXPECT_TRUE(format.marks_calls());
+  const std::string thinking = "<think>a <tool_call> would do</think>Hm ";
+  const std::string text = thinking + "<tool_call>{\"name\": \"f\"}</tool_call><tool_call>{";
+  std::vector<int32_t> ids = chat.text().tokenize_rendered(text);
+  ids.push_back(kEnd);
+  const std::optional<CallPlace> place = format.first_call(ids);
+  ASSERT_TRUE(place.has_value());
+  EXPECT_EQ(place->first, std::ssize(thinking));  // a token is a byte
+  EXPECT_EQ(place->opened, std::ssize(thinking) + 11);
+  EXPECT_EQ(place->end_of_turn, std::ssize(text) + 1);
+  EXPECT_FALSE(format.first_call(chat.text().tokenize_rendered(thinking)).has_value());
+}
+
+TEST(TurnFormat, AFormWithoutAMarkHasNoFirstCall) {
+  const ChatCase chat;
+  for (const char* name : {"json", "llama3", "harmony"}) {
+    const TurnFormat format(chat.text(), chat.tokenizer(), find_tool_call_format(name), nullptr, {kEnd});
+    EXPECT_FALSE(format.marks_calls()) << name;
+    EXPECT_FALSE(format.first_call(chat.text().tokenize_rendered("{\"name\": \"f\"}")).has_value()) << name;
+  }
+}
+
 TEST(TurnFormat, AReplyFollowsTheStopTokenThatWasSampled) {
   const ChatCase chat;
   const TurnFormat format = chat.turns();

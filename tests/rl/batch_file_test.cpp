@@ -218,7 +218,7 @@ TEST_F(BatchFile, NamesWhatItIsNot) {
   std::string newer = to_bytes(rich_batch());
   newer[8] = 9;
   EXPECT_FALSE(read(newer));
-  EXPECT_NE(error_.find("version 9, and this program reads version 4"), std::string::npos) << error_;
+  EXPECT_NE(error_.find("version 9, and this program reads version 5"), std::string::npos) << error_;
   EXPECT_FALSE(read(to_bytes(rich_batch()) + "x"));
   EXPECT_NE(error_.find("bytes after its end"), std::string::npos) << error_;
 }

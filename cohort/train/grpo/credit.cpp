@@ -9,6 +9,7 @@
 #include "cohort/objectives/baseline.h"
 #include "cohort/objectives/credit_rule.h"
 #include "cohort/objectives/sample_statistics.h"
+#include "cohort/train/grpo/rerolls.h"
 
 namespace cohort {
 namespace {
@@ -315,6 +316,7 @@ RewardSummary assign_credit(Batch& batch, const AdvantageConfig& config, const A
   AdvantageOutput output = advantages_of(advantage_input(batch, config, judged), config);
   if (own) output.values = values_by(own, judged);
   give(output, judged);
+  give_recovery(batch, config, own);
   for (size_t g = 0; g < batch.groups.size(); ++g)
     batch.groups[g].has_no_difference = output.has_no_difference[g] != 0;
   RewardSummary summary{output.reward_mean, output.reward_std, output.frac_reward_zero_std};

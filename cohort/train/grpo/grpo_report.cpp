@@ -5,6 +5,7 @@
 #include "cohort/core/error.h"
 #include "cohort/train/grpo/demonstrations.h"
 #include "cohort/train/grpo/grpo_trainer.h"
+#include "cohort/train/grpo/rerolls.h"
 #include "cohort/train/grpo/step_metrics.h"
 
 namespace cohort {
@@ -63,10 +64,12 @@ Metrics GrpoTrainer::scored_metrics(const Batch& batch, const RewardSummary& sum
     const Batch own = without_demonstrations(batch);
     metrics = completion_metrics(own, own_summary(own, summary), checkers_);
     metrics.emplace_back("demonstration/reward", mean_demonstration_reward(batch));
+  } else if (config_.rollout.num_rerolls > 0) {
+    metrics = completion_metrics(without_rerolls(batch), summary, checkers_);
   } else {
     metrics = completion_metrics(batch, summary, checkers_);
   }
-  if (rollout_.has_episodes()) append(metrics, episode_metrics(batch.groups));
+  if (rollout_.has_episodes()) append(metrics, episode_metrics(first_groups(batch.groups)));
   if (rollout_.has_branches()) metrics.emplace_back("episodes/mean_branches", mean_branches(batch.groups));
   append(metrics, rollout_.metrics());
   return metrics;

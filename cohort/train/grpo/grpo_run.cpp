@@ -165,6 +165,14 @@ TrainConfig with_environment_reward(TrainConfig config, const EpisodeSetup& epis
   return config;
 }
 
+/// Re-rolls begin at the mark of a call.
+void check_rerolls(const TrainConfig& config, const EpisodeSetup& episodes) {
+  if (config.rollout.num_rerolls == 0 || episodes.marks_calls()) return;
+  throw ConfigError(
+      "rollout.num_rerolls draws calls of tools anew from the mark that opens them: add a [[tool]] or an "
+      "[environment] with tools, and a chat template whose calls have such a mark (not llama3 or json)");
+}
+
 std::unique_ptr<Environment> environment_of(const TrainConfig& config, CallersFunctions& functions) {
   if (functions.environment != nullptr) return std::move(functions.environment);
   return make_environment(config.environment, config.tool);
@@ -218,6 +226,7 @@ void GrpoRun::make_trainer(RolloutFunction rollout) {
         "an environment or an agent and a function that samples exclude each other: remove one of them");
   episodes_.open(texts_.format, *texts_.tokenizer, policy_->config(),
                  run_sampling(config_, policy_->config(), texts_.tokenizer.get()));
+  check_rerolls(config_, episodes_);
   trainer_.emplace(config_, num_updates, *policy_, reference, critic_.get(), texts_.tokenizer.get(), prompts_,
                    *scorer_, optimizer_, texts_.demonstrations(), shape_.record, own_, episodes_.turns());
   is_sampled_elsewhere_ = rollout != nullptr;

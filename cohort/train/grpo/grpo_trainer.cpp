@@ -8,6 +8,7 @@
 #include "cohort/core/log.h"
 #include "cohort/rewards/reward_weight.h"
 #include "cohort/train/grpo/demonstrations.h"
+#include "cohort/train/grpo/rerolls.h"
 #include "cohort/train/grpo/step_metrics.h"
 #include "cohort/train/run/batch_passes.h"
 #include "cohort/train/run/memory_plan.h"
@@ -139,7 +140,11 @@ void GrpoTrainer::score(Batch& batch, const ObjectiveSettings& objective, StepTi
 // The metrics show the step as it was.
 Metrics GrpoTrainer::credit(Batch& batch, const AdvantageConfig& advantages) {
   if (config_.objective.gfpo_adaptive_difficulty) difficulty_.assign(batch.groups);
-  const RewardSummary summary = assign_credit(batch, advantages, own_.advantages);
+  RewardSummary summary = assign_credit(batch, advantages, own_.advantages);
+  if (config_.rollout.num_rerolls > 0) {
+    Batch first = without_rerolls(batch);
+    summary = assign_credit(first, advantages, own_.advantages);
+  }
   Metrics metrics = scored_metrics(batch, summary);
   monitors_.observe(metrics);
   if (monitors_.mask(batch, checkers_)) {

@@ -32,7 +32,17 @@ void describe_selection(FieldVisitor& f, RolloutConfig& c) {
     one_of({"none", "balanced", "positive_focused"}));
   f("max_sampling_rounds", c.max_sampling_rounds, "Rounds of adaptive_sampling at most.", at_least(1));
   f("positive_reward", c.positive_reward,
-    "With adaptive_sampling or generation_budget: a completion whose rewards sum up to more is a success.");
+    "With adaptive_sampling, generation_budget or num_rerolls: a completion whose rewards sum up to more is "
+    "a "
+    "success.");
+  f("num_rerolls", c.num_rerolls,
+    "If no completion of a prompt that calls a tool is a success: draw the calls of the least certain ones "
+    "this many times anew, from the mark that opens their first call on (AXPO, arXiv:2605.28774, "
+    "reconstructed); 0, never.",
+    at_least(0));
+  f("max_reroll_share", c.max_reroll_share,
+    "With num_rerolls: re-rolls of a step at most, as a share of prompts_per_step * num_generations.",
+    between(0.0, 1.0));
 }
 
 void refuse_rollout(bool is_asked, const std::string& reason) {
@@ -63,7 +73,8 @@ namespace {
 /// Settings that nothing would heed.
 void check_idle_settings(const RolloutConfig& rollout) {
   const RolloutConfig defaults;
-  const bool counts_successes = rollout.is_adaptive() || rollout.is_budgeted();
+  const bool selects_by_success = rollout.is_adaptive() || rollout.is_budgeted();
+  const bool counts_successes = selects_by_success || rollout.num_rerolls > 0;
   refuse_rollout(
       !rollout.dynamic_sampling && rollout.max_num_gen_batches != defaults.max_num_gen_batches,
       "rollout.max_num_gen_batches has no effect without rollout.dynamic_sampling: set it to true, or "
@@ -73,12 +84,15 @@ void check_idle_settings(const RolloutConfig& rollout) {
       "rollout.max_sampling_rounds has no effect without rollout.adaptive_sampling: set it, or remove "
       "the key");
   refuse_rollout(!counts_successes && rollout.positive_reward != defaults.positive_reward,
-                 "rollout.positive_reward has no effect without rollout.adaptive_sampling or "
-                 "generation_budget: set one of them, or remove the key");
+                 "rollout.positive_reward has no effect without rollout.adaptive_sampling, "
+                 "generation_budget or num_rerolls: set one of them, or remove the key");
+  refuse_rollout(rollout.num_rerolls == 0 && rollout.max_reroll_share != defaults.max_reroll_share,
+                 "rollout.max_reroll_share has no effect without rollout.num_rerolls: set it (3 in "
+                 "arXiv:2605.28774), or remove the key");
   refuse_rollout(rollout.is_budgeted() && rollout.num_generations == 2,
                  "rollout.generation_budget = \"knapsack\" gives every prompt two completions at least, and "
                  "rollout.num_generations is 2: raise it");
-  refuse_rollout(!counts_successes && rollout.keep_generations == rollout.num_generations,
+  refuse_rollout(!selects_by_success && rollout.keep_generations == rollout.num_generations,
                  str("rollout.keep_generations (", rollout.num_trained(),
                      ") keeps all of rollout.num_generations: lower it, or remove the key"));
 }
@@ -125,6 +139,27 @@ void check_selection(const RolloutConfig& rollout, const AdvantageConfig& a) {
                      rollout.num_generations, ") none is: set an odd one, 9 in arXiv:2601.22582"));
 }
 
+/// Re-rolls of calls have a group and an advantage of their own.
+void check_rerolls(const RolloutConfig& rollout, const AdvantageConfig& a) {
+  if (rollout.num_rerolls == 0) return;
+  refuse_rollout(
+      rollout.num_rerolls == 1,
+      "rollout.num_rerolls = 1 leaves a re-roll no other to be judged against: set 2 or more (3 in "
+      "arXiv:2605.28774)");
+  refuse_rollout(rollout.most_reroll_groups() == 0,
+                 str("rollout.max_reroll_share (", rollout.max_reroll_share,
+                     ") of prompts_per_step * num_generations is less than rollout.num_rerolls (",
+                     rollout.num_rerolls, "): raise one of the former"));
+  refuse_rollout(rollout.selects(),
+                 "rollout.num_rerolls adds groups to a step, which rollout.dynamic_sampling, "
+                 "keep_generations, adaptive_sampling and generation_budget do not expect: remove them");
+  refuse_rollout(
+      !reads_rewards_alone(a) || a.normalizes_each_reward() || !find_baseline(a.baseline).is_of_group,
+      "rollout.num_rerolls puts the recovery in the place of a completion's total reward: choose "
+      "objective.credit = \"sequence\", kl_place = \"loss\", a baseline of the group, "
+      "sum_then_normalize, no gfpo_k and no drop_pivot");
+}
+
 }  // namespace
 
 void check_rollout(const RolloutConfig& rollout, const AdvantageConfig& advantages, bool counts_epochs) {
@@ -148,6 +183,7 @@ void check_rollout(const RolloutConfig& rollout, const AdvantageConfig& advantag
   check_sampling_keys(rollout, "rollout.");
   check_group_of_one(rollout, advantages);
   check_selection(rollout, advantages);
+  check_rerolls(rollout, advantages);
   check_idle_settings(rollout);
 }
 

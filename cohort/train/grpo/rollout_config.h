@@ -22,6 +22,8 @@ struct RolloutConfig : SamplingKeys {
   std::string adaptive_sampling = "none";
   int64_t max_sampling_rounds = 4;
   double positive_reward = 0.7;
+  int64_t num_rerolls = 0;
+  double max_reroll_share = 0.25;
 
   /// Whether a prompt may be sampled in several rounds.
   bool is_adaptive() const { return adaptive_sampling != "none"; }
@@ -42,6 +44,13 @@ struct RolloutConfig : SamplingKeys {
 
   /// Completions of a prompt that a step trains on, at most.
   int64_t num_trained() const { return keep_generations.value_or(num_generations); }
+
+  /// Groups of re-rolls of a step, at most.
+  int64_t most_reroll_groups() const {
+    if (num_rerolls == 0) return 0;
+    const auto num_drawn = static_cast<double>(prompts_per_step * num_generations);
+    return static_cast<int64_t>(max_reroll_share * num_drawn) / num_rerolls;
+  }
 
   void describe(FieldVisitor& f);
 };

@@ -233,12 +233,18 @@ Json sample_row(const Batch& step, const Prompt& prompt, const Sample& sample, d
   return row;
 }
 
+Json reroll_row(const Batch& step, const RerolledCall& call) {
+  const Sample& sample = step.groups[call.group].samples[call.sample];
+  return {{"sample", sample.completion.sample}, {"frozen", call.num_frozen}, {"recovery", call.recovery}};
+}
+
 /// A row for a sample and one for each of its branches.
 void add_rows(const Batch& step, const Group& group, bool is_trained, std::vector<Json>& rows) {
   for (const Sample& sample : group.samples) {
     const size_t first = rows.size();
     for_each_sequence_of(sample, [&](const Sample& sequence) {
       rows.push_back(sample_row(step, group.prompt, sequence, is_trained ? sequence.advantage : kNothing));
+      if (group.rerolls) rows.back()["reroll_of"] = reroll_row(step, *group.rerolls);
       if (!sample.branches.empty()) rows.back()["branch"] = rows.size() - 1 - first;
     });
   }

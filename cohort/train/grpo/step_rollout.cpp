@@ -7,6 +7,7 @@
 #include "cohort/objectives/credit_rule.h"
 #include "cohort/objectives/sample_statistics.h"
 #include "cohort/train/grpo/credit.h"
+#include "cohort/train/grpo/rerolls.h"
 #include "cohort/train/grpo/rollout_selection.h"
 #include "cohort/train/grpo/run_sampling.h"
 
@@ -76,6 +77,7 @@ Batch StepRollout::collect(int64_t index, int64_t policy_version, StepTimer& tim
         prompts_to_draw(std::ssize(differs), std::ranges::count(differs, 1), config_.prompts_per_step);
   }
   if (config_.dynamic_sampling) choose_groups(differs, drawing);
+  if (config_.num_rerolls > 0) reroll_calls(drawing);
   if (config_.keep_generations) keep_most_varied(*config_.keep_generations, config_.is_adaptive(), batch);
   balance_.after_step(batch);
   sampler_.release_cache();  // an update takes the same memory for its activations
@@ -230,6 +232,34 @@ void StepRollout::start_groups(Round round, Drawing& drawing) {
   append_moved(round.groups, batch.groups);
 }
 
+void StepRollout::reroll_calls(Drawing& drawing) {
+  std::vector<Group>& groups = drawing.batch.groups;
+  const Rerolls rerolls = choose_rerolls(groups, *turns_, config_);
+  RolloutAddress address{seed_, static_cast<uint64_t>(drawing.step)};
+  for (const RerolledCall& call : rerolls.calls) address.prompts.push_back(call.group);
+  address.first_samples = rerolls.first_samples;
+  const std::vector<int64_t> sizes(rerolls.calls.size(), config_.num_rerolls);
+  const auto score = [&](int64_t prompt, int64_t sample, const Completion& completion) {
+    scorer_.submit(prompt, sample, rerolls.prompts[prompt], completion);
+  };
+  std::vector<Group> drawn = sampler_.rollout(rerolls.prompts, sizes, sampling_, address,
+                                              drawing.policy_version, score, /*record=*/nullptr, turns_);
+  scorer_.close(0, std::ssize(drawn));
+  drawing.timer.lap("timing_s/gen");
+  drawing.reward_rounds.push_back({{}, RewardCall::Clock::now()});
+  take_rewards(0, drawn, drawing);
+  drawing.timer.lap("timing_s/reward");
+  drawing.counts.num_wrong_calls = rerolls.num_wrong_groups;
+  drawing.counts.num_rerolled = std::ssize(drawn);
+  for (size_t i = 0; i < drawn.size(); ++i) {
+    const bool is_recovered = successes(drawn[i]).num_positive > 0;
+    drawing.counts.num_recovered += is_recovered;
+    drawn[i].rerolls = rerolls.calls[i];
+    drawn[i].rerolls->recovery = is_recovered ? 1.0 : 0.0;
+  }
+  append_moved(drawn, groups);
+}
+
 void StepRollout::note_rewards(const Group& group, Drawing& drawing) {
   drawing.counts.first_rewards.push_back(mean_or_nan(rewards_of(group)));
   if (!config_.is_budgeted()) return;
@@ -278,6 +308,12 @@ Metrics StepRollout::metrics_of(const Counts& counts) const {
   };
   if (find_baseline(advantages_.baseline).reads_greedy)
     add("greedy_reward", mean_or_nan(counts.greedy_rewards));
+  if (config_.num_rerolls > 0) {
+    const auto num_prompts = static_cast<double>(std::max<int64_t>(counts.num_prompts, 1));
+    add("wrong_calls", static_cast<double>(counts.num_wrong_calls) / num_prompts);
+    add("rerolled", counts.num_rerolled);
+    add("recovered", counts.num_recovered);
+  }
   if (!config_.selects()) return metrics;
   add("reward", mean_or_nan(counts.first_rewards));
   add("prompts", counts.num_prompts);

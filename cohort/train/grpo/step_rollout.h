@@ -84,6 +84,7 @@ class StepRollout {
     int64_t num_prompts = 0, num_completions = 0, num_rounds = 0, num_settled = 0;
     int64_t num_no_difference = 0, num_surplus = 0, num_filled = 0;
     int64_t smallest_group = 0, largest_group = 0;
+    int64_t num_wrong_calls = 0, num_rerolled = 0, num_recovered = 0;
     std::vector<double> first_rewards, greedy_rewards;  // of prompts; nan: none
   };
   /// A call of `collect` under way.
@@ -117,6 +118,7 @@ class StepRollout {
   void take_rewards(int64_t first, std::vector<Group>& groups, Drawing& drawing);
   void start_groups(Round round, Drawing& drawing);
   void continue_groups(const std::vector<int64_t>& active, Round round, Drawing& drawing) const;
+  void reroll_calls(Drawing& drawing);
   void note_rewards(const Group& group, Drawing& drawing);
   Successes successes(const Group& group) const;
   std::vector<uint8_t> differing_groups(const Batch& batch) const;

@@ -64,6 +64,7 @@ StepShape step_shape(const TrainConfig& config, const Decoder& policy, const Dat
   const int64_t num_prompts = rollout.prompts_per_step / config.train.steps_per_generation;
   const LargestStep drawn(lengths, rollout.prompts_per_step, rollout.num_generations, config, policy);
   const LargestStep trained(lengths, num_prompts, rollout.num_trained(), config, policy);
+  const LargestStep rerolled(lengths, rollout.most_reroll_groups(), rollout.num_rerolls, config, policy);
   const bool has_demonstrations = config.objective.control.use_demonstrations;
   const int64_t longest_demonstration = has_demonstrations ? data.longest_total() : 0;
   // One update, by the weights that sampled.
@@ -73,10 +74,12 @@ StepShape step_shape(const TrainConfig& config, const Decoder& policy, const Dat
   // Of groups of several sizes the largest may be those of the longest completions.
   record.covers_step &= !rollout.is_budgeted();
   return {.longest_sequence = std::max(drawn.longest_sequence, longest_demonstration),
-          .rows = trained.rows + num_prompts * longest_demonstration,
+          .rows = trained.rows + num_prompts * longest_demonstration + rerolled.rows,
           .tokens_per_microbatch = config.train.tokens_per_microbatch,
           .largest_group = trained.rows / num_prompts + longest_demonstration,
-          .equal_groups = rollout.selects() || has_demonstrations ? std::nullopt : trained.equal_groups,
+          .equal_groups = rollout.selects() || rollout.num_rerolls > 0 || has_demonstrations
+                              ? std::nullopt
+                              : trained.equal_groups,
           .cache_pages = drawn.cache_pages,
           .num_sequences = drawn.num_sequences,
           .record = record,

@@ -47,6 +47,24 @@ void check_controls_of_run(const TrainConfig& config) {
         "remove them");
 }
 
+/// Re-rolls of calls give tokens of one completion different advantages and add groups to a step.
+void check_rerolls_of_run(const TrainConfig& config, const LossConfig& loss) {
+  if (config.rollout.num_rerolls == 0) return;
+  if (config.train.steps_per_generation != 1)
+    throw ConfigError(
+        "rollout.num_rerolls adds groups to a step, which cannot be cut into equal mini-batches: set "
+        "train.steps_per_generation = 1");
+  if (config.objective.control.use_demonstrations)
+    throw ConfigError(
+        "rollout.num_rerolls and objective.use_demonstrations exclude each other: remove one of them");
+  if (loss.surrogate == "regression" || surrogate_of(loss).traits().has_sequence_ratio ||
+      loss.has_sequence_level())
+    throw ConfigError(
+        "rollout.num_rerolls gives the tokens before a call an advantage of their own, and "
+        "objective.importance_sampling_level and surrogate want one for a completion: set "
+        "importance_sampling_level = \"token\" or \"sequence_token\", and no regression");
+}
+
 /// What the pieces of the objective can do and this trainer lacks the means for.
 void check_trainable(const TrainConfig& config) {
   const ObjectiveConfig& objective = config.objective;
@@ -72,6 +90,7 @@ void check_trainable(const TrainConfig& config) {
   check_replaced_keys(objective);
   check_controls(objective.control, settings);
   check_controls_of_run(config);
+  check_rerolls_of_run(config, c);
   const std::vector<std::string> doubts = check_objective(settings);
   check_critic(config.critic, settings);
   for (const std::string& doubt : doubts) log_warn("objective: ", doubt);
