@@ -28,7 +28,7 @@ std::vector<std::vector<size_t>> categories_of(const std::vector<RewardConfig>& 
 double variance_within_groups(const Batch& batch, size_t reward) {
   double sum = 0.0;
   int64_t num_groups = 0;
-  for (const Group& group : batch.groups) {
+  for (const Group& group : first_groups(batch.groups)) {
     std::vector<double> scores;
     for (const Sample& sample : group.samples) {
       const RewardResult& result = sample.rewards.at(reward);
