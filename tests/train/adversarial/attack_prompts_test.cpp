@@ -119,10 +119,14 @@ TEST(AdversarialConfig, GivesThePoliciesOtherRandomNumbersAndAGroupForEachAttack
 }
 
 TEST(AdversarialReport, NamesThePolicyOfEachFigure) {
-  StepReport attack{
-      .metrics = {{"reward", 0.5}}, .timings = {{"step_time", 2.0}}, .completions = {{{"sample", 1}}}};
+  StepReport attack, defence;
+  attack.metrics = {{"reward", 0.5}};
+  attack.timings = {{"step_time", 2.0}};
+  attack.completions = {Json({{"sample", 1}})};
   attack.warnings = {"slow"};
-  StepReport defence{.metrics = {{"reward", 0.25}}, .completions = {{{"sample", 2}}}, .is_finite = false};
+  defence.metrics = {{"reward", 0.25}};
+  defence.completions = {Json({{"sample", 2}})};
+  defence.is_finite = false;
   defence.stop_reason = "rewards failed";
   StepReport both;
   add_report("attacker", std::move(attack), both);
