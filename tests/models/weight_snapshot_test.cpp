@@ -7,6 +7,7 @@
 #include <thread>
 #include <tuple>
 
+#include "cohort/core/error.h"
 #include "tests/models/tiny_decoder.h"
 
 namespace cohort {
