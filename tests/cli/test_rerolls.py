@@ -206,6 +206,15 @@ class RerollTest(CliTest):
         result = run("replay", self.place / "whole", "--check")
         self.assertEqual(result.returncode, 0, result.stderr)
 
+    def test_sizes_act(self):
+        for number, share, calls in ((3, 0.25, 2), (2, 0.25, 3), (3, 0.125, 1)):
+            name = f"{number}-{share}"
+            self.train(name, "--rollout.num-rerolls", number, "--rollout.max-reroll-share", share)
+            rows = [row for row in self.rows(name) if "reroll_of" in row]
+            most = max(line["rollout/rerolled"] for line in read_lines(self.place / name / "metrics.jsonl"))
+            self.assertEqual(most, calls)
+            self.assertEqual(len(rows) % number, 0)
+
     def test_delays_change_nothing(self):
         self.train("now")
         self.train("late", environment="late")

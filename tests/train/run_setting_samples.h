@@ -42,8 +42,6 @@ inline const std::map<std::string, SettingSample> kRolloutSamples{
     {"generation_budget", {"knapsack"}},
     {"adaptive_sampling", {"balanced", {"rollout.keep_generations=2"}}},
     {"max_sampling_rounds", {"1", {"rollout.keep_generations=2", "rollout.adaptive_sampling=balanced"}}},
-    {"num_rerolls", {"2", {"train.steps_per_generation=1"}}},
-    {"max_reroll_share", {"0.5", {"rollout.num_rerolls=2", "train.steps_per_generation=1"}}},
     {"positive_reward", {"0.4", {"rollout.keep_generations=2", "rollout.adaptive_sampling=balanced"}}},
 };
 

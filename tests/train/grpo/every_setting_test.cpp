@@ -145,11 +145,13 @@ TEST_F(EverySettingTest, OfTheCriticActs) {
 }
 
 // Texts need a tokenizer (tests/python/test_sampling.py), a model's own stop tokens a model with some, and
-// the size of the cache changes no result (packing_test.cpp).
+// the size of the cache changes no result (packing_test.cpp). Re-rolls need
+// tools (tests/cli/test_rerolls.py).
 TEST_F(EverySettingTest, OfTheRolloutActs) {
-  expect_effects(settings_of(defaults_.rollout), "rollout.", kRolloutSamples,
-                 {"stop_strings", "include_stop_str_in_output", "skip_special_tokens",
-                  "structured_outputs_regex", "ignore_eos", "cache_tokens"});
+  expect_effects(
+      settings_of(defaults_.rollout), "rollout.", kRolloutSamples,
+      {"stop_strings", "include_stop_str_in_output", "skip_special_tokens", "structured_outputs_regex",
+       "ignore_eos", "cache_tokens", "num_rerolls", "max_reroll_share"});
 }
 
 /// What a choice is refused for.

@@ -23,7 +23,8 @@ class Marks : public TurnHandler {
     const auto mark = std::ranges::find(ids, 5);
     if (mark == ids.end()) return std::nullopt;
     const int64_t first = mark - ids.begin();
-    return CallPlace{first, first + 2, std::ranges::find(mark, ids.end(), 0) - ids.begin() + 1};
+    const int64_t stop = std::ranges::find(mark, ids.end(), 0) - ids.begin();
+    return CallPlace{first, first + 2, std::min(stop + 1, std::ssize(ids))};
   }
 };
 
