@@ -59,7 +59,6 @@ TEST(ConfigMembers, DescribesEveryMember) {
   expect_complete<EnvironmentConfig>("EnvironmentConfig");
   expect_complete<ToolConfig>("ToolConfig");
   expect_complete<AdversarialConfig>("AdversarialConfig");
-  expect_complete<AdversarialDataConfig, HeldOutRowsConfig, RowsConfig>("AdversarialDataConfig");
   expect_complete<AdversarialLoopConfig, LoopKeys>("AdversarialLoopConfig");
   expect_complete<SftConfig>("SftConfig");
   expect_complete<SftDataConfig, HeldOutRowsConfig, RowsConfig, LengthKey>("SftDataConfig");

@@ -41,7 +41,7 @@ TEST(AttackPrompts, PutTheAttackIntoTheRowAndItsPrompt) {
   EXPECT_EQ(text.id, "rows.jsonl:3#2");
   EXPECT_EQ(text.text, "He said a{attack}, a{attack}!");
   EXPECT_EQ(text.token_ids.size(), text.text.size());
-  EXPECT_EQ(text.fields, Json({{"attack", "a{attack}"}, {"low", 1}}));
+  EXPECT_EQ(text.fields, Json({{"low", 1}, {"attack", "a{attack}"}}));
   const Json messages{{{"role", "system"}, {"content", "Rules"}},
                       {{"role", "user"}, {"content", "<{attack}>"}}};
   const Prompt chat = defender_prompt(row_of(messages), attack_of("7"), byte_format());
