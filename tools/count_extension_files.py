@@ -203,8 +203,8 @@ def with_example(before):
 def with_name(before):
     """Adds a preset's name to the end of the list in the test of presets."""
     begin = before.index("TEST(Presets, AreAllThere)")
-    end = before.index('"}));', begin)
-    return before[:end] + '",\n"no_clip' + before[end:]
+    end = before.index('");', begin)
+    return before[:end] + "no_clip " + before[end:]
 
 
 def with_row(before):

@@ -80,7 +80,7 @@ HAND = {
 }
 # These make advantages of their own and leave GRPO's loss as it is.
 SAME_AS_GRPO = (
-    "grpo_process gigpo axpo edge_grpo mo_grpo gdpo two_grpo opo bnpo mc_grpo pass_at_k lam_po".split()
+    "grpo_process gigpo axpo edge_grpo mo_grpo gdpo pow3r two_grpo opo bnpo mc_grpo pass_at_k lam_po".split()
 )
 HAND |= {name: HAND["grpo"] for name in SAME_AS_GRPO}
 

@@ -16,7 +16,7 @@ REFUSED = {
     "grpo_process": "needs a [[reward]] that judges steps",
     "gigpo": "compares turns from the same state",
     "pow3r": "between two rewards of one category",
-    "axpo": "draws calls of tools anew",
+    "axpo": "num_rerolls adds groups to a step",
     "luffy": 'the column "demonstration" is missing',
 }
 
