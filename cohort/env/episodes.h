@@ -41,7 +41,7 @@ class Episodes : public TurnHandler {
   void end_turn(Engine& engine, RequestId id, int64_t prompt, int64_t sample,
                 const Completion& completion) override;
   bool take_replies(Engine& engine, bool waits) override;
-  ReplyTimes take_times() override { return std::exchange(times_, {}); }
+  std::optional<ReplyTimes> take_times() override { return std::exchange(times_, {}); }
   std::optional<CallPlace> first_call(const Completion& completion) const override;
 
  private:

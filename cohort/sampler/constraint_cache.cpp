@@ -33,8 +33,7 @@ std::shared_ptr<Constraint> ConstraintCache::find(const OutputForm& form,
 
 std::shared_ptr<Constraint> make_constraint(const OutputForm& form, const Tokenizer* tokenizer,
                                             const std::vector<int32_t>& stop_token_ids) {
-  if (tokenizer == nullptr)
-    throw UserError("the model has no tokenizer, whose texts it could hold to a form");
+  if (tokenizer == nullptr) throw UserError("a form of the output needs a tokenizer, and the model has none");
   return ConstraintCache(*tokenizer).find(form, stop_token_ids);
 }
 

@@ -38,7 +38,7 @@ struct RolloutStart {
   EndCompletion end;
 };
 
-/// Where the time of a step's replies went.
+/// How long replies took.
 struct ReplyTimes {
   std::map<std::string, std::vector<double>> of_calls{};  ///< by the tool's name, the seconds of each call
   double idle_s = 0.0;  ///< that the sampler had nothing to do but to wait for replies
@@ -65,8 +65,8 @@ class TurnHandler {
   /// wait. Returns whether the engine has new work or more will arrive.
   virtual bool take_replies(Engine& engine, bool waits) = 0;
 
-  /// Of all rollouts since the last call.
-  virtual ReplyTimes take_times() { return {}; }
+  /// Of all rollouts since the last call; nothing if the handler does not measure them.
+  virtual std::optional<ReplyTimes> take_times() { return std::nullopt; }
 
   /// Nothing if the first turn calls no tool, or if the handler does not read turns.
   virtual std::optional<CallPlace> first_call(const Completion& completion) const {

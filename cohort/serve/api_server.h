@@ -22,7 +22,7 @@ struct ServerCounts {
 /// A request for completions, read, with what its answer needs.
 struct ApiCall {
   ApiRequest request;
-  std::string path;  ///< of the API, which says how errors are written
+  std::string path;  ///< that was asked: it decides how errors are written
   std::string key;   ///< the API key that the client sent; empty if it sent none
   std::shared_ptr<HttpAnswer> answer;
   int64_t number;  ///< different for each call

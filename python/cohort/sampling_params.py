@@ -78,6 +78,6 @@ def _json_text(form: Mapping[str, Any]) -> str:
     if not isinstance(form, Mapping):
         raise TypeError(f"structured_outputs must be a dict, not {type(form).__name__}")
     try:
-        return json.dumps(dict(form))
+        return json.dumps(dict(form), allow_nan=False)
     except (TypeError, ValueError) as error:
         raise ValueError(f"structured_outputs: {error}") from None

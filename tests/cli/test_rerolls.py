@@ -228,6 +228,17 @@ class RerollTest(CliTest):
             (("--rollout.dynamic-sampling", "true"), "do not expect: remove them"),
             (("--train.steps-per-generation", 2), "equal mini-batches"),
             (("--objective.credit", "gigpo"), "total reward"),
+            (("--objective.scale-rewards", "batch"), "would mix them with the others"),
+            (("--objective.batch-whiten", "true"), "would mix them with the others"),
+            (("--structured-outputs-regex", "a+"), "about the whole turn"),
+            (
+                ("--use-policy-aware-weights", "true"),
+                "compare with positive_reward",
+            ),
+            (
+                ("--monitor.0.metric", "kl", "--monitor.0.above", 1, "--monitor.0.action", "mask"),
+                "set warn or stop",
+            ),
             (("--objective.baseline", "greedy"), "total reward"),
             (("--objective.importance-sampling-level", "sequence"), "sequence_token"),
             (("--objective.preset", "grpo", "--rollout.max-reroll-share", 0.5), "no effect without"),

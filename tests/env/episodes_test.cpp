@@ -110,8 +110,8 @@ class EpisodesTest : public testing::Test {
     auto groups = sampler.rollout(prompts, {4, 4, 4}, params, {.seed = 11, .step = 2}, 0, on_completion,
                                   nullptr, &episodes);
     num_judged_ = echo.num_judged;
-    times_ = episodes.take_times();
-    EXPECT_TRUE(episodes.take_times().of_calls.empty());
+    times_ = *episodes.take_times();
+    EXPECT_TRUE(episodes.take_times()->of_calls.empty());
     return groups;
   }
 

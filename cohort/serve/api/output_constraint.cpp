@@ -28,7 +28,7 @@ void add_text_until(Grammar& grammar, Grammar::State from, std::string_view mark
   }
 }
 
-/// `form` behind the end of the reasoning that the prompt opened.
+/// `form` after the reasoning that the prompt opened.
 OutputForm after_reasoning(const OutputForm& form, const ServedModel& model) {
   return {str("reasoning ", form.key),
           [&form, &model](Grammar& grammar, Grammar::State from, Grammar::State to) {

@@ -48,8 +48,9 @@ OutputForm regex_form(std::string pattern) {
 
 OutputForm choice_form(const Json& texts) {
   const bool are_texts =
-      texts.is_array() && !texts.empty() &&
-      std::ranges::all_of(texts, [](const Json& text) { return text.is_string() && !text.empty(); });
+      texts.is_array() && !texts.empty() && std::ranges::all_of(texts, [](const Json& text) {
+        return text.is_string() && !text.get_ref<const std::string&>().empty();
+      });
   if (!are_texts) throw UserError("\"choice\" must be a list of texts, and not empty");
   return {str("choice ", to_json_text(texts)), [list = texts.get<std::vector<std::string>>()](
                                                    Grammar& grammar, Grammar::State from, Grammar::State to) {

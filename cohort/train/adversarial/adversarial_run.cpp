@@ -4,6 +4,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/reward_models/all_rewards.h"
+#include "cohort/train/grpo/run_checks.h"
 #include "cohort/train/grpo/run_sampling.h"
 #include "cohort/train/run/generation_defaults.h"
 #include "cohort/train/run/run_setup.h"
@@ -58,9 +59,12 @@ TextFormat AdversarialRun::format_for(const Json& tools) const {
 
 // A row without a usable prompt of the defender is found before the first step.
 void AdversarialRun::check_defender_prompts() const {
+  const int64_t attack = config_.attacker.recipe.rollout.max_completion_length;
+  const int64_t longest =
+      std::min(config_.defender.max_prompt_length, defender_.policy->config().context_length - 1);
   data_.for_each_row([&](Row row) {
     const Prompt prompt = to_prompt(std::move(row), format_);
-    check_defender_prompt(defender_prompt(prompt, {}, defender_format_), config_.defender.max_prompt_length);
+    check_defender_prompt(defender_prompt(prompt, {}, defender_format_), longest - attack);
   });
 }
 
@@ -77,16 +81,23 @@ void AdversarialRun::open(const ResumeOptions& options) {
                        side->config.rollout.skip_special_tokens);
     check_token_ids(side->config.rollout.stop_token_ids, "stop_token_ids", model);
   }
+  check_supervision(attacker_.config, attacker_.scorer, /*has_states=*/false);
+  check_supervision(defence, defender_.scorer, episodes_.gives_states());
+  check_replies(attacker_.config, /*has_replies=*/false);
+  check_replies(defence, episodes_.is_on());
   episodes_.open(defender_format_, *tokenizer_, model, run_sampling(defence, model, tokenizer_.get()));
   attacker_.make_trainer(prompts_, *tokenizer_, config_.steps_of(PolicyRole::kAttacker, num_steps_), nullptr);
   defender_.make_trainer(attacks_, *tokenizer_, config_.steps_of(PolicyRole::kDefender, num_steps_),
                          episodes_.turns());
-  trainer_.emplace(config_, attacker_, defender_, attacks_, defender_format_, *play_);
+  trainer_.emplace(config_, attacker_, defender_, attacks_, defender_format_, *tokenizer_, *play_);
   directory_.emplace(open_run(config_, options, start_));
   const double difference =
       std::max(sampler_trainer_difference(*attacker_.policy), sampler_trainer_difference(*defender_.policy));
   report_exactness(difference);
-  for (PolicySide* side : {&attacker_, &defender_}) side->trainer->assume_exact(difference == 0.0);
+  for (PolicySide* side : {&attacker_, &defender_}) {
+    check_mismatch_acts(side->config, difference);
+    side->trainer->assume_exact(difference == 0.0);
+  }
   log_ignored_sampling_defaults(config_.model.path);
   open_loop(config_, options, num_steps_, attacker_.optimizer);
 }

@@ -41,12 +41,13 @@ void check_defender_prompt(const Prompt& prompt, int64_t max_prompt_length) {
 
 AdversarialTrainer::AdversarialTrainer(const AdversarialConfig& config, PolicySide& attacker,
                                        PolicySide& defender, AttackPrompts& prompts, TextFormat format,
-                                       PlayAttacks& play)
+                                       const Tokenizer& tokenizer, PlayAttacks& play)
     : config_(config),
       attacker_(attacker),
       defender_(defender),
       prompts_(prompts),
-      format_(std::move(format)) {
+      format_(std::move(format)),
+      tokenizer_(tokenizer) {
   play = [this](std::span<const RewardRow> attacks) { return this->play(attacks); };
 }
 
@@ -71,7 +72,7 @@ std::vector<RewardResult> AdversarialTrainer::play(std::span<const RewardRow> at
   std::vector<Prompt> prompts;
   prompts.reserve(attacks.size());
   for (const RewardRow& attack : attacks) {
-    prompts.push_back(defender_prompt(attack.prompt, attack.completion, format_));
+    prompts.push_back(defender_prompt(attack.prompt, harmless(attack.completion, tokenizer_), format_));
     check_defender_prompt(prompts.back(), config_.defender.max_prompt_length);
   }
   prompts_.give(std::move(prompts));

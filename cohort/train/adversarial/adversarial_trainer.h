@@ -21,7 +21,8 @@ class AdversarialTrainer : public Trainer {
   /// Both sides have trainers, the attacker's with the reward opponent_reward(play) and the defender's with
   /// `prompts`, which this fills with prompts in `format`. All references must outlive this.
   AdversarialTrainer(const AdversarialConfig& config, PolicySide& attacker, PolicySide& defender,
-                     AttackPrompts& prompts, TextFormat format, PlayAttacks& play);
+                     AttackPrompts& prompts, TextFormat format, const Tokenizer& tokenizer,
+                     PlayAttacks& play);
 
   /// Both policies draw before either is updated. Metrics and timings begin with the policy's name and a "/".
   StepReport step(int64_t index) override;
@@ -38,6 +39,7 @@ class AdversarialTrainer : public Trainer {
   PolicySide& defender_;
   AttackPrompts& prompts_;
   TextFormat format_;
+  const Tokenizer& tokenizer_;
   int64_t step_ = 0;  // under way
   std::optional<StepReport> defence_;
 };

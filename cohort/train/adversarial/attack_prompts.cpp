@@ -60,6 +60,11 @@ Prompt defender_prompt(const Prompt& prompt, const Completion& attack, const Tex
   return to_prompt(std::move(row), format);
 }
 
+Completion harmless(Completion attack, const Tokenizer& tokenizer) {
+  attack.text = tokenizer.without_special_tokens(attack.text);
+  return attack;
+}
+
 std::vector<Prompt> AttackPrompts::next(int64_t count) {
   COHORT_CHECK(std::ssize(prompts_) == count, prompts_.size(), " attacks for ", count, " prompts");
   return std::exchange(prompts_, {});

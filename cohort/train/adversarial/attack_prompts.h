@@ -1,4 +1,4 @@
-// What an attack is to the defender: the completion of the attacker as a part of a row and its prompt.
+// Turns a completion of the attacker into the defender's row and prompt.
 #pragma once
 
 #include <functional>
@@ -11,6 +11,7 @@
 #include "cohort/rewards/reward.h"
 #include "cohort/rl/prompt_source.h"
 #include "cohort/tasks/row_text.h"
+#include "cohort/text/tokenizer.h"
 
 namespace cohort {
 
@@ -18,6 +19,9 @@ namespace cohort {
 /// `attack`, the text of the completion, and as `prompt` the row's `defender_prompt` with the attack in the
 /// place of {attack}. Throws FormatError, beginning with the row's id, without a usable `defender_prompt`.
 Prompt defender_prompt(const Prompt& prompt, const Completion& attack, const TextFormat& format);
+
+/// The attack with a text that spells no special token, with which it could end the defender's turn.
+Completion harmless(Completion attack, const Tokenizer& tokenizer);
 
 /// The prompts of the step under way.
 class AttackPrompts : public PromptSource {

@@ -10,6 +10,7 @@
 #include "cohort/reward_models/all_rewards.h"
 #include "cohort/train/grpo/demonstrations.h"
 #include "cohort/train/grpo/preflight.h"
+#include "cohort/train/grpo/run_checks.h"
 #include "cohort/train/grpo/run_sampling.h"
 #include "cohort/train/grpo/step_shape.h"
 #include "cohort/train/run/evaluation.h"
@@ -22,36 +23,6 @@
 namespace cohort {
 namespace {
 
-/// Steps that nobody judges would leave every advantage at 0, and states that nobody gives none to compare.
-void check_supervision(const TrainConfig& config, const RewardScorer& scorer, bool has_states) {
-  const std::string& credit = config.objective.advantages.credit;
-  if (find_credit_rule(credit).is_of_states && !has_states) {
-    throw ConfigError(str(
-        "objective.credit = \"", credit,
-        "\" compares turns from the same state of the environment: add an [environment] that gives states "
-        "(docs/environments.md), or set another credit"));
-  }
-  if (credit != "steps" && credit != "segments") return;
-  int64_t num_by_steps = 0, num_weighed = 0;
-  for (size_t i = 0; i < scorer.weights().size(); ++i) {
-    if (scorer.weights()[i] == 0.0) continue;
-    num_by_steps += scorer.gives_steps()[i];
-    ++num_weighed;
-  }
-  if (num_by_steps == 0) {
-    throw ConfigError(
-        str("objective.credit = \"", credit,
-            "\" needs a [[reward]] that judges steps, such as type = \"process\" or \"environment\", with a "
-            "weight"));
-  }
-  if (credit == "segments" && num_weighed > 1) {
-    throw ConfigError(
-        "objective.credit = \"segments\" gives a token the reward of its own step alone: leave one "
-        "[[reward]] "
-        "a weight, or set credit = \"steps\"");
-  }
-}
-
 /// A demonstration is scored alone.
 void check_comparisons(const TrainConfig& config, const RewardScorer& scorer) {
   if (!config.objective.control.use_demonstrations) return;
@@ -61,24 +32,6 @@ void check_comparisons(const TrainConfig& config, const RewardScorer& scorer) {
                           " compares the completions of a group, and a demonstration is scored alone: take "
                           "another reward or another objective than one with demonstrations"));
   }
-}
-
-/// A loss on replies that nobody gives would do nothing.
-void check_replies(const TrainConfig& config, bool has_replies) {
-  if (config.objective.loss.echo_coef == 0.0 || has_replies) return;
-  throw ConfigError(
-      "objective.echo_coef is the weight of a loss on an environment's replies, and there is none: add an "
-      "[environment] or a [[tool]], or remove it");
-}
-
-/// Refuses a correction of a mismatch that does not exist.
-void check_mismatch_acts(const TrainConfig& config, double difference) {
-  const LossConfig loss = resolved(config.objective, config.rollout.max_completion_length).loss;
-  if (difference != 0.0 || loss.importance_sampling_mode == "none") return;
-  throw ConfigError(
-      str("objective.importance_sampling_mode = \"", loss.importance_sampling_mode,
-          "\" has no effect: sampler and trainer agree exactly on this machine, so that every weight "
-          "is 1; remove it"));
 }
 
 /// The critic of the objective; null where it has none.

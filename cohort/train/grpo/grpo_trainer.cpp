@@ -173,6 +173,7 @@ UpdateResult GrpoTrainer::update(const Batch& batch, const LossConfig& objective
                         [&](std::span<const Group> groups) { update_policy(groups, objective, result); });
     timer.lap("timing_s/update_actor");
     coefficients_.after_step(mean_kl(batch, result.loss), num_samples(batch.groups));
+    rollout_.balance().after_step(batch);
   }
   return result;
 }
@@ -267,11 +268,16 @@ std::vector<TrainedPart> GrpoTrainer::more_parts() {
 }
 
 Json GrpoTrainer::save() const {
-  Json state{{"prompts", prompts_.save()},         {"num_tokens", num_tokens_},
-             {"skipped_steps", skipped_steps_},    {"coefficients", coefficients_.save()},
-             {"failures", failure_limits_.save()}, {"monitors", monitors_.save()},
-             {"rollout", rollout_.save()},         {"reward_environments", scorer_.environments()}};
+  Json state{{"prompts", prompts_.save()},
+             {"num_tokens", num_tokens_},
+             {"skipped_steps", skipped_steps_},
+             {"coefficients", coefficients_.save()},
+             {"failures", failure_limits_.save()},
+             {"monitors", monitors_.save()},
+             {"reward_environments", scorer_.environments()}};
   if (config_.objective.gfpo_adaptive_difficulty) state["group_difficulty"] = difficulty_.save();
+  if (config_.rollout.is_budgeted()) state["success_rates"] = rollout_.save();
+  if (config_.objective.control.use_policy_aware_weights) state["weight_factors"] = rollout_.balance().save();
   return state;
 }
 
@@ -283,7 +289,8 @@ void GrpoTrainer::load(const Json& state) {
   failure_limits_.load(state.at("failures"));
   monitors_.load(state.at("monitors"));
   if (config_.objective.gfpo_adaptive_difficulty) difficulty_.load(state.at("group_difficulty"));
-  rollout_.load(state.at("rollout"));
+  if (config_.rollout.is_budgeted()) rollout_.load(state.at("success_rates"));
+  if (config_.objective.control.use_policy_aware_weights) rollout_.balance().load(state.at("weight_factors"));
   if (critic_ != nullptr) critic_->refresh();
   reference_.refresh();
 }

@@ -13,6 +13,8 @@
 namespace cohort {
 namespace {
 
+constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+
 /// Of the rewards that count at some step.
 std::vector<std::vector<size_t>> categories_of(const std::vector<RewardConfig>& rewards) {
   std::map<std::string, std::vector<size_t>> by_name;
@@ -39,13 +41,15 @@ double variance_within_groups(const Batch& batch, size_t reward) {
     sum += deviation * deviation;
     ++num_groups;
   }
-  return num_groups > 0 ? sum / static_cast<double>(num_groups) : std::numeric_limits<double>::quiet_NaN();
+  return num_groups > 0 ? sum / static_cast<double>(num_groups) : kNothing;
 }
 
 }  // namespace
 
 RewardBalance::RewardBalance(const ControlConfig& config, const std::vector<RewardConfig>& rewards)
-    : config_(config), categories_(categories_of(rewards)), factors_(rewards.size(), 1.0) {}
+    : config_(config), categories_(categories_of(rewards)), factors_(rewards.size(), 1.0) {
+  for (const RewardConfig& reward : rewards) names_.push_back(reward.name);
+}
 
 std::vector<double> RewardBalance::balanced(std::vector<double> weights) const {
   for (const std::vector<size_t>& category : categories_) {
@@ -68,7 +72,8 @@ void RewardBalance::after_step(const Batch& batch) {
                               .largest = config_.weight_factor_max};
   for (const std::vector<size_t>& category : categories_) {
     std::vector<double> variances;
-    for (const size_t r : category) variances.push_back(variance_within_groups(batch, r));
+    for (const size_t r : category)
+      variances.push_back(batch.reward_weights[r] != 0.0 ? variance_within_groups(batch, r) : kNothing);
     const double mean = spread_of(variances, /*ddof=*/0).mean;
     for (size_t i = 0; i < category.size(); ++i) {
       if (std::isnan(variances[i])) continue;
@@ -76,6 +81,16 @@ void RewardBalance::after_step(const Batch& batch) {
       factor = adapted_factor(factor, mean > 0.0 ? variances[i] / mean : 1.0, control);
     }
   }
+}
+
+Json RewardBalance::save() const {
+  Json state = Json::object();
+  for (size_t r = 0; r < names_.size(); ++r) state[names_[r]] = factors_[r];
+  return state;
+}
+
+void RewardBalance::load(const Json& state) {
+  for (size_t r = 0; r < names_.size(); ++r) factors_[r] = state.value(names_[r], 1.0);
 }
 
 void check_reward_balance(const ControlConfig& config, const std::vector<RewardConfig>& rewards) {

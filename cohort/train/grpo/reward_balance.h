@@ -1,6 +1,7 @@
 // Weights of rewards that follow how much each reward tells completions of a group apart.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "cohort/core/json.h"
@@ -19,15 +20,18 @@ class RewardBalance {
   /// `weights`, one per reward, times their factors; what the rewards of a category weigh together stays.
   std::vector<double> balanced(std::vector<double> weights) const;
 
-  /// After a step: a reward's factor follows the mean variance of its scores within the groups, relative to
-  /// the mean of that in its category. The factor of a reward that judged no two samples of any group stays.
+  /// After an update: a reward's factor follows the mean variance of its scores within the groups, relative
+  /// to the mean of that in its category. The factor of a reward that has no weight at this step, or judged
+  /// no two samples of any group, stays.
   void after_step(const Batch& batch);
 
-  Json save() const { return factors_; }
-  void load(const Json& state) { factors_ = state.get<std::vector<double>>(); }
+  /// Factors by the rewards' names. A reward that a saved state does not know keeps 1.
+  Json save() const;
+  void load(const Json& state);
 
  private:
   ControlConfig config_;
+  std::vector<std::string> names_;
   std::vector<std::vector<size_t>> categories_;  // places of their rewards
   std::vector<double> factors_;                  // one per reward
 };

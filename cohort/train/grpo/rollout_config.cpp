@@ -153,6 +153,14 @@ void check_rerolls(const RolloutConfig& rollout, const AdvantageConfig& a) {
   refuse_rollout(rollout.selects(),
                  "rollout.num_rerolls adds groups to a step, which rollout.dynamic_sampling, "
                  "keep_generations, adaptive_sampling and generation_budget do not expect: remove them");
+  refuse_rollout(!rollout.structured_outputs_regex.empty(),
+                 "rollout.num_rerolls freezes the beginning of a turn, and rollout.structured_outputs_regex "
+                 "is about the "
+                 "whole turn: remove one of them");
+  refuse_rollout(
+      a.batch_whiten || !(find_scale(a.scale_rewards).is_of_group || find_scale(a.scale_rewards).is_one),
+      "rollout.num_rerolls has groups of their own for the re-rolls, and objective.batch_whiten and "
+      "scale_rewards of the batch would mix them with the others: set scale_rewards to group or none");
   refuse_rollout(
       !reads_rewards_alone(a) || a.normalizes_each_reward() || !find_baseline(a.baseline).is_of_group,
       "rollout.num_rerolls puts the recovery in the place of a completion's total reward: choose "

@@ -79,10 +79,11 @@ Batch StepRollout::collect(int64_t index, int64_t policy_version, StepTimer& tim
   if (config_.dynamic_sampling) choose_groups(differs, drawing);
   if (config_.num_rerolls > 0) reroll_calls(drawing);
   if (config_.keep_generations) keep_most_varied(*config_.keep_generations, config_.is_adaptive(), batch);
-  balance_.after_step(batch);
   sampler_.release_cache();  // an update takes the same memory for its activations
   timer.add(reward_timings(scorer_.names(), drawing.reward_rounds));
-  if (turns_ != nullptr) timer.add(reply_timings(turns_->take_times()));
+  if (turns_ != nullptr) {
+    if (const auto times = turns_->take_times()) timer.add(reply_timings(*times));
+  }
   metrics_ = metrics_of(drawing.counts);
   return std::move(batch);
 }
@@ -252,11 +253,14 @@ void StepRollout::reroll_calls(Drawing& drawing) {
   drawing.counts.num_wrong_calls = rerolls.num_wrong_groups;
   drawing.counts.num_rerolled = std::ssize(drawn);
   for (size_t i = 0; i < drawn.size(); ++i) {
-    const bool is_recovered = successes(drawn[i]).num_positive > 0;
+    const Successes found = successes(drawn[i]);
+    if (found.num_positive + found.num_others == 0) continue;  // nobody judged it: it teaches nothing
+    const bool is_recovered = found.num_positive > 0;
     drawing.counts.num_recovered += is_recovered;
     drawn[i].rerolls = rerolls.calls[i];
     drawn[i].rerolls->recovery = is_recovered ? 1.0 : 0.0;
   }
+  std::erase_if(drawn, [](const Group& group) { return !group.rerolls.has_value(); });
   append_moved(drawn, groups);
 }
 

@@ -73,11 +73,12 @@ class StepRollout {
   Metrics empty_metrics() const { return metrics_of({}); }
 
   /// What the next step depends on besides the prompts.
-  Json save() const { return {{"success_rates", success_.save()}, {"weight_factors", balance_.save()}}; }
-  void load(const Json& state) {
-    success_.load(state.at("success_rates"));
-    balance_.load(state.at("weight_factors"));
-  }
+  Json save() const { return success_.save(); }
+  void load(const Json& state) { success_.load(state); }
+
+  /// The weights of the rewards, which the trainer moves after an update and saves.
+  RewardBalance& balance() { return balance_; }
+  const RewardBalance& balance() const { return balance_; }
 
  private:
   struct Counts {

@@ -39,6 +39,13 @@ void check_controls_of_run(const TrainConfig& config) {
     throw ConfigError(
         "objective.sync_ref_model: the reference of a run with adapters does not move; remove it, or remove "
         "[lora]");
+  const bool compares_sums =
+      config.rollout.is_adaptive() || config.rollout.is_budgeted() || config.rollout.num_rerolls > 0;
+  if (control.use_policy_aware_weights && compares_sums)
+    throw ConfigError(
+        "objective.use_policy_aware_weights moves the weights of the rewards, whose sum "
+        "rollout.adaptive_sampling, "
+        "generation_budget and num_rerolls compare with positive_reward: remove one of them");
   check_reward_balance(control, config.reward);
   if (control.use_demonstrations && config.rollout.selects())
     throw ConfigError(
@@ -50,6 +57,10 @@ void check_controls_of_run(const TrainConfig& config) {
 /// Re-rolls of calls give tokens of one completion different advantages and add groups to a step.
 void check_rerolls_of_run(const TrainConfig& config, const LossConfig& loss) {
   if (config.rollout.num_rerolls == 0) return;
+  if (std::ranges::any_of(config.monitor, &MonitorConfig::masks))
+    throw ConfigError(
+        "monitor.action = \"mask\" would take out the completions that rollout.num_rerolls teaches: set warn "
+        "or stop");
   if (config.train.steps_per_generation != 1)
     throw ConfigError(
         "rollout.num_rerolls adds groups to a step, which cannot be cut into equal mini-batches: set "

@@ -217,7 +217,7 @@ class Environments:
 
     def respond(self, number: int, calls: str, answer: Callable[..., None]) -> None:
         """Makes the calls of a turn, a JSON list of {"name", "arguments", "id", "error"}, and then calls `answer` with the
-        JSON list of messages, the number of calls that failed, name and seconds of each call that reached a tool, the
+        JSON list of messages, the number of calls that failed, name and seconds of each call of a function, the
         turn's reward and the state, or None, and why the environment failed, or ""."""
         asyncio.run_coroutine_threadsafe(
             self._answer(number, json.loads(calls), answer), self._running_loop()
@@ -259,7 +259,7 @@ class Environments:
     async def _result(
         self, number: int, call: dict[str, Any], times: list[tuple[str, float]]
     ) -> tuple[str, bool]:
-        """What a call gives as text, and whether it failed; adds its time to `times` if it reached a tool."""
+        """What a call gives as text, and whether it failed; adds its time to `times` if a function was called."""
         name = call["name"]
         try:
             if call.get("error"):

@@ -18,6 +18,7 @@ const ControlConfig kBalanced = {.use_policy_aware_weights = true};
 /// Two groups of two samples; each row has the scores of one reward. nan: not judged.
 Batch batch_of(const std::vector<std::array<double, 4>>& scores) {
   Batch batch;
+  batch.reward_weights.assign(scores.size(), 1.0);
   batch.groups.resize(2);
   for (size_t i = 0; i < 4; ++i) {
     Sample sample;
@@ -47,6 +48,18 @@ TEST(RewardBalance, ByHand) {
   RewardBalance resumed(kBalanced, {{.name = "a"}, {.name = "b", .weight = 3.0}});
   resumed.load(balance.save());
   EXPECT_EQ(resumed.balanced({1.0, 3.0}), balance.balanced({1.0, 3.0}));
+  RewardBalance changed(kBalanced, {{.name = "new"}, {.name = "b"}});  // a resume with other rewards
+  changed.load(balance.save());
+  const double of_b = 0.9 + 0.4 / 7.0;
+  expect_near(changed.balanced({1.0, 1.0}), {2.0 / (1.0 + of_b), 2.0 * of_b / (1.0 + of_b)});
+}
+
+TEST(RewardBalance, ARewardWithoutAWeightYetStandsAside) {
+  RewardBalance balance(kBalanced, {{.name = "a"}, {.name = "b"}, {.name = "c", .weight_at = {{"9", 1.0}}}});
+  Batch batch = batch_of({{0.0, 1.0, 0.0, 1.0}, {0.5, 0.5, 0.5, 0.5}, {0.0, 9.0, 0.0, 9.0}});
+  batch.reward_weights[2] = 0.0;
+  balance.after_step(batch);
+  expect_near(balance.balanced({1.0, 1.0, 0.0}), {1.05, 0.95, 0.0});
 }
 
 TEST(RewardBalance, CategoriesAndWhatWasNotJudged) {
