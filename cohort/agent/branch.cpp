@@ -62,6 +62,7 @@ std::optional<Continuation> find_continuation(const std::vector<Branch>& branche
 
 std::vector<TrainedBranch> trained_branches(const std::vector<Branch>& branches) {
   std::vector<const Branch*> order;
+  order.reserve(branches.size());
   for (const Branch& branch : branches) order.push_back(&branch);
   const auto last_turn = [](const Branch* branch) {
     return branch->turns.empty() ? 0 : branch->turns.back().number;

@@ -41,6 +41,7 @@ class RulerReward : public Reward {
     const JudgeVote vote = client_.vote(question.asked, 0, status);
     if (vote.scores.empty()) return fail_rows(rows, status, client_.without_key(vote.failure));
     std::vector<RewardResult> results;
+    results.reserve(question.shown.size());
     for (const int64_t i : question.shown)
       results.push_back({vote.scores[i], RewardStatus::kOk, client_.without_key(vote.explanations[i])});
     return results;

@@ -23,7 +23,7 @@ class ResponseWriter : public AnswerWriter {
     if (!message.content.empty() || message.tool_calls.empty()) output.push_back(text_item(message.content));
     for (size_t i = 0; i < message.tool_calls.size(); ++i) output.push_back(call_item(message, i));
     const bool is_cut = drawn.finish_reason == FinishReason::kLength;
-    Json response = head(is_cut ? "incomplete" : "completed", std::move(output));
+    Json response = head(is_cut ? "incomplete" : "completed", output);
     if (is_cut) response["incomplete_details"] = {{"reason", "max_output_tokens"}};
     const int64_t count = num_tokens(choices);
     response["usage"] = {{"input_tokens", num_prompt_tokens},
@@ -50,7 +50,7 @@ class ResponseWriter : public AnswerWriter {
     Json data = place();
     data["delta"] = piece.text;
     if (!is_reasoning_) data["logprobs"] = Json::array();
-    return events + event(str("response.", part_name(), ".delta"), std::move(data));
+    return events + event(str("response.", part_name(), ".delta"), data);
   }
 
   std::string end(size_t, const Choice& drawn) override {

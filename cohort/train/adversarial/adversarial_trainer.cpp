@@ -7,7 +7,7 @@ namespace cohort {
 namespace {
 
 void add_named(const std::string& policy, const Metrics& metrics, Metrics& both) {
-  for (const auto& [name, value] : metrics) both.emplace_back(policy + "/" + name, value);
+  for (const auto& [name, value] : metrics) both.emplace_back(str(policy, "/", name), value);
 }
 
 void add_rows(const std::string& policy, std::vector<Json> rows, std::vector<Json>& both) {
@@ -26,7 +26,7 @@ void add_report(const std::string& policy, StepReport report, StepReport& both) 
   add_rows(policy, std::move(report.nonfinite), both.nonfinite);
   both.is_finite &= report.is_finite;
   both.summary += str(both.summary.empty() ? "" : "  ", policy, ": ", report.summary);
-  for (const std::string& warning : report.warnings) both.warnings.push_back(policy + ": " + warning);
+  for (const std::string& warning : report.warnings) both.warnings.push_back(str(policy, ": ", warning));
   if (!report.stop_reason.empty())
     both.stop_reason += str(both.stop_reason.empty() ? "" : "; ", policy, ": ", report.stop_reason);
 }

@@ -22,6 +22,7 @@ std::vector<std::vector<size_t>> categories_of(const std::vector<RewardConfig>& 
     if (ever_counts(rewards[r])) by_name[rewards[r].category].push_back(r);
   }
   std::vector<std::vector<size_t>> categories;
+  categories.reserve(by_name.size());
   for (auto& [name, places] : by_name) categories.push_back(std::move(places));
   return categories;
 }
@@ -72,6 +73,7 @@ void RewardBalance::after_step(const Batch& batch) {
                               .largest = config_.weight_factor_max};
   for (const std::vector<size_t>& category : categories_) {
     std::vector<double> variances;
+    variances.reserve(category.size());
     for (const size_t r : category)
       variances.push_back(batch.reward_weights[r] != 0.0 ? variance_within_groups(batch, r) : kNothing);
     const double mean = spread_of(variances, /*ddof=*/0).mean;
