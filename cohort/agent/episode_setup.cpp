@@ -16,6 +16,13 @@ void warn_if_rewritten(bool keeps_turns) {
       "template that does so, too");
 }
 
+void warn_if_hidden(bool shows_tools) {
+  if (shows_tools) return;
+  log_warn(
+      "the chat template writes no tools into prompts, so that the policy is not told of them: describe them "
+      "in the prompts, or give model.chat_template a template that does");
+}
+
 }  // namespace
 
 EpisodeSetup::EpisodeSetup(std::unique_ptr<Environment> environment, const EnvironmentConfig& config,
@@ -52,11 +59,7 @@ void EpisodeSetup::open_environment(const TextFormat& format, const Tokenizer& t
   const Json tools = environment_->tools();
   format_.emplace(format, tokenizer, calls_of(format, !tools.is_null()), tools, stop_ids);
   warn_if_rewritten(format_->keeps_turns());
-  if (!format_->shows_tools())
-    log_warn(
-        "the chat template writes no tools into prompts, so that the policy is not told of them: describe "
-        "them in "
-        "the prompts, or give model.chat_template a template that does");
+  warn_if_hidden(format_->shows_tools());
   episodes_.emplace(*environment_, *format_, config_.limits());
 }
 

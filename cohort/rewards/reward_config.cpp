@@ -11,8 +11,7 @@ void RewardConfig::describe_common(FieldVisitor& f) {
     "between them; evaluations use the last one.");
   f("category", category,
     "With objective.use_policy_aware_weights: weight moves between rewards of one category; all are of one "
-    "where "
-    "it is empty.");
+    "where it is empty.");
   f("checks", checks,
     "The reward that this one, which has weight 0 and never trains, is held against: logs "
     "`rewards/NAME/gap`.");

@@ -20,8 +20,8 @@ void SamplingKeys::describe_draws(FieldVisitor& f, bool may_be_greedy) {
     between(0.0, 1.0));
   f("structured_outputs_regex", structured_outputs_regex,
     "Regular expression that every completion, or turn of an episode, matches in whole, unless it reaches "
-    "its "
-    "longest length. Only tokens that can go on to a match are drawn, and log-probabilities are over these.");
+    "its longest length. Only tokens that can go on to a match are drawn, and log-probabilities are over "
+    "these.");
 }
 
 void SamplingKeys::describe_stops(FieldVisitor& f) {

@@ -9,7 +9,6 @@
 #include "cohort/sampler/context_room.h"
 #include "cohort/sampler/stop_ids.h"
 #include "cohort/train/grpo/preflight.h"
-#include "cohort/train/grpo/run_sampling.h"
 #include "cohort/train/grpo/step_rollout.h"
 #include "libs/common/ascii.h"
 #include "libs/common/excerpt.h"
@@ -54,7 +53,8 @@ std::optional<int32_t> end_of_turn(const RunPlan& plan, const Prompt& prompt) {
 void find_stop_tokens(const RunPlan& plan, const Prompt& prompt, Findings& findings) {
   const RolloutConfig& rollout = plan.config.rollout;
   if (rollout.ignore_eos || !rollout.stop_strings.empty()) return;
-  const std::vector<int32_t> stops = run_sampling(plan.config, plan.model, &plan.tokenizer).stop_token_ids;
+  const std::vector<int32_t> stops = merged_stop_ids(stop_token_ids(plan.model, &plan.tokenizer),
+                                                     rollout.ignore_eos, rollout.stop_token_ids);
   if (stops.empty()) {
     findings.push_back(
         {Severity::kWarning,
