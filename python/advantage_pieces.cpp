@@ -51,7 +51,7 @@ at::Tensor flags_like(const std::vector<uint8_t>& flags, const at::Tensor& like)
 
 at::Tensor centred(const at::Tensor& scores, const Integers& ends, const std::string& baseline,
                    const MaybeIntegers& lengths, const MaybeTensor& greedy, const MaybeTensor& logprobs,
-                   double temperature) {
+                   const MaybeIntegers& fork_of, const MaybeIntegers& fork_segments, double temperature) {
   const Numbers plain = numbers_of(scores, "scores");
   check_ends(ends, std::ssize(plain));
   if (lengths) check_count(*lengths, plain.size(), "lengths");
@@ -61,6 +61,10 @@ at::Tensor centred(const at::Tensor& scores, const Integers& ends, const std::st
   if (lengths) groups.lengths = lengths->values;
   groups.greedy_scores = greedy_scores;
   groups.mean_logprobs = mean_logprobs;
+  const std::vector<Fork> forks = forks_of(fork_of, fork_segments, ends.values);
+  if (forks.empty() && find_baseline(baseline).reads_forks)
+    throw UserError("baseline subtrees compares the completions of a tree: give fork_of and fork_segments");
+  groups.forks = forks;
   groups.keys.pairwise.temperature = temperature;
   return tensor_like(centred_scores(groups, baseline), scores);
 }
@@ -78,7 +82,7 @@ at::Tensor scaled(const at::Tensor& centred, const at::Tensor& scores, const Int
 void add_scales(py::module_& m) {
   add(m, "centred_scores", &centred, arg("scores"), arg("group_ends"), arg("baseline"), kw_only(),
       arg("lengths") = py::none(), arg("greedy_scores") = py::none(), arg("mean_logprobs") = py::none(),
-      arg("pairwise_temperature") = 1.0);
+      arg("fork_of") = py::none(), arg("fork_segments") = py::none(), arg("pairwise_temperature") = 1.0);
   add(m, "scaled_scores", &scaled, arg("centred"), arg("scores"), arg("group_ends"), kw_only(),
       arg("kind") = "group", arg("ddof") = 1, arg("epsilon") = 1e-4);
   const auto weights = [](const at::Tensor& means, int64_t ddof) {

@@ -21,6 +21,7 @@
 #include "cohort/objectives/ratio_level.h"
 #include "python/modules.h"
 #include "python/packing.h"
+#include "python/piece.h"
 #include "python/pieces.h"
 #include "python/settings.h"
 
@@ -226,7 +227,9 @@ at::Tensor advantages(const at::Tensor& rewards, int64_t group_size, const Maybe
                       const MaybeTensor& old_logprobs, const MaybeTensor& ref_logprobs,
                       const MaybeTensor& greedy_rewards, const MaybeTensor& values,
                       const MaybeTensor& step_ends, const MaybeTensor& outcome_rewards,
-                      const MaybeTensor& step_states, const std::string& preset, const py::dict& config) {
+                      const MaybeTensor& step_states, const std::optional<Integers>& fork_of,
+                      const std::optional<Integers>& fork_segments, const std::string& preset,
+                      const py::dict& config) {
   if (rewards.dim() < 1 || rewards.dim() > 2 || rewards.size(0) == 0)
     throw UserError(str("rewards has shape ", shape_of(rewards), ", but must have [N] or [N, C]"));
   const Settings settings = read_settings(preset, config);
@@ -257,6 +260,7 @@ at::Tensor advantages(const at::Tensor& rewards, int64_t group_size, const Maybe
     check_sizes(*greedy_rewards, {num_rows / group_size}, "greedy_rewards");
     input.greedy_rewards = greedy_rewards->to(options);
   }
+  input.forks = forks_of(fork_of, fork_segments, input.group_ends);
   if (step_ends) input.step_ends = step_indices(*step_ends, rewards, packing.value());
   if (step_states) {
     check_sizes(*step_states, rewards.sizes(), "step_states");

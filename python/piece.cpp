@@ -55,6 +55,32 @@ void check_ends(const Integers& group_ends, int64_t count) {
     throw UserError(str("group_ends must ascend and end with ", count, ", where the last group ends"));
 }
 
+std::vector<Fork> forks_of(const std::optional<Integers>& places, const std::optional<Integers>& segments,
+                           const std::vector<int64_t>& group_ends) {
+  if (!places && !segments) return {};
+  if (!places || !segments) throw UserError("fork_of and fork_segments go together: give both, or neither");
+  const int64_t count = group_ends.empty() ? 0 : group_ends.back();
+  for (const auto& [list, name] : {std::pair(&*places, "fork_of"), std::pair(&*segments, "fork_segments")}) {
+    if (std::ssize(list->values) != count)
+      throw UserError(str(name, " has ", list->values.size(), " numbers, but must have ", count));
+  }
+  std::vector<Fork> forks;
+  int64_t begin = 0;
+  for (const int64_t end : group_ends) {
+    for (int64_t i = begin; i < end; ++i) {
+      const Fork fork{.of = places->values[i], .num_segments = segments->values[i]};
+      if (fork.of < -1 || fork.of >= i - begin)
+        throw UserError(str("fork_of[", i, "] is ", fork.of,
+                            ", but must be the place of a completion before it in its group, or -1"));
+      if (fork.num_segments < 0)
+        throw UserError(str("fork_segments holds ", fork.num_segments, ", but must be at least 0"));
+      forks.push_back(fork);
+    }
+    begin = end;
+  }
+  return forks;
+}
+
 std::vector<double> numbers_of(const at::Tensor& tensor, const char* what) {
   check_real(tensor);
   if (tensor.dim() != 1) throw UserError(str(what, " must have one dimension, but has ", tensor.dim()));

@@ -7,11 +7,13 @@
 #include <torch/csrc/utils/pybind.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <type_traits>
 #include <vector>
 
+#include "cohort/objectives/baseline.h"
 #include "cohort/objectives/clip.h"
 #include "cohort/objectives/segments.h"
 
@@ -33,6 +35,12 @@ at::Tensor tensor_like(std::span<const double> numbers, const at::Tensor& like);
 
 /// Throws UserError unless the numbers ascend from 0 on and end with `count`.
 void check_ends(const Integers& group_ends, int64_t count);
+
+/// The forks of trees: the place in its group of the completion that each one left, -1 for none, and the
+/// segments that both have; empty if neither list is given. Throws UserError for a place that is not before
+/// its own.
+std::vector<Fork> forks_of(const std::optional<Integers>& places, const std::optional<Integers>& segments,
+                           const std::vector<int64_t>& group_ends);
 
 /// [size] the tensor's numbers in double precision. Throws UserError unless it is [size] of float32 or
 /// float64.

@@ -81,6 +81,7 @@ ScoredGroups groups_of(const AdvantageBatch& batch, const std::vector<double>& s
           .lengths = batch.lengths,
           .greedy_scores = batch.greedy_scores,
           .mean_logprobs = batch.mean_logprobs,
+          .forks = batch.forks,
           .keys = config.baseline_keys};
 }
 

@@ -25,6 +25,7 @@ struct AdvantageInput {
   at::Tensor ref_logprobs{};      ///< [M]; for kl_place reward with beta
   at::Tensor values{};            ///< [M] the critic's, of the state before each token; for credit gae
   at::Tensor greedy_rewards{};    ///< [P]; for baseline greedy
+  std::vector<Fork> forks{};      ///< [N]; for baseline subtrees
   at::Tensor step_ends{};        ///< [N, K] int64: each step's last token among the completion's own, -1 none
   at::Tensor outcome_rewards{};  ///< [N] of whole completions, added to every token beside the steps' credit;
                                  ///< nan: there is none; undefined: none at all; for credit steps

@@ -147,6 +147,13 @@ AdvantageBatch read_batch(const AdvantageInput& input, const AdvantageConfig& co
     batch.greedy_scores =
         wanted_numbers(input.greedy_rewards, num_groups, "greedy_rewards", "baseline " + config.baseline);
   }
+  if (find_baseline(config.baseline).reads_forks) {
+    if (input.forks.empty() && batch.num_completions > 0)
+      throw ConfigError(str("baseline ", config.baseline,
+                            " compares the completions of a tree: give fork_of and fork_segments"));
+    COHORT_CHECK(std::ssize(input.forks) == batch.num_completions);
+    batch.forks = input.forks;
+  }
   if (config.gfpo_k > 0) {
     batch.group_k = input.group_k;
     if (batch.group_k.empty()) batch.group_k.assign(batch.ends.size(), config.gfpo_k);

@@ -30,6 +30,7 @@ struct AdvantageBatch {
   std::vector<double> entropies, values, greedy_scores;
   std::vector<double> kl_penalties;   ///< [M] beta * (old - reference); empty unless the rewards pay them
   std::vector<double> mean_logprobs;  ///< [N] old, over tokens; empty unless the baseline reads them
+  std::vector<Fork> forks;            ///< [N]; empty unless the baseline reads them
 
   int64_t num_tokens() const { return offsets.empty() ? 0 : offsets.back(); }
 

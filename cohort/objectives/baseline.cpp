@@ -105,6 +105,42 @@ std::vector<double> over_all_pairs(const GroupScores& of) {
   return centred;
 }
 
+/// [G][G] the segments that completions have in common, from the prompt on.
+std::vector<std::vector<int64_t>> common_segments(std::span<const Fork> forks) {
+  std::vector<std::vector<int64_t>> common(forks.size(), std::vector<int64_t>(forks.size(), 0));
+  for (size_t i = 0; i < forks.size(); ++i) {
+    const auto& [of, num_segments] = forks[i];
+    if (of < 0) continue;
+    COHORT_CHECK(of < static_cast<int64_t>(i), "a completion forks from one before it");
+    for (int64_t j = 0; j < static_cast<int64_t>(i); ++j)
+      common[i][j] = common[j][i] = j == of ? num_segments : std::min(num_segments, common[of][j]);
+  }
+  return common;
+}
+
+std::vector<double> over_the_subtrees(const GroupScores& of) {
+  COHORT_CHECK(of.all.forks.size() == of.all.scores.size());
+  const std::span<const double> group = of.scores;
+  const auto common = common_segments(of.all.forks.subspan(of.begin, group.size()));
+  const double mean_of_all = spread_of(group, 0).mean;
+  std::vector<double> centred(group.begin(), group.end());
+  for (size_t i = 0; i < group.size(); ++i) {
+    if (std::isnan(group[i])) continue;
+    double sum = group[i] - mean_of_all, count = 1.0;
+    for (int64_t depth = 1;; ++depth) {
+      std::vector<double> subtree;
+      for (size_t j = 0; j < group.size(); ++j) {
+        if ((j == i || common[i][j] >= depth) && !std::isnan(group[j])) subtree.push_back(group[j]);
+      }
+      if (subtree.size() < 2) break;
+      sum += group[i] - spread_of(subtree, 0).mean;
+      count += 1.0;
+    }
+    centred[i] = sum / count;
+  }
+  return centred;
+}
+
 constexpr auto kBaselines = std::to_array<Baseline>({
 #define BASELINE(id, Keys, words, function, ...) \
   {.name = #id, .text = words, .centred = function __VA_OPT__(, ) __VA_ARGS__},

@@ -40,6 +40,12 @@ struct BaselineKeys {
   void describe(FieldVisitor& f);
 };
 
+/// Where a completion of a tree left another one.
+struct Fork {
+  int64_t of = -1;  ///< the place of the other in the group, before its own; -1: it began at the prompt
+  int64_t num_segments = 0;  ///< of the tree that both have
+};
+
 /// Scores in groups, and what single baselines read beside them.
 struct ScoredGroups {
   std::span<const double> scores;           ///< [N]
@@ -47,6 +53,7 @@ struct ScoredGroups {
   std::span<const int64_t> lengths{};       ///< [N] tokens; for group_len_weighted
   std::span<const double> greedy_scores{};  ///< [P]; for greedy
   std::span<const double> mean_logprobs{};  ///< [N] of the sampling policy, over tokens; for pairwise
+  std::span<const Fork> forks{};            ///< [N]; for subtrees
   BaselineKeys keys{};
 };
 
@@ -70,6 +77,7 @@ struct Baseline {
   bool reads_lengths = false;       ///< ScoredGroups::lengths
   bool reads_greedy = false;        ///< ScoredGroups::greedy_scores
   bool reads_old_logprobs = false;  ///< ScoredGroups::mean_logprobs
+  bool reads_forks = false;         ///< ScoredGroups::forks
   bool is_critic = false;           ///< the values of a critic, with credit gae
   bool is_of_states = false;        ///< of states that completions share, with credit turns
 };
@@ -86,8 +94,10 @@ const Baseline& find_baseline(const std::string& name);
 /// sum(length * score) / sum(length) (OPO, arXiv:2505.23585). batch_mean. greedy (arXiv:2310.10505).
 /// second_best: best minus second for the best, 0 for the others (pass@k, arXiv:2503.19595). pairwise:
 /// sum_j 2 w_ij (r_i - r_j) / (G - 1) with w_ij = sigmoid(-sign(r_i - r_j) (s_i - s_j) / temperature) and s
-/// the mean log-probabilities (LamPO, reconstructed from the abstract of arXiv:2605.21235). critic: the
-/// score. Groups whose scores are the same number give exactly 0 where Baseline::is_of_group.
+/// the mean log-probabilities (LamPO, reconstructed from the abstract of arXiv:2605.21235). subtrees: the
+/// mean, over the group and the subtrees of two completions or more that a completion is in, one for each
+/// segment, of the score minus the subtree's mean (TreePO, arXiv:2508.17445). critic: the score. Groups whose
+/// scores are the same number give exactly 0 where Baseline::is_of_group.
 std::vector<double> centred_scores(const ScoredGroups& groups, const std::string& baseline);
 
 }  // namespace cohort

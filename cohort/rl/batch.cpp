@@ -15,6 +15,10 @@ const char* to_string(Untrained reason) {
   return kNames[static_cast<int>(reason)];
 }
 
+bool is_tree(const Group& group) {
+  return std::ranges::any_of(group.samples, [](const Sample& sample) { return sample.fork.has_value(); });
+}
+
 std::span<const Group> first_groups(std::span<const Group> groups) {
   const auto end = std::ranges::find_if(groups, [](const Group& group) { return group.rerolls.has_value(); });
   return groups.first(end - groups.begin());

@@ -23,6 +23,16 @@ enum class LossMask : uint8_t {
   kFailed,     ///< its environment failed
 };
 
+/// Where a completion of a tree left another one, whose tokens before this place it has, too (TreePO,
+/// arXiv:2508.17445).
+struct ForkPlace {
+  int64_t of = 0;            ///< the place of the other in its group, before its own
+  int64_t num_segments = 0;  ///< of the tree that both have
+  int64_t num_tokens = 0;    ///< of these segments
+
+  bool operator==(const ForkPlace&) const = default;
+};
+
 /// One completion with all columns of a step. Columns have a value for each sampled token.
 struct Sample {
   Completion completion;
@@ -42,6 +52,7 @@ struct Sample {
   /// and its advantage. What they share with it or with one another is sampled in the first of them and
   /// injected in the others.
   std::vector<Sample> branches{};
+  std::optional<ForkPlace> fork{};  ///< of a completion of a tree that did not begin at the prompt
 
   bool has_reward() const { return reward == reward; }
 
@@ -123,6 +134,9 @@ void for_each_sequence(Groups&& groups, F f) {
 }
 
 int64_t num_samples(std::span<const Group> groups);
+
+/// Whether the completions of a group are a tree.
+bool is_tree(const Group& group);
 
 /// The groups that are no re-rolls.
 std::span<const Group> first_groups(std::span<const Group> groups);

@@ -141,6 +141,11 @@ void describe(Archive& a, S& sample) {
   a(sample.values);
   a(sample.returns);
   describe_list(a, sample.branches, [&](auto& branch) { describe(a, branch); });
+  describe_optional(a, sample.fork, [&](auto& fork) {
+    a(fork.of);
+    a(fork.num_segments);
+    a(fork.num_tokens);
+  });
 }
 
 template <typename Archive, typename P>

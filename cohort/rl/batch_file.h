@@ -18,7 +18,7 @@
 
 namespace cohort {
 
-constexpr uint32_t kBatchVersion = 5;
+constexpr uint32_t kBatchVersion = 6;
 
 /// The bytes of a whole batch.
 std::string to_bytes(const Batch& batch);

@@ -54,6 +54,12 @@ void Engine::extend(RequestId id, std::vector<int32_t> token_ids, std::optional<
   calls_.emplace_back(Extension{id, std::move(token_ids), max_turn_length});
 }
 
+void Engine::resume(RequestId id, int64_t max_turn_length) {
+  const std::lock_guard lock(mutex_);
+  check_held(id);
+  calls_.emplace_back(Resumption{id, max_turn_length});
+}
+
 RequestId Engine::fork(RequestId of, int64_t num_tokens, DrawAddress address) {
   const std::lock_guard lock(mutex_);
   check_held(of);
@@ -127,9 +133,21 @@ void Engine::take(Extension& extension) {
   }
   growing.append_injected(extension.token_ids, policy_version_);
   scheduler_.append_tokens(found->second, count);
-  if (!growing.is_ended) return;
-  growing.is_ended = false;
-  scheduler_.resume(found->second);
+  go_on(found->second);
+}
+
+void Engine::take(const Resumption& resumption) {
+  const auto found = sequences_.find(resumption.id);
+  if (found == sequences_.end()) return;  // a callback has cancelled it
+  growing_[found->second].request.params.max_turn_length = resumption.max_turn_length;
+  go_on(found->second);
+}
+
+/// A request that has ended runs again.
+void Engine::go_on(int64_t sequence) {
+  if (!growing_[sequence].is_ended) return;
+  growing_[sequence].is_ended = false;
+  scheduler_.resume(sequence);
 }
 
 void Engine::take(Fork& fork) {

@@ -53,6 +53,10 @@ class Engine {
   /// UserError for a request that is not held, and ConfigError for ids outside the vocabulary.
   void extend(RequestId id, std::vector<int32_t> token_ids, std::optional<int64_t> max_turn_length = {});
 
+  /// Continues the held request `id`, which has ended by its turn's length or was forked, in the same turn
+  /// until that has `max_turn_length` tokens. Throws UserError for a request that is not held.
+  void resume(RequestId id, int64_t max_turn_length);
+
   /// A request that has the first `num_tokens` tokens of the completion of the held request `of` and draws
   /// the next ones at `address`. It shares the pages of these tokens and the callbacks and parameters of
   /// `of`, and is held, too. Throws as extend() does; step() throws UserError if `of` has fewer tokens.
@@ -87,6 +91,10 @@ class Engine {
     std::vector<int32_t> token_ids;
     std::optional<int64_t> max_turn_length;
   };
+  struct Resumption {
+    RequestId id;
+    int64_t max_turn_length;
+  };
   struct Fork {
     RequestId id, of;
     int64_t num_tokens;
@@ -96,12 +104,14 @@ class Engine {
     RequestId id;
     Request request;
   };
-  using Call = std::variant<Addition, Extension, Fork, RequestId>;  // an id alone is cancelled
+  using Call = std::variant<Addition, Extension, Resumption, Fork, RequestId>;  // an id alone is cancelled
 
   void take_calls();
   void take(Addition& addition);
   void take(Extension& extension);
+  void take(const Resumption& resumption);
   void take(Fork& fork);
+  void go_on(int64_t sequence);
   void take(RequestId cancelled);
   bool has_calls();
   void check_held(RequestId id) const;

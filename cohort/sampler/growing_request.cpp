@@ -82,12 +82,15 @@ void GrowingRequest::append_injected(std::span<const int32_t> ids, int64_t polic
 void GrowingRequest::begin_with(const Completion& other, int64_t num_tokens) {
   completion = first_tokens(other, num_tokens);
   completion.sample = static_cast<int64_t>(request.address.sample);
-  turn = completion.spans.empty() ? 0 : completion.spans.back().turn;
-  turn_first = completion.spans.empty() ? 0 : completion.spans.back().first;
-  for (const int32_t id : completion.token_ids) {
-    if (detokenizer) text += detokenizer->push(id);
+  const TokenSpan last = completion.spans.empty() ? TokenSpan{} : completion.spans.back();
+  const bool begins_turn = last.origin == TokenOrigin::kInjected;
+  turn = begins_turn ? last.turn + 1 : last.turn;
+  turn_first = begins_turn ? num_tokens : last.first;
+  for (int64_t i = 0; i < num_tokens; ++i) {
+    if (i == turn_first) turn_begin = text.size();
+    if (detokenizer) text += detokenizer->push(completion.token_ids[i]);
   }
-  turn_begin = text.size();
+  if (begins_turn) turn_begin = text.size();
   if (request.params.constraint == nullptr) return;
   constraint_state = {.is_first = turn_first == 0};
   for (const int32_t id : std::span(completion.token_ids).subspan(turn_first))

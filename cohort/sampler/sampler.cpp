@@ -1,12 +1,27 @@
 #include "cohort/sampler/sampler.h"
 
 #include <algorithm>
+#include <list>
+#include <optional>
 
 #include "cohort/core/error.h"
 #include "cohort/core/memory.h"
 #include "cohort/sampler/prompt_batches.h"
+#include "cohort/sampler/tree_rollout.h"
 
 namespace cohort {
+namespace {
+
+std::vector<Group> empty_groups(const std::vector<Prompt>& prompts, const std::vector<int64_t>& sizes) {
+  std::vector<Group> groups;
+  groups.reserve(prompts.size());
+  for (size_t p = 0; p < prompts.size(); ++p)
+    groups.push_back({.prompt = prompts[p], .samples = std::vector<Sample>(sizes[p])});
+  return groups;
+}
+
+}  // namespace
+
 int64_t default_cache_pages(const DecoderConfig& config, at::ScalarType compute,
                             const std::vector<int64_t>& prompt_lengths,
                             const std::vector<int64_t>& group_sizes, int64_t max_completion_length) {
@@ -64,10 +79,7 @@ std::vector<Group> Sampler::rollout(const std::vector<Prompt>& prompts,
   COHORT_CHECK(address.first_samples.empty() || address.first_samples.size() == prompts.size());
   COHORT_CHECK(record == nullptr || (record->holds_for(decoder_) && turns == nullptr));
   check_stop_strings(params.stop_strings, tokenizer_, params.skip_special_tokens);
-  std::vector<Group> groups;
-  groups.reserve(prompts.size());
-  for (size_t p = 0; p < prompts.size(); ++p)
-    groups.push_back({.prompt = prompts[p], .samples = std::vector<Sample>(group_sizes[p])});
+  std::vector<Group> groups = empty_groups(prompts, group_sizes);
   const auto end = [&](int64_t p, int64_t g, Completion completion, std::vector<Sample> branches) {
     Sample& sample = groups[p].samples[g];
     sample.completion = std::move(completion);
@@ -125,6 +137,40 @@ std::vector<Group> Sampler::rollout(const std::vector<Prompt>& prompts,
   return groups;
 }
 
+std::vector<Group> Sampler::rollout_trees(const std::vector<Prompt>& prompts,
+                                          const std::vector<int64_t>& group_sizes,
+                                          const SamplingParams& params, TreeShape shape,
+                                          const RolloutAddress& address, int64_t policy_version,
+                                          const OnCompletion& on_completion) {
+  check_stop_strings(params.stop_strings, tokenizer_, params.skip_special_tokens);
+  check_prompts(prompts, decoder_.config());
+  std::vector<Group> groups = empty_groups(prompts, group_sizes);
+  Engine& engine = engine_for(lengths_of(prompts), group_sizes, params.max_completion_length);
+  engine.set_policy_version(policy_version);
+  engine.set_record(nullptr);
+  std::list<CompletionTree> trees;  // the engine's callbacks point to them
+  try {
+    for (size_t p = 0; p < prompts.size(); ++p) {
+      const auto end = [&, p](int64_t g, const Completion& completion, const std::optional<ForkPlace>& fork) {
+        groups[p].samples[g].completion = completion;
+        groups[p].samples[g].fork = fork;
+        if (on_completion) on_completion(static_cast<int64_t>(p), g, completion);
+      };
+      trees.emplace_back(engine, shape, group_sizes[p], draw_address(address, p, 0), end);
+      const int64_t room = decoder_.config().context_length - std::ssize(prompts[p].token_ids);
+      trees.back().begin(prompts[p].token_ids, params, std::min(params.max_completion_length, room));
+    }
+    run(engine, [&](bool) {
+      std::erase_if(trees, [](CompletionTree& tree) { return !tree.grow(); });
+      return !trees.empty();
+    });
+  } catch (...) {
+    engine_.reset();  // with the requests that are left
+    throw;
+  }
+  return groups;
+}
+
 Completion Sampler::stream(const Prompt& prompt, const SamplingParams& params, const RolloutAddress& address,
                            const OnToken& on_token) {
   check_prompts({prompt}, decoder_.config());
@@ -148,9 +194,17 @@ Completion Sampler::stream(const Prompt& prompt, const SamplingParams& params, c
 }
 
 void Sampler::run(Engine& engine, TurnHandler* turns) {
+  run(engine, [&](bool has_worked) {
+    return turns != nullptr && turns->take_replies(engine, /*waits=*/!has_worked);
+  });
+}
+
+/// `after_pass` gets whether the pass had work, and returns whether more will come.
+template <typename F>
+void Sampler::run(Engine& engine, F after_pass) {
   while (true) {
     const bool has_worked = engine.step();
-    const bool has_more = turns != nullptr && turns->take_replies(engine, /*waits=*/!has_worked);
+    const bool has_more = after_pass(has_worked);
     if (!has_worked && !has_more) break;
     if (on_pass_) on_pass_();
   }

@@ -12,6 +12,7 @@
 #include "cohort/sampler/engine.h"
 #include "cohort/sampler/request_checks.h"
 #include "cohort/sampler/sampling.h"
+#include "cohort/sampler/tree_shape.h"
 #include "cohort/sampler/turn_handler.h"
 #include "cohort/text/tokenizer.h"
 
@@ -72,6 +73,12 @@ class Sampler {
                              int64_t policy_version = 0, const OnCompletion& on_completion = {},
                              ActivationRecord* record = nullptr, TurnHandler* turns = nullptr);
 
+  /// The same with a tree of completions of each prompt (tree_rollout.h), whose forks have Sample::fork.
+  std::vector<Group> rollout_trees(const std::vector<Prompt>& prompts,
+                                   const std::vector<int64_t>& group_sizes, const SamplingParams& params,
+                                   TreeShape shape, const RolloutAddress& address, int64_t policy_version = 0,
+                                   const OnCompletion& on_completion = {});
+
   /// One completion of `prompt`, whose tokens `on_token` gets one by one: the completion of rollout(), or its
   /// beginning. A completion that `on_token` ends has FinishReason::kLength. The prefix cache
   /// keeps it, so that a conversation can continue from it. Throws as rollout() does.
@@ -91,6 +98,8 @@ class Sampler {
   Engine& engine_for(const std::vector<int64_t>& prompt_lengths, const std::vector<int64_t>& group_sizes,
                      int64_t max_length);
   void run(Engine& engine, TurnHandler* turns = nullptr);
+  template <typename F>
+  void run(Engine& engine, F after_pass);
   static DrawAddress draw_address(const RolloutAddress& address, size_t prompt, int64_t sample);
 
   const Decoder& decoder_;

@@ -19,6 +19,7 @@ tokens: `pack` makes both from [N, T]. `group_ends` says where groups of adjacen
 follows its text. What stands in its header as [M], [N] or a Segments is a tensor or a list of lengths here.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor
@@ -236,6 +237,8 @@ def advantages(
     step_ends: Tensor | None = None,
     outcome_rewards: Tensor | None = None,
     step_states: Tensor | None = None,
+    fork_of: Sequence[int] | Tensor | None = None,
+    fork_segments: Sequence[int] | Tensor | None = None,
     preset: str = "grpo",
     **config: Any,
 ) -> Tensor:
@@ -257,6 +260,9 @@ def advantages(
             same settings, are added to every token. nan: no outcome. Without it, gigpo takes the sums of the steps' rewards.
         step_states: [N, K] integers, equal ones for steps that begin in the same state of the environment (gigpo, credit
             "turns"); only those of one group are compared.
+        fork_of: [N] integers, of completions that are a tree (treepo): the place in its group of the one before it that a
+            completion left, -1: it began at the prompt.
+        fork_segments: [N] integers, the segments of the tree that both have; 0 for those that began at the prompt.
         preset: one of `presets()`.
         **config: keys of `settings()`, and `reward_weights`, one number a reward function.
     """
@@ -273,6 +279,8 @@ def advantages(
         step_ends,
         outcome_rewards,
         step_states,
+        fork_of,
+        fork_segments,
         preset,
         config,
     )

@@ -21,6 +21,7 @@ struct Example {
   std::vector<int64_t> lengths{};
   std::vector<double> greedy{};
   std::vector<double> mean_logprobs{};
+  std::vector<Fork> forks{};
 
   std::vector<double> centred(const std::string& baseline, double temperature = 1.0) const {
     return centred_scores({.scores = scores,
@@ -28,6 +29,7 @@ struct Example {
                            .lengths = lengths,
                            .greedy_scores = greedy,
                            .mean_logprobs = mean_logprobs,
+                           .forks = forks,
                            .keys = {.pairwise = {temperature}}},
                           baseline);
   }
@@ -56,6 +58,26 @@ TEST(Baseline, OfOneGroupByHand) {
   expect_numbers(example.centred("group_len_weighted"), {-0.1, -1.1, -1.1, 0.9});
   expect_numbers(example.centred("greedy"), {0.5, -0.5, -0.5, 1.5});
   expect_numbers(example.centred("second_best"), {0, 0, 0, 1});
+}
+
+// The second group is a tree: C forks from A after one segment, D from C after two. Of A: over the group 1/2,
+// over A, C and D 1/3. Of C: -1/2, -2/3, and over C and D -1/2.
+TEST(Baseline, OfSubtreesByHand) {
+  const Example example{
+      .scores = {1, 0, 1, 0, 0, 1}, .ends = {2, 6}, .forks = {{}, {0, 1}, {}, {}, {0, 1}, {2, 2}}};
+  expect_numbers(example.centred("subtrees"), {0.5, -0.5, 5.0 / 12, -0.5, -5.0 / 9, 4.0 / 9});
+}
+
+// D leaves C after one segment, which C has from A after two: D has the first one from A, too.
+TEST(Baseline, AForkBeforeAForkIsOfTheTrunk) {
+  const Example example{.scores = {1, 1, 0}, .ends = {3}, .forks = {{}, {0, 2}, {1, 1}}};
+  // Group and first subtree: means 2/3; A and B alone after two segments: mean 1.
+  expect_numbers(example.centred("subtrees"), {2.0 / 9, 2.0 / 9, -2.0 / 3});
+}
+
+TEST(Baseline, ASubtreeCountsScoresAlone) {
+  const Example example{.scores = {1, kNoScore, 0}, .ends = {3}, .forks = {{}, {0, 3}, {1, 1}}};
+  expect_numbers(example.centred("subtrees"), {0.5, kNoScore, -0.5});
 }
 
 TEST(Baseline, TheMedianOfAnOddGroupIsAScore) {

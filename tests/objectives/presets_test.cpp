@@ -32,12 +32,13 @@ bool warns(const char* preset, const std::vector<std::pair<const char*, const ch
 TEST(Presets, AreAllThere) {
   std::string names;
   for (const Preset& preset : presets()) names += str(preset.name, " ");
-  EXPECT_EQ(names,
-            "grpo grpo_process gigpo axpo dr_grpo dapo gspo gspo_token luspo gmpo cispo sapo vespo dppo "
-            "drpo drpo_decoupled gfpo lambda_grpo gtpo grpo_s edge_grpo mo_grpo gdpo pow3r tic_grpo "
-            "two_grpo rloo reinforce reinforce_pp reinforce_pp_baseline remax ppo vapo opo bnpo "
-            "mc_grpo lite_ppo gpg pass_at_k kimi_k2 v3_2 lam_po luffy hybrid_dpo deepseek_math "
-            "r1_zero dapo_paper v3_2_math ");
+  EXPECT_EQ(
+      names,
+      "grpo grpo_process gigpo axpo treepo dr_grpo dapo gspo gspo_token luspo gmpo cispo sapo vespo dppo "
+      "drpo drpo_decoupled gfpo lambda_grpo gtpo grpo_s edge_grpo mo_grpo gdpo pow3r tic_grpo "
+      "two_grpo rloo reinforce reinforce_pp reinforce_pp_baseline remax ppo vapo opo bnpo "
+      "mc_grpo lite_ppo gpg pass_at_k kimi_k2 v3_2 lam_po luffy hybrid_dpo deepseek_math "
+      "r1_zero dapo_paper v3_2_math ");
 }
 
 TEST(Presets, SetOnlyWhatDiffersFromTheDefaults) {

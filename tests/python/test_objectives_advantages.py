@@ -4,6 +4,7 @@ PYTHONPATH=build/python .venv-test/bin/python tests/python/test_objectives_advan
 """
 
 import math
+import random
 import unittest
 
 import advantages_reference as formula
@@ -20,9 +21,8 @@ def double(values):
 
 
 def ours(preset, rewards, group_size=4, **given):
-    given = {
-        key: double(x) if isinstance(x, list) and key != "reward_weights" else x for key, x in given.items()
-    }
+    plain = {"reward_weights", "fork_of", "fork_segments"}
+    given = {key: double(x) if isinstance(x, list) and key not in plain else x for key, x in given.items()}
     return objectives.advantages(double(rewards), group_size, preset=preset, **given)
 
 
@@ -180,6 +180,43 @@ class HandTest(unittest.TestCase):
             beta=0.5,
         )
         self.compare("rloo", [0.7, -0.7], actual)
+
+    def test_subtrees(self):
+        """C forks from A after one segment, D from C after two; then whitened over 1, 2, 1 and 2 tokens."""
+        tree = {"fork_of": [-1, -1, 0, 2], "fork_segments": [0, 0, 1, 2]}
+        plain = [5 / 12, -1 / 2, -5 / 9, 4 / 9]
+        given = {"baseline": "subtrees", "scale_rewards": "none", **tree}
+        self.compare("grpo", plain, ours("grpo", [1.0, 0.0, 0.0, 1.0], **given))
+        tokens = [plain[0], plain[1], plain[1], plain[2], plain[3], plain[3]]
+        mean = sum(tokens) / 6
+        scale = math.sqrt(sum((x - mean) ** 2 for x in tokens) / 5) + E
+        expected = [(x - mean) / scale for x in plain]
+        self.compare("treepo", expected, ours("treepo", [1.0, 0.0, 0.0, 1.0], lengths=[1, 2, 1, 2], **tree))
+
+    def test_subtrees_are_those_of_paths(self):
+        """Random trees, against groups of completions whose paths of nodes begin alike."""
+        generator = random.Random(3)
+        for _ in range(30):
+            paths, fork_of, fork_segments = [], [], []
+            for i in range(8):
+                of = generator.randrange(-1, i)
+                shared = generator.randrange(1, len(paths[of])) if of >= 0 else 0
+                fork_of.append(of)
+                fork_segments.append(shared)
+                own = [f"{i}.{k}" for k in range(shared, max(shared + 1, generator.randrange(2, 6)))]
+                paths.append((paths[of][:shared] if of >= 0 else []) + own)
+            rewards = [round(generator.random(), 2) for _ in range(8)]
+            expected = []
+            for path, reward in zip(paths, rewards, strict=True):
+                gaps = []
+                for depth in range(len(path) + 1):
+                    group = [r for p, r in zip(paths, rewards, strict=True) if p[:depth] == path[:depth]]
+                    if depth == 0 or len(group) > 1:
+                        gaps.append(reward - sum(group) / len(group))
+                expected.append(sum(gaps) / len(gaps))
+            tree = {"fork_of": fork_of, "fork_segments": fork_segments}
+            actual = ours("grpo", rewards, 8, baseline="subtrees", scale_rewards="none", **tree)
+            self.compare("subtrees", expected, actual)
 
     def test_critic(self):
         """Values 0.2, 0.6 and 0.5, rewards 1 and 0, gamma 1: errors 0.4, 0.4 and -0.5; lambda 0.5: 0.6, 0.4, -0.5."""

@@ -219,6 +219,9 @@ class ValueTest(unittest.TestCase):
         self.close(
             objectives.centred_scores(scores, ends, "greedy", greedy_scores=double([1, 3])), [3, 0, 0, -3, -1]
         )
+        # The third leaves the second after one segment: of both, over their subtree, 0.
+        tree = {"fork_of": [-1, -1, 1, -1, -1], "fork_segments": [0, 0, 1, 0, 0]}
+        self.close(objectives.centred_scores(scores, ends, "subtrees", **tree), [2, -0.5, -0.5, -1, 1])
         weighted = objectives.centred_scores(scores, ends, "group_len_weighted", lengths=[2, 1, 1, 3, 1])
         self.close(weighted, [1.5, -1.5, -1.5, -0.5, 1.5])
         deviation = math.sqrt(3)
@@ -331,6 +334,10 @@ class WrongInputTest(unittest.TestCase):
         self.refused("group_ends must ascend", "scaled_scores", row, row, [2, 1])
         self.refused("lengths has 1 numbers", "centred_scores", row, [2], "opo", lengths=[1])
         self.refused("greedy_scores has 2", "centred_scores", row, [2], "greedy", greedy_scores=row)
+        tree = {"fork_of": [-1, 1], "fork_segments": [0, 1]}
+        self.refused("fork_of[1] is 1", "centred_scores", row, [2], "subtrees", **tree)
+        self.refused("give both", "centred_scores", row, [2], "subtrees", fork_of=[-1, 0])
+        self.refused("give fork_of and", "centred_scores", row, [2], "subtrees")
         self.refused("one dimension", "standard_scores", row[None])
         self.refused("a pair names completion 2", "pair_loss_sum", row, [0], [2], beta=0.1)
         self.refused("no pairs", "sequence_logprobs", row, [1, 0, 1])

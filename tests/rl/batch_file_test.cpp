@@ -54,6 +54,7 @@ Sample rich_sample() {
   sample.returns = {3.5F, 4.5F};
   sample.prompt_ids = {4, 5};
   sample.branches.emplace_back().prompt_ids = {6};
+  sample.fork = {.of = 3, .num_segments = 2, .num_tokens = 9};
   return sample;
 }
 
@@ -113,6 +114,8 @@ TEST_F(BatchFile, EveryFieldComesBackBitForBit) {
   ASSERT_EQ(group.samples.front().branches.size(), 1u);
   EXPECT_EQ(group.samples.front().prompt_ids, (std::vector<int32_t>{4, 5}));
   EXPECT_EQ(group.samples.front().branches.front().prompt_ids, (std::vector<int32_t>{6}));
+  EXPECT_EQ(group.samples.front().fork, (ForkPlace{3, 2, 9}));
+  EXPECT_FALSE(group.samples.back().fork.has_value());
   EXPECT_EQ(group.prompt.token_ids, (std::vector<int32_t>{1, 2}));
   EXPECT_EQ(group.prompt.text, "2 + 2 =");
   EXPECT_EQ(to_json_text(group.prompt.fields), to_json_text(batch.groups.front().prompt.fields));
@@ -218,7 +221,7 @@ TEST_F(BatchFile, NamesWhatItIsNot) {
   std::string newer = to_bytes(rich_batch());
   newer[8] = 9;
   EXPECT_FALSE(read(newer));
-  EXPECT_NE(error_.find("version 9, and this program reads version 5"), std::string::npos) << error_;
+  EXPECT_NE(error_.find("version 9, and this program reads version 6"), std::string::npos) << error_;
   EXPECT_FALSE(read(to_bytes(rich_batch()) + "x"));
   EXPECT_NE(error_.find("bytes after its end"), std::string::npos) << error_;
 }

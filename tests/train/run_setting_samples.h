@@ -42,6 +42,9 @@ inline const std::map<std::string, SettingSample> kRolloutSamples{
     {"generation_budget", {"knapsack"}},
     {"adaptive_sampling", {"balanced", {"rollout.keep_generations=2"}}},
     {"max_sampling_rounds", {"1", {"rollout.keep_generations=2", "rollout.adaptive_sampling=balanced"}}},
+    {"tree_depth", {"3"}},
+    {"tree_branches", {"3", {"rollout.tree_depth=3"}}},
+    {"tree_first_branches", {"3", {"rollout.tree_depth=3"}}},
     {"positive_reward", {"0.4", {"rollout.keep_generations=2", "rollout.adaptive_sampling=balanced"}}},
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "cohort/core/error.h"
 #include "cohort/objectives/advantage_algebra.h"
@@ -76,6 +77,17 @@ std::vector<int64_t> owners_of(const JudgedSamples& judged) {
   for (const JudgedSample& each : judged.samples)
     owners.push_back(each.is_branch ? owners.back() : std::ssize(owners));
   return owners;
+}
+
+/// [N] where each sample left its tree.
+std::vector<Fork> forks_of(const JudgedSamples& judged) {
+  std::vector<Fork> forks;
+  forks.reserve(judged.samples.size());
+  for (const JudgedSample& each : judged.samples) {
+    const std::optional<ForkPlace>& fork = each.sample->fork;
+    forks.push_back(fork ? Fork{fork->of, fork->num_segments} : Fork());
+  }
+  return forks;
 }
 
 /// [N] the group of each sample.
@@ -240,6 +252,7 @@ AdvantageInput advantage_input(const Batch& batch, const AdvantageConfig& config
   if (find_baseline(config.baseline).reads_greedy) read_greedy(batch, judged, input);
   input.group_ends = judged.ends;
   if (std::ranges::any_of(judged.samples, &JudgedSample::is_branch)) input.owners = owners_of(judged);
+  if (find_baseline(config.baseline).reads_forks) input.forks = forks_of(judged);
   for (const Group& group : batch.groups) {
     if (group.num_kept > 0) input.group_k.push_back(group.num_kept);
   }

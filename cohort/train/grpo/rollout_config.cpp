@@ -45,6 +45,23 @@ void describe_selection(FieldVisitor& f, RolloutConfig& c) {
     between(0.0, 1.0));
 }
 
+void describe_tree(FieldVisitor& f, TreeShape& tree) {
+  f("tree_depth", tree.depth,
+    "Draw the completions of a prompt as a tree: cut them into this many segments of equal length, "
+    "max_completion_length in all, and let those that go on fork at the end of each segment, until there are "
+    "num_generations (TreePO, arXiv:2508.17445, uses 14). What completions share is drawn and forwarded "
+    "once. "
+    "0: each is drawn by itself.",
+    at_least(0));
+  f("tree_branches", tree.branches,
+    "With tree_depth: completions that one becomes at the end of a segment, as long as num_generations has "
+    "room.",
+    at_least(2));
+  f("tree_first_branches", tree.first_branches,
+    "With tree_depth: completions that begin at the prompt, at most; a random number from tree_branches on.",
+    at_least(2));
+}
+
 void refuse_rollout(bool is_asked, const std::string& reason) {
   if (is_asked) throw ConfigError(reason);
 }
@@ -65,6 +82,7 @@ void RolloutConfig::describe(FieldVisitor& f) {
   describe_stops(f);
   describe_texts(f);
   describe_selection(f, *this);
+  describe_tree(f, tree);
   describe_cache(f);
 }
 
@@ -89,6 +107,12 @@ void check_idle_settings(const RolloutConfig& rollout) {
   refuse_rollout(rollout.num_rerolls == 0 && rollout.max_reroll_share != defaults.max_reroll_share,
                  "rollout.max_reroll_share has no effect without rollout.num_rerolls: set it (3 in "
                  "arXiv:2605.28774), or remove the key");
+  const bool shapes_tree = rollout.tree.branches != defaults.tree.branches ||
+                           rollout.tree.first_branches != defaults.tree.first_branches;
+  refuse_rollout(
+      !rollout.has_trees() && shapes_tree,
+      "rollout.tree_branches and tree_first_branches have no effect without rollout.tree_depth: set "
+      "it (14 in arXiv:2508.17445), or remove them");
   refuse_rollout(rollout.is_budgeted() && rollout.num_generations == 2,
                  "rollout.generation_budget = \"knapsack\" gives every prompt two completions at least, and "
                  "rollout.num_generations is 2: raise it");
@@ -137,6 +161,28 @@ void check_selection(const RolloutConfig& rollout, const AdvantageConfig& a) {
                  str("objective.drop_pivot takes the completion out that is the median, and of an even "
                      "rollout.num_generations (",
                      rollout.num_generations, ") none is: set an odd one, 9 in arXiv:2601.22582"));
+}
+
+/// A tree of completions, which are judged together.
+void check_trees(const RolloutConfig& rollout, const AdvantageConfig& a) {
+  refuse_rollout(
+      find_baseline(a.baseline).reads_forks && !rollout.has_trees(),
+      str("objective.baseline = \"", a.baseline,
+          "\" compares the completions of a tree: set rollout.tree_depth (14 in arXiv:2508.17445)"));
+  if (!rollout.has_trees()) return;
+  refuse_rollout(rollout.tree.depth == 1 || rollout.tree.depth > rollout.max_completion_length,
+                 str("rollout.tree_depth (", rollout.tree.depth,
+                     ") is the number of segments of a completion: set 2 or more, and no more than "
+                     "rollout.max_completion_length (",
+                     rollout.max_completion_length, ")"));
+  refuse_rollout(rollout.tree.first_branches < rollout.tree.branches,
+                 str("rollout.tree_first_branches (", rollout.tree.first_branches,
+                     ") is below rollout.tree_branches (", rollout.tree.branches, "): raise it"));
+  refuse_rollout(
+      rollout.keep_generations || rollout.is_adaptive() || a.drop_pivot,
+      "rollout.tree_depth draws completions that are judged as a tree, from which "
+      "rollout.keep_generations, adaptive_sampling and objective.drop_pivot would take some: remove "
+      "them");
 }
 
 /// Re-rolls of calls have a group and an advantage of their own.
@@ -192,6 +238,7 @@ void check_rollout(const RolloutConfig& rollout, const AdvantageConfig& advantag
   check_group_of_one(rollout, advantages);
   check_selection(rollout, advantages);
   check_rerolls(rollout, advantages);
+  check_trees(rollout, advantages);
   check_idle_settings(rollout);
 }
 

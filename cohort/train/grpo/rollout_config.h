@@ -9,6 +9,7 @@
 #include "cohort/core/config.h"
 #include "cohort/objectives/advantage_config.h"
 #include "cohort/sampler/sampling_keys.h"
+#include "cohort/sampler/tree_shape.h"
 
 namespace cohort {
 
@@ -24,6 +25,7 @@ struct RolloutConfig : SamplingKeys {
   double positive_reward = 0.7;
   int64_t num_rerolls = 0;
   double max_reroll_share = 0.25;
+  TreeShape tree{};
 
   /// Whether a prompt may be sampled in several rounds.
   bool is_adaptive() const { return adaptive_sampling != "none"; }
@@ -44,6 +46,9 @@ struct RolloutConfig : SamplingKeys {
 
   /// Completions of a prompt that a step trains on, at most.
   int64_t num_trained() const { return keep_generations.value_or(num_generations); }
+
+  /// Whether the completions of a prompt are a tree.
+  bool has_trees() const { return tree.depth > 0; }
 
   /// Groups of re-rolls of a step, at most.
   int64_t most_reroll_groups() const {

@@ -41,6 +41,13 @@ void check_replies(const TrainConfig& config, bool has_replies) {
       "[environment] or a [[tool]], or remove it");
 }
 
+void check_trees(const TrainConfig& config, bool is_drawn_elsewhere) {
+  if (!config.rollout.has_trees() || !is_drawn_elsewhere) return;
+  throw ConfigError(
+      "rollout.tree_depth lets completions of one turn fork, which excludes an environment, an agent and a "
+      "function that samples: remove it, or remove them");
+}
+
 void check_mismatch_acts(const TrainConfig& config, double difference) {
   const LossConfig loss = resolved(config.objective, config.rollout.max_completion_length).loss;
   if (difference != 0.0 || loss.importance_sampling_mode == "none") return;

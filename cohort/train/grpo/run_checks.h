@@ -12,6 +12,9 @@ void check_supervision(const TrainConfig& config, const RewardScorer& scorer, bo
 /// Throws ConfigError for a loss on replies where there are none.
 void check_replies(const TrainConfig& config, bool has_replies);
 
+/// Throws ConfigError for trees of completions where the engine does not draw each in one turn.
+void check_trees(const TrainConfig& config, bool is_drawn_elsewhere);
+
 /// Throws ConfigError for a correction of a mismatch that does not exist.
 void check_mismatch_acts(const TrainConfig& config, double difference);
 

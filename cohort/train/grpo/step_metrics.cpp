@@ -238,6 +238,10 @@ Json reroll_row(const Batch& step, const RerolledCall& call) {
   return {{"sample", sample.completion.sample}, {"frozen", call.num_frozen}, {"recovery", call.recovery}};
 }
 
+Json fork_row(const Group& group, const ForkPlace& fork) {
+  return {{"of", group.samples[fork.of].completion.sample}, {"num_tokens", fork.num_tokens}};
+}
+
 /// A row for a sample and one for each of its branches.
 void add_rows(const Batch& step, const Group& group, bool is_trained, std::vector<Json>& rows) {
   for (const Sample& sample : group.samples) {
@@ -245,6 +249,7 @@ void add_rows(const Batch& step, const Group& group, bool is_trained, std::vecto
     for_each_sequence_of(sample, [&](const Sample& sequence) {
       rows.push_back(sample_row(step, group.prompt, sequence, is_trained ? sequence.advantage : kNothing));
       if (group.rerolls) rows.back()["reroll_of"] = reroll_row(step, *group.rerolls);
+      if (sample.fork) rows.back()["fork"] = fork_row(group, *sample.fork);
       if (!sample.branches.empty()) rows.back()["branch"] = rows.size() - 1 - first;
     });
   }

@@ -164,6 +164,13 @@ StepRollout::Round StepRollout::sample(const Active& active, Drawing& drawing) {
       for (const Sample& sample : round.groups[g].samples)
         scorer_.submit(g, sample.completion.sample, round.groups[g].prompt, sample.completion);
     }
+  } else if (config_.has_trees()) {
+    round.groups = sampler_.rollout_trees(prompts, sizes, sampling_, config_.tree, active.address,
+                                          drawing.policy_version, score_as(0));
+    for_each_sample(round.groups, [&](const Sample& sample) {
+      drawing.counts.num_tokens += std::ssize(sample.completion.token_ids);
+      drawing.counts.num_shared_tokens += sample.fork ? sample.fork->num_tokens : 0;
+    });
   } else {
     round.groups = sampler_.rollout(prompts, sizes, sampling_, active.address, drawing.policy_version,
                                     score_as(0), record_for(prompts, sizes), turns_);
@@ -312,6 +319,10 @@ Metrics StepRollout::metrics_of(const Counts& counts) const {
   };
   if (find_baseline(advantages_.baseline).reads_greedy)
     add("greedy_reward", mean_or_nan(counts.greedy_rewards));
+  if (config_.has_trees()) {
+    const auto num_tokens = static_cast<double>(std::max<int64_t>(counts.num_tokens, 1));
+    add("shared_tokens", static_cast<double>(counts.num_shared_tokens) / num_tokens);
+  }
   if (config_.num_rerolls > 0) {
     const auto num_prompts = static_cast<double>(std::max<int64_t>(counts.num_prompts, 1));
     add("wrong_calls", static_cast<double>(counts.num_wrong_calls) / num_prompts);

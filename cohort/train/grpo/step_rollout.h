@@ -86,6 +86,7 @@ class StepRollout {
     int64_t num_no_difference = 0, num_surplus = 0, num_filled = 0;
     int64_t smallest_group = 0, largest_group = 0;
     int64_t num_wrong_calls = 0, num_rerolled = 0, num_recovered = 0;
+    int64_t num_tokens = 0, num_shared_tokens = 0;      // of trees
     std::vector<double> first_rewards, greedy_rewards;  // of prompts; nan: none
   };
   /// A call of `collect` under way.

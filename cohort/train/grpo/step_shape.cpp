@@ -69,7 +69,7 @@ StepShape step_shape(const TrainConfig& config, const Decoder& policy, const Dat
   const int64_t longest_demonstration = has_demonstrations ? data.longest_total() : 0;
   // One update, by the weights that sampled.
   const bool is_recorded = config.train.steps_per_generation == 1 && config.objective.num_iterations == 1 &&
-                           !has_demonstrations && !config.train.recompute;
+                           !has_demonstrations && !config.train.recompute && !rollout.has_trees();
   RecordPlan record = is_recorded ? plan_record(policy, drawn.rows, rollout.most_rollouts()) : RecordPlan();
   // Of groups of several sizes the largest may be those of the longest completions.
   record.covers_step &= !rollout.is_budgeted();
@@ -77,9 +77,10 @@ StepShape step_shape(const TrainConfig& config, const Decoder& policy, const Dat
           .rows = trained.rows + num_prompts * longest_demonstration + rerolled.rows,
           .tokens_per_microbatch = config.train.tokens_per_microbatch,
           .largest_group = trained.rows / num_prompts + longest_demonstration,
-          .equal_groups = rollout.selects() || rollout.num_rerolls > 0 || has_demonstrations
-                              ? std::nullopt
-                              : trained.equal_groups,
+          .equal_groups =
+              rollout.selects() || rollout.num_rerolls > 0 || rollout.has_trees() || has_demonstrations
+                  ? std::nullopt
+                  : trained.equal_groups,
           .cache_pages = drawn.cache_pages,
           .num_sequences = drawn.num_sequences,
           .record = record,

@@ -26,11 +26,12 @@ std::vector<PackGroup> forwarded_groups(std::span<const Group> groups, F is_want
   int64_t place = 0;
   for (const Group& group : groups) {
     PackGroup pack{&group.prompt.token_ids, {}};
+    const bool has_tree = is_tree(group);
     for (const Sample& sample : group.samples) {
       for_each_sequence_of(sample, [&](const Sample& sequence) {
         if (is_wanted(sequence)) {
           PackedCompletion& packed = pack.completions.emplace_back(&sequence.completion, place);
-          packed.is_branch = &sequence != &sample;
+          packed.is_branch = has_tree || &sequence != &sample;
           if (!sequence.prompt_ids.empty()) packed.prompt_ids = &sequence.prompt_ids;
         }
         ++place;

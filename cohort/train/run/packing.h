@@ -26,8 +26,8 @@ struct PackedCompletion {
 
   const Completion* completion;
   int64_t place;
-  /// It is a branch of the completion before it, or of one before other branches: rows of their tokens that
-  /// it begins with are its own, too.
+  /// It is a branch of the completion before it, or of one before other branches, or it is of the same tree:
+  /// rows of their tokens that it begins with are its own, too.
   bool is_branch = false;
   const std::vector<int32_t>* prompt_ids = nullptr;  ///< of a branch, in the place of its group's prompt
 };

@@ -17,9 +17,9 @@ struct SharedRows {
   int64_t count = 0;    ///< from the sequence's first row on
 };
 
-/// What completion `i` of the group begins with: the group's prompt, or, for a branch, the most rows that one
-/// sequence of its episode before it has of the same tokens. Every row that predicts a token of a prompt of
-/// its own is its own.
+/// What completion `i` of the group begins with: the group's prompt, or, for a branch or in a tree, the most
+/// rows that one sequence of its episode or tree before it has of the same tokens. Every row that predicts a
+/// token of a prompt of its own is its own.
 SharedRows shared_rows(const PackGroup& group, size_t i);
 
 /// The rows that completion `i` adds to the prompt and the completions before it.

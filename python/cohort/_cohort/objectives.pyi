@@ -33,8 +33,10 @@ def advantages(
     arg9: Tensor | None,
     arg10: Tensor | None,
     arg11: Tensor | None,
-    arg12: str,
-    arg13: dict[str, Any],
+    arg12: collections.abc.Sequence[int] | Tensor | None,
+    arg13: collections.abc.Sequence[int] | Tensor | None,
+    arg14: str,
+    arg15: dict[str, Any],
 ) -> Tensor: ...
 def preference_loss(
     arg0: Tensor, arg1: Tensor, arg2: Tensor | None, arg3: dict[str, Any]
@@ -221,6 +223,8 @@ def centred_scores(
     lengths: collections.abc.Sequence[int] | Tensor | None = None,
     greedy_scores: Tensor | None = None,
     mean_logprobs: Tensor | None = None,
+    fork_of: collections.abc.Sequence[int] | Tensor | None = None,
+    fork_segments: collections.abc.Sequence[int] | Tensor | None = None,
     pairwise_temperature: float = 1.0,
 ) -> Tensor: ...
 def scaled_scores(

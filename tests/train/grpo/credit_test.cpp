@@ -76,6 +76,17 @@ TEST(Credit, CountsAnEpisodeOnceAndSharesItsAdvantage) {
   for (const Sample& each : first.branches) EXPECT_EQ(each.advantage, 2.0);
 }
 
+// The third leaves the first after one segment, the fourth the third after two.
+TEST(Credit, ComparesTheCompletionsOfSubtrees) {
+  Batch batch = step_with({{1, 0}, {1, 0, 0, 1}});
+  batch.groups[1].samples[2].fork = {.of = 0, .num_segments = 1, .num_tokens = 5};
+  batch.groups[1].samples[3].fork = {.of = 2, .num_segments = 2, .num_tokens = 10};
+  AdvantageConfig config = centred();
+  config.baseline = "subtrees";
+  assign_credit(batch, config);
+  expect_advantages(batch, {0.5, -0.5, 5.0 / 12, -0.5, -5.0 / 9, 4.0 / 9});
+}
+
 // All that are kept are positive: against the kept ones alone nothing would be learnt.
 TEST(Credit, DiffersIfOnlyTheOthersDo) {
   Batch batch = step_with({{1, 1}}, {others_of({0, 0}, Untrained::kNotKept, 0)});

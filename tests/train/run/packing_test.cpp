@@ -74,6 +74,26 @@ TEST(Packing, BranchesShareTheRowsThatTheyBeginWith) {
   EXPECT_EQ(num_rows(pieces[1].front()), 5);
 }
 
+// The first two begin at the prompt, the third leaves the first and the fourth the second after two tokens.
+// Without the second, the fourth has all of its rows for itself.
+TEST(Packing, CompletionsOfATreeShareRows) {
+  Group group{.prompt = {.id = "p", .token_ids = {10, 11}, .text = {}}};
+  for (const std::vector<int32_t>& ids :
+       std::vector<std::vector<int32_t>>{{1, 2, 3, 4}, {5, 6, 7, 8}, {1, 2, 9, 9}, {5, 6, 9}})
+    group.samples.emplace_back().completion = completion_of(ids);
+  const auto rows = [&] {
+    const auto groups = forwarded_groups(std::span<const Group>(&group, 1), has_loss);
+    EXPECT_EQ(num_rows(groups.front()), pack(groups, at::kCPU)->input.token_ids.size(0));
+    return num_rows(groups.front());
+  };
+  EXPECT_EQ(rows(), 2 + 3 + 3 + 3 + 2);
+  group.samples[2].fork = {.of = 0, .num_segments = 1, .num_tokens = 2};
+  group.samples[3].fork = {.of = 1, .num_segments = 1, .num_tokens = 2};
+  EXPECT_EQ(rows(), 2 + 3 + 3 + 1 + 0);
+  group.samples[1].mask = LossMask::kTruncated;
+  EXPECT_EQ(rows(), 2 + 3 + 1 + 2);
+}
+
 TEST(Packing, SharedRowsChangeNoBit) {
   const auto decoder = tiny_decoder(tiny_config("LlamaForCausalLM"), at::kFloat);
   const std::vector<int32_t> prompt{10, 11}, own_prompt{10, 20};
