@@ -20,6 +20,7 @@
 #include "python/own_functions.h"
 #include "python/policy_engine.h"
 #include "python/settings.h"
+#include "python/tensor_memory.h"
 
 namespace py = pybind11;
 
@@ -60,6 +61,7 @@ std::shared_ptr<PolicyEngine> load(const std::string& model_dir, const py::dict&
   if (lora.contains("path")) take_adapter_settings(settings.lora, text_of("lora.path", lora["path"]));
   set_keys(settings_of(settings.lora), lora);
   set_keys(settings.optimizer_keys(), optimizer);
+  hold_tensors_by_tcmalloc();
   return without_lock(false, [&] { return std::make_shared<PolicyEngine>(std::move(settings)); });
 }
 

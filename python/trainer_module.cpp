@@ -23,6 +23,7 @@
 #include "python/python_run.h"
 #include "python/reward_functions.h"
 #include "python/shared_function.h"
+#include "python/tensor_memory.h"
 
 namespace py = pybind11;
 
@@ -81,6 +82,7 @@ std::unique_ptr<PythonGrpoRun> open_grpo(const std::string& recipe, bool resume,
   if (!advantages.is_none()) callers.own.advantages = advantage_function(advantages);
   const SharedFunction sampler = rollout.is_none() ? nullptr : share(rollout);
   const ResumeOptions options{.resume = resume, .accept_changed = std::move(accept_changed)};
+  hold_tensors_by_tcmalloc();
   return without_lock(true, [&] {
     const auto config = read_recipe<TrainConfig>(recipe);
     if (sampler != nullptr) {
@@ -93,6 +95,7 @@ std::unique_ptr<PythonGrpoRun> open_grpo(const std::string& recipe, bool resume,
 
 template <typename KindOfRun, typename Config>
 std::unique_ptr<PythonRun> open_run(const std::string& recipe, bool resume) {
+  hold_tensors_by_tcmalloc();
   return without_lock(true, [&] {
     return std::make_unique<PythonRun>(std::make_unique<KindOfRun>(
         read_recipe<Config>(recipe), ResumeOptions{.resume = resume, .accept_changed = {}}));

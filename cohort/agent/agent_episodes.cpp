@@ -87,7 +87,11 @@ void AgentEpisodes::end_turn(Engine&, RequestId, int64_t, int64_t, const Complet
 
 bool AgentEpisodes::take_replies(Engine& engine, bool waits) {
   engine_ = &engine;
-  for (AgentLetter& letter : hub_.take(waits && num_groups_ > 0)) take(engine, std::move(letter));
+  const bool is_idle = waits && num_groups_ > 0;
+  const Clock::time_point begin = Clock::now();
+  std::deque<AgentLetter> letters = hub_.take(is_idle);
+  if (is_idle) times_.idle_s += std::chrono::duration<double>(Clock::now() - begin).count();
+  for (AgentLetter& letter : letters) take(engine, std::move(letter));
   const Clock::time_point now = Clock::now();
   for (Episode& episode : episodes_) {
     if (!episode.is_over && episode.deadline && now > *episode.deadline)

@@ -34,6 +34,7 @@ class AgentEpisodes : public TurnHandler {
   Openings begin(RolloutStart start) override;
   void end_turn(Engine&, RequestId, int64_t, int64_t, const Completion&) override;
   bool take_replies(Engine& engine, bool waits) override;
+  std::optional<ReplyTimes> take_times() override { return std::exchange(times_, {}); }
 
   /// Refuses what agents ask for from now on, until the next rollout.
   void abandon() noexcept;
@@ -74,6 +75,7 @@ class AgentEpisodes : public TurnHandler {
   std::vector<int32_t> stop_ids_;
   std::map<std::string, std::unique_ptr<TurnFormat>> formats_;  // by the tools
   std::string key_prefix_;
+  ReplyTimes times_;          // without calls: agents have tools of their own
   int64_t first_number_ = 0;  // of this rollout's first episode
 
   // Of the rollout.

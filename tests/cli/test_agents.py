@@ -108,6 +108,9 @@ class AgentsTest(CliTest):
         self.train("one", "plays", "--agent.workers", 1)
         self.train("many", "waits", "--agent.workers", 12)
         self.same_files("one", "many")
+        for line in self.lines("many", "timings.jsonl"):
+            self.assertGreater(line["timing_s/idle_for_tools"], 0)
+            self.assertLess(line["timing_s/idle_for_tools"], line["timing_s/gen"])
 
     def test_small_caches_and_posted_rewards_change_nothing(self):
         self.train("one", "plays")

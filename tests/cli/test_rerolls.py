@@ -150,6 +150,15 @@ class RerollTest(CliTest):
                 self.train(environment, environment=environment)
                 self.check_rerolls(environment)
 
+    def test_exact_in_bfloat16_and_with_adapters(self):
+        for name, options in (
+            ("bfloat16", ("--dtype", "bfloat16")),
+            ("lora", ("--lora.r", 4, "--optimizer.learning-rate", 1e-3)),
+        ):
+            with self.subTest(name):
+                self.train(name, *options)
+                self.check_rerolls(name)
+
     def test_scored_again_in_another_process(self):
         self.train("run", "--max-steps", 1)
         rows = self.rows()

@@ -26,7 +26,7 @@ struct RewardRound {
 /// completions that it scored.
 Metrics reward_timings(const std::vector<std::string>& names, const std::vector<RewardRound>& rounds);
 
-/// `timing_s/idle_for_tools`: how long the sampler had nothing to do but to wait for replies.
+/// `timing_s/idle_for_tools`: how long the sampler had nothing to do but to wait for replies or for agents.
 /// `timing_s/tools/NAME/p50`, `p90`, `p99`: of the time that a call of a tool took.
 Metrics reply_timings(const ReplyTimes& times);
 

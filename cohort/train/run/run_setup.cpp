@@ -6,7 +6,6 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
-#include "cohort/core/memory.h"
 #include "cohort/core/time_text.h"
 #include "cohort/models/model_directory.h"
 #include "cohort/models/pretrained.h"
@@ -52,7 +51,6 @@ std::unique_ptr<Decoder> load_base(const ModelConfig& config, bool is_frozen) {
 }
 
 std::unique_ptr<Decoder> load_model(const ModelConfig& config, const LoraConfig& lora, int64_t seed) {
-  return_large_blocks();  // of a Python process, too
   auto decoder = load_base(config, /*is_frozen=*/lora.r > 0);
   if (lora.r > 0) start_adapters(lora, config.path, static_cast<uint64_t>(seed), *decoder);
   return decoder;
