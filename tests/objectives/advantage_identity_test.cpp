@@ -25,6 +25,7 @@ AdvantageInput full_input() {
   input.ref_logprobs = -0.3 - (tokens * 0.5).sin().square();
   input.values = (tokens * 0.9).sin() * 0.5;
   input.greedy_rewards = doubles({0.5, 0.7});
+  input.forks.assign(8, {});
   input.is_truncated.assign(8, 0);
   return input;
 }

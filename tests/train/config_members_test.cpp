@@ -35,7 +35,8 @@ constexpr size_t num_members() {
   }
 }
 
-/// A base counts as one member of the list of initialisers, and describes its own.
+/// A base, or a member whose keys stand beside the others, counts as one member of the list of initialisers,
+/// and describes its own.
 template <typename Config, typename... Bases>
 void expect_complete(const char* name) {
   Config config;
@@ -50,7 +51,7 @@ TEST(ConfigMembers, DescribesEveryMember) {
   expect_complete<TrainConfig>("TrainConfig");
   expect_complete<ModelConfig>("ModelConfig");
   expect_complete<DataConfig, HeldOutRowsConfig, RowsConfig>("DataConfig");
-  expect_complete<RolloutConfig, SamplingKeys>("RolloutConfig");
+  expect_complete<RolloutConfig, SamplingKeys, TreeShape>("RolloutConfig");
   expect_complete<MonitorConfig>("MonitorConfig");
   expect_complete<CriticConfig>("CriticConfig");
   expect_complete<OptimizerConfig>("OptimizerConfig");
