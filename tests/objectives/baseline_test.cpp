@@ -68,7 +68,7 @@ TEST(Baseline, OfSubtreesByHand) {
   expect_numbers(example.centred("subtrees"), {0.5, -0.5, 5.0 / 12, -0.5, -5.0 / 9, 4.0 / 9});
 }
 
-// D leaves C after one segment, which C has from A after two: D has the first one from A, too.
+// B leaves A after two segments, and C leaves B after one, which B has from A.
 TEST(Baseline, AForkBeforeAForkIsOfTheTrunk) {
   const Example example{.scores = {1, 1, 0}, .ends = {3}, .forks = {{}, {0, 2}, {1, 1}}};
   // Group and first subtree: means 2/3; A and B alone after two segments: mean 1.
