@@ -34,7 +34,7 @@ class PythonEpisode : public Episode {
   PythonEpisode(SharedFunction respond, SharedFunction judge, int64_t number)
       : respond_(std::move(respond)), judge_(std::move(judge)), number_(number) {}
 
-  void respond(const AssistantMessage& turn, bool is_last, Answer answer) override {
+  void respond(const AssistantMessage& turn, bool is_last, Begun begun, Answer answer) override {
     if (is_last || turn.tool_calls.empty()) {
       answer(Reply{});
       return;
@@ -57,10 +57,10 @@ class PythonEpisode : public Episode {
                   .state = number_of(state),
                   .failure = failure});
         });
-    (*respond_)(number_, to_lenient_json_text(to_json(turn.tool_calls)), take);
+    (*respond_)(number_, to_lenient_json_text(to_json(turn.tool_calls)), py::cpp_function(begun), take);
   }
 
-  void judge(Judgement judgement) override {
+  void judge(Begun begun, Judgement judgement) override {
     check_not_ending();
     const py::gil_scoped_acquire lock;
     const py::cpp_function take([judgement](std::optional<double> score, const std::string& failure) {
@@ -69,7 +69,7 @@ class PythonEpisode : public Episode {
                                                    : RewardStatus::kSkipped;
       judgement({score.value_or(0.0), status, failure});
     });
-    (*judge_)(number_, take);
+    (*judge_)(number_, py::cpp_function(begun), take);
   }
 
  private:

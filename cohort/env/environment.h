@@ -36,20 +36,22 @@ struct Reply {
 };
 
 /// An episode in an environment. The thread that samples calls one function after another. Each calls its
-/// last argument once, at once or later and from any thread, also after this object's end.
+/// last argument once, at once or later and from any thread, also after this object's end. If its work has to
+/// wait for that of other episodes, it calls `begun` when the work begins: its time counts from then.
 class Episode {
  public:
+  using Begun = std::function<void()>;
   using Answer = std::function<void(Reply)>;
   using Judgement = std::function<void(RewardResult)>;
 
   virtual ~Episode() = default;
 
   /// `is_last`: no limit leaves room for another turn, so that tools need not be called.
-  virtual void respond(const AssistantMessage& turn, bool is_last, Answer answer) = 0;
+  virtual void respond(const AssistantMessage& turn, bool is_last, Begun begun, Answer answer) = 0;
 
   /// Judges the ended episode. Called only if the environment gives rewards.
-  // NOLINTNEXTLINE(performance-unnecessary-value-param): others keep it
-  virtual void judge(Judgement judgement) { judgement({0.0, RewardStatus::kSkipped, ""}); }
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): others keep them
+  virtual void judge(Begun, Judgement judgement) { judgement({0.0, RewardStatus::kSkipped, ""}); }
 };
 
 /// The place of an episode: sample `sample` of `prompt`. What it draws must depend on `seed` and the prompt

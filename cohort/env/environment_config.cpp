@@ -98,7 +98,9 @@ void EnvironmentConfig::describe(FieldVisitor& f) {
     between(0.0, 1.0));
   f("workers", workers, "Calls of tools and environments at a time, and Python processes for them.",
     between(1, 1024), OnResume::kTaken);
-  f("timeout_s", timeout_s, "Seconds for the answer to one turn; without one the episode is masked.",
+  f("timeout_s", timeout_s,
+    "Seconds for the answer to one turn, the wait for a worker not counted; without one the episode is "
+    "masked.",
     above(0.0), OnResume::kTaken);
   f("max_turns", max_turns, "Turns of the policy in an episode, at most.", at_least(1));
   f("max_tool_calls", max_tool_calls,

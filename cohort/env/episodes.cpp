@@ -142,15 +142,15 @@ bool Episodes::has_budget(const Running& episode) const {
          episode.record.num_calls + num_calls <= limits_.max_tool_calls;
 }
 
-/// Notes that the episode waits, and returns the function that the environment answers with.
-std::function<void(std::variant<Reply, RewardResult>)> Episodes::await(size_t place) {
+/// Notes that the episode waits, and returns the function that the environment tells with how far it is.
+std::function<void(Episodes::News)> Episodes::await(size_t place) {
   Running& episode = running_[place];
   episode.is_waiting = true;
   ++num_waiting_;
-  episode.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                        std::chrono::duration<double>(limits_.timeout_s));
+  episode.begun.reset();
+  episode.asked = Clock::now();
   const int64_t number = ++episode.num_questions;
-  return [mailbox = mailbox_, place, number](std::variant<Reply, RewardResult> content) {
+  return [mailbox = mailbox_, place, number](News content) {
     {
       const std::lock_guard lock(mailbox->mutex);
       mailbox->letters.push_back({place, number, std::move(content)});
@@ -162,7 +162,8 @@ std::function<void(std::variant<Reply, RewardResult>)> Episodes::await(size_t pl
 void Episodes::ask(size_t place) {
   Running& episode = running_[place];
   episode.is_last = !has_budget(episode);
-  episode.episode->respond(episode.turn, episode.is_last, await(place));
+  const auto tell = await(place);
+  episode.episode->respond(episode.turn, episode.is_last, [tell] { tell(Begun{}); }, tell);
 }
 
 bool Episodes::take_replies(Engine& engine, bool waits) {
@@ -185,7 +186,12 @@ bool Episodes::take_letters(Engine& engine, bool waits) {
   bool has_taken = false;
   for (Mailbox::Letter& letter : letters) {
     Running& episode = running_[letter.episode];
+    last_news_ = Clock::now();
     if (!episode.is_waiting || episode.num_questions != letter.number) continue;  // its deadline has passed
+    if (std::holds_alternative<Begun>(letter.content)) {
+      episode.begun = last_news_;
+      continue;
+    }
     episode.is_waiting = false;
     --num_waiting_;
     has_taken = true;
@@ -199,13 +205,18 @@ bool Episodes::take_letters(Engine& engine, bool waits) {
   return has_taken;
 }
 
+/// A question that the environment has not begun to answer waits for the others: its time counts from the
+/// last that was heard of any.
 bool Episodes::fail_late(Engine& engine) {
   if (num_waiting_ == 0) return false;
   const Clock::time_point now = Clock::now();
+  const auto timeout =
+      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limits_.timeout_s));
   bool has_failed = false;
   for (size_t place = 0; place < running_.size(); ++place) {
     Running& episode = running_[place];
-    if (!episode.is_waiting || now < episode.deadline) continue;
+    if (!episode.is_waiting) continue;
+    if (now < episode.begun.value_or(std::max(episode.asked, last_news_)) + timeout) continue;
     episode.is_waiting = false;
     --num_waiting_;
     take(engine, place, {.failure = str("the environment did not answer within ", limits_.timeout_s, " s")});
@@ -243,7 +254,8 @@ void Episodes::end(Engine& engine, size_t place) {
   Running& episode = running_[place];
   if (episode.request != -1) engine.cancel(std::exchange(episode.request, -1));
   if (episode.record.failure.empty() && environment_.gives_rewards()) {
-    episode.episode->judge(await(place));
+    const auto tell = await(place);
+    episode.episode->judge([tell] { tell(Begun{}); }, tell);
   } else {
     if (episode.record.failure.empty() && environment_.gives_turn_rewards())
       episode.record.reward = RewardResult{};

@@ -24,7 +24,7 @@ namespace cohort {
 struct EpisodeLimits {
   int64_t max_turns = std::numeric_limits<int64_t>::max();       ///< of the policy
   int64_t max_tool_calls = std::numeric_limits<int64_t>::max();  ///< a turn that would exceed it is the last
-  double timeout_s = 60.0;  ///< for one reply; then the environment has failed
+  double timeout_s = 60.0;  ///< for one reply, from when the environment begins with it; then it has failed
 };
 
 /// Takes the turns of a rollout's completions to an environment and its replies back. An episode ends with a
@@ -60,14 +60,17 @@ class Episodes : public TurnHandler {
     int64_t num_questions = 0;  // asked of the environment
     bool is_last = false;       // it is the last one that the limits allow
     bool is_waiting = false;    // for the reply to it, or for the judgement
-    Clock::time_point deadline{};
+    Clock::time_point asked{};
+    std::optional<Clock::time_point> begun{};
   };
+  struct Begun {};  // the environment works on the question
+  using News = std::variant<Begun, Reply, RewardResult>;
   /// Replies on their way. The environment's threads share it and may outlive the rollout.
   struct Mailbox {
     struct Letter {
       size_t episode;
       int64_t number;  // of the question that it answers
-      std::variant<Reply, RewardResult> content;
+      News content;
     };
     std::mutex mutex;
     std::condition_variable arrived;
@@ -76,7 +79,7 @@ class Episodes : public TurnHandler {
 
   void read_turn(Running& episode, const Completion& completion);
   bool has_budget(const Running& episode) const;
-  std::function<void(std::variant<Reply, RewardResult>)> await(size_t place);
+  std::function<void(News)> await(size_t place);
   void ask(size_t place);
   void take(Engine& engine, size_t place, Reply reply);
   void end(Engine& engine, size_t place);
@@ -93,6 +96,7 @@ class Episodes : public TurnHandler {
   int64_t num_waiting_ = 0;
   ReplyTimes times_;
   std::shared_ptr<Mailbox> mailbox_;
+  Clock::time_point last_news_{};
 };
 
 }  // namespace cohort

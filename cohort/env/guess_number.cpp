@@ -32,7 +32,7 @@ class GuessNumberEpisode : public Episode {
   /// The numbers that its replies have left.
   int64_t state() const { return state_number(str(low_, " to ", high_)); }
 
-  void respond(const AssistantMessage& turn, bool, Answer answer) override {
+  void respond(const AssistantMessage& turn, bool, Begun, Answer answer) override {
     const std::optional<int64_t> guess = last_integer(turn.content);
     is_found_ = !number_ || guess == number_;
     if (!is_found_) ++num_wrong_;
@@ -44,7 +44,7 @@ class GuessNumberEpisode : public Episode {
     answer(std::move(reply));
   }
 
-  void judge(Judgement judgement) override {
+  void judge(Begun, Judgement judgement) override {
     judgement({is_found_ ? std::max(0.0, 1.0 - cost_ * static_cast<double>(num_wrong_)) : 0.0});
   }
 

@@ -79,42 +79,45 @@ class ToolEpisode : public Episode {
 
   ~ToolEpisode() override {
     life_->is_over = true;
-    environment_.threads().add([&environment = environment_, number = number_, life = life_] {
+    environment_.run(number_, [&environment = environment_, number = number_, life = life_] {
       const std::lock_guard lock(life->calls);
       environment.end(number);
     });
   }
 
-  void respond(const AssistantMessage& turn, bool is_last, Answer answer) override {
+  void respond(const AssistantMessage& turn, bool is_last, Begun begun, Answer answer) override {
     if (is_last || turn.tool_calls.empty()) {
       answer(Reply{});
       return;
     }
-    environment_.threads().add([&environment = environment_, number = number_, life = life_,
-                                calls = turn.tool_calls, answer = std::move(answer)] {
-      Reply reply;
-      try {
-        const std::lock_guard lock(life->calls);
-        for (const ToolCall& call : calls) {
-          if (life->is_over) break;
-          environment.answer(call, number, reply);
-        }
-      } catch (const std::exception& error) {
-        reply.failure = error.what();
-      }
-      answer(std::move(reply));
-    });
+    environment_.run(number_,
+                     [&environment = environment_, number = number_, life = life_, calls = turn.tool_calls,
+                      begun = std::move(begun), answer = std::move(answer)] {
+                       begun();
+                       Reply reply;
+                       try {
+                         const std::lock_guard lock(life->calls);
+                         for (const ToolCall& call : calls) {
+                           if (life->is_over) break;
+                           environment.answer(call, number, reply);
+                         }
+                       } catch (const std::exception& error) {
+                         reply.failure = error.what();
+                       }
+                       answer(std::move(reply));
+                     });
   }
 
-  void judge(Judgement judgement) override {
-    environment_.threads().add(
-        [&environment = environment_, number = number_, judgement = std::move(judgement)] {
-          try {
-            judgement(environment.judge(number));
-          } catch (const std::exception& error) {
-            judgement({0.0, RewardStatus::kError, error.what()});
-          }
-        });
+  void judge(Begun begun, Judgement judgement) override {
+    environment_.run(number_, [&environment = environment_, number = number_, begun = std::move(begun),
+                               judgement = std::move(judgement)] {
+      begun();
+      try {
+        judgement(environment.judge(number));
+      } catch (const std::exception& error) {
+        judgement({0.0, RewardStatus::kError, error.what()});
+      }
+    });
   }
 
  private:
@@ -133,7 +136,7 @@ class ToolEpisode : public Episode {
 
 ToolEnvironment::ToolEnvironment(std::vector<std::unique_ptr<Tool>> tools,
                                  std::vector<std::unique_ptr<ToolProcesses>> processes, int64_t num_threads)
-    : processes_(std::move(processes)), threads_(num_threads) {
+    : processes_(std::move(processes)), num_threads_(num_threads), threads_(num_threads) {
   for (std::unique_ptr<Tool>& tool : tools) add(std::move(tool));
   for (const auto& program : processes_) {
     for (const Json& schema : program->tools()) add(std::make_unique<ProcessTool>(schema, *program));
@@ -149,6 +152,11 @@ ToolEnvironment::ToolEnvironment(std::vector<std::unique_ptr<Tool>> tools,
 }
 
 ToolEnvironment::~ToolEnvironment() = default;
+
+void ToolEnvironment::run(int64_t episode, std::function<void()> job) {
+  // A thread must not wait for a process while another process has nothing to do.
+  threads_.add(std::move(job), processes_.empty() ? std::nullopt : std::optional(episode % num_threads_));
+}
 
 void ToolEnvironment::add(std::unique_ptr<Tool> tool) {
   for (const auto& other : tools_) {
@@ -176,7 +184,7 @@ std::vector<Opening> ToolEnvironment::begin(const std::vector<EpisodeStart>& sta
     const int64_t number = num_episodes_++;
     openings[i].episode = std::make_unique<ToolEpisode>(*this, number);
     if (!has_episodes) continue;
-    threads_.add([&, i, number] {
+    run(number, [&, i, number] {
       begin_one(starts[i], number, openings[i]);
       const std::lock_guard lock(mutex);
       ++num_begun;

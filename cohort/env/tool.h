@@ -1,6 +1,7 @@
 // A tool that a policy may call, and an environment that consists of tools.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -68,7 +69,9 @@ class ToolEnvironment : public Environment {
 
   RewardResult judge(int64_t episode) const;
   void end(int64_t episode);
-  WorkerThreads& threads() { return threads_; }
+
+  /// Runs `job` of an episode soon. Jobs of episodes in one process of each program run one after another.
+  void run(int64_t episode, std::function<void()> job);
 
  private:
   struct Entry;
@@ -81,6 +84,7 @@ class ToolEnvironment : public Environment {
   ToolProcesses* judge_ = nullptr;
   bool gives_turn_rewards_ = false, has_states_ = false;
   int64_t num_episodes_ = 0;
+  int64_t num_threads_;
   WorkerThreads threads_;  // last: its jobs use the tools
 };
 

@@ -1,5 +1,7 @@
 #include "cohort/env/worker_threads.h"
 
+#include <algorithm>
+
 namespace cohort {
 
 WorkerThreads::WorkerThreads(int64_t count) {
@@ -16,10 +18,10 @@ WorkerThreads::~WorkerThreads() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void WorkerThreads::add(std::function<void()> job) {
+void WorkerThreads::add(std::function<void()> job, std::optional<int64_t> lane) {
   {
     const std::lock_guard lock(mutex_);
-    jobs_.push_back(std::move(job));
+    jobs_.push_back({std::move(job), lane});
   }
   changed_.notify_one();
 }
@@ -27,13 +29,20 @@ void WorkerThreads::add(std::function<void()> job) {
 void WorkerThreads::work() {
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [&] { return is_stopping_ || !jobs_.empty(); });
+    auto next = jobs_.end();
+    changed_.wait(lock, [&] {
+      next = std::ranges::find_if(jobs_, [&](const Job& job) { return can_begin(job); });
+      return is_stopping_ || next != jobs_.end();
+    });
     if (is_stopping_) return;
-    const std::function<void()> job = std::move(jobs_.front());
-    jobs_.pop_front();
+    Job job = std::move(*next);
+    jobs_.erase(next);
+    if (job.lane) busy_lanes_.insert(*job.lane);
     lock.unlock();
-    job();
+    job.run();
+    job.run = nullptr;  // what it holds ends before its lane is free
     lock.lock();
+    if (job.lane) busy_lanes_.erase(*job.lane);
   }
 }
 

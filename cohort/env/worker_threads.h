@@ -6,12 +6,15 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <thread>
 #include <vector>
 
 namespace cohort {
 
-/// Runs jobs in the order in which they come, as many at a time as there are threads. Any thread may call.
+/// Runs jobs in the order in which they come, as many at a time as there are threads; jobs of one lane run
+/// one after another. Any thread may call.
 class WorkerThreads {
  public:
   explicit WorkerThreads(int64_t count);
@@ -22,15 +25,22 @@ class WorkerThreads {
   WorkerThreads(const WorkerThreads&) = delete;
   WorkerThreads& operator=(const WorkerThreads&) = delete;
 
-  /// `job` must not throw.
-  void add(std::function<void()> job);
+  /// `job` must not throw. A job without a lane waits for no other.
+  void add(std::function<void()> job, std::optional<int64_t> lane = {});
 
  private:
+  struct Job {
+    std::function<void()> run;
+    std::optional<int64_t> lane;
+  };
+
   void work();
+  bool can_begin(const Job& job) const { return !job.lane || !busy_lanes_.contains(*job.lane); }
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::function<void()>> jobs_;
+  std::deque<Job> jobs_;
+  std::set<int64_t> busy_lanes_;
   bool is_stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -23,6 +23,7 @@ struct Behavior {
   int64_t delay_ms = 0;       ///< random, up to this
   int64_t failing_turn = -1;  ///< replies with a failure there
   int64_t silent_turn = -1;   ///< never replies there
+  int64_t num_threads = 8;
   int64_t reply_length = 5;
   std::string opening{};
   std::string opening_failure{};
@@ -34,7 +35,7 @@ struct Behavior {
 /// Replies to each turn with a text that is a function of what the policy said.
 class Echo : public Environment {
  public:
-  explicit Echo(Behavior behavior) : behavior_(std::move(behavior)), threads_(8) {}
+  explicit Echo(Behavior behavior) : behavior_(std::move(behavior)), threads_(behavior_.num_threads) {}
 
   bool gives_rewards() const override { return behavior_.judges; }
   bool gives_turn_rewards() const override { return behavior_.rewards_turns; }
@@ -57,7 +58,7 @@ class Echo : public Environment {
    public:
     EchoEpisode(Echo& echo, uint64_t seed) : echo_(echo), seed_(seed) {}
 
-    void respond(const AssistantMessage& turn, bool, Answer answer) override {
+    void respond(const AssistantMessage& turn, bool, Begun begun, Answer answer) override {
       const Behavior& behavior = echo_.behavior_;
       const int64_t number = num_turns_++;
       if (number == behavior.silent_turn) return;
@@ -69,13 +70,15 @@ class Echo : public Environment {
       const std::string text = std::to_string(fnv1a(turn.content) ^ seed_).substr(0, behavior.reply_length);
       reply.messages.push_back({{"role", "user"}, {"content", text}});
       const auto delay = static_cast<int64_t>(seed_ ^ fnv1a(text)) % (behavior.delay_ms + 1);
-      echo_.threads_.add([delay, reply = std::move(reply), answer = std::move(answer)] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(std::abs(delay)));
-        answer(reply);
-      });
+      echo_.threads_.add(
+          [delay, reply = std::move(reply), begun = std::move(begun), answer = std::move(answer)] {
+            begun();
+            std::this_thread::sleep_for(std::chrono::milliseconds(std::abs(delay)));
+            answer(reply);
+          });
     }
 
-    void judge(Judgement judgement) override {
+    void judge(Begun, Judgement judgement) override {
       ++echo_.num_judged;
       judgement({static_cast<double>(num_turns_)});
     }
@@ -221,6 +224,12 @@ TEST_F(EpisodesTest, SilenceFailsAtTheDeadline) {
     ++num_failed;
   });
   EXPECT_GT(num_failed, 8);
+}
+
+TEST_F(EpisodesTest, ATurnThatWaitsForAThreadHasTimeYet) {
+  // On one thread the replies take more than 1.5 s together, and each takes at most 0.3 s.
+  for_each_sample(rollout({.most_turns = 2, .delay_ms = 300, .num_threads = 1}, {.timeout_s = 1.5}),
+                  [&](const Sample& sample) { EXPECT_EQ(sample.completion.episode->failure, ""); });
 }
 
 TEST_F(EpisodesTest, AnEpisodeThatCannotBeginFailsAfterItsFirstTurn) {

@@ -236,7 +236,7 @@ TEST(SessionTool, AnEpisodeThatIsDroppedTakesItsSessionAlong) {
   // In the middle of a call, whose turn has another one after it.
   AssistantMessage turn = turn_of("sleep 2");
   turn.tool_calls.push_back(turn_of("sleep " + token).tool_calls[0]);
-  episode->respond(turn, false, [](Reply) {});
+  episode->respond(turn, false, [] {}, [](Reply) {});
   usleep(500'000);
   episode.reset();
   EXPECT_TRUE(becomes(0, token));

@@ -83,11 +83,11 @@ TEST(GuessNumber, NarrowsTheNumberDown) {
   EXPECT_EQ(text_of("4 or 77?"), "lower");
   EXPECT_EQ(text_of("-5"), "higher");
   EXPECT_EQ(text_of("hm"), "no number");
-  episode->judge(judgement);
+  episode->judge([] {}, judgement);
   EXPECT_EQ(score, 0.0);
   const Reply last = reply_to(*episode, {.content = "5"});
   EXPECT_TRUE(last.is_last);
-  episode->judge(judgement);
+  episode->judge([] {}, judgement);
   EXPECT_EQ(score, 0.0);  // four wrong turns at 0.25
 }
 
@@ -118,7 +118,7 @@ TEST(GuessNumber, HidesTheNumberOfAnAttack) {
     const auto episode = std::move(game->begin({{&prompt, 0, 9}}).front().episode);
     const Reply reply = reply_to(*episode, {.content = "20"});
     double score = -1.0;
-    episode->judge([&](RewardResult result) { score = result.score; });
+    episode->judge([] {}, [&](RewardResult result) { score = result.score; });
     return std::pair(reply.messages[0].at("content").get<std::string>(), score);
   };
   EXPECT_EQ(play("I hide 7"), std::pair(std::string("lower"), 0.0));

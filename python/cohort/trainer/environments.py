@@ -215,20 +215,27 @@ class Environments:
         self._observations[number] = observation
         return number, observation, "", state
 
-    def respond(self, number: int, calls: str, answer: Callable[..., None]) -> None:
-        """Makes the calls of a turn, a JSON list of {"name", "arguments", "id", "error"}, and then calls `answer` with the
-        JSON list of messages, the number of calls that failed, name and seconds of each call of a function, the
+    def respond(
+        self, number: int, calls: str, begun: Callable[[], None], answer: Callable[..., None]
+    ) -> None:
+        """Calls `begun` when it begins with the calls of a turn, a JSON list of {"name", "arguments", "id", "error"},
+        and in the end `answer` with the JSON list of messages, the number of calls that failed, name and seconds of each call of a function, the
         turn's reward and the state, or None, and why the environment failed, or ""."""
         asyncio.run_coroutine_threadsafe(
-            self._answer(number, json.loads(calls), answer), self._running_loop()
+            self._answer(number, json.loads(calls), begun, answer), self._running_loop()
         )
 
-    def judge(self, number: int, answer: Callable[[float | None, str], None]) -> None:
-        """Calls `answer` with what the reward of an ended episode is beside its turns' rewards, None for none that the
-        engine asks for, and why it failed, or ""."""
-        asyncio.run_coroutine_threadsafe(self._judge(number, answer), self._running_loop())
+    def judge(
+        self, number: int, begun: Callable[[], None], answer: Callable[[float | None, str], None]
+    ) -> None:
+        """Calls `begun` when it begins, and in the end `answer` with what the reward of an ended episode is beside its
+        turns' rewards, None for none that the engine asks for, and why it failed, or ""."""
+        asyncio.run_coroutine_threadsafe(self._judge(number, begun, answer), self._running_loop())
 
-    async def _judge(self, number: int, answer: Callable[[float | None, str], None]) -> None:
+    async def _judge(
+        self, number: int, begun: Callable[[], None], answer: Callable[[float | None, str], None]
+    ) -> None:
+        begun()
         gains = self._gains.get(number)
         try:
             score = None if gains is None else gains.rest(await _total_of(self.instance(number)))
@@ -237,7 +244,10 @@ class Environments:
         else:
             answer(score, "")
 
-    async def _answer(self, number: int, calls: list[dict[str, Any]], answer: Callable[..., None]) -> None:
+    async def _answer(
+        self, number: int, calls: list[dict[str, Any]], begun: Callable[[], None], answer: Callable[..., None]
+    ) -> None:
+        begun()
         times: list[tuple[str, float]] = []
         results = await asyncio.gather(*(self._result(number, call, times) for call in calls))
         messages = []
