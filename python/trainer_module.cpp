@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cohort/dist/place.h"
 #include "cohort/models/pretrained.h"
 #include "cohort/train/grpo/grpo_run.h"
 #include "cohort/train/preference/dpo_run.h"
@@ -71,11 +72,21 @@ RolloutFunction rollout_function(const SharedFunction& function,
   };
 }
 
+/// Throws ConfigError where a launcher has started several processes.
+void check_alone() {
+  const dist::Place place = dist::place_of_process();
+  if (place.size == 1) return;
+  throw ConfigError(str("a trainer of the Python package runs as one process, and ", place.launcher,
+                        " started ", place.size,
+                        ": start it without a launcher, or use `cohort train`, which shares a run"));
+}
+
 /// Each of the last four is None, or in the engine's or the recipe's place.
 std::unique_ptr<PythonGrpoRun> open_grpo(const std::string& recipe, bool resume, const py::dict& functions,
                                          std::vector<std::string> accept_changed, const py::object& rollout,
                                          const py::object& loss, const py::object& advantages,
                                          const py::object& environment) {
+  check_alone();
   CallersFunctions callers{.rewards = function_rewards(functions)};
   if (!environment.is_none()) callers.environment = python_environment(environment);
   if (!loss.is_none()) callers.own.loss = loss_function(loss);
@@ -95,6 +106,7 @@ std::unique_ptr<PythonGrpoRun> open_grpo(const std::string& recipe, bool resume,
 
 template <typename KindOfRun, typename Config>
 std::unique_ptr<PythonRun> open_run(const std::string& recipe, bool resume) {
+  check_alone();
   hold_tensors_by_tcmalloc();
   return without_lock(true, [&] {
     return std::make_unique<PythonRun>(std::make_unique<KindOfRun>(

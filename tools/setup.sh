@@ -43,6 +43,7 @@ missing_packages() {
   [ -e /usr/include/flint/fmpq.h ] || printf '%s ' libflint-dev
   [ -e /usr/include/boost/beast/http.hpp ] || printf '%s ' libboost-dev
   [ -e /usr/include/acb.h ] || printf '%s ' libflint-arb-dev
+  [ -e /usr/include/gloo/context.h ] || printf '%s ' libgloo-dev
   python3 -c 'import ensurepip, venv' 2> /dev/null || printf '%s' 'python3 python3-venv'
 }
 

@@ -11,6 +11,7 @@
 
 #include "apps/cli/command.h"
 #include "cohort/core/error.h"
+#include "cohort/dist/group.h"
 #include "cohort/ops/cpu_arch.h"
 #include "libs/common/nearest.h"
 
@@ -98,6 +99,9 @@ int main(int argc, char** argv) {
   } catch (const std::filesystem::filesystem_error& error) {
     std::cerr << "cohort: " << error.what() << "\n";
     return 2;
+  } catch (const cohort::dist::RankLost& error) {
+    std::cerr << "cohort: " << error.what() << "\n";
+    return cohort::dist::kRankLostExitCode;
   } catch (const std::exception& error) {
     if (cohort::cli::is_out_of_memory(error)) {
       std::cerr

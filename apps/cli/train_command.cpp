@@ -9,6 +9,7 @@
 #include "apps/cli/command.h"
 #include "apps/cli/python_package.h"
 #include "cohort/core/program_folder.h"
+#include "cohort/dist/place.h"
 #include "cohort/train/adversarial/adversarial_run.h"
 #include "cohort/train/grpo/grpo_run.h"
 #include "cohort/train/preference/dpo_run.h"
@@ -71,9 +72,14 @@ int run_command(const Command& self, const Arguments& arguments,
                 int (*run)(const Config&, const ResumeOptions&)) {
   RunArguments<Config> given;
   if (!read_flags(self, arguments, given)) return 0;
+  const dist::Place place = dist::place_of_process();
+  if (place.size > 1 && !std::is_same_v<Config, TrainConfig>) {
+    throw ConfigError(str("cohort ", self.name, " runs as one process, and ", place.launcher, " started ",
+                          place.size, ": cohort train alone shares a run"));
+  }
   set_threads(given.flags.threads);
   const int code = run(given.recipe, given.flags.resume);
-  std::cout << given.recipe.run.dir << std::endl;
+  if (place.rank == 0) std::cout << given.recipe.run.dir << std::endl;
   return code;
 }
 
@@ -101,7 +107,11 @@ std::string unnamed_file(const std::string& text) {
 
 int run_train(const TrainConfig& config, const ResumeOptions& options) {
   const ObjectiveConfig& objective = config.objective;
-  if (!objective.python.empty() || !objective.python_advantages.empty()) run_grpo_in_python(config, options);
+  if (!objective.python.empty() || !objective.python_advantages.empty()) {
+    if (dist::place_of_process().size > 1)
+      throw ConfigError("objective.python: a run of several processes has the built-in objectives alone");
+    run_grpo_in_python(config, options);
+  }
   return run_grpo(config, options);
 }
 

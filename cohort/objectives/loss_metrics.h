@@ -4,6 +4,8 @@
 #include <map>
 #include <string>
 
+#include "cohort/rl/byte_archive.h"
+
 namespace cohort {
 
 class LossMetrics {
@@ -26,6 +28,11 @@ class LossMetrics {
 
   /// All of them by name.
   std::map<std::string, double> values() const;
+
+  void write(ByteWriter& writer) const;
+
+  /// Replaces these by what write() wrote. Throws FormatError for other bytes.
+  void read(ByteReader& reader);
 
  private:
   struct Mean {

@@ -54,6 +54,7 @@ TEST(ConfigMembers, DescribesEveryMember) {
   expect_complete<RolloutConfig, SamplingKeys, TreeShape>("RolloutConfig");
   expect_complete<MonitorConfig>("MonitorConfig");
   expect_complete<CriticConfig>("CriticConfig");
+  expect_complete<DistConfig>("DistConfig");
   expect_complete<OptimizerConfig>("OptimizerConfig");
   expect_complete<GrpoLoopConfig, LoopKeys, BalanceKeys, EvaluationKeys>("GrpoLoopConfig");
   expect_complete<RunConfig>("RunConfig");

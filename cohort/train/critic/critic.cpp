@@ -90,7 +90,7 @@ ValueStatistics statistics_of(std::span<const Group> groups) {
 
 }  // namespace
 
-Critic::Critic(const CriticSetup& config, const Decoder& policy, int64_t num_updates)
+Critic::Critic(const CriticSetup& config, const Decoder& policy, int64_t num_updates, dist::Group& processes)
     : config_(config.critic),
       source_(source_of(config)),
       optimizer_config_(optimizer_of(config)),
@@ -101,7 +101,9 @@ Critic::Critic(const CriticSetup& config, const Decoder& policy, int64_t num_upd
       model_(load_critic(config, policy)),
       options_{
           .tokens_per_microbatch = microbatch_rows(config.tokens_per_microbatch, trunk(), config.recompute),
-          .recompute = config.recompute},
+          .recompute = config.recompute,
+          .processes = &processes,
+          .gradient_slots = config.gradient_slots},
       head_(value_head(model_.get(), policy)),
       optimizer_(model_ != nullptr ? model_->parameters() : std::vector{head_.weight(), head_.bias()},
                  optimizer_config_) {}

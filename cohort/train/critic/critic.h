@@ -19,9 +19,10 @@ namespace cohort {
 class Critic {
  public:
   /// A model of its own, or a head on the last hidden state of `policy`, which must outlive this, that begins
-  /// at 0. Its scores are float32 products (float64 under float64). Throws UserError for a model that cannot
-  /// judge the policy's tokens.
-  Critic(const CriticSetup& config, const Decoder& policy, int64_t num_updates);
+  /// at 0. Its scores are float32 products (float64 under float64). `processes` share its passes. Throws
+  /// UserError for a model that cannot judge the policy's tokens.
+  Critic(const CriticSetup& config, const Decoder& policy, int64_t num_updates,
+         dist::Group& processes = dist::alone());
 
   /// Begins step `index`, counted from 1.
   CriticPhase begin(int64_t index);

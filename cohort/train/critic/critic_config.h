@@ -38,6 +38,7 @@ struct CriticSetup {
   OptimizerConfig optimizer{};    ///< the policy's
   int64_t tokens_per_microbatch = 0;
   bool recompute = false;
+  int64_t gradient_slots = 1;
 };
 
 /// What a step does with the critic.

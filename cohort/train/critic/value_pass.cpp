@@ -6,6 +6,7 @@
 
 #include "cohort/objectives/value_loss.h"
 #include "cohort/train/run/batch_passes.h"
+#include "cohort/train/run/slots.h"
 
 namespace cohort {
 namespace {
@@ -65,17 +66,23 @@ void fill_values(const Decoder& trunk, const Linear& head, std::span<Group> grou
                  const LossOptions& options) {
   const at::NoGradGuard no_grad;
   const std::vector<Sample*> samples = samples_by_place(groups);
-  const auto pieces =
-      cut_into_microbatches(forwarded_groups(groups, has_tokens), options.tokens_per_microbatch.most);
-  for_each_batch(pieces, 0.0, options, trunk, [&](int64_t, const PackedBatch& batch) {
-    const at::Tensor values = batch_values(trunk, head, batch, false).to(at::kCPU, at::kFloat).contiguous();
-    const float* value = values.const_data_ptr<float>();
-    for (const PackedCompletion& packed : batch.completions) {
-      const int64_t length = packed.completion->num_sampled();
-      samples[packed.place]->values.assign(value, value + length);
-      value += length;
-    }
-  });
+  const auto compute = [&](const std::vector<PackGroup>& own, std::vector<std::vector<float>>& columns) {
+    const auto pieces = cut_into_microbatches(own, options.tokens_per_microbatch.most);
+    for_each_batch(pieces, 0.0, options, trunk, [&](int64_t, const PackedBatch& batch) {
+      const at::Tensor values = batch_values(trunk, head, batch, false).to(at::kCPU, at::kFloat).contiguous();
+      const float* value = values.const_data_ptr<float>();
+      for (const PackedCompletion& packed : batch.completions) {
+        const int64_t length = packed.completion->num_sampled();
+        columns[packed.place].assign(value, value + length);
+        value += length;
+      }
+    });
+  };
+  auto columns =
+      shared_columns(forwarded_groups(groups, has_tokens), std::ssize(samples), *options.processes, compute);
+  for (size_t place = 0; place < samples.size(); ++place) {
+    if (has_tokens(*samples[place])) samples[place]->values = std::move(columns[place]);
+  }
 }
 
 LossResult accumulate_value_gradient(const Decoder& trunk, const Linear& head, std::span<const Group> groups,
@@ -84,17 +91,30 @@ LossResult accumulate_value_gradient(const Decoder& trunk, const Linear& head, s
   int64_t num_tokens = 0;
   for_each_sequence(groups, [&](const Sample& sample) { num_tokens += sample.loss_length(); });
   const double weight = loss.coefficient / static_cast<double>(std::max<int64_t>(num_tokens, 1));
-  const auto pieces =
-      cut_into_microbatches(forwarded_groups(groups, has_loss), options.tokens_per_microbatch);
-  std::vector<LossResult> results(pieces.size());
-  std::atomic<bool> is_finite = true;
-  for_each_batch(pieces, 0.0, options, trunk, [&](int64_t i, const PackedBatch& batch) {
-    if (!is_finite) return;
-    results[i] = learn_values(trunk, head, batch, samples, loss, weight);
-    if (!results[i].is_finite) is_finite = false;
-  });
+  std::vector<at::Tensor> leaves;
+  if (loss.trains_trunk) leaves = trunk.parameters();
+  for (const at::Tensor& leaf : {head.weight(), head.bias()}) {
+    const bool is_known = std::ranges::any_of(leaves, [&](const auto& other) { return other.is_same(leaf); });
+    if (leaf.defined() && !is_known) leaves.push_back(leaf);
+  }
+  const auto train_on_slot = [&](const std::vector<PackGroup>& slot) {
+    const auto pieces = cut_into_microbatches(slot, options.tokens_per_microbatch);
+    std::vector<LossResult> results(pieces.size());
+    std::atomic<bool> is_finite = true;
+    for_each_batch(pieces, 0.0, options, trunk, [&](int64_t i, const PackedBatch& batch) {
+      if (!is_finite) return;
+      results[i] = learn_values(trunk, head, batch, samples, loss, weight);
+      if (!results[i].is_finite) is_finite = false;
+    });
+    SlotResult total;
+    for (const LossResult& result : results) add_loss(result, total.loss);
+    return total;
+  };
+  const auto slots =
+      cut_into_slots(forwarded_groups(groups, has_loss), options.gradient_slots, /*keeps_groups=*/false);
   LossResult total;
-  for (const LossResult& result : results) add_loss(result, total);
+  for (const SlotResult& result : run_slots(slots, leaves, options, train_on_slot))
+    add_loss(result.loss, total);
   return total;
 }
 

@@ -6,6 +6,7 @@
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
 #include "cohort/core/memory.h"
+#include "cohort/dist/gradient_sum.h"
 #include "cohort/objectives/credit_rule.h"
 #include "cohort/reward_models/all_rewards.h"
 #include "cohort/train/grpo/demonstrations.h"
@@ -18,6 +19,7 @@
 #include "cohort/train/run/memory_plan.h"
 #include "cohort/train/run/run_data.h"
 #include "cohort/train/run/run_setup.h"
+#include "cohort/train/run/same_run.h"
 #include "cohort/train/run/self_test.h"
 
 namespace cohort {
@@ -36,14 +38,16 @@ void check_comparisons(const TrainConfig& config, const RewardScorer& scorer) {
 
 /// The critic of the objective; null where it has none.
 std::unique_ptr<Critic> make_critic(const TrainConfig& config, const Decoder& policy, int64_t num_steps,
-                                    StepShape& shape) {
+                                    StepShape& shape, dist::Group& processes) {
   if (!needs_critic(config.objective)) return nullptr;
   if (config.critic.pretrain_steps >= num_steps) {
     throw ConfigError(str("critic.pretrain_steps is ", config.critic.pretrain_steps, " and the run has ",
                           num_steps, " steps: none is left to train the policy"));
   }
   const int64_t num_updates = critic_steps(config.critic, num_steps) * GrpoTrainer::updates_per_step(config);
-  auto critic = std::make_unique<Critic>(config.critic_setup(), policy, num_updates);
+  CriticSetup setup = config.critic_setup();
+  setup.gradient_slots = dist::SlotPlan::of(processes, config.dist.gradient_slots).num_slots;
+  auto critic = std::make_unique<Critic>(setup, policy, num_updates, processes);
   if (critic->model() == nullptr) return critic;
   shape.critic = critic->model();
   const int64_t longest_sequence = shape.longest_sequence;
@@ -60,14 +64,14 @@ std::unique_ptr<Critic> make_critic(const TrainConfig& config, const Decoder& po
 std::function<EvalRecord()> evaluator(const TrainConfig& config, Sampler& sampler, RewardScorer& scorer,
                                       const Tokenizer& tokenizer, const DecoderConfig& model,
                                       std::vector<Prompt> prompts, int64_t num_generations,
-                                      TurnHandler* turns) {
+                                      TurnHandler* turns, dist::Group& processes) {
   SamplingParams params = run_sampling(config, model, &tokenizer);
   params.temperature = config.train.temperature_eval.value_or(params.temperature);
   params.top_p = config.train.top_p_eval.value_or(params.top_p);
-  return [=, &config, &sampler, &scorer, prompts = std::move(prompts)] {
+  return [=, &config, &sampler, &scorer, &processes, prompts = std::move(prompts)] {
     const RolloutAddress address{static_cast<uint64_t>(config.seed), std::numeric_limits<uint64_t>::max(), 0};
-    const Evaluation evaluation =
-        evaluate(sampler, prompts, num_generations, params, scorer, address, /*on_group=*/{}, turns);
+    const Evaluation evaluation = evaluate(sampler, prompts, num_generations, params, scorer, address,
+                                           /*on_group=*/{}, turns, processes);
     sampler.release_cache();
     return EvalRecord{evaluation.mean_reward, evaluation_metrics(evaluation)};
   };
@@ -147,11 +151,13 @@ GrpoRun::Texts::Texts(const TrainConfig& config, const Decoder& policy, const st
   check_cache(config, data, format, policy.config());
 }
 
-GrpoRun::GrpoRun(const TrainConfig& config, const ResumeOptions& options, CallersFunctions functions)
-    : episodes_(environment_of(config, functions), config.environment, config.agent),
+GrpoRun::GrpoRun(const TrainConfig& config, const ResumeOptions& options, CallersFunctions functions,
+                 dist::Group& processes)
+    : processes_(processes),
+      episodes_(environment_of(config, functions), config.environment, config.agent),
       config_(checked(with_environment_reward(config, episodes_), options)),
       own_(tried(std::move(functions.own), config_.objective)),
-      start_(run_start(config_.run, options)),
+      start_(run_start(config_.run, options, processes_)),
       policy_(load_trained_model(config_)),
       texts_(config_, *policy_, start_, episodes_.tools()),
       shape_(plan_shape(config_, *policy_, texts_.data)),
@@ -162,7 +168,7 @@ GrpoRun::GrpoRun(const TrainConfig& config, const ResumeOptions& options, Caller
       reference_(load_reference(config_, shape_)),
       scorer_(make_scorer(config_, start_, functions.rewards, episodes_.gives_states(), shape_)),
       optimizer_(policy_->parameters(), config_.optimizer),
-      critic_(make_critic(config_, *policy_, num_steps_, shape_)) {
+      critic_(make_critic(config_, *policy_, num_steps_, shape_, processes_)) {
   make_trainer(std::move(functions.rollout));
   make_evaluation();
   open(options);
@@ -182,7 +188,8 @@ void GrpoRun::make_trainer(RolloutFunction rollout) {
                  run_sampling(config_, policy_->config(), texts_.tokenizer.get()));
   check_rerolls(config_, episodes_);
   trainer_.emplace(config_, num_updates, *policy_, reference, critic_.get(), texts_.tokenizer.get(), prompts_,
-                   *scorer_, optimizer_, texts_.demonstrations(), shape_.record, own_, episodes_.turns());
+                   *scorer_, optimizer_, texts_.demonstrations(), shape_.record, own_, episodes_.turns(),
+                   processes_);
   is_sampled_elsewhere_ = rollout != nullptr;
   if (is_sampled_elsewhere_) trainer_->sample_by(std::move(rollout));
 }
@@ -195,7 +202,7 @@ void GrpoRun::make_evaluation() {
   std::vector<Prompt> prompts = all_prompts(data, texts_.format);
   add_evaluation(config_, *policy_, prompts, shape_);
   evaluate_ = evaluator(config_, *eval_sampler_, *scorer_, *texts_.tokenizer, policy_->config(),
-                        std::move(prompts), generations_eval(config_), episodes_.turns());
+                        std::move(prompts), generations_eval(config_), episodes_.turns(), processes_);
 }
 
 Metrics GrpoRun::evaluate_on(const std::vector<std::string>& files, int64_t num_generations) {
@@ -205,22 +212,29 @@ Metrics GrpoRun::evaluate_on(const std::vector<std::string>& files, int64_t num_
   check_cache(config_, data, texts_.format, policy_->config());
   Sampler sampler(*policy_, texts_.tokenizer.get(), config_.rollout.cache_tokens);
   return evaluator(config_, sampler, *scorer_, *texts_.tokenizer, policy_->config(),
-                   all_prompts(data, texts_.format), num_generations, episodes_.turns())()
+                   all_prompts(data, texts_.format), num_generations, episodes_.turns(), processes_)()
       .metrics;
 }
 
 void GrpoRun::open(const ResumeOptions& options) {
+  if (processes_.size() > 1) {
+    RunFacts facts = facts_of(settings_of(config_));
+    facts.emplace_back("number of rows", std::to_string(texts_.data.num_rows()));
+    check_same_run(processes_, facts);
+  }
   const double difference = sampler_trainer_difference(*policy_);
   if (!is_sampled_elsewhere_) check_mismatch_acts(config_, difference);
   trainer_->assume_exact(difference == 0.0);
-  directory_.emplace(open_run(config_, options, start_));
+  directory_.emplace(open_run(config_, options, start_, processes_));
   report_memory(plan_memory(*policy_, shape_));
   report_exactness(difference);
   for (const auto& [reward, environment] : trainer_->reward_environments())
     log_info("reward ", reward, ": ", environment);
   log_ignored_sampling_defaults(config_.model.path);
-  if (config_.train.preflight && directory_->checkpoint_steps().empty()) check_before_first_step();
-  open_loop(config_, options, num_steps_, optimizer_, evaluate_);
+  if (config_.train.preflight && processes_.is_first() && directory_->checkpoint_steps().empty())
+    check_before_first_step();
+  processes_.barrier("the checks before the first step");
+  open_loop(config_, options, num_steps_, optimizer_, evaluate_, processes_);
 }
 
 // A run that would learn nothing leaves its directory free for another try.
@@ -241,7 +255,11 @@ void GrpoRun::save_more() const {
 }
 
 int run_grpo(const TrainConfig& config, const ResumeOptions& options) {
-  return GrpoRun(config, options).run();
+  dist::Group processes(dist::place_of_process());
+  if (!processes.is_first()) log_warnings_alone(str("rank ", processes.rank(), ": "));
+  if (processes.size() > 1 && config.agent.is_on())
+    throw ConfigError("[agent] serves the policy from one process: start the run without a launcher");
+  return GrpoRun(config, options, {}, processes).run();
 }
 
 }  // namespace cohort

@@ -41,7 +41,9 @@ struct CallersFunctions {
 class GrpoRun : public Run {
  public:
   /// Opens or continues the run in config.run.dir. Throws UserError for whatever the user can mend.
-  GrpoRun(const TrainConfig& config, const ResumeOptions& options, CallersFunctions functions = {});
+  /// `processes` share the run, and must outlive it.
+  GrpoRun(const TrainConfig& config, const ResumeOptions& options, CallersFunctions functions = {},
+          dist::Group& processes = dist::alone());
 
   /// As Run::evaluate_on(), with `num_generations` completions of each prompt.
   Metrics evaluate_on(const std::vector<std::string>& files, int64_t num_generations);
@@ -77,6 +79,7 @@ class GrpoRun : public Run {
   void check_before_first_step();
   void save_more() const override;
 
+  dist::Group& processes_;
   EpisodeSetup episodes_;
   TrainConfig config_;
   OwnFunctions own_;
@@ -96,8 +99,8 @@ class GrpoRun : public Run {
   std::function<EvalRecord()> evaluate_;
 };
 
-/// Runs `config` in config.run.dir, or continues what is there if the options say so. Returns the exit code.
-/// Throws UserError for whatever the user can fix.
+/// Runs `config` in config.run.dir, or continues what is there if the options say so, together with the other
+/// processes of the job. Returns the exit code. Throws UserError for whatever the user can fix.
 int run_grpo(const TrainConfig& config, const ResumeOptions& options);
 
 }  // namespace cohort

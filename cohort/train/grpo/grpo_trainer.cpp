@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cohort/core/log.h"
+#include "cohort/dist/gradient_sum.h"
 #include "cohort/rewards/reward_weight.h"
 #include "cohort/train/grpo/demonstrations.h"
 #include "cohort/train/grpo/rerolls.h"
@@ -50,7 +51,7 @@ bool is_stale(const Batch& batch, int64_t num_updates) {
 GrpoTrainer::GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder& policy, Decoder* reference,
                          Critic* critic, const Tokenizer* tokenizer, PromptSource& prompts,
                          RewardScorer& scorer, AdamW& optimizer, const SftFormat* demonstration_format,
-                         RecordPlan recorded, OwnFunctions own, TurnHandler* turns)
+                         RecordPlan recorded, OwnFunctions own, TurnHandler* turns, dist::Group& processes)
     : config_(config),
       objective_(resolved(config.objective, config.rollout.max_completion_length)),
       own_(std::move(own)),
@@ -63,7 +64,7 @@ GrpoTrainer::GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder
       prompts_(prompts),
       scorer_(scorer),
       optimizer_(optimizer),
-      rollout_(config, policy, tokenizer, prompts, scorer, recorded),
+      rollout_(config, policy, tokenizer, prompts, scorer, recorded, processes),
       checkers_(find_checkers(config.reward)),
       failure_limits_(failure_limits(config)),
       monitors_(config.monitor),
@@ -73,7 +74,9 @@ GrpoTrainer::GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder
                     .recompute = config.train.recompute,
                     .router_aux_loss_coef = config.train.router_aux_loss_coef,
                     .record = &rollout_.record(),
-                    .loss = own_.loss} {
+                    .loss = own_.loss,
+                    .processes = &processes,
+                    .gradient_slots = dist::SlotPlan::of(processes, config.dist.gradient_slots).num_slots} {
   if (turns != nullptr) rollout_.act_in(*turns);
   check_monitored_metrics();
 }

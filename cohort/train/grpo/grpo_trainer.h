@@ -43,12 +43,12 @@ class GrpoTrainer : public Trainer {
  public:
   /// `reference` and `critic` are null if nothing reads one (needs_reference, needs_critic), and
   /// `demonstration_format` if no demonstrations join the groups; `recorded`: see StepRollout; `own` has been
-  /// tried; with `turns` completions are episodes (StepRollout::act_in). All arguments except the config and
-  /// the functions must outlive this.
+  /// tried; with `turns` completions are episodes (StepRollout::act_in); `processes` share the work. All
+  /// arguments except the config and the functions must outlive this.
   GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder& policy, Decoder* reference,
               Critic* critic, const Tokenizer* tokenizer, PromptSource& prompts, RewardScorer& scorer,
               AdamW& optimizer, const SftFormat* demonstration_format = nullptr, RecordPlan recorded = {},
-              OwnFunctions own = {}, TurnHandler* turns = nullptr);
+              OwnFunctions own = {}, TurnHandler* turns = nullptr, dist::Group& processes = dist::alone());
 
   /// collect -> score -> credit -> update.
   StepReport step(int64_t index) override;

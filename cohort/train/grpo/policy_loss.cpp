@@ -9,6 +9,7 @@
 #include "cohort/objectives/whole_batch.h"
 #include "cohort/train/critic/value_pass.h"
 #include "cohort/train/run/batch_passes.h"
+#include "cohort/train/run/slots.h"
 
 namespace cohort {
 namespace {
@@ -105,37 +106,49 @@ void add_returns(std::span<const Group> groups, LossInput& input) {
   input.returns = joined_or_none([](const Sample& sample) -> auto& { return sample.returns; });
 }
 
-/// Forwards these completions without gradient and calls f(packed, log-probabilities, entropies) for each,
-/// with spans of one float per sampled token.
-template <typename F>
-void forward_completions(const WeightSnapshot& weights, const std::vector<PackGroup>& forwarded,
-                         const LossOptions& options, F f) {
+/// A column of these completions, by place: `of` picks the log-probabilities or the entropies of their
+/// sampled tokens. Without gradient.
+std::vector<std::vector<float>> forward_completions(const WeightSnapshot& weights,
+                                                    const std::vector<PackGroup>& forwarded,
+                                                    int64_t num_places, const LossOptions& options,
+                                                    at::Tensor TokenLogprobs::* of) {
   const at::NoGradGuard no_grad;
-  const auto pieces = cut_into_microbatches(forwarded, options.tokens_per_microbatch.most);
-  for_each_batch(pieces, 0.0, options, weights, [&](int64_t, const PackedBatch& batch) {
-    const TokenLogprobs values = packed_logprobs(weights.decoder(), batch, options.temperature);
-    const at::Tensor logprobs = values.logprobs.cpu().to(at::kFloat);
-    const at::Tensor entropies = values.entropies.cpu().to(at::kFloat);
-    size_t first = 0;
-    for (const PackedCompletion& packed : batch.completions) {
-      const auto count = static_cast<size_t>(packed.completion->num_sampled());
-      f(packed, std::span(logprobs.const_data_ptr<float>() + first, count),
-        std::span(entropies.const_data_ptr<float>() + first, count));
-      first += count;
-    }
+  return shared_columns(forwarded, num_places, *options.processes, [&](const auto& own, auto& columns) {
+    const auto pieces = cut_into_microbatches(own, options.tokens_per_microbatch.most);
+    for_each_batch(pieces, 0.0, options, weights, [&](int64_t, const PackedBatch& batch) {
+      const TokenLogprobs values = packed_logprobs(weights.decoder(), batch, options.temperature);
+      const at::Tensor column = (values.*of).cpu().to(at::kFloat);
+      const float* value = column.const_data_ptr<float>();
+      for (const PackedCompletion& packed : batch.completions) {
+        const int64_t count = packed.completion->num_sampled();
+        columns[packed.place].assign(value, value + count);
+        value += count;
+      }
+    });
   });
+}
+
+/// Fills a column of the wanted samples; see forward_completions.
+template <typename F>
+void fill_column(const WeightSnapshot& weights, std::span<Group> groups, F is_wanted,
+                 const LossOptions& options, at::Tensor TokenLogprobs::* of,
+                 std::vector<float> Sample::* column) {
+  const std::vector<Sample*> samples = samples_by_place(groups);
+  const std::vector<PackGroup> forwarded = forwarded_groups(groups, is_wanted);
+  auto columns = forward_completions(weights, forwarded, std::ssize(samples), options, of);
+  for (const PackGroup& group : forwarded) {
+    for (const PackedCompletion& packed : group.completions)
+      samples[packed.place]->*column = std::move(columns[packed.place]);
+  }
 }
 
 /// The policy's log-probabilities of the batch's loss tokens as they are now.
 at::Tensor current_logprobs(const Decoder& policy, std::span<const Group> groups, const LossInput& input,
                             const LossOptions& options) {
-  std::vector<int64_t> begins = {0};
-  for (const int64_t length : input.lengths) begins.push_back(begins.back() + length);
-  std::vector<float> values(begins.back());
-  forward_completions(policy, forwarded_groups(groups, has_loss), options,
-                      [&](const PackedCompletion& packed, std::span<const float> logprobs, auto) {
-                        std::ranges::copy(logprobs, values.begin() + begins[packed.place]);
-                      });
+  std::vector<float> values;
+  const auto columns = forward_completions(policy, forwarded_groups(groups, has_loss),
+                                           std::ssize(input.lengths), options, &TokenLogprobs::logprobs);
+  for (const std::vector<float>& column : columns) values.insert(values.end(), column.begin(), column.end());
   return at::tensor(values).to(input.old_logprobs.options());
 }
 
@@ -190,6 +203,8 @@ struct UpdateScope {
   const LossInput& input;
   const LossConfig& objective;
   const LossOptions& options;
+  double balance;  // see balance_weight()
+  MicrobatchRows rows;
 };
 
 /// Forward, loss and, where it is finite, backward of one micro-batch. `by_weights`: see weights_gradient.
@@ -224,6 +239,41 @@ LossResult train_on(const PackedBatch& batch, const UpdateScope& update, at::Ten
   return result;
 }
 
+/// The micro-batches of a slot, up to the first one whose loss is not finite.
+SlotResult train_on_slot(const std::vector<PackGroup>& slot, const UpdateScope& update) {
+  const auto pieces = cut_into_microbatches(slot, update.rows);
+  std::vector<LossResult> results(pieces.size());
+  std::vector<at::Tensor> weights_gradients(pieces.size());
+  std::atomic<int64_t> first_nonfinite = std::ssize(pieces);
+  for_each_batch(pieces, update.balance, update.options, update.policy,
+                 [&](int64_t i, const PackedBatch& batch) {
+                   if (i > first_nonfinite) return;
+                   results[i] = train_on(batch, update, weights_gradients[i]);
+                   if (results[i].is_finite) return;
+                   for (int64_t first = first_nonfinite;
+                        i < first && !first_nonfinite.compare_exchange_weak(first, i);) {
+                   }
+                 });
+  SlotResult slot_result;
+  for (size_t i = 0; i < results.size() && slot_result.loss.is_finite; ++i) {
+    add_loss(results[i], slot_result.loss);
+    at::Tensor& sum = slot_result.weights_gradient;
+    if (const at::Tensor& more = weights_gradients[i]; more.defined())
+      sum = sum.defined() ? sum + more : more;
+  }
+  return slot_result;
+}
+
+/// All that an update's backward gives a gradient.
+std::vector<at::Tensor> leaves_of(const Decoder& policy, const LossOptions& options) {
+  std::vector<at::Tensor> leaves = policy.parameters();
+  if (const Linear* head = options.value_head; head != nullptr) {
+    leaves.push_back(head->weight());
+    leaves.push_back(head->bias());
+  }
+  return leaves;
+}
+
 }  // namespace
 
 LossMetrics empty_loss_metrics(const LossConfig& objective, const LossCoefficients& coefficients) {
@@ -249,25 +299,24 @@ LossResult accumulate_policy_gradient(const Decoder& policy, std::span<const Gro
     if (options.only_sample >= 0 && place != options.only_sample) return false;
     return has_loss(sample) && (all_are_forwarded || !has_no_advantage(sample));
   });
-  const auto pieces = cut_into_microbatches(forwarded, rows_at_once(forwarded, objective, options));
-  const double balance = balance_weight(policy.config(), forwarded, options.router_aux_loss_coef);
-  const UpdateScope update{policy, input, objective, options};
-  std::vector<LossResult> results(pieces.size());
-  std::vector<at::Tensor> weights_gradients(pieces.size());
-  std::atomic<int64_t> first_nonfinite = std::ssize(pieces);
-  for_each_batch(pieces, balance, options, policy, [&](int64_t i, const PackedBatch& batch) {
-    if (i > first_nonfinite) return;
-    results[i] = train_on(batch, update, weights_gradients[i]);
-    if (results[i].is_finite) return;
-    for (int64_t first = first_nonfinite; i < first && !first_nonfinite.compare_exchange_weak(first, i);) {
-    }
-  });
+  const UpdateScope update{policy,
+                           input,
+                           objective,
+                           options,
+                           balance_weight(policy.config(), forwarded, options.router_aux_loss_coef),
+                           rows_at_once(forwarded, objective, options)};
+  const auto slots = cut_into_slots(forwarded, options.gradient_slots, needs_whole_groups(objective));
+  const std::vector<SlotResult> results =
+      run_slots(slots, leaves_of(policy, options), options,
+                [&](const std::vector<PackGroup>& slot) { return train_on_slot(slot, update); });
   LossResult total;
+  std::vector<at::Tensor> weights_gradients;
   if (!options.loss) total.objective = empty_loss_metrics(objective, coefficients);
   if (options.router_aux_loss_coef != 0.0) total.aux_loss = 0.0;
-  for (const LossResult& result : results) {
-    add_loss(result, total);
+  for (const SlotResult& result : results) {
+    add_loss(result.loss, total);
     if (!total.is_finite) break;
+    weights_gradients.push_back(result.weights_gradient);
   }
   if (!all_are_forwarded) add_skipped_tokens(groups, total.objective);
   if (coefficients.length_preference && total.is_finite)
@@ -276,29 +325,18 @@ LossResult accumulate_policy_gradient(const Decoder& policy, std::span<const Gro
 }
 
 void fill_old_logprobs(const WeightSnapshot& policy, std::span<Group> groups, const LossOptions& options) {
-  const std::vector<Sample*> samples = samples_by_place(groups);
   const auto has_policy = [](const Sample& sample) { return has_tokens(sample) && !sample.is_demonstration; };
-  forward_completions(policy, forwarded_groups(groups, has_policy), options,
-                      [&](const PackedCompletion& packed, std::span<const float> logprobs, auto) {
-                        samples[packed.place]->old_logprobs.assign(logprobs.begin(), logprobs.end());
-                      });
+  fill_column(policy, groups, has_policy, options, &TokenLogprobs::logprobs, &Sample::old_logprobs);
 }
 
 void fill_ref_logprobs(const WeightSnapshot& reference, std::span<Group> groups, const LossOptions& options,
                        bool masked_too) {
-  const std::vector<Sample*> samples = samples_by_place(groups);
-  forward_completions(reference, forwarded_groups(groups, masked_too ? has_tokens : has_loss), options,
-                      [&](const PackedCompletion& packed, std::span<const float> logprobs, auto) {
-                        samples[packed.place]->ref_logprobs.assign(logprobs.begin(), logprobs.end());
-                      });
+  fill_column(reference, groups, masked_too ? has_tokens : has_loss, options, &TokenLogprobs::logprobs,
+              &Sample::ref_logprobs);
 }
 
 void fill_entropies(const WeightSnapshot& policy, std::span<Group> groups, const LossOptions& options) {
-  const std::vector<Sample*> samples = samples_by_place(groups);
-  forward_completions(policy, forwarded_groups(groups, has_tokens), options,
-                      [&](const PackedCompletion& packed, auto, std::span<const float> entropies) {
-                        samples[packed.place]->entropies.assign(entropies.begin(), entropies.end());
-                      });
+  fill_column(policy, groups, has_tokens, options, &TokenLogprobs::entropies, &Sample::entropies);
 }
 
 }  // namespace cohort

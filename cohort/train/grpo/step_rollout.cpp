@@ -39,12 +39,15 @@ void append_moved(std::vector<Value>& more, std::vector<Value>& values) {
 }  // namespace
 
 StepRollout::StepRollout(const TrainConfig& config, const Decoder& policy, const Tokenizer* tokenizer,
-                         PromptSource& prompts, RewardScorer& scorer, RecordPlan recorded)
+                         PromptSource& prompts, RewardScorer& scorer, RecordPlan recorded,
+                         dist::Group& processes)
     : config_(config.rollout),
       advantages_(resolved(config.objective, config.rollout.max_completion_length).advantages),
       seed_(static_cast<uint64_t>(config.seed)),
       prompts_(prompts),
       scorer_(scorer),
+      processes_(processes),
+      num_minibatches_(config.train.steps_per_generation),
       sampler_(policy, tokenizer, config.rollout.cache_tokens),
       policy_(policy),
       num_recorded_(recorded.rows),
@@ -148,47 +151,82 @@ ActivationRecord* StepRollout::record_for(const std::vector<Prompt>& prompts,
   return record_.has_room(rows) ? &record_ : nullptr;
 }
 
-StepRollout::Round StepRollout::sample(const Active& active, Drawing& drawing) {
-  const std::vector<Prompt>& prompts = active.prompts;
-  const auto score_as = [&](int64_t first) {
-    return [this, first, &prompts](int64_t prompt, int64_t sample, const Completion& completion) {
-      scorer_.submit(first + prompt, sample, prompts[prompt], completion);
-    };
+RolloutShare StepRollout::own_share(std::vector<Prompt> prompts, std::vector<int64_t> sizes,
+                                    RolloutAddress address, int64_t num_minibatches) const {
+  bool compares = false;
+  for (size_t i = 0; i < scorer_.names().size(); ++i)
+    compares |= scorer_.reward(static_cast<int64_t>(i)).compares();
+  const RolloutShare whole = whole_rollout(std::move(prompts), std::move(sizes), std::move(address));
+  return share_of(whole, num_minibatches, compares || config_.has_trees() || has_episodes(),
+                  processes_.rank(), processes_.size());
+}
+
+/// The groups of a share, submitted as groups of the scorer from `first` on.
+std::vector<Group> StepRollout::draw(const RolloutShare& share, int64_t first, Drawing& drawing) {
+  const auto& [prompts, sizes, address, places] = share;
+  if (prompts.empty()) return {};
+  const auto score = [this, first, &prompts = prompts](int64_t prompt, int64_t sample,
+                                                       const Completion& completion) {
+    scorer_.submit(first + prompt, sample, prompts[prompt], completion);
   };
-  const auto num_prompts = std::ssize(prompts);
-  Round round;
-  const std::vector<int64_t> sizes = group_sizes(prompts, drawing);
   if (is_sampled_elsewhere()) {
-    round.groups = given_groups(prompts, sizes, drawing.policy_version);
-    for (int64_t g = 0; g < num_prompts; ++g) {
-      for (const Sample& sample : round.groups[g].samples)
-        scorer_.submit(g, sample.completion.sample, round.groups[g].prompt, sample.completion);
+    std::vector<Group> groups = given_groups(prompts, sizes, drawing.policy_version);
+    for (int64_t g = 0; g < std::ssize(groups); ++g) {
+      for (const Sample& sample : groups[g].samples)
+        scorer_.submit(first + g, sample.completion.sample, groups[g].prompt, sample.completion);
     }
-  } else if (config_.has_trees()) {
-    round.groups = sampler_.rollout_trees(prompts, sizes, sampling_, config_.tree, active.address,
-                                          drawing.policy_version, score_as(0));
-    for_each_sample(round.groups, [&](const Sample& sample) {
-      drawing.counts.num_tokens += std::ssize(sample.completion.token_ids);
-      drawing.counts.num_shared_tokens += sample.fork ? sample.fork->num_tokens : 0;
-    });
-  } else {
-    round.groups = sampler_.rollout(prompts, sizes, sampling_, active.address, drawing.policy_version,
-                                    score_as(0), record_for(prompts, sizes), turns_);
+    return groups;
   }
-  if (find_baseline(advantages_.baseline).reads_greedy && active.address.first_sample == 0) {
-    SamplingParams greedy = sampling_;
-    greedy.temperature = 0.0;
-    const std::vector<int64_t> ones(prompts.size(), 1);
-    round.greedy = sampler_.rollout(prompts, ones, greedy, active.address, drawing.policy_version,
-                                    score_as(num_prompts), /*record=*/nullptr, turns_);
-    for (Group& group : round.greedy) group.samples.front().completion.sample = -1;  // it is no draw
+  if (config_.has_trees()) {
+    return sampler_.rollout_trees(prompts, sizes, sampling_, config_.tree, address, drawing.policy_version,
+                                  score);
+  }
+  return sampler_.rollout(prompts, sizes, sampling_, address, drawing.policy_version, score,
+                          record_for(prompts, sizes), turns_);
+}
+
+std::vector<Group> StepRollout::draw_greedy(const RolloutShare& share, int64_t first, Drawing& drawing) {
+  if (share.prompts.empty()) return {};
+  SamplingParams greedy = sampling_;
+  greedy.temperature = 0.0;
+  const auto score = [&](int64_t prompt, int64_t sample, const Completion& completion) {
+    scorer_.submit(first + prompt, sample, share.prompts[prompt], completion);
+  };
+  std::vector<Group> groups = sampler_.rollout(share.prompts, share.sizes, greedy, share.address,
+                                               drawing.policy_version, score, /*record=*/nullptr, turns_);
+  for (Group& group : groups) group.samples.front().completion.sample = -1;  // it is no draw
+  return groups;
+}
+
+StepRollout::Round StepRollout::sample(const Active& active, Drawing& drawing) {
+  const auto num_prompts = std::ssize(active.prompts);
+  const RolloutShare share =
+      own_share(active.prompts, group_sizes(active.prompts, drawing), active.address, num_minibatches_);
+  RolloutShare greedy_share;
+  const bool draws_greedy =
+      find_baseline(advantages_.baseline).reads_greedy && active.address.first_sample == 0;
+  Round round;
+  round.groups = draw(share, 0, drawing);
+  if (draws_greedy) {
+    greedy_share =
+        own_share(active.prompts, std::vector<int64_t>(num_prompts, 1), active.address, num_minibatches_);
+    round.greedy = draw_greedy(greedy_share, num_prompts, drawing);
   }
   scorer_.close(0, 2 * num_prompts);
   drawing.timer.lap("timing_s/gen");
   drawing.reward_rounds.push_back({{}, RewardCall::Clock::now()});
   take_rewards(0, round.groups, drawing);
   take_rewards(num_prompts, round.greedy, drawing);
+  round.groups = gather_groups(std::move(round.groups), share, num_prompts, processes_);
+  if (draws_greedy)
+    round.greedy = gather_groups(std::move(round.greedy), greedy_share, num_prompts, processes_);
   drawing.timer.lap("timing_s/reward");
+  if (config_.has_trees()) {
+    for_each_sample(round.groups, [&](const Sample& sample) {
+      drawing.counts.num_tokens += std::ssize(sample.completion.token_ids);
+      drawing.counts.num_shared_tokens += sample.fork ? sample.fork->num_tokens : 0;
+    });
+  }
   return round;
 }
 
@@ -247,15 +285,13 @@ void StepRollout::reroll_calls(Drawing& drawing) {
   for (const RerolledCall& call : rerolls.calls) address.prompts.push_back(call.group);
   address.first_samples = rerolls.first_samples;
   const std::vector<int64_t> sizes(rerolls.calls.size(), config_.num_rerolls);
-  const auto score = [&](int64_t prompt, int64_t sample, const Completion& completion) {
-    scorer_.submit(prompt, sample, rerolls.prompts[prompt], completion);
-  };
-  std::vector<Group> drawn = sampler_.rollout(rerolls.prompts, sizes, sampling_, address,
-                                              drawing.policy_version, score, /*record=*/nullptr, turns_);
+  const RolloutShare share = own_share(rerolls.prompts, sizes, address, /*num_minibatches=*/1);
+  std::vector<Group> drawn = draw(share, 0, drawing);
   scorer_.close(0, std::ssize(drawn));
   drawing.timer.lap("timing_s/gen");
   drawing.reward_rounds.push_back({{}, RewardCall::Clock::now()});
   take_rewards(0, drawn, drawing);
+  drawn = gather_groups(std::move(drawn), share, std::ssize(rerolls.calls), processes_);
   drawing.timer.lap("timing_s/reward");
   drawing.counts.num_wrong_calls = rerolls.num_wrong_groups;
   drawing.counts.num_rerolled = std::ssize(drawn);

@@ -19,6 +19,7 @@
 #include "cohort/train/grpo/step_metrics.h"
 #include "cohort/train/grpo/train_config.h"
 #include "cohort/train/run/memory_plan.h"
+#include "cohort/train/run/rollout_share.h"
 
 namespace cohort {
 
@@ -32,9 +33,11 @@ using RolloutFunction = std::function<std::vector<Group>(const std::vector<Promp
 class StepRollout {
  public:
   /// All arguments but the config must outlive this. Activations are recorded of a step's rollouts while they
-  /// have no more rows than are planned.
+  /// have no more rows than are planned. Each of `processes` draws and scores a share of the samples, and all
+  /// get all of them.
   StepRollout(const TrainConfig& config, const Decoder& policy, const Tokenizer* tokenizer,
-              PromptSource& prompts, RewardScorer& scorer, RecordPlan recorded = {});
+              PromptSource& prompts, RewardScorer& scorer, RecordPlan recorded = {},
+              dist::Group& processes = dist::alone());
 
   /// Lets `function` sample from now on; nothing is recorded then.
   void sample_by(RolloutFunction function);
@@ -115,6 +118,10 @@ class StepRollout {
   std::vector<int64_t> group_sizes(const std::vector<Prompt>& prompts, Drawing& drawing) const;
   ActivationRecord* record_for(const std::vector<Prompt>& prompts, const std::vector<int64_t>& sizes);
   Round sample(const Active& active, Drawing& drawing);
+  RolloutShare own_share(std::vector<Prompt> prompts, std::vector<int64_t> sizes, RolloutAddress address,
+                         int64_t num_minibatches) const;
+  std::vector<Group> draw(const RolloutShare& share, int64_t first, Drawing& drawing);
+  std::vector<Group> draw_greedy(const RolloutShare& share, int64_t first, Drawing& drawing);
   std::vector<Group> given_groups(const std::vector<Prompt>& prompts, const std::vector<int64_t>& sizes,
                                   int64_t policy_version) const;
   void take_rewards(int64_t first, std::vector<Group>& groups, Drawing& drawing);
@@ -132,6 +139,8 @@ class StepRollout {
   uint64_t seed_;
   PromptSource& prompts_;
   RewardScorer& scorer_;
+  dist::Group& processes_;
+  int64_t num_minibatches_;
   Sampler sampler_;
   const Decoder& policy_;
   int64_t num_recorded_;  // rows of a step, at most

@@ -80,6 +80,15 @@ void GrpoRunConfig::describe(FieldVisitor& f) {
     OnResume::kTaken);
 }
 
+void DistConfig::describe(FieldVisitor& f) {
+  f("gradient_slots", gradient_slots,
+    "Parts that the gradient of an update is added up in, as a binary tree: with the same number, runs on 1, "
+    "2, 4 "
+    "... processes write the same bytes. The number of processes times a power of two; 0 is one for each "
+    "process.",
+    at_least(0));
+}
+
 void TrainConfig::describe(FieldVisitor& f) {
   describe_model_sections(f, *this);
   f("data", data, "What is trained and evaluated on.");
@@ -93,6 +102,7 @@ void TrainConfig::describe(FieldVisitor& f) {
     "better; the table is given once for each.");
   f("objective", objective, "From rewards to the loss.");
   f("critic", critic, "What learns the value of a state, where objective.baseline is critic (PPO, VAPO).");
+  f("dist", dist, "How processes share a run that torchrun, srun or mpirun starts.");
   describe_training_sections(f, *this);
 }
 

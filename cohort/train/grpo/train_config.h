@@ -37,6 +37,13 @@ struct GrpoRunConfig : RunKeys {
   void describe(FieldVisitor& f);
 };
 
+/// The section `[dist]`.
+struct DistConfig {
+  int64_t gradient_slots = 0;
+
+  void describe(FieldVisitor& f);
+};
+
 /// The recipe of `cohort train`.
 struct TrainConfig {
   int64_t seed = 42;
@@ -53,6 +60,7 @@ struct TrainConfig {
   CriticConfig critic;
   OptimizerConfig optimizer;
   GrpoLoopConfig train{{.tokens_per_microbatch = 0, .save_steps = 100}, {}, {}};
+  DistConfig dist;
   GrpoRunConfig run;
 
   void describe(FieldVisitor& f);

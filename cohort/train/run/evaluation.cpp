@@ -5,6 +5,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/sampler/prompt_batches.h"
+#include "cohort/train/run/rollout_share.h"
 
 namespace cohort {
 namespace {
@@ -107,23 +108,30 @@ Evaluation summarize(const Batch& batch, const std::vector<GroupVotes>& votes) {
 
 Evaluation evaluate(Sampler& sampler, const std::vector<Prompt>& prompts, int64_t num_generations,
                     const SamplingParams& params, RewardScorer& scorer, const RolloutAddress& address,
-                    const OnGroup& on_group, TurnHandler* turns) {
+                    const OnGroup& on_group, TurnHandler* turns, dist::Group& processes) {
   Batch judged{.reward_names = scorer.names(), .reward_weights = scorer.weights()};
   std::vector<GroupVotes> votes;
   for (const PromptBatch& batch : prompt_batches(prompts, num_generations)) {
     RolloutAddress batch_address = address;
     batch_address.first_prompt += static_cast<uint64_t>(batch.first);
-    const auto score = [&](int64_t prompt, int64_t sample, const Completion& completion) {
-      scorer.submit(batch.first + prompt, sample, batch.prompts[prompt], completion);
-    };
     const std::vector<int64_t> sizes(batch.prompts.size(), num_generations);
-    std::vector<Group> groups =
-        sampler.rollout(batch.prompts, sizes, params, batch_address, 0, score, nullptr, turns);
+    const RolloutShare share =
+        share_of(whole_rollout(batch.prompts, sizes, batch_address), /*num_minibatches=*/1,
+                 /*keeps_groups=*/true, processes.rank(), processes.size());
+    const auto score = [&](int64_t prompt, int64_t sample, const Completion& completion) {
+      scorer.submit(batch.first + prompt, sample, share.prompts[prompt], completion);
+    };
+    std::vector<Group> groups;
+    if (!share.prompts.empty())
+      groups = sampler.rollout(share.prompts, share.sizes, params, share.address, 0, score, nullptr, turns);
     scorer.close(batch.first, batch.first + std::ssize(groups));
+    int64_t place = batch.first;
     for (Group& group : groups) {
-      take_rewards(scorer, std::ssize(judged.groups), group);
+      take_rewards(scorer, place++, group);
       for (Sample& sample : group.samples)
         sample.reward = total_reward(sample.rewards, judged.reward_weights);
+    }
+    for (Group& group : gather_groups(std::move(groups), share, std::ssize(batch.prompts), processes)) {
       if (on_group) on_group(group);
       votes.push_back(all_votes(scorer, group));
       judged.groups.push_back(std::move(group));

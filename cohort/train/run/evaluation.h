@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cohort/dist/group.h"
 #include "cohort/rewards/reward_scorer.h"
 #include "cohort/sampler/sampler.h"
 #include "cohort/train/run/majority.h"
@@ -51,10 +52,11 @@ using OnGroup = std::function<void(const Group&)>;
 /// Samples `num_generations` completions of each prompt and judges them by all rewards of `scorer`. A
 /// completion succeeds by a reward function when its score is at least 1. Cells that are not ok take no part:
 /// pass@k and cons@k are means over the prompts with at least k judged completions, and lack the k for which
-/// there is none.
+/// there is none. Each of `processes` draws and judges a share of the prompts.
 Evaluation evaluate(Sampler& sampler, const std::vector<Prompt>& prompts, int64_t num_generations,
                     const SamplingParams& params, RewardScorer& scorer, const RolloutAddress& address,
-                    const OnGroup& on_group = {}, TurnHandler* turns = nullptr);
+                    const OnGroup& on_group = {}, TurnHandler* turns = nullptr,
+                    dist::Group& processes = dist::alone());
 
 /// The figures of given samples with their total rewards. `votes` are per group, or empty.
 Evaluation summarize(const Batch& batch, const std::vector<GroupVotes>& votes = {});

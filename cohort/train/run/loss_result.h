@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "cohort/dist/group.h"
 #include "cohort/models/activation_record.h"
 #include "cohort/objectives/loss.h"
 #include "cohort/objectives/loss_metrics.h"
@@ -30,6 +32,8 @@ struct LossOptions {
   const Linear* value_head = nullptr;        ///< a critic on the policy's rows, which learns in the same pass
   std::function<void()> on_microbatch{};     ///< called before each micro-batch; what it throws ends the pass
   LossFunction loss{};                       ///< empty: the objective's
+  dist::Group* processes = &dist::alone();   ///< that share the rows; all of them get the same result
+  int64_t gradient_slots = 1;                ///< of an update, see dist/gradient_sum.h
 };
 
 /// Of one micro-batch, or sums over those of an update or a step.
@@ -50,5 +54,9 @@ struct LossResult {
 /// Adds the sums of another micro-batch or update; of those that were not finite the first one's completions
 /// are kept.
 void add_loss(const LossResult& more, LossResult& total);
+
+/// A result as bytes, bit for bit, and back. Throws FormatError for other bytes.
+std::string to_bytes(const LossResult& result);
+LossResult loss_result_from(const std::string& bytes);
 
 }  // namespace cohort

@@ -55,12 +55,12 @@ class Run {
   /// Makes the loop around the trainer in `directory_`, and continues it where the options say so.
   template <typename Config>
   void open_loop(const Config& config, const ResumeOptions& options, int64_t num_steps, AdamW& optimizer,
-                 std::function<EvalRecord()> evaluate = {}) {
+                 std::function<EvalRecord()> evaluate = {}, dist::Group& processes = dist::alone()) {
     loop_.emplace(*directory_, loop_config(config, num_steps), model(), optimizer, trainer(),
-                  config.model.path, std::move(evaluate));
+                  config.model.path, std::move(evaluate), processes);
     if (!options.resume) return;
     loop_->resume();
-    take_changes(*directory_, config, options);
+    if (processes.is_first()) take_changes(*directory_, config, options);
   }
 
   /// Models that a finished run writes besides the trained one.

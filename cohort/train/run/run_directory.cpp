@@ -71,7 +71,8 @@ std::vector<int64_t> steps_in(const fs::path& checkpoints) {
 
 }  // namespace
 
-RunDirectory::RunDirectory(const fs::path& root) : root_(root) {
+RunDirectory::RunDirectory(const fs::path& root, bool locks) : root_(root) {
+  if (!locks) return;
   std::error_code error;
   fs::create_directories(root_ / "checkpoints", error);
   if (error) throw ConfigError(str(root.string(), ": can't make the run's directory: ", error.message()));
@@ -97,7 +98,7 @@ RunDirectory RunDirectory::create(const fs::path& root, const std::string& confi
         str(root.string(), ": holds a run already: continue it with --resume or choose another run.dir"));
   }
   check_unused(root);
-  RunDirectory run(root);
+  RunDirectory run(root, /*locks=*/true);
   write_file_atomically(run.start_file(), to_time_text(start) + "\n");
   write_json(run.files_file(), files);
   write_file_atomically(run.config_file(), config_toml);  // last: it says that the run is there
@@ -106,7 +107,16 @@ RunDirectory RunDirectory::create(const fs::path& root, const std::string& confi
 
 RunDirectory RunDirectory::resume(const fs::path& root) {
   if (!holds_run(root)) throw ConfigError(str(root.string(), ": holds no run to resume"));
-  return RunDirectory(root);
+  return {root, /*locks=*/true};
+}
+
+RunDirectory RunDirectory::read(const fs::path& root) {
+  if (!holds_run(root)) {
+    throw ConfigError(str(root.string(),
+                          ": holds no run, but rank 0 writes one: run.dir must be on a file system "
+                          "that all processes share"));
+  }
+  return {root, /*locks=*/false};
 }
 
 void RunDirectory::check_checkpoints(const fs::path& root) {

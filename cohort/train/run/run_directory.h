@@ -27,6 +27,9 @@ class RunDirectory {
   /// Continues a run. Throws ConfigError when there is none.
   static RunDirectory resume(const std::filesystem::path& root);
 
+  /// A run that another process writes to: this one only reads. Throws ConfigError when there is none.
+  static RunDirectory read(const std::filesystem::path& root);
+
   /// The time that `create` was given. Throws FormatError when it can't be read.
   static std::tm start_of(const std::filesystem::path& root);
 
@@ -98,7 +101,8 @@ class RunDirectory {
   void keep_newest_checkpoints(int64_t count) const;
 
  private:
-  explicit RunDirectory(const std::filesystem::path& root);
+  /// Without a lock it only reads.
+  RunDirectory(const std::filesystem::path& root, bool locks);
 
   std::filesystem::path root_;
   int lock_ = -1;

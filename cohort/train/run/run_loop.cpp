@@ -91,26 +91,42 @@ struct RunRecords {
 };
 
 RunLoop::RunLoop(const RunDirectory& run, const LoopConfig& config, Decoder& decoder, AdamW& optimizer,
-                 Trainer& trainer, std::filesystem::path source_model, std::function<EvalRecord()> evaluate)
+                 Trainer& trainer, std::filesystem::path source_model, std::function<EvalRecord()> evaluate,
+                 dist::Group& processes)
     : run_(run),
       config_(config),
       models_(trainer.models()),
       trainer_(trainer),
       source_model_(std::move(source_model)),
-      evaluate_(std::move(evaluate)) {
+      evaluate_(std::move(evaluate)),
+      processes_(processes) {
   if (models_.empty()) models_.push_back({"", &decoder, &optimizer});
 }
 
-void RunLoop::resume() {
+/// The first process's; -1: none. The others must find it, too.
+int64_t RunLoop::newest_checkpoint() const {
   const std::vector<int64_t> steps = run_.checkpoint_steps();
-  if (steps.empty()) {
+  const std::string own = std::to_string(steps.empty() ? -1 : steps.back());
+  const int64_t newest = std::stoll(processes_.broadcast(own, "the newest checkpoint"));
+  if (newest >= 0 && !std::filesystem::is_directory(run_.checkpoint(newest))) {
+    throw FormatError(
+        str(run_.checkpoint(newest).string(), ": rank ", processes_.rank(),
+            " doesn't find this checkpoint, which rank 0 has: run.dir must be on a file system that "
+            "all processes share"));
+  }
+  return newest;
+}
+
+void RunLoop::resume() {
+  const int64_t newest = newest_checkpoint();
+  if (newest < 0) {
     std::error_code none;
     const auto size = std::filesystem::file_size(run_.metrics_file(), none);
     if (!none && size > 0)
       log_warn(run_.root().string(), ": the run ended before its first checkpoint; it begins again");
     return;
   }
-  const std::filesystem::path checkpoint = run_.checkpoint(steps.back());
+  const std::filesystem::path checkpoint = run_.checkpoint(newest);
   try {
     const Json state = load_checkpoint(checkpoint, trained_parts());
     for (const TrainedModel& model : models_) model.decoder->refresh();
@@ -139,7 +155,7 @@ RunLoop::~RunLoop() = default;
 int RunLoop::run() {
   const StopSignals signals;
   begin();
-  while (goes_on() && stop_signal == 0) {
+  while (goes_on() && processes_.all_true(stop_signal == 0, "the end of a step")) {
     StepReport report = take_step();
     if (is_evaluation_due()) evaluate(report);
     end_step(report);
@@ -148,23 +164,26 @@ int RunLoop::run() {
   if (goes_on()) {
     progress_.finish();
     save();
-    log_info("stopped by signal ", static_cast<int>(stop_signal), " after step ", step_,
+    const int signal = stop_signal != 0 ? static_cast<int>(stop_signal) : SIGTERM;  // another process's
+    log_info("stopped by signal ", signal, " after step ", step_,
              "; the checkpoint is written, --resume continues");
-    return 128 + stop_signal;
+    return 128 + signal;
   }
   finish();
   return 0;
 }
 
 void RunLoop::begin() {
-  records_ = std::make_unique<RunRecords>(run_, config_.log_completions);
-  records_->go_back_to(file_sizes_);
+  if (processes_.is_first()) {
+    records_ = std::make_unique<RunRecords>(run_, config_.log_completions);
+    records_->go_back_to(file_sizes_);
+  }
   first_step_ = step_;
   started_s_ = seconds_since_start();
   if (saved_step_ >= 0 || !config_.eval_on_start || !evaluate_) return;
   StepReport start;
   evaluate(start);
-  records_->log.write(0, start.metrics, start.timings, wall_time());
+  if (records_) records_->log.write(0, start.metrics, start.timings, wall_time());
 }
 
 StepReport RunLoop::take_step() {
@@ -186,12 +205,14 @@ bool RunLoop::is_evaluation_due() const {
 }
 
 void RunLoop::end_step(const StepReport& report) {
-  records_->write_completions(report.completions);
-  write_batch_of(report);
+  if (records_) {
+    records_->write_completions(report.completions);
+    write_batch_of(report);
+    for (const std::string& warning : report.warnings) log_warn("step ", step_, ": ", warning);
+    records_->log.write(step_, report.metrics, report.timings, wall_time());
+    show(report);
+  }
   note_nonfinite(report);
-  for (const std::string& warning : report.warnings) log_warn("step ", step_, ": ", warning);
-  records_->log.write(step_, report.metrics, report.timings, wall_time());
-  show(report);
   if (nonfinite_steps_ >= config_.max_nonfinite_steps) {
     throw UserError(str("step ", step_, ": loss or gradient of ", nonfinite_steps_,
                         " steps in a row were not finite; the samples are in ", run_.root().string(),
@@ -231,6 +252,7 @@ void RunLoop::note_nonfinite(const StepReport& report) {
     return;
   }
   ++nonfinite_steps_;
+  if (!records_) return;
   const std::filesystem::path path = run_.root() / str("nonfinite-", step_, ".jsonl");
   JsonlWriter dump(path);
   dump.truncate_to(0);
@@ -263,6 +285,13 @@ bool RunLoop::is_stopped_early() const {
 bool RunLoop::save() {
   if (saved_step_ == step_) return true;
   if (is_step_halved_) return false;
+  if (records_) write_checkpoint();
+  processes_.barrier("a checkpoint");
+  saved_step_ = step_;
+  return true;
+}
+
+void RunLoop::write_checkpoint() {
   file_sizes_ = records_->save(file_sizes_);
   const Json state{{"step", step_},
                    {"nonfinite_steps", nonfinite_steps_},
@@ -279,8 +308,6 @@ bool RunLoop::save() {
                   });
   run_.mark_saved();
   run_.keep_newest_checkpoints(config_.save_total_limit);
-  saved_step_ = step_;
-  return true;
 }
 
 std::vector<TrainedPart> RunLoop::trained_parts() const {
@@ -299,6 +326,7 @@ int64_t RunLoop::num_updates() const {
 }
 
 void RunLoop::save_models(const std::filesystem::path& directory) const {
+  if (!processes_.is_first()) return;
   for (const TrainedModel& model : models_)
     save_trained(*model.decoder, source_model_, folder_of(model, directory), config_.chat_template);
 }

@@ -10,6 +10,7 @@
 
 #include "cohort/core/json.h"
 #include "cohort/core/progress.h"
+#include "cohort/dist/group.h"
 #include "cohort/models/decoder.h"
 #include "cohort/rl/batch.h"
 #include "cohort/train/run/checkpoint.h"
@@ -79,11 +80,13 @@ struct LoopConfig {
   std::filesystem::path chat_template = {};  ///< of the models that are written, in place of the source's
 };
 
-/// One run. All references must outlive it. Without models of the trainer's own it trains `decoder`.
+/// One run. All references must outlive it. Without models of the trainer's own it trains `decoder`. Each of
+/// `processes` takes all steps; the first one writes the files.
 class RunLoop {
  public:
   RunLoop(const RunDirectory& run, const LoopConfig& config, Decoder& decoder, AdamW& optimizer,
-          Trainer& trainer, std::filesystem::path source_model, std::function<EvalRecord()> evaluate = {});
+          Trainer& trainer, std::filesystem::path source_model, std::function<EvalRecord()> evaluate = {},
+          dist::Group& processes = dist::alone());
   ~RunLoop();
 
   /// Continues from the newest checkpoint, or from the start where there is none; records after it are cut
@@ -137,6 +140,8 @@ class RunLoop {
   bool is_stopped_early() const;
   std::vector<TrainedPart> trained_parts() const;
   int64_t num_updates() const;
+  int64_t newest_checkpoint() const;
+  void write_checkpoint();
   void save_models(const std::filesystem::path& directory) const;
   void write_batch_of(const StepReport& report) const;
   void note_nonfinite(const StepReport& report);
@@ -148,6 +153,7 @@ class RunLoop {
   Trainer& trainer_;
   std::filesystem::path source_model_;
   std::function<EvalRecord()> evaluate_;
+  dist::Group& processes_;
   int64_t step_ = 0;         // done
   int64_t saved_step_ = -1;  // of the newest checkpoint
   int64_t nonfinite_steps_ = 0;
@@ -155,7 +161,7 @@ class RunLoop {
   std::optional<double> best_score_;
   int64_t evaluations_without_gain_ = 0;
   Json file_sizes_ = Json::object();
-  std::unique_ptr<struct RunRecords> records_;  // once the run has begun
+  std::unique_ptr<struct RunRecords> records_;  // once the run has begun; of the first process
   ProgressLine progress_;
   bool shows_progress_ = true;
   int64_t first_step_ = 0;  // of this process

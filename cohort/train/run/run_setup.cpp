@@ -15,9 +15,10 @@
 
 namespace cohort {
 
-std::tm run_start(const RunKeys& run, const ResumeOptions& options) {
-  return options.resume && RunDirectory::holds_run(run.dir) ? RunDirectory::start_of(run.dir)
-                                                            : present_time();
+std::tm run_start(const RunKeys& run, const ResumeOptions& options, dist::Group& processes) {
+  const bool is_known = options.resume && RunDirectory::holds_run(run.dir);
+  const std::tm own = is_known ? RunDirectory::start_of(run.dir) : present_time();
+  return *parse_time_text(processes.broadcast(to_time_text(own), "the time of the start"));
 }
 
 int64_t num_steps(std::optional<int64_t> max_steps, std::optional<double> epochs, int64_t rows,

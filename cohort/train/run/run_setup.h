@@ -9,6 +9,7 @@
 
 #include "cohort/core/config_io.h"
 #include "cohort/core/log.h"
+#include "cohort/dist/group.h"
 #include "cohort/models/decoder.h"
 #include "cohort/tasks/text_format.h"
 #include "cohort/text/tokenizer.h"
@@ -19,8 +20,9 @@
 
 namespace cohort {
 
-/// When the run was begun: now, or what it wrote down. What chat templates are told is the time.
-std::tm run_start(const RunKeys& run, const ResumeOptions& options);
+/// When the run was begun: now, or what it wrote down, for all processes. What chat templates are told is the
+/// time.
+std::tm run_start(const RunKeys& run, const ResumeOptions& options, dist::Group& processes = dist::alone());
 
 /// The settings that a resumed run would take anew; empty for a new run. Throws ConfigError, before anything
 /// is loaded, for settings that change results and were not accepted, and if the run's checkpoints are gone.
@@ -48,15 +50,28 @@ Config checked(const Config& config, const ResumeOptions& options) {
   return config;
 }
 
-/// The directory of a run with these settings: a new one, or the one that is continued. A run that was killed
-/// before it was set up is begun again.
+/// open_run() of a process that writes.
 template <typename Config>
-RunDirectory open_run(const Config& config, const ResumeOptions& options, const std::tm& start) {
+RunDirectory open_own_run(const Config& config, const ResumeOptions& options, const std::tm& start) {
   Config copy = config;
   const Section settings = settings_of(copy);
   if (!options.resume || !RunDirectory::holds_run(config.run.dir))
     return RunDirectory::create(config.run.dir, to_toml(settings), start, file_fingerprints(settings));
   return RunDirectory::resume(config.run.dir);
+}
+
+/// The directory of a run with these settings: a new one, or the one that is continued. A run that was killed
+/// before it was set up is begun again. The first process writes it; the others read.
+template <typename Config>
+RunDirectory open_run(const Config& config, const ResumeOptions& options, const std::tm& start,
+                      dist::Group& processes = dist::alone()) {
+  if (!processes.is_first()) {
+    processes.barrier("the run's directory");
+    return RunDirectory::read(config.run.dir);
+  }
+  RunDirectory directory = open_own_run(config, options, start);
+  processes.barrier("the run's directory");
+  return directory;
 }
 
 /// Writes down and logs what a run takes anew, once its checkpoint has been read.

@@ -1,0 +1,242 @@
+#include "cohort/dist/group.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#include <utility>
+
+#include "cohort/core/error.h"
+#include "cohort/core/log.h"
+#include "cohort/dist/watch.h"
+
+namespace cohort::dist {
+namespace {
+
+using Milliseconds = std::chrono::milliseconds;
+
+/// A wait for others may be as long as their work; the watch tells when one of them is lost.
+constexpr Milliseconds kLongestCall = std::chrono::hours(24 * 10);
+
+Milliseconds milliseconds(double seconds) { return Milliseconds(static_cast<int64_t>(1000.0 * seconds)); }
+
+std::string holder_of(const Place& place) {
+  const std::string at = str(" at ", place.address, ":", place.port);
+  return place.launcher_has_store ? place.launcher + "'s agent" + at : "rank 0" + at;
+}
+
+/// The first line of an error of c10d's.
+std::string text_of(const c10::Error& error) {
+  const std::string text = error.what_without_backtrace();
+  return text.substr(0, text.find('\n'));
+}
+
+/// The network that the processes talk over.
+std::shared_ptr<gloo::transport::Device> network(const Place& place) {
+  if (const char* interface = std::getenv("GLOO_SOCKET_IFNAME"); interface != nullptr && *interface != '\0')
+    return c10d::ProcessGroupGloo::createDeviceForInterface(interface);
+  if (place.address == "localhost" || place.address.starts_with("127."))
+    return c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1");
+  return c10d::ProcessGroupGloo::createDefaultDevice();
+}
+
+/// A connection to the store of the job, for one thread.
+c10::intrusive_ptr<c10d::Store> connect(const Place& place, Milliseconds timeout, bool may_serve) {
+  c10d::TCPStoreOptions options;
+  options.port = static_cast<uint16_t>(place.port);
+  options.isServer = may_serve && place.rank == 0 && !place.launcher_has_store;
+  options.numWorkers = place.size;
+  options.waitWorkers = false;
+  options.timeout = timeout;
+  auto store = c10::make_intrusive<c10d::TCPStore>(place.address, options);
+  // A restarted job meets the keys of the one before in the store of its launcher.
+  return c10::make_intrusive<c10d::PrefixStore>("cohort/" + place.attempt, store);
+}
+
+class TcpSignStore : public SignStore {
+ public:
+  TcpSignStore(c10::intrusive_ptr<c10d::Store> store, std::string holder)
+      : store_(std::move(store)), holder_(std::move(holder)) {}
+
+  void set(const std::string& key, const std::string& value) override { store_->set(key, value); }
+
+  std::optional<std::string> get(const std::string& key) override {
+    if (!store_->check({key})) return std::nullopt;
+    return store_->get_to_str(key);
+  }
+
+  std::string holder() const override { return holder_; }
+
+ private:
+  c10::intrusive_ptr<c10d::Store> store_;
+  std::string holder_;
+};
+
+/// Ranks that have not come to the store, as a list.
+std::string missing_ranks(c10d::Store& store, int64_t size) {
+  std::string names;
+  int64_t count = 0;
+  for (int64_t rank = 0; rank < size; ++rank) {
+    if (store.check({str("here/", rank)})) continue;
+    if (++count <= 8) names += str(names.empty() ? "" : ", ", rank);
+  }
+  return count > 8 ? str(names, " and ", count - 8, " more") : names;
+}
+
+/// Waits for all processes at the store.
+void meet(c10d::Store& store, const Place& place, double patience_s) {
+  store.set(str("here/", place.rank), std::string("1"));
+  const auto deadline = std::chrono::steady_clock::now() + milliseconds(patience_s);
+  std::vector<std::string> keys;
+  for (int64_t rank = 0; rank < place.size; ++rank) keys.push_back(str("here/", rank));
+  while (!store.check(keys)) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      throw ConfigError(str("of ", place.size, " processes these have not come within ", patience_s,
+                            " s: rank ", missing_ranks(store, place.size), "; rank ", place.rank,
+                            " waited at ", place.address, ":", place.port));
+    }
+    std::this_thread::sleep_for(Milliseconds(20));
+  }
+}
+
+}  // namespace
+
+class Group::Link {
+ public:
+  Link(const Place& place, Patience patience) {
+    try {
+      store_ = connect(place, milliseconds(patience.to_meet_s), /*may_serve=*/true);
+      meet(*store_, place, patience.to_meet_s);
+      auto options = c10d::ProcessGroupGloo::Options::create(kLongestCall);
+      options->devices.push_back(network(place));
+      gloo_ = c10::make_intrusive<c10d::ProcessGroupGloo>(
+          c10::make_intrusive<c10d::PrefixStore>("gloo", store_), static_cast<int>(place.rank),
+          static_cast<int>(place.size), std::move(options));
+      auto signs = std::make_unique<TcpSignStore>(
+          connect(place, milliseconds(patience.silence_s), /*may_serve=*/false), holder_of(place));
+      const WatchTimes times{.silence = milliseconds(patience.silence_s),
+                             .suspicion = milliseconds(patience.silence_s / 5.0)};
+      watch_ =
+          std::make_unique<Watch>(std::move(signs), place.rank, place.size, times, [](const auto& sentence) {
+            write_log_line("cohort: ", sentence);
+            std::_Exit(kRankLostExitCode);
+          });
+    } catch (const c10::Error& error) {
+      throw ConfigError(str("rank ", place.rank, " of ", place.size, " can't reach ", holder_of(place), ": ",
+                            text_of(error)));
+    }
+  }
+
+  /// Runs a call that the others take part in.
+  template <typename Call>
+  void run(const char* what, Call call) {
+    watch_->set_doing(what);
+    try {
+      call(*gloo_)->wait();
+    } catch (const std::exception&) {
+      throw RankLost(str(watch_->find_lost(), ", while rank ", gloo_->getRank(), " is at ", what));
+    }
+    watch_->set_doing(str("after ", what));
+  }
+
+  /// Waits for the others, so that nobody misses the store of rank 0.
+  void leave() {
+    watch_->expect_end();
+    try {
+      gloo_->barrier()->wait();
+    } catch (const std::exception&) {  // another one ends by an error
+    }
+  }
+
+  void leave_by_error(bool holds_store) {
+    watch_->say_error();
+    watch_.reset();
+    if (holds_store) std::this_thread::sleep_for(std::chrono::seconds(3));  // until the others know
+  }
+
+ private:
+  c10::intrusive_ptr<c10d::Store> store_;
+  c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo_;
+  std::unique_ptr<Watch> watch_;
+};
+
+Group::Group() = default;
+
+Group::Group(const Place& place, Patience patience) : rank_(place.rank), size_(place.size) {
+  if (size_ > 1) link_ = std::make_unique<Link>(place, patience);
+}
+
+Group::Group(Group&&) noexcept = default;
+
+Group::~Group() {
+  if (link_ == nullptr) return;
+  if (std::uncaught_exceptions() > 0) {
+    link_->leave_by_error(is_first());
+  } else {
+    link_->leave();
+  }
+}
+
+at::Tensor Group::all_gather(const at::Tensor& row, const char* what) {
+  at::Tensor rows = row.unsqueeze(0).contiguous();
+  if (size_ == 1) return rows;
+  at::Tensor all = at::empty({size_, row.numel()}, row.options());
+  num_sent_bytes_ += (size_ - 1) * static_cast<int64_t>(row.nbytes());
+  link_->run(what, [&](c10d::ProcessGroupGloo& gloo) { return gloo._allgather_base(all, rows); });
+  return all;
+}
+
+std::vector<std::string> Group::all_gather(std::string own, const char* what) {
+  if (size_ == 1) return {std::move(own)};
+  const at::Tensor lengths =
+      all_gather(at::scalar_tensor(static_cast<int64_t>(own.size()), at::kLong).unsqueeze(0), what).flatten();
+  const auto longest = std::max<int64_t>(lengths.max().item<int64_t>(), 1);
+  own.resize(longest);
+  const at::Tensor bytes = all_gather(at::from_blob(own.data(), {longest}, at::kByte), what);
+  std::vector<std::string> all;
+  for (int64_t rank = 0; rank < size_; ++rank) {
+    const auto* begin = reinterpret_cast<const char*>(bytes.const_data_ptr<uint8_t>()) + rank * longest;
+    all.emplace_back(begin, lengths[rank].item<int64_t>());
+  }
+  return all;
+}
+
+bool Group::all_true(bool own, const char* what) {
+  if (size_ == 1) return own;
+  return all_gather(at::full({1}, own ? 1 : 0, at::kByte), what).all().item<bool>();
+}
+
+std::string Group::broadcast(std::string own, const char* what) {
+  if (size_ == 1) return own;
+  std::vector<at::Tensor> length{at::full({1}, static_cast<int64_t>(own.size()), at::kLong)};
+  link_->run(what, [&](c10d::ProcessGroupGloo& gloo) { return gloo.broadcast(length); });
+  own.resize(length[0].item<int64_t>());
+  if (own.empty()) return own;
+  std::vector<at::Tensor> bytes{at::from_blob(own.data(), {static_cast<int64_t>(own.size())}, at::kByte)};
+  if (is_first()) num_sent_bytes_ += static_cast<int64_t>(own.size());
+  link_->run(what, [&](c10d::ProcessGroupGloo& gloo) { return gloo.broadcast(bytes); });
+  return own;
+}
+
+at::Tensor Group::exchange(const at::Tensor& rows, const char* what) {
+  COHORT_CHECK(rows.dim() == 2 && rows.size(0) == size_ && rows.is_contiguous());
+  if (size_ == 1) return rows;
+  at::Tensor received = at::empty_like(rows), sent = rows;
+  std::vector<int64_t> one_row_each;
+  num_sent_bytes_ += (size_ - 1) * rows.size(1) * rows.element_size();
+  link_->run(what, [&](c10d::ProcessGroupGloo& gloo) {
+    return gloo.alltoall_base(received, sent, one_row_each, one_row_each);
+  });
+  return received;
+}
+
+void Group::barrier(const char* what) { all_true(true, what); }
+
+Group& alone() {
+  static Group one;
+  return one;
+}
+
+}  // namespace cohort::dist

@@ -1,0 +1,50 @@
+#include "cohort/train/run/same_run.h"
+
+#include <sstream>
+
+#include "cohort/core/config_io.h"
+#include "cohort/core/error.h"
+#include "cohort/core/input_file.h"
+#include "cohort/ops/cpu_arch.h"
+#include "cohort/train/run/resume.h"
+#include "libs/common/excerpt.h"
+#include "libs/common/hash.h"
+
+namespace cohort {
+namespace {
+
+/// "NAME: ... here and ... there" of the first line that differs.
+std::string difference(const std::string& here, const std::string& there) {
+  std::istringstream own(here), other(there);
+  std::string own_line, other_line;
+  while (true) {
+    const bool has_own = static_cast<bool>(std::getline(own, own_line));
+    const bool has_other = static_cast<bool>(std::getline(other, other_line));
+    if (!has_own) own_line.clear();
+    if (!has_other) other_line.clear();
+    if (own_line != other_line || (!has_own && !has_other))
+      return str(excerpt(other_line), " there and ", excerpt(own_line), " in rank 0");
+  }
+}
+
+}  // namespace
+
+RunFacts facts_of(const Section& settings) {
+  return {{"recipe", to_toml(settings)},
+          {"model", file_fingerprints(settings).dump(2)},
+          {"program", str(fnv1a(read_whole_file("/proc/self/exe")))},
+          {"instruction set", name_of(cpu_arch())}};
+}
+
+void check_same_run(dist::Group& processes, const RunFacts& facts) {
+  for (const auto& [name, own] : facts) {
+    const std::vector<std::string> all = processes.all_gather(own, "the comparison of the runs");
+    for (size_t rank = 1; rank < all.size(); ++rank) {
+      if (all[rank] == all[0]) continue;
+      throw ConfigError(str("rank ", rank, " was started with another ", name, " than rank 0: ",
+                            difference(all[0], all[rank]), "; start all processes with the same one"));
+    }
+  }
+}
+
+}  // namespace cohort

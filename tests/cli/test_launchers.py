@@ -1,0 +1,94 @@
+"""Runs that torchrun starts: on one machine, as if on two, and again after a process was lost.
+
+COHORT=build/cohort python3 tests/cli/test_launchers.py
+"""
+
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from cli_case import PROGRAM, ROOT, setUpModule  # noqa: F401
+from run_case import RunsTest
+from test_processes import FILES, SLOTS, free_port
+
+PYTHON = (ROOT / "build/torch-python").read_text().strip()
+TORCHRUN = (PYTHON, "-m", "torch.distributed.run", "--no-python")
+
+
+class TorchrunTest(RunsTest):
+    def launch(self, name, *options, launcher=()):
+        arguments = self.arguments("train", self.recipe, self.place / name, *SLOTS, *options)
+        command = [*TORCHRUN, *launcher, PROGRAM, *arguments]
+        process = subprocess.Popen(
+            list(map(str, command)),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            process_group=0,
+        )
+        self.addCleanup(self.kill, process)
+        return process
+
+    @staticmethod
+    def kill(process):
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+
+    def end(self, process, code=0, timeout=120):
+        _, error = process.communicate(timeout=timeout)
+        self.assertEqual(process.returncode, code, error)
+        return error
+
+    def test_on_one_machine(self):
+        self.train("one", *SLOTS)
+        port = ("--master-port", free_port())
+        self.end(self.launch("two", launcher=("--nproc-per-node", 2, *port)))
+        self.same_records(self.place / "one", self.place / "two", FILES)
+
+    def test_on_two_machines(self):
+        self.train("one", *SLOTS)
+        place = (
+            "--nnodes",
+            2,
+            "--nproc-per-node",
+            1,
+            "--master-addr",
+            "127.0.0.1",
+            "--master-port",
+            free_port(),
+        )
+        nodes = [self.launch("two", launcher=(*place, "--node-rank", rank)) for rank in range(2)]
+        for node in nodes:
+            self.end(node)
+        self.same_records(self.place / "one", self.place / "two", FILES)
+
+    def children(self, process):
+        """The ranks of a torchrun, in their order."""
+        listed = subprocess.run(
+            ["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True
+        )
+        return sorted(map(int, listed.stdout.split()))
+
+    def test_goes_on_after_a_process_was_killed(self):
+        steps = ("--max-steps", 30, "--save-steps", 2)
+        self.train("one", *SLOTS, *steps)
+        again = ("--nproc-per-node", 2, "--max-restarts", 3, "--master-port", free_port())
+        process = self.launch("two", "--resume", *steps, launcher=again)
+        metrics = self.place / "two" / "metrics.jsonl"
+        for lines in (4, 12):
+            limit = time.monotonic() + 60
+            while not (metrics.exists() and metrics.read_text().count("\n") >= lines):
+                self.assertLess(time.monotonic(), limit)
+                time.sleep(0.02)
+            ranks = self.children(process)
+            os.kill(ranks[lines % len(ranks)], signal.SIGKILL)
+            time.sleep(1.0)  # the lines of this attempt are not those of the next one
+        self.end(process)
+        self.same_records(self.place / "one", self.place / "two", FILES)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,209 @@
+"""Runs on several processes: the same bytes as one process, whoever starts them; what differs is refused, and what is
+lost is named.
+
+COHORT=build/cohort python3 tests/cli/test_processes.py
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import time
+import unittest
+
+from cli_case import PROGRAM, setUpModule  # noqa: F401
+from run_case import RunsTest
+
+FILES = ("metrics.jsonl", "completions.jsonl", "final/model.safetensors")
+SLOTS = ("--dist.gradient-slots", 8)
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+class ProcessesTest(RunsTest):
+    def start(self, name, size, *options, environments=None, recipe=None):
+        """The processes of a run, as torchrun would start them."""
+        port = free_port()
+        processes = []
+        for rank in range(size):
+            environment = {
+                **os.environ,
+                "RANK": str(rank),
+                "LOCAL_RANK": str(rank),
+                "WORLD_SIZE": str(size),
+                "MASTER_ADDR": "127.0.0.1",
+                "MASTER_PORT": str(port),
+                **((environments or {}).get(rank, {})),
+            }
+            own = [option[rank] if isinstance(option, list) else option for option in options]
+            arguments = self.arguments("train", recipe or self.recipe, self.place / name, *own)
+            processes.append(
+                subprocess.Popen(
+                    [PROGRAM, *map(str, arguments)],
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                    env=environment,
+                )
+            )
+        self.addCleanup(lambda: [process.kill() for process in processes])
+        return processes
+
+    def end(self, processes, timeout=120):
+        """Exit codes and texts of standard error."""
+        ended = [process.communicate(timeout=timeout) for process in processes]
+        return [process.returncode for process in processes], [error for _, error in ended]
+
+    def train_on(self, name, size, *options, **more):
+        codes, errors = self.end(self.start(name, size, *options, **more))
+        self.assertEqual(codes, [0] * size, errors)
+        return errors
+
+    def check_sizes(self, *options, sizes=(2, 4), files=FILES):
+        self.train("one", *SLOTS, *options)
+        for size in sizes:
+            name = f"on-{size}"
+            self.train_on(name, size, *SLOTS, *options)
+            self.same_records(self.place / "one", self.place / name, files)
+
+    def test_any_number_writes_the_same_bytes(self):
+        self.check_sizes(sizes=(2, 4, 8))
+        self.train("other-slots", "--dist.gradient-slots", 4)
+        weights = [(self.place / name / FILES[2]).read_bytes() for name in ("one", "other-slots")]
+        self.assertNotEqual(*weights)  # the order of sums is seen in the bytes
+
+    def test_with_mini_batches_and_a_reference(self):
+        self.check_sizes("--steps-per-generation", 2, "--objective.beta", 0.1, "--num-iterations", 2)
+
+    def test_in_bfloat16(self):
+        self.check_sizes("--model.dtype", "bfloat16", sizes=(2,))
+
+    def test_with_adapters(self):
+        files = ("metrics.jsonl", "completions.jsonl", "final/adapter_model.safetensors")
+        self.check_sizes("--lora.r", 4, sizes=(2,), files=files)
+
+    def test_with_a_critic(self):
+        self.check_sizes("--objective.preset", "ppo", "--critic.lr", "1e-3", sizes=(2,))
+
+    def test_with_groups_that_are_selected(self):
+        self.check_sizes(
+            "--dynamic-sampling", "true", "--max-num-gen-batches", 3, "--keep-generations", 2, sizes=(2,)
+        )
+
+    def test_with_trees_and_greedy_baselines(self):
+        tree = ("--objective.preset", "treepo", "--rollout.tree-depth", 2, "--rollout.num-generations", 4)
+        self.check_sizes(*tree, sizes=(2,))
+        self.train("greedy", *SLOTS, "--objective.preset", "remax")
+        self.train_on("greedy-2", 2, *SLOTS, "--objective.preset", "remax")
+        self.same_records(self.place / "greedy", self.place / "greedy-2", FILES)
+
+    def test_one_process_writes_what_is_said(self):
+        errors = self.train_on("run", 2)
+        self.assertIn("memory", errors[0])
+        self.assertEqual(errors[1], "")
+
+    def test_resumed_on_another_number(self):
+        self.train("one", *SLOTS)
+        self.train_on("two", 2, *SLOTS)
+        self.step_back(self.place / "two")
+        self.train_on("two", 4, *SLOTS, "--resume")
+        self.same_records(self.place / "one", self.place / "two", FILES)
+
+    def test_a_signal_ends_all_after_a_checkpoint(self):
+        processes = self.start("run", 2, "--max-steps", 4000, "--save-steps", 0)
+        metrics = self.place / "run" / "metrics.jsonl"
+        self.wait_for(lambda: metrics.exists() and metrics.read_text().count("\n") > 2)
+        processes[1].send_signal(signal.SIGTERM)
+        codes, errors = self.end(processes)
+        self.assertEqual(codes, [128 + signal.SIGTERM] * 2, errors)
+        self.assertEqual(len(list((self.place / "run" / "checkpoints").iterdir())), 1)
+
+    def wait_for(self, condition, limit_s=60):
+        end = time.monotonic() + limit_s
+        while not condition():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
+
+    def lose(self, how, victim):
+        """What a run of two says of the process that gets a signal."""
+        processes = self.start("run", 2, "--max-steps", 4000)
+        metrics = self.place / "run" / "metrics.jsonl"
+        self.wait_for(lambda: metrics.exists() and metrics.read_text().count("\n") > 2)
+        processes[victim].send_signal(how)
+        other = processes[1 - victim]
+        _, error = other.communicate(timeout=60)
+        self.assertEqual(other.returncode, 75, error)
+        processes[victim].kill()
+        processes[victim].communicate()
+        return error
+
+    def test_a_killed_process_is_named(self):
+        self.assertRegex(
+            self.lose(signal.SIGKILL, 1), r"cohort: rank 1 \(.*, process \d+\) has given no sign"
+        )
+
+    def test_a_killed_holder_of_the_store_is_named(self):
+        self.assertRegex(self.lose(signal.SIGKILL, 0), r"cohort: rank 0 .*does not answer")
+
+    def test_a_stopped_process_is_named(self):
+        self.assertRegex(
+            self.lose(signal.SIGSTOP, 1), r"cohort: rank 1 \(.*, process \d+\) has given no sign"
+        )
+
+    def test_a_stopped_holder_of_the_store_is_named(self):
+        self.assertRegex(self.lose(signal.SIGSTOP, 0), r"cohort: rank 0")
+
+    def refused(self, *options, size=2, environments=None):
+        codes, errors = self.end(self.start("run", size, *options, environments=environments))
+        self.assertEqual(codes, [2] * size, errors)
+        self.assertFalse((self.place / "run").exists())
+        return errors
+
+    def test_processes_of_different_runs_are_refused(self):
+        for error in self.refused("--seed", [3, 4]):
+            self.assertIn("rank 1 was started with another recipe than rank 0: ", error)
+            self.assertIn("seed = 4", error)
+
+    def test_other_instructions_are_refused(self):
+        for error in self.refused(environments={1: {"COHORT_CPU_ARCH": "base"}}):
+            self.assertIn("rank 1 was started with another instruction set than rank 0: ", error)
+
+    def test_slots_that_do_not_fit_are_refused(self):
+        for error in self.refused("--dist.gradient-slots", 8, size=3):
+            self.assertIn("dist.gradient_slots is 8 and there are 3 processes: take 3, 6, 12", error)
+
+    def test_an_error_of_one_is_told_to_the_other(self):
+        functions = [f"{self.reward}:rising", f"{self.place / 'none.py'}:rising"]
+        codes, errors = self.end(self.start("run", 2, "--reward.0.function", functions))
+        self.assertEqual(codes, [75, 2], errors)
+        self.assertIn("rank 1", errors[0])
+        self.assertIn("has ended by an error, which its own output tells", errors[0])
+
+    def test_other_commands_run_alone(self):
+        environment = {**os.environ, "RANK": "1", "LOCAL_RANK": "1", "WORLD_SIZE": "2"}
+        environment |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}
+        result = subprocess.run(
+            [
+                PROGRAM,
+                "sft",
+                "--model.path",
+                self.model,
+                "--data.path",
+                self.data,
+                "--run-dir",
+                self.place / "run",
+            ],
+            capture_output=True,
+            text=True,
+            env=environment,
+        )
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("cohort sft runs as one process, and torchrun started 2", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
