@@ -48,6 +48,7 @@ SETTINGS = {
     "mo_grpo": TWO_REWARDS,
     "gdpo": TWO_REWARDS,
     "pow3r": TWO_REWARDS,
+    "treepo": ("--rollout.tree-depth", 4),  # segments of 16 tokens
 }
 
 

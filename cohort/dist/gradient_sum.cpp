@@ -59,6 +59,13 @@ SlotPlan SlotPlan::of(const Group& group, int64_t num_slots) {
   return {num_slots, group.rank() * count, count};
 }
 
+int64_t SlotPlan::num_copies() const { return std::bit_width(static_cast<uint64_t>(count)) - 1; }
+
+int64_t exchange_bytes(const Group& group, int64_t gradient_bytes) {
+  // What is sent, what comes, and the sums of halves and of all.
+  return group.size() > 1 ? 4 * std::min(kChunkBytes, gradient_bytes) : 0;
+}
+
 at::Tensor tree_sum(at::Tensor rows) {
   while (rows.size(0) > 1) {
     const int64_t num_pairs = rows.size(0) / 2, rest = rows.size(0) % 2;

@@ -23,6 +23,9 @@ struct SlotPlan {
   /// `num_slots` 0: one for each process. Throws ConfigError unless it is the number of processes times a
   /// power of two.
   static SlotPlan of(const Group& group, int64_t num_slots);
+
+  /// Gradients that SlotSums holds at once, besides those in the leaves.
+  int64_t num_copies() const;
 };
 
 /// [n] the sum of `rows` [m, n] as a tree.
@@ -50,6 +53,9 @@ class SlotSums {
   std::vector<at::Tensor> leaves_;
   std::vector<Node> nodes_;
 };
+
+/// Bytes that sum_over_processes takes for gradients of so many bytes, at most; 0 for a group of one.
+int64_t exchange_bytes(const Group& group, int64_t gradient_bytes);
 
 /// Replaces each leaf's gradient by the sum over the processes; all have the same bits.
 void sum_over_processes(Group& group, const std::vector<at::Tensor>& leaves);

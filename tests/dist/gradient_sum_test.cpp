@@ -72,6 +72,8 @@ TEST(SlotPlanTest, SlotsThatDoNotFitAreRefused) {
     EXPECT_EQ(SlotPlan::of(group, 0).num_slots, 3);
     EXPECT_EQ(SlotPlan::of(group, 12).first, 4 * group.rank());
     EXPECT_EQ(SlotPlan::of(group, 12).count, 4);
+    EXPECT_EQ(SlotPlan::of(group, 12).num_copies(), 2);
+    EXPECT_EQ(SlotPlan::of(group, 3).num_copies(), 0);
     try {
       SlotPlan::of(group, 8);
       FAIL();

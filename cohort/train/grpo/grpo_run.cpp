@@ -102,8 +102,12 @@ std::unique_ptr<RewardScorer> make_scorer(const TrainConfig& config, const std::
 }
 
 /// The shape of a step, for whose longest sequence the policy is prepared.
-StepShape plan_shape(const TrainConfig& config, Decoder& policy, const Dataset& data) {
+StepShape plan_shape(const TrainConfig& config, Decoder& policy, const Dataset& data,
+                     const dist::Group& processes) {
   StepShape shape = step_shape(config, policy, data);
+  shape.gradient_copies = dist::SlotPlan::of(processes, config.dist.gradient_slots).num_copies();
+  shape.exchange_bytes =
+      dist::exchange_bytes(processes, policy.num_trained() * static_cast<int64_t>(sizeof(float)));
   policy.plan_length(shape.longest_sequence);
   return shape;
 }
@@ -160,7 +164,7 @@ GrpoRun::GrpoRun(const TrainConfig& config, const ResumeOptions& options, Caller
       start_(run_start(config_.run, options, processes_)),
       policy_(load_trained_model(config_)),
       texts_(config_, *policy_, start_, episodes_.tools()),
-      shape_(plan_shape(config_, *policy_, texts_.data)),
+      shape_(plan_shape(config_, *policy_, texts_.data, processes_)),
       num_steps_(num_steps(config_.train.max_steps, config_.train.num_train_epochs, texts_.data.num_rows(),
                            config_.rollout.prompts_per_step)),
       prompts_(texts_.data, texts_.format, config_.seed, config_.data.shuffle_dataset,

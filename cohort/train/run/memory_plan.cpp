@@ -160,7 +160,9 @@ MemoryPlan::Parts update_parts(const Decoder& decoder, const StepShape& step) {
           {"logits", at_once * products_bytes(decoder, rows, decoder.compute_dtype())},
           {"a weight's gradient", at_once * weight_backward_bytes(decoder)},
           {"gradients apart",
-           decoder.is_small() && step.is_side_by_side ? (at_once > 1 ? count : 1) * gradients : 0}};
+           decoder.is_small() && step.is_side_by_side ? (at_once > 1 ? count : 1) * gradients : 0},
+          {"gradients of slots", step.gradient_copies * gradients},
+          {"exchange of gradients", step.exchange_bytes}};
 }
 
 }  // namespace

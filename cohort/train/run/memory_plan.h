@@ -50,6 +50,8 @@ struct StepShape {
   int64_t reward_bytes = 0;            ///< of the rewards that are models, at most
   int64_t loaded_reward_bytes = 0;     ///< what of that is in memory already
   bool is_side_by_side = true;         ///< micro-batches go through for_each_microbatch
+  int64_t gradient_copies = 0;         ///< of slots that are added up (dist/gradient_sum.h)
+  int64_t exchange_bytes = 0;          ///< of gradients on their way between processes
 };
 
 /// What a step of `decoder` records (ActivationRecord) if it draws at most `num_rollouts` rollouts of up to
