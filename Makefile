@@ -15,6 +15,7 @@ test: build/build.ninja  ## everything, then the quick tests
 	ctest --test-dir build -LE slow --output-on-failure -j$$(($$(nproc) + 1))  # some tests wait
 
 test-slow: test  ## the tests that take minutes, too
+	@tools/setup.sh --clusters
 	ctest --test-dir build -L slow --output-on-failure
 
 fuzz: build/build.ninja  ## every fuzz target for ten minutes, from its seeds; FUZZ_SECONDS=60 for less

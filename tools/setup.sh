@@ -7,6 +7,7 @@
 #   tools/setup.sh --test [PYTHON]   the reference libraries of the tests, in .venv-test
 #   tools/setup.sh --wheel [PYTHON]  what tools/make_wheel.sh needs, in .venv-wheel
 #   tools/setup.sh --fuzz            the compiler of the fuzz targets
+#   tools/setup.sh --clusters        the Slurm and the mpirun that slow tests start
 #
 # A torch of at least 2.11 that `python3` (or $COHORT_PYTHON) already has is used as it is; otherwise torch goes into
 # .venv. On a machine without an NVIDIA driver .venv gets none of CUDA's libraries that the program can do without:
@@ -50,6 +51,12 @@ missing_packages() {
 # The clang that the CMake preset "fuzz" names.
 missing_fuzz_packages() {
   command -v clang++-19 > /dev/null || printf '%s' 'clang-19 libclang-rt-19-dev'
+}
+
+missing_cluster_packages() {
+  for pair in mpirun:openmpi-bin munged:munge slurmctld:slurmctld slurmd:slurmd srun:slurm-client; do
+    command -v "${pair%%:*}" > /dev/null || printf '%s ' "${pair#*:}"
+  done
 }
 
 # install_packages NAMES: installs them where there are any.
@@ -158,6 +165,7 @@ write_if_new() { # write_if_new FILE TEXT: leaves the file's time if it has the 
 install_packages "$(missing_packages)"
 case ${1:-} in
   --fuzz) install_packages "$(missing_fuzz_packages)" ;;
+  --clusters) install_packages "$(missing_cluster_packages)" ;;
   --tools) make_venv .venv-tools "$(command -v python3)" tools/requirements-tools.txt ;;
   --test)
     python=${2:-$(choose_python)}
