@@ -85,9 +85,10 @@ std::string missing_ranks(c10d::Store& store, int64_t size) {
   return count > 8 ? str(names, " and ", count - 8, " more") : names;
 }
 
-/// Waits for all processes at the store.
-void meet(c10d::Store& store, const Place& place, double patience_s) {
-  store.set(str("here/", place.rank), std::string("1"));
+/// Waits for all processes at the store. Returns how many of them are on this machine.
+int64_t meet(c10d::Store& store, const Place& place, double patience_s) {
+  const std::string machine = machine_name();
+  store.set(str("here/", place.rank), machine);
   const auto deadline = std::chrono::steady_clock::now() + milliseconds(patience_s);
   std::vector<std::string> keys;
   for (int64_t rank = 0; rank < place.size; ++rank) keys.push_back(str("here/", rank));
@@ -99,6 +100,8 @@ void meet(c10d::Store& store, const Place& place, double patience_s) {
     }
     std::this_thread::sleep_for(Milliseconds(20));
   }
+  return std::ranges::count_if(keys,
+                               [&](const std::string& key) { return store.get_to_str(key) == machine; });
 }
 
 }  // namespace
@@ -108,7 +111,7 @@ class Group::Link {
   Link(const Place& place, Patience patience) {
     try {
       store_ = connect(place, milliseconds(patience.to_meet_s), /*may_serve=*/true);
-      meet(*store_, place, patience.to_meet_s);
+      num_local_ = meet(*store_, place, patience.to_meet_s);
       auto options = c10d::ProcessGroupGloo::Options::create(kLongestCall);
       options->devices.push_back(network(place));
       gloo_ = c10::make_intrusive<c10d::ProcessGroupGloo>(
@@ -150,6 +153,8 @@ class Group::Link {
     }
   }
 
+  int64_t num_local() const { return num_local_; }
+
   void leave_by_error(bool holds_store) {
     watch_->say_error();
     watch_.reset();
@@ -157,6 +162,7 @@ class Group::Link {
   }
 
  private:
+  int64_t num_local_ = 1;
   c10::intrusive_ptr<c10d::Store> store_;
   c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo_;
   std::unique_ptr<Watch> watch_;
@@ -165,7 +171,9 @@ class Group::Link {
 Group::Group() = default;
 
 Group::Group(const Place& place, Patience patience) : rank_(place.rank), size_(place.size) {
-  if (size_ > 1) link_ = std::make_unique<Link>(place, patience);
+  if (size_ == 1) return;
+  link_ = std::make_unique<Link>(place, patience);
+  num_local_ = link_->num_local();
 }
 
 Group::Group(Group&&) noexcept = default;

@@ -49,6 +49,9 @@ class Group {
   int64_t rank() const { return rank_; }
   int64_t size() const { return size_; }
 
+  /// Processes of the group on this machine.
+  int64_t num_local() const { return num_local_; }
+
   /// Whether this is the process that writes files.
   bool is_first() const { return rank_ == 0; }
 
@@ -77,7 +80,7 @@ class Group {
  private:
   class Link;
 
-  int64_t rank_ = 0, size_ = 1;
+  int64_t rank_ = 0, size_ = 1, num_local_ = 1;
   int64_t num_sent_bytes_ = 0;
   std::unique_ptr<Link> link_;  // null: a group of one
 };

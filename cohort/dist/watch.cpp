@@ -16,17 +16,17 @@ using Clock = std::chrono::steady_clock;
 constexpr char kLostKey[] = "lost";
 constexpr char kEnded[] = "ended", kError[] = "error";
 
-std::string machine_name() {
-  char name[256] = {};
-  gethostname(name, sizeof(name) - 1);
-  return name;
-}
-
 int64_t seconds_of(Clock::duration time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time).count();
 }
 
 }  // namespace
+
+std::string machine_name() {
+  char name[256] = {};
+  gethostname(name, sizeof(name) - 1);
+  return name;
+}
 
 struct Watch::State {
   std::unique_ptr<SignStore> store;  // of the thread of signs

@@ -26,6 +26,9 @@ class SignStore {
   virtual std::string holder() const = 0;
 };
 
+/// As the network knows it.
+std::string machine_name();
+
 struct WatchTimes {
   std::chrono::milliseconds beat{1000};        ///< between two signs
   std::chrono::milliseconds silence{20'000};   ///< without a sign of a process, after which it is lost

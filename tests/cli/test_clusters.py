@@ -59,7 +59,13 @@ class Slurm:
         )
         config.write_text(text)
         self.environment = {**os.environ, "SLURM_CONF": str(config)}
-        files = {"key-file": "key", "socket": "socket", "pid-file": "pid", "log-file": "log", "seed-file": "seed"}
+        files = {
+            "key-file": "key",
+            "socket": "socket",
+            "pid-file": "pid",
+            "log-file": "log",
+            "seed-file": "seed",
+        }
         self.run("munged", *(f"--{flag}={folder}/munge.{name}" for flag, name in files.items()))
         self.run("slurmctld")
         self.run("slurmd")

@@ -103,7 +103,7 @@ class ProcessesTest(RunsTest):
 
     def test_one_process_writes_what_is_said(self):
         errors = self.train_on("run", 2)
-        self.assertIn("memory", errors[0])
+        self.assertIn("memory planned for each of 2 processes on this machine: ", errors[0])
         self.assertEqual(errors[1], "")
 
     def test_resumed_on_another_number(self):

@@ -27,6 +27,7 @@ TEST_P(GroupTest, TheFirstRanksBytesReachAll) {
   for_each_rank(GetParam(), [](Group& group) {
     EXPECT_EQ(group.broadcast(group.is_first() ? "of the first" : "other", "a test"), "of the first");
     EXPECT_EQ(group.broadcast(group.is_first() ? "" : "other", "a test"), "");
+    EXPECT_EQ(group.num_local(), group.size());
   });
 }
 

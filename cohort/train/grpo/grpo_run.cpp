@@ -230,7 +230,7 @@ void GrpoRun::open(const ResumeOptions& options) {
   if (!is_sampled_elsewhere_) check_mismatch_acts(config_, difference);
   trainer_->assume_exact(difference == 0.0);
   directory_.emplace(open_run(config_, options, start_, processes_));
-  report_memory(plan_memory(*policy_, shape_));
+  report_memory(plan_memory(*policy_, shape_), processes_.num_local());
   report_exactness(difference);
   for (const auto& [reward, environment] : trainer_->reward_environments())
     log_info("reward ", reward, ": ", environment);
@@ -255,7 +255,7 @@ void GrpoRun::check_before_first_step() {
 }
 
 void GrpoRun::save_more() const {
-  if (critic_ != nullptr) critic_->save(directory_->final_critic());
+  if (critic_ != nullptr && processes_.is_first()) critic_->save(directory_->final_critic());
 }
 
 int run_grpo(const TrainConfig& config, const ResumeOptions& options) {

@@ -228,9 +228,11 @@ MemoryPlan plan_sampling_memory(const Decoder& decoder, int64_t cache_pages, int
   return plan;
 }
 
-void report_memory(const MemoryPlan& plan) {
-  log_info("memory planned: ", plan.describe());
-  if (plan.total() > physical_memory_bytes()) {
+void report_memory(const MemoryPlan& plan, int64_t num_processes) {
+  const std::string each =
+      num_processes > 1 ? str(" for each of ", num_processes, " processes on this machine") : "";
+  log_info("memory planned", each, ": ", plan.describe());
+  if (num_processes * plan.total() > physical_memory_bytes()) {
     log_warn("the machine has ", format_bytes(physical_memory_bytes()),
              ": lower train.tokens_per_microbatch (0 is up to 2,560), set train.recompute = true or bound "
              "rollout.cache_tokens");

@@ -71,7 +71,7 @@ MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step);
 /// The most that sampling alone takes at once, with `num_sequences` completions alive.
 MemoryPlan plan_sampling_memory(const Decoder& decoder, int64_t cache_pages, int64_t num_sequences);
 
-/// Says what is planned, and warns where the machine has less.
-void report_memory(const MemoryPlan& plan);
+/// Says what is planned, and warns where the machine has less than so many processes take.
+void report_memory(const MemoryPlan& plan, int64_t num_processes = 1);
 
 }  // namespace cohort

@@ -24,6 +24,9 @@ class Callbacks:
 
     def __init__(self, args: Any, source: Any, callbacks: list[Any], values: dict[str, Any]):
         _check_uploads(args.report_to)
+        if "mlflow" in args.report_to:
+            # Threads of MLflow that make the folder of two metrics at the same time lose one of them.
+            os.environ.setdefault("MLFLOW_ASYNC_LOGGING_THREADPOOL_SIZE", "1")
         self._args = args
         self._source = source
         self.control = TrainerControl()
