@@ -202,7 +202,7 @@ def with_example(before):
 
 def with_name(before):
     """Adds a preset's name to the end of the list in the test of presets."""
-    begin = before.index("TEST(Presets, AreAllThere)")
+    begin = before.index("EXPECT_EQ(", before.index("TEST(Presets, AreAllThere)"))
     end = before.index('");', begin)
     return before[:end] + "no_clip " + before[end:]
 

@@ -27,9 +27,10 @@ std::string holder_of(const Place& place) {
   return place.launcher_has_store ? place.launcher + "'s agent" + at : "rank 0" + at;
 }
 
-/// The first line of an error of c10d's.
-std::string text_of(const c10::Error& error) {
-  const std::string text = error.what_without_backtrace();
+/// The first line of an error of c10d's or Gloo's.
+std::string text_of(const std::exception& error) {
+  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
+  const std::string text = torch_error != nullptr ? torch_error->what_without_backtrace() : error.what();
   return text.substr(0, text.find('\n'));
 }
 
@@ -110,25 +111,33 @@ class Group::Link {
  public:
   Link(const Place& place, Patience patience) {
     try {
+      auto options = c10d::ProcessGroupGloo::Options::create(milliseconds(patience.to_meet_s));
+      options->devices.push_back(network(place));
       store_ = connect(place, milliseconds(patience.to_meet_s), /*may_serve=*/true);
       num_local_ = meet(*store_, place, patience.to_meet_s);
-      auto options = c10d::ProcessGroupGloo::Options::create(kLongestCall);
-      options->devices.push_back(network(place));
-      gloo_ = c10::make_intrusive<c10d::ProcessGroupGloo>(
-          c10::make_intrusive<c10d::PrefixStore>("gloo", store_), static_cast<int>(place.rank),
-          static_cast<int>(place.size), std::move(options));
       auto signs = std::make_unique<TcpSignStore>(
           connect(place, milliseconds(patience.silence_s), /*may_serve=*/false), holder_of(place));
       const WatchTimes times{.silence = milliseconds(patience.silence_s),
                              .suspicion = milliseconds(patience.silence_s / 5.0)};
+      until_all_know_ = times.suspicion + 2 * times.beat;
       watch_ =
           std::make_unique<Watch>(std::move(signs), place.rank, place.size, times, [](const auto& sentence) {
             write_log_line("cohort: ", sentence);
             std::_Exit(kRankLostExitCode);
           });
-    } catch (const c10::Error& error) {
-      throw ConfigError(str("rank ", place.rank, " of ", place.size, " can't reach ", holder_of(place), ": ",
-                            text_of(error)));
+      // The watch sees, too, when a process is lost before they are joined.
+      gloo_ = c10::make_intrusive<c10d::ProcessGroupGloo>(
+          c10::make_intrusive<c10d::PrefixStore>("gloo", store_), static_cast<int>(place.rank),
+          static_cast<int>(place.size), std::move(options));
+      gloo_->setTimeout(kLongestCall);
+    } catch (const UserError&) {
+      throw;
+    } catch (const std::exception& error) {
+      const bool serves = place.rank == 0 && !place.launcher_has_store;
+      throw ConfigError(str("rank ", place.rank, " of ", place.size,
+                            serves ? " can't serve the others at " : " can't join the others at ",
+                            place.address, ":", place.port, ": ", text_of(error),
+                            " (MASTER_ADDR, MASTER_PORT and GLOO_SOCKET_IFNAME choose another place)"));
     }
   }
 
@@ -138,8 +147,10 @@ class Group::Link {
     watch_->set_doing(what);
     try {
       call(*gloo_)->wait();
-    } catch (const std::exception&) {
-      throw RankLost(str(watch_->find_lost(), ", while rank ", gloo_->getRank(), " is at ", what));
+    } catch (const std::exception& error) {
+      const auto lost = watch_->find_lost();
+      throw RankLost(str(lost.value_or("the processes have lost touch (" + text_of(error) + ")"),
+                         ", while rank ", gloo_->getRank(), " is at ", what));
     }
     watch_->set_doing(str("after ", what));
   }
@@ -148,7 +159,7 @@ class Group::Link {
   void leave() {
     watch_->expect_end();
     try {
-      gloo_->barrier()->wait();
+      gloo_->barrier()->wait(std::chrono::minutes(1));
     } catch (const std::exception&) {  // another one ends by an error
     }
   }
@@ -158,11 +169,13 @@ class Group::Link {
   void leave_by_error(bool holds_store) {
     watch_->say_error();
     watch_.reset();
-    if (holds_store) std::this_thread::sleep_for(std::chrono::seconds(3));  // until the others know
+    gloo_.reset();
+    if (holds_store) std::this_thread::sleep_for(until_all_know_);
   }
 
  private:
   int64_t num_local_ = 1;
+  Milliseconds until_all_know_{};  // that this process ended by an error
   c10::intrusive_ptr<c10d::Store> store_;
   c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo_;
   std::unique_ptr<Watch> watch_;

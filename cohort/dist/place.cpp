@@ -17,14 +17,16 @@ constexpr int64_t kFirstPort = 20000, kNumPorts = 10000;
 struct Launcher {
   const char* name;
   const char *size, *rank, *local_rank;
-  const char* job;  // differs between the jobs of a machine; null: the launcher names a port
+  const char* job;   // differs between the jobs of a machine; null: the launcher names a port
+  const char* step;  // differs between the starts of a job
 };
 
 constexpr Launcher kLaunchers[] = {
-    {"torchrun", "WORLD_SIZE", "RANK", "LOCAL_RANK", nullptr},
-    {"srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_JOB_ID"},
-    {"mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
+    {"torchrun", "WORLD_SIZE", "RANK", "LOCAL_RANK", nullptr, nullptr},
+    // Before srun, which may have started mpirun's own daemons.
+    {"mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "PMIX_NAMESPACE",
      "PMIX_NAMESPACE"},
+    {"srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_JOB_ID", "SLURM_STEP_ID"},
 };
 
 std::string text_of(const Variables& variables, const char* name) {
@@ -85,14 +87,15 @@ Place place_from(const Variables& variables) {
     }
     if (place.size == 1) return place;
     place.address = address_of(variables, launcher, place);
-    if (launcher.job == nullptr || variables("MASTER_PORT") != nullptr) {
-      place.port = number_of(variables, "MASTER_PORT", launcher.name);
-    } else {
-      place.port = kFirstPort + static_cast<int64_t>(fnv1a(text_of(variables, launcher.job)) % kNumPorts);
-    }
-    place.launcher_has_store = text_of(variables, "TORCHELASTIC_USE_AGENT_STORE") == "True";
     place.attempt =
         text_of(variables, "TORCHELASTIC_RUN_ID") + "/" + text_of(variables, "TORCHELASTIC_RESTART_COUNT");
+    if (launcher.job != nullptr) {
+      place.attempt += text_of(variables, launcher.job) + "/" + text_of(variables, launcher.step);
+      place.port = kFirstPort + static_cast<int64_t>(fnv1a(place.attempt) % kNumPorts);
+    }
+    if (launcher.job == nullptr || variables("MASTER_PORT") != nullptr)
+      place.port = number_of(variables, "MASTER_PORT", launcher.name);
+    place.launcher_has_store = text_of(variables, "TORCHELASTIC_USE_AGENT_STORE") == "True";
     return place;
   }
   return {};

@@ -37,7 +37,7 @@ struct Watch::State {
   std::mutex mutex;  // of all below
   std::condition_variable changed;
   std::string doing = "nothing yet";
-  bool is_ending = false, has_error = false, is_asked = false, has_ended = false;
+  bool is_ending = false, has_error = false, is_asked = false, is_leaving = false, has_ended = false;
   std::optional<std::string> lost;
   Clock::time_point last_beat = Clock::now();
 
@@ -134,7 +134,7 @@ void Watch::State::note_lost(const std::string& sentence) {
     const std::lock_guard lock(mutex);
     if (lost) return;
     lost = sentence;
-    calls = !is_asked && !is_ending;
+    calls = !is_asked && !is_ending && !is_leaving;
   }
   changed.notify_all();
   if (calls) on_lost(sentence);
@@ -182,16 +182,16 @@ void Watch::say_error() {
 
 void Watch::expect_end() {
   const std::lock_guard lock(state_->mutex);
-  state_->is_asked = true;
+  state_->is_leaving = true;
 }
 
-std::string Watch::find_lost() {
+std::optional<std::string> Watch::find_lost() {
   std::unique_lock lock(state_->mutex);
   state_->is_asked = true;
   state_->changed.notify_all();
   state_->changed.wait_for(lock, state_->times.silence + 2 * state_->times.suspicion,
                            [&] { return state_->lost.has_value(); });
-  return state_->lost.value_or("a process of the group was lost");
+  return state_->lost;
 }
 
 }  // namespace cohort::dist

@@ -51,8 +51,8 @@ class Watch {
   void set_doing(const std::string& what);
 
   /// After a call that failed: waits until it is known which process is lost, but not for long. A sentence
-  /// that names it.
-  std::string find_lost();
+  /// that names it; nothing if none is.
+  std::optional<std::string> find_lost();
 
   void say_error();
 

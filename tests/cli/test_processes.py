@@ -12,7 +12,7 @@ import time
 import unittest
 
 from cli_case import PROGRAM, setUpModule  # noqa: F401
-from run_case import RunsTest
+from run_case import REWARD, RunsTest
 
 FILES = ("metrics.jsonl", "completions.jsonl", "final/model.safetensors")
 SLOTS = ("--dist.gradient-slots", 8)
@@ -168,6 +168,14 @@ class ProcessesTest(RunsTest):
             self.assertIn("rank 1 was started with another recipe than rank 0: ", error)
             self.assertIn("seed = 4", error)
 
+    def test_different_flags_are_refused(self):
+        self.train("run")
+        before = (self.place / "run/metrics.jsonl").read_bytes()
+        codes, errors = self.end(self.start("run", 2, ["--resume", "--resume=false"]))
+        self.assertEqual(codes, [2, 2], errors)
+        self.assertIn('another --resume than rank 0: "no" there and "yes" in rank 0', errors[0])
+        self.assertEqual((self.place / "run/metrics.jsonl").read_bytes(), before)
+
     def test_other_instructions_are_refused(self):
         for error in self.refused(environments={1: {"COHORT_CPU_ARCH": "base"}}):
             self.assertIn("rank 1 was started with another instruction set than rank 0: ", error)
@@ -177,11 +185,14 @@ class ProcessesTest(RunsTest):
             self.assertIn("dist.gradient_slots is 8 and there are 3 processes: take 3, 6, 12", error)
 
     def test_an_error_of_one_is_told_to_the_other(self):
-        functions = [f"{self.reward}:rising", f"{self.place / 'none.py'}:rising"]
-        codes, errors = self.end(self.start("run", 2, "--reward.0.function", functions))
-        self.assertEqual(codes, [75, 2], errors)
-        self.assertIn("rank 1", errors[0])
-        self.assertIn("has ended by an error, which its own output tells", errors[0])
+        # The first process tries the reward before the first step.
+        self.reward.write_text(
+            f"import os\nif os.environ['RANK'] == '0':\n    raise OSError('no licence')\n{REWARD}"
+        )
+        codes, errors = self.end(self.start("run", 2))
+        self.assertEqual(codes, [2, 75], errors)
+        self.assertIn("no licence", errors[0])
+        self.assertRegex(errors[1], r"cohort: rank 0 .*has ended by an error, which its own output tells")
 
     def test_other_commands_run_alone(self):
         environment = {**os.environ, "RANK": "1", "LOCAL_RANK": "1", "WORLD_SIZE": "2"}

@@ -41,7 +41,8 @@ class RankKillsTest(RunsTest):
         ]
 
     def popen(self, command, variables):
-        log = open(self.place / "log", "w")
+        rank = variables.get("RANK", "0")
+        log = open(self.place / f"log-{rank}", "w")
         process = subprocess.Popen(
             list(map(str, command)),
             stdout=subprocess.DEVNULL,
@@ -66,6 +67,13 @@ class RankKillsTest(RunsTest):
         """Whether all have ended well; those that a kill left must end by themselves."""
         codes = [process.wait(timeout=limit_s) for process in processes]
         return all(code == 0 for code in codes)
+
+    def wait_until_met(self, first, limit_s=60):
+        """Before that, the others wait for one that is lost until their patience ends, as for one that is late."""
+        end = time.monotonic() + limit_s
+        while first.poll() is None and "memory planned" not in (self.place / "log-0").read_text():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
 
     def orphans_end(self, name, limit_s=40):
         """The ranks of a launcher that was killed end by themselves, too."""
@@ -92,6 +100,8 @@ class RankKillsTest(RunsTest):
                 start = self.start_torchrun if what == "launcher" else self.start_ranks
                 processes = start(name, size)
                 if sum(kills.values()) < NUM_KILLS:
+                    if what == "rank":
+                        self.wait_until_met(processes[0])
                     time.sleep(generator.uniform(0.2, 1.5) * seconds * (3 if what == "launcher" else 1.5))
                     victims = processes if what == "all" else [generator.choice(processes)]
                     if all(victim.poll() is None for victim in victims):

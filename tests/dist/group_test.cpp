@@ -54,6 +54,39 @@ TEST_P(GroupTest, RowsAreExchangedAndGathered) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, GroupTest, testing::Values(1, 2, 5));
 
+TEST(GroupStartTest, ACallMayWaitLongerThanTheStart) {
+  const int64_t port = free_port();
+  std::vector<std::thread> threads;
+  for (int64_t rank = 0; rank < 2; ++rank) {
+    threads.emplace_back([rank, port] {
+      Group group(place(rank, 2, port), {.to_meet_s = 2.0});
+      if (rank == 1) std::this_thread::sleep_for(std::chrono::seconds(4));
+      EXPECT_TRUE(group.all_true(true, "a test"));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(GroupStartTest, APortThatIsTakenIsNamed) {
+  const int64_t port = free_port();
+  const int taken = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_ANY);
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  ASSERT_EQ(bind(taken, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(listen(taken, 1), 0);
+  try {
+    Group(place(0, 2, port), {.to_meet_s = 1.0});
+    FAIL();
+  } catch (const ConfigError& error) {
+    const std::string text = error.what();
+    EXPECT_TRUE(text.starts_with("rank 0 of 2 can't serve the others at 127.0.0.1:")) << text;
+    EXPECT_EQ(text.find('\n'), std::string::npos);
+  }
+  close(taken);
+}
+
 TEST(GroupStartTest, ProcessesThatDoNotComeAreNamed) {
   try {
     Group(place(0, 4, free_port()), {.to_meet_s = 0.3});
@@ -72,7 +105,7 @@ TEST(GroupStartTest, AnAddressThatNobodyServesIsNamed) {
     Group(place(1, 2, free_port()), {.to_meet_s = 0.3});
     FAIL();
   } catch (const ConfigError& error) {
-    EXPECT_TRUE(std::string(error.what()).starts_with("rank 1 of 2 can't reach rank 0 at 127.0.0.1:"))
+    EXPECT_TRUE(std::string(error.what()).starts_with("rank 1 of 2 can't join the others at 127.0.0.1:"))
         << error.what();
   }
 }

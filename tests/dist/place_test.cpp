@@ -70,6 +70,10 @@ TEST(PlaceTest, OfSlurm) {
   EXPECT_EQ(place_in(variables).port, place.port);
   variables["SLURM_JOB_ID"] = "1235";
   EXPECT_NE(place_in(variables).port, place.port);
+  variables["SLURM_STEP_ID"] = "1";
+  const int64_t port = place_in(variables).port;
+  variables["SLURM_STEP_ID"] = "2";  // another srun of the same job
+  EXPECT_NE(place_in(variables).port, port);
   variables["MASTER_ADDR"] = "other";
   variables["MASTER_PORT"] = "4711";
   EXPECT_EQ(place_in(variables).address, "other");
@@ -83,6 +87,11 @@ TEST(PlaceTest, OfOpenMpi) {
                                                {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
                                                {"PMIX_NAMESPACE", "3141"}};
   EXPECT_EQ(place_in(variables).address, "127.0.0.1");
+  // mpirun starts its daemons by srun, whose variables the ranks inherit.
+  variables["SLURM_STEP_NUM_TASKS"] = "1";
+  variables["SLURM_PROCID"] = variables["SLURM_LOCALID"] = "0";
+  EXPECT_EQ(place_in(variables).rank, 1);
+  EXPECT_EQ(place_in(variables).launcher, "mpirun");
   variables["OMPI_COMM_WORLD_LOCAL_SIZE"] = "1";
   EXPECT_EQ(error_in(variables),
             "the environment's MASTER_ADDR is missing: set it to the name of the machine of rank 0 (mpirun "

@@ -4,6 +4,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/objectives/sample_statistics.h"
+#include "cohort/train/run/rollout_share.h"
 
 namespace cohort {
 namespace {
@@ -52,17 +53,29 @@ DemonstrationIds demonstration_ids(const SftFormat& format) {
   return [format](const Prompt& prompt) { return to_demonstration(prompt, format).token_ids; };
 }
 
-void join_demonstrations(const SftFormat& format, RewardScorer& scorer, Batch& batch) {
+void join_demonstrations(const SftFormat& format, RewardScorer& scorer, Batch& batch,
+                         dist::Group& processes) {
+  RolloutShare whole;
   for (size_t g = 0; g < batch.groups.size(); ++g) {
-    Group& group = batch.groups[g];
-    group.samples.push_back({.completion = to_demonstration(group.prompt, format), .is_demonstration = true});
-    scorer.submit(static_cast<int64_t>(g), 0, group.prompt, group.samples.back().completion);
+    whole.prompts.push_back(batch.groups[g].prompt);
+    whole.sizes.push_back(1);
+    whole.places.push_back(static_cast<int64_t>(g));
   }
-  for (size_t g = 0; g < batch.groups.size(); ++g) {
-    Sample& demonstration = batch.groups[g].samples.back();
+  const RolloutShare share = share_of(whole, 1, /*keeps_groups=*/true, processes.rank(), processes.size());
+  std::vector<Group> own;
+  for (const Prompt& prompt : share.prompts) {
+    own.push_back({prompt});
+    own.back().samples.push_back({.completion = to_demonstration(prompt, format), .is_demonstration = true});
+    scorer.submit(std::ssize(own) - 1, 0, prompt, own.back().samples.back().completion);
+  }
+  for (size_t g = 0; g < own.size(); ++g) {
+    Sample& demonstration = own[g].samples.back();
     demonstration.rewards = std::move(scorer.take(static_cast<int64_t>(g)).front());
     demonstration.reward = total_reward(demonstration.rewards, batch.reward_weights);
   }
+  std::vector<Group> all = gather_groups(std::move(own), share, std::ssize(batch.groups), processes);
+  for (size_t g = 0; g < all.size(); ++g)
+    batch.groups[g].samples.push_back(std::move(all[g].samples.front()));
 }
 
 Batch without_demonstrations(const Batch& batch) {

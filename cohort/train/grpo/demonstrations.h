@@ -2,6 +2,7 @@
 // arXiv:2504.14945).
 #pragma once
 
+#include "cohort/dist/group.h"
 #include "cohort/rewards/reward_scorer.h"
 #include "cohort/rl/batch.h"
 #include "cohort/train/grpo/credit.h"
@@ -17,8 +18,10 @@ Completion to_demonstration(const Prompt& prompt, const SftFormat& format);
 /// The same for open_prompts.
 DemonstrationIds demonstration_ids(const SftFormat& format);
 
-/// Scores a demonstration of each prompt and appends it to its group, with its total reward.
-void join_demonstrations(const SftFormat& format, RewardScorer& scorer, Batch& batch);
+/// Appends a demonstration of each prompt to its group, with its total reward. Each of `processes` scores a
+/// share, and all get all results.
+void join_demonstrations(const SftFormat& format, RewardScorer& scorer, Batch& batch,
+                         dist::Group& processes = dist::alone());
 
 /// A batch without its demonstrations, for the metrics of the policy's own samples.
 Batch without_demonstrations(const Batch& batch);

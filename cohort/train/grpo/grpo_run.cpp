@@ -126,6 +126,13 @@ TrainConfig with_environment_reward(TrainConfig config, const EpisodeSetup& epis
   return config;
 }
 
+/// Of the values of all processes.
+double largest(double own, dist::Group& processes) {
+  return processes.all_gather(at::full({1}, own, at::kDouble), "the comparison of sampler and trainer")
+      .max()
+      .item<double>();
+}
+
 /// Re-rolls begin at the mark of a call.
 void check_rerolls(const TrainConfig& config, const EpisodeSetup& episodes) {
   if (config.rollout.num_rerolls == 0 || episodes.marks_calls()) return;
@@ -226,7 +233,7 @@ void GrpoRun::open(const ResumeOptions& options) {
     facts.emplace_back("number of rows", std::to_string(texts_.data.num_rows()));
     check_same_run(processes_, facts);
   }
-  const double difference = sampler_trainer_difference(*policy_);
+  const double difference = largest(sampler_trainer_difference(*policy_), processes_);
   if (!is_sampled_elsewhere_) check_mismatch_acts(config_, difference);
   trainer_->assume_exact(difference == 0.0);
   directory_.emplace(open_run(config_, options, start_, processes_));
@@ -256,6 +263,7 @@ void GrpoRun::check_before_first_step() {
 
 void GrpoRun::save_more() const {
   if (critic_ != nullptr && processes_.is_first()) critic_->save(directory_->final_critic());
+  processes_.barrier("the final critic");
 }
 
 int run_grpo(const TrainConfig& config, const ResumeOptions& options) {
@@ -263,6 +271,10 @@ int run_grpo(const TrainConfig& config, const ResumeOptions& options) {
   if (!processes.is_first()) log_warnings_alone(str("rank ", processes.rank(), ": "));
   if (processes.size() > 1 && config.agent.is_on())
     throw ConfigError("[agent] serves the policy from one process: start the run without a launcher");
+  TrainConfig recipe = config;
+  check_same_run(processes, {{"recipe", to_toml(settings_of(recipe))},
+                             {"--resume", options.resume ? "yes" : "no"},
+                             {"--accept-changed", Json(options.accept_changed).dump()}});
   return GrpoRun(config, options, {}, processes).run();
 }
 

@@ -103,7 +103,9 @@ StepReport GrpoTrainer::step(int64_t index) {
 Batch GrpoTrainer::collect(int64_t index, StepTimer& timer) {
   Batch batch = rollout_.collect(index, optimizer_.num_updates(), timer);
   check_record(batch);
-  if (demonstration_format_ != nullptr) join_demonstrations(*demonstration_format_, scorer_, batch);
+  if (demonstration_format_ != nullptr) {
+    join_demonstrations(*demonstration_format_, scorer_, batch, *loss_options_.processes);
+  }
   num_tokens_ += total_tokens(batch);
   return batch;
 }

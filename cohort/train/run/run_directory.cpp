@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <thread>
 
 #include "cohort/core/atomic_file.h"
 #include "cohort/core/error.h"
@@ -111,6 +113,9 @@ RunDirectory RunDirectory::resume(const fs::path& root) {
 }
 
 RunDirectory RunDirectory::read(const fs::path& root) {
+  // A file system of the network may show late what another process has written.
+  for (int tries = 0; tries < 300 && !holds_run(root); ++tries)
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
   if (!holds_run(root)) {
     throw ConfigError(str(root.string(),
                           ": holds no run, but rank 0 writes one: run.dir must be on a file system "

@@ -214,6 +214,7 @@ void RunLoop::end_step(const StepReport& report) {
   }
   note_nonfinite(report);
   if (nonfinite_steps_ >= config_.max_nonfinite_steps) {
+    processes_.barrier("the files of a step");
     throw UserError(str("step ", step_, ": loss or gradient of ", nonfinite_steps_,
                         " steps in a row were not finite; the samples are in ", run_.root().string(),
                         "/nonfinite-*.jsonl (a lower learning_rate or max_grad_norm often helps)"));
@@ -238,6 +239,7 @@ void RunLoop::finish() {
         "check its weights and the data; the samples are in ", run_.root().string(), "/nonfinite-*.jsonl"));
   }
   save_models(run_.final_model());
+  processes_.barrier("the final model");
 }
 
 void RunLoop::write_batch_of(const StepReport& report) const {

@@ -30,8 +30,7 @@ std::string difference(const std::string& here, const std::string& there) {
 }  // namespace
 
 RunFacts facts_of(const Section& settings) {
-  return {{"recipe", to_toml(settings)},
-          {"model", file_fingerprints(settings).dump(2)},
+  return {{"model", file_fingerprints(settings).dump(2)},
           {"program", str(fnv1a(read_whole_file("/proc/self/exe")))},
           {"instruction set", name_of(cpu_arch())}};
 }

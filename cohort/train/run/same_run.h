@@ -13,7 +13,7 @@ namespace cohort {
 /// What processes must have in common, by name; texts may have many lines.
 using RunFacts = std::vector<std::pair<std::string, std::string>>;
 
-/// The recipe, the files that it leads to, the program and the instruction set.
+/// The files that a recipe leads to, the program and the instruction set.
 RunFacts facts_of(const Section& settings);
 
 /// Throws ConfigError, in all processes, that names a rank whose fact is another than rank 0's, and the first
