@@ -100,7 +100,7 @@ class RankKillsTest(RunsTest):
                 start = self.start_torchrun if what == "launcher" else self.start_ranks
                 processes = start(name, size)
                 if sum(kills.values()) < NUM_KILLS:
-                    if what == "rank":
+                    if what != "all":
                         self.wait_until_met(processes[0])
                     time.sleep(generator.uniform(0.2, 1.5) * seconds * (3 if what == "launcher" else 1.5))
                     victims = processes if what == "all" else [generator.choice(processes)]
