@@ -4,6 +4,7 @@ lost is named.
 COHORT=build/cohort python3 tests/cli/test_processes.py
 """
 
+import itertools
 import os
 import signal
 import socket
@@ -18,10 +19,19 @@ FILES = ("metrics.jsonl", "completions.jsonl", "final/model.safetensors")
 SLOTS = ("--dist.gradient-slots", 8)
 
 
+PORTS = itertools.count(10000 + os.getpid() * 37 % 9000)
+
+
 def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+    """Below the ports that the system gives to connections of other tests."""
+    while True:
+        port = next(PORTS)
+        with socket.socket() as listener:
+            try:
+                listener.bind(("", port))
+            except OSError:
+                continue
+        return port
 
 
 class ProcessesTest(RunsTest):

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -13,16 +14,20 @@
 
 namespace cohort::dist {
 
+/// Below the ports that the system gives to connections of other tests.
 inline int64_t free_port() {
-  const int socket_of = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  bind(socket_of, reinterpret_cast<sockaddr*>(&address), sizeof(address));
-  socklen_t length = sizeof(address);
-  getsockname(socket_of, reinterpret_cast<sockaddr*>(&address), &length);
-  close(socket_of);
-  return ntohs(address.sin_port);
+  static std::atomic<int64_t> next = 20000 + getpid() * 37 % 9000;
+  while (true) {
+    const int64_t port = next++;
+    const int socket_of = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_ANY);
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    const bool is_free = bind(socket_of, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+    close(socket_of);
+    if (is_free) return port;
+  }
 }
 
 inline Place place(int64_t rank, int64_t size, int64_t port) {
