@@ -13,7 +13,7 @@
 namespace cohort {
 namespace {
 
-/// "NAME: ... here and ... there" of the first line that differs.
+/// "LINE there and LINE in rank 0": the first line that differs.
 std::string difference(const std::string& here, const std::string& there) {
   std::istringstream own(here), other(there);
   std::string own_line, other_line;

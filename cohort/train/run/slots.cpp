@@ -35,8 +35,9 @@ SlotResult slot_result_from(ByteReader& reader, const at::Device& device) {
 }
 
 /// The slots of all processes, in their order.
-std::vector<SlotResult> gather(const std::vector<SlotResult>& own, dist::Group& processes,
+std::vector<SlotResult> gather(std::vector<SlotResult> own, dist::Group& processes,
                                const at::Device& device) {
+  if (processes.size() == 1) return own;
   ByteWriter writer;
   for (const SlotResult& result : own) writer.bytes += to_bytes(result);
   std::vector<SlotResult> all;
@@ -87,7 +88,7 @@ std::vector<SlotResult> run_slots(const std::vector<std::vector<PackGroup>>& slo
     sums.end_slot(slot + 1 == plan.first + plan.count);
   }
   sums.finish();
-  std::vector<SlotResult> all = gather(own, *options.processes, leaves.front().device());
+  std::vector<SlotResult> all = gather(std::move(own), *options.processes, leaves.front().device());
   if (std::ranges::all_of(all, [](const SlotResult& each) { return each.loss.is_finite; }))
     dist::sum_over_processes(*options.processes, leaves);
   return all;
