@@ -54,10 +54,4 @@ class SlotSums {
   std::vector<Node> nodes_;
 };
 
-/// Bytes that sum_over_processes takes for gradients of so many bytes, at most; 0 for a group of one.
-int64_t exchange_bytes(const Group& group, int64_t gradient_bytes);
-
-/// Replaces each leaf's gradient by the sum over the processes; all have the same bits.
-void sum_over_processes(Group& group, const std::vector<at::Tensor>& leaves);
-
 }  // namespace cohort::dist

@@ -5,6 +5,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
+#include <map>
 
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
@@ -12,6 +13,7 @@
 #include "cohort/ops/gradient.h"
 #include "cohort/ops/rms_norm.h"
 #include "cohort/tensor/check.h"
+#include "cohort/tensor/values.h"
 
 namespace cohort {
 namespace {
@@ -215,6 +217,49 @@ std::vector<LayerProduct> Decoder::layer_products() const {
     products.insert(products.end(), more.begin(), more.end());
   }
   return products;
+}
+
+std::vector<Linear*> Decoder::packed_projections() {
+  std::vector<Linear*> linears;
+  for (const auto& layer : layers_) {
+    const std::vector<Linear*> more = layer->linears();
+    linears.insert(linears.end(), more.begin(), more.end());
+  }
+  if (config_.head == HeadKind::kCausalLm && !config_.tie_word_embeddings) linears.push_back(&head_);
+  std::vector<Linear*> result;
+  for (const at::Tensor& leaf : parameters_) {
+    const auto reader = std::ranges::find_if(
+        linears, [&](Linear* linear) { return linear->is_packed() && linear->weight().is_same(leaf); });
+    result.push_back(reader != linears.end() ? *reader : nullptr);
+  }
+  return result;
+}
+
+int64_t Decoder::num_packed() const {
+  int64_t total = 0;
+  for (const LayerProduct& product : layer_products())
+    total += product.linear->is_packed() ? product.linear->weight().numel() : 0;
+  const bool has_own_head = config_.head == HeadKind::kCausalLm && !config_.tie_word_embeddings;
+  return total + (has_own_head && head_.is_packed() ? head_.weight().numel() : 0);
+}
+
+NamedTensors Decoder::rounded_weights() const {
+  std::map<const c10::StorageImpl*, const Linear*> packed;  // by the memory that their weights had
+  const auto add = [&](const Linear& linear) {
+    packed.emplace(linear.weight().storage().unsafeGetStorageImpl(), &linear);
+  };
+  for (const LayerProduct& product : layer_products()) add(*product.linear);
+  add(head_);
+  NamedTensors weights;
+  for (const auto& [name, weight] : named_weights_) {
+    at::Tensor values = weight;
+    if (!has_values(weight)) {
+      const Linear& linear = *packed.at(weight.storage().unsafeGetStorageImpl());
+      values = linear.values().narrow(0, weight.storage_offset() / weight.size(1), weight.size(0));
+    }
+    weights.emplace_back(name, values.to(at::kCPU, compute_));
+  }
+  return weights;
 }
 
 int64_t Decoder::num_parameters() const {

@@ -126,9 +126,19 @@ class Decoder {
   /// the same input are one tensor (q | k | v, gate | up).
   const std::vector<at::Tensor>& parameters() const { return parameters_; }
 
-  /// Views of the master weights by Hugging Face name, in the order of the layers. After refresh() has packed
-  /// a frozen decoder's projections, their views have only sizes.
+  /// Views of the master weights by Hugging Face name, in the order of the layers. Those of projections have
+  /// only sizes where a process has no whole master of them: once refresh() has packed a frozen decoder, and
+  /// where several processes share out the masters.
   const NamedTensors& named_weights() const { return named_weights_; }
+
+  /// For each of parameters() the projection that alone reads it, from a packed copy, or null.
+  std::vector<Linear*> packed_projections();
+
+  /// The number of elements of their weights.
+  int64_t num_packed() const;
+
+  /// The weights by Hugging Face name, in the compute dtype, on the CPU; copies or views. Without adapters.
+  NamedTensors rounded_weights() const;
 
   /// Views of the adapters' weights by PEFT name; empty without adapters.
   const NamedTensors& adapter_weights() const { return adapter_weights_; }

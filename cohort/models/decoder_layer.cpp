@@ -194,19 +194,19 @@ std::vector<LayerProduct> DecoderLayer::products() const {
   return products;
 }
 
-void DecoderLayer::refresh() {
-  qkv_.repack();
-  output_.repack();
+std::vector<Linear*> DecoderLayer::linears() {
+  std::vector<Linear*> linears{&qkv_, &output_};
   if (experts_.empty()) {
-    gate_up_.repack();
-    down_.repack();
+    linears.insert(linears.end(), {&gate_up_, &down_});
   } else {
-    router_.repack();
+    linears.push_back(&router_);
   }
-  for (Expert& expert : experts_) {
-    expert.gate_up.repack();
-    expert.down.repack();
-  }
+  for (Expert& expert : experts_) linears.insert(linears.end(), {&expert.gate_up, &expert.down});
+  return linears;
+}
+
+void DecoderLayer::refresh() {
+  for (Linear* linear : linears()) linear->repack();
 }
 
 }  // namespace cohort

@@ -55,6 +55,9 @@ class DecoderLayer {
   /// In the order of a pass.
   std::vector<LayerProduct> products() const;
 
+  /// The same ones.
+  std::vector<Linear*> linears();
+
  private:
   bool is_last() const { return index_ + 1 == config_->num_hidden_layers; }
 

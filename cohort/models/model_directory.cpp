@@ -33,7 +33,8 @@ bool is_adapter_directory(const fs::path& directory) {
 }
 
 bool is_checkpoint(const fs::path& directory) {
-  return has(directory, "state.json") && has(directory, "optimizer.safetensors");
+  return has(directory, "state.json") &&
+         (has(directory, "optimizer.safetensors") || has(directory, "optimizer.safetensors.index.json"));
 }
 
 fs::path base_of_adapter(const fs::path& adapter_dir) {

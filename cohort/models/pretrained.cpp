@@ -150,10 +150,7 @@ void write_model_files(const Decoder& decoder, const fs::path& source_dir, const
 void save_pretrained(const Decoder& decoder, const fs::path& source_dir, const fs::path& model_dir,
                      const fs::path& chat_template) {
   const at::NoGradGuard no_grad;
-  NamedTensors weights;
-  for (const auto& [name, weight] : decoder.named_weights()) {
-    weights.emplace_back(name, weight.to(at::kCPU, decoder.compute_dtype()));
-  }
+  const NamedTensors weights = decoder.rounded_weights();
   write_directory(model_dir, [&](const fs::path& directory) {
     write_model_files(decoder, source_dir, chat_template, directory);
     write_weights(directory, weights);

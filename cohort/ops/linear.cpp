@@ -10,6 +10,7 @@
 #include "cohort/ops/lora.h"
 #include "cohort/ops/panel_product_kernel.h"
 #include "cohort/tensor/check.h"
+#include "cohort/tensor/values.h"
 
 namespace cohort {
 namespace {
@@ -43,13 +44,6 @@ at::Tensor unpack_panels(const at::Tensor& panels, at::IntArrayRef sizes) {
         unpack_panels(panels.const_data_ptr<T>(), weight.mutable_data_ptr<T>(), sizes[0], sizes[1]));
   });
   return weight;
-}
-
-/// Frees the values of all views of a tensor's memory; sizes stay.
-void free_values(const at::Tensor& tensor) {
-  c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
-  storage->set_data_ptr_noswap(at::DataPtr(nullptr, tensor.device()));
-  storage->set_nbytes(0);
 }
 
 /// `bias` [out] float32 or undefined.
@@ -160,16 +154,28 @@ void Linear::repack() {
 }
 
 void Linear::pack_weight() {
-  packed_ = at::Tensor();
   packed_version_ = weight_._version();
-  if (bias_.defined()) rounded_bias_ = bias_.detach().to(compute_);
-  if (!weight_.is_cpu() || compute_ == at::kDouble) return;
-  packed_ = pack_for_panels(weight_.detach().to(compute_));
-  if (bias_.defined()) rounded_bias_ = rounded_bias_.to(at::kFloat);
-  if (is_packed_alone()) free_values(weight_);
+  const bool has_panels = weight_.is_cpu() && compute_ != at::kDouble;
+  if (bias_.defined()) {
+    rounded_bias_ = bias_.detach().to(compute_);
+    if (has_panels) rounded_bias_ = rounded_bias_.to(at::kFloat);
+  }
+  if (!has_panels || is_packed_alone()) return;
+  pack(weight_.detach());
+  if (owns_weight_ && !weight_.requires_grad()) free_values(weight_);
 }
 
-bool Linear::is_packed_alone() const { return owns_weight_ && !weight_.requires_grad() && packed_.defined(); }
+void Linear::pack(const at::Tensor& values) {
+  packed_ = at::Tensor();
+  packed_ = pack_for_panels(values.to(compute_));
+}
+
+void Linear::free_master() {
+  COHORT_CHECK(is_packed());
+  free_values(weight_);
+}
+
+bool Linear::is_packed_alone() const { return packed_.defined() && !has_values(weight_); }
 
 at::Tensor Linear::values() const {
   return is_packed_alone() ? unpack_panels(packed_, weight_.sizes()) : weight_.detach();

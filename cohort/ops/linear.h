@@ -47,6 +47,16 @@ class Linear {
   /// Brings the packed copy up to date after the master or the adapters changed.
   void repack();
 
+  /// Packs `values` [out, in], rounded to the compute dtype, in place of the master's.
+  void pack(const at::Tensor& values);
+
+  /// Whether the product reads a packed copy.
+  bool is_packed() const { return packed_.defined(); }
+
+  /// Frees the master of a packed weight, which somebody else keeps. Of weight() only sizes are left;
+  /// values() reads the packed copy and repack() leaves it.
+  void free_master();
+
   /// The same product, which later changes of this Linear's weight and adapters don't reach. Shares the
   /// packed weight until the next repack(). Carries no gradient.
   Linear frozen_copy() const;
@@ -65,6 +75,7 @@ class Linear {
   at::Tensor values() const;
 
   const at::Tensor& bias() const { return bias_; }
+  at::ScalarType compute_dtype() const { return compute_; }
   int64_t out_features() const { return weight_.size(0); }
 
   /// The product alone, outside autograd; see forward.

@@ -204,8 +204,6 @@ at::Tensor SafetensorsFile::tensor(const std::string& name) const {
   return at::from_blob(bytes, info.shape, keep_alive, at::TensorOptions(info.dtype));
 }
 
-namespace {
-
 // A file under a temporary name, which the destructor removes unless `publish` gave it its final one.
 class PendingFile {
  public:
@@ -221,13 +219,14 @@ class PendingFile {
   PendingFile(const PendingFile&) = delete;
   PendingFile& operator=(const PendingFile&) = delete;
 
-  void write(const void* data, uint64_t num_bytes) {
+  void write(const void* data, uint64_t num_bytes, uint64_t place) {
     const char* next = static_cast<const char*>(data);
     while (num_bytes > 0) {
-      ssize_t written = ::write(file_, next, num_bytes);
+      ssize_t written = ::pwrite(file_, next, num_bytes, static_cast<off_t>(place));
       if (written < 0 && errno == EINTR) continue;
       if (written < 0) fail("be written");
       next += written;
+      place += static_cast<uint64_t>(written);
       num_bytes -= static_cast<uint64_t>(written);
     }
   }
@@ -251,6 +250,8 @@ class PendingFile {
   std::filesystem::path temporary_;
   int file_ = -1;
 };
+
+namespace {
 
 struct PlacedTensor {
   size_t rank;  ///< index into kDtypes
@@ -291,17 +292,41 @@ std::string header_text(const std::vector<PlacedTensor>& ordered) {
 
 }  // namespace
 
-void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors) {
+SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path, const NamedTensors& tensors) {
   const std::vector<PlacedTensor> ordered = in_file_order(tensors, path.string());
-  std::string header = header_text(ordered);
-  PendingFile file(path);
-  uint64_t num_header_bytes = header.size();
-  file.write(&num_header_bytes, kLengthBytes);
-  file.write(header.data(), header.size());
+  const std::string header = header_text(ordered);
+  file_ = std::make_unique<PendingFile>(path);
+  const uint64_t num_header_bytes = header.size();
+  file_->write(&num_header_bytes, kLengthBytes, 0);
+  file_->write(header.data(), header.size(), kLengthBytes);
+  uint64_t place = kLengthBytes + header.size();
   for (const auto& [rank, name, tensor] : ordered) {
-    at::Tensor contiguous = tensor.detach().cpu().contiguous();
-    file.write(contiguous.const_data_ptr(), contiguous.nbytes());
+    TensorInfo info{tensor.scalar_type(), tensor.sizes().vec(), place, place + tensor.nbytes()};
+    place = info.end;
+    missing_.emplace(name, std::move(info));
   }
+}
+
+SafetensorsWriter::~SafetensorsWriter() = default;
+
+void SafetensorsWriter::put(const std::string& name, const at::Tensor& tensor) {
+  const auto info = missing_.find(name);
+  COHORT_CHECK(info != missing_.end() && tensor.sizes() == at::IntArrayRef(info->second.shape) &&
+                   tensor.scalar_type() == info->second.dtype,
+               "the file has no place for tensor ", in_quotes(name));
+  const at::Tensor contiguous = tensor.detach().cpu().contiguous();
+  file_->write(contiguous.const_data_ptr(), contiguous.nbytes(), info->second.begin);
+  missing_.erase(info);
+}
+
+void SafetensorsWriter::publish() {
+  COHORT_CHECK(missing_.empty(), "the file lacks tensor ", in_quotes(missing_.begin()->first));
+  file_->publish();
+}
+
+void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors) {
+  SafetensorsWriter file(path, tensors);
+  for (const auto& [name, tensor] : tensors) file.put(name, tensor);
   file.publish();
 }
 

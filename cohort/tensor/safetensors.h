@@ -58,6 +58,28 @@ class SafetensorsFile {
   std::map<std::string, std::string> metadata_;
 };
 
+/// Writes a file whose tensors come one by one: to a temporary file, which publish() syncs and renames to
+/// `path`. Without it nothing is left. All functions throw FormatError when the system refuses.
+class SafetensorsWriter {
+ public:
+  /// Of `tensors`, whose names are distinct, names, sizes and dtypes count alone. Throws FormatError if a
+  /// dtype has no place in the format.
+  SafetensorsWriter(const std::filesystem::path& path, const NamedTensors& tensors);
+  ~SafetensorsWriter();
+  SafetensorsWriter(const SafetensorsWriter&) = delete;
+  SafetensorsWriter& operator=(const SafetensorsWriter&) = delete;
+
+  /// Writes the values of one of the tensors; any device and layout, in any order, each once.
+  void put(const std::string& name, const at::Tensor& tensor);
+
+  /// Throws InternalError if a tensor is missing.
+  void publish();
+
+ private:
+  std::unique_ptr<class PendingFile> file_;
+  std::map<std::string, TensorInfo> missing_;  // with places that count from the begin of the file
+};
+
 /// Writes `tensors` (any device and layout; the names are distinct) to a temporary file, syncs and renames it
 /// to `path`. Throws FormatError when the system refuses or a dtype has no place in the format.
 void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors);

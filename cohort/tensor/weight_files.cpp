@@ -48,18 +48,18 @@ std::map<std::string, std::string> read_index(const std::filesystem::path& path)
 
 }  // namespace
 
-WeightReader WeightReader::open(const std::filesystem::path& model_dir) {
+WeightReader WeightReader::open(const std::filesystem::path& model_dir, const std::string& file) {
   const std::filesystem::path directory = local_model(model_dir);
-  WeightReader reader(directory);
-  if (std::filesystem::exists(directory / kSingleFile)) {
-    reader.add_file(kSingleFile);
+  WeightReader reader(directory, file);
+  if (std::filesystem::exists(directory / file)) {
+    reader.add_file(file);
     return reader;
   }
-  if (!std::filesystem::exists(directory / kIndexFile)) {
-    throw FileError(ENOENT, str(directory.string(), ": holds neither ", kSingleFile, " nor ", kIndexFile,
-                                "; save the model in the safetensors format"));
+  if (!std::filesystem::exists(directory / reader.index_file_)) {
+    throw FileError(ENOENT, str(directory.string(), ": holds neither ", file, " nor ", reader.index_file_,
+                                file == kSingleFile ? "; save the model in the safetensors format" : ""));
   }
-  const std::map<std::string, std::string> shard_of = read_index(directory / kIndexFile);
+  const std::map<std::string, std::string> shard_of = read_index(directory / reader.index_file_);
   std::set<std::string> shards;
   for (const auto& [name, shard] : shard_of) shards.insert(shard);
   for (const std::string& shard : shards) reader.add_file(shard);
@@ -83,13 +83,13 @@ void WeightReader::check_index(const std::map<std::string, std::string>& shard_o
     auto found = file_of_.find(name);
     if (found == file_of_.end() || files_[found->second].path().filename() != shard) {
       throw FormatError(str((model_dir_ / shard).string(), ": has no tensor ", in_quotes(name), ", which ",
-                            kIndexFile, " says it holds"));
+                            index_file_, " says it holds"));
     }
   }
   for (const auto& [name, file] : file_of_) {
     if (shard_of.count(name) == 0) {
       throw FormatError(
-          str(files_[file].path().string(), ": tensor ", in_quotes(name), " is not listed in ", kIndexFile));
+          str(files_[file].path().string(), ": tensor ", in_quotes(name), " is not listed in ", index_file_));
     }
   }
 }
@@ -140,30 +140,23 @@ std::vector<NamedTensors> cut_into_shards(const NamedTensors& tensors, int64_t m
   return shards;
 }
 
-std::string shard_name(size_t index, size_t count) {
-  char name[64];
-  std::snprintf(name, sizeof name, "model-%05zu-of-%05zu.safetensors", index + 1, count);
-  return name;
-}
-
 }  // namespace
 
-void write_weights(const std::filesystem::path& model_dir, const NamedTensors& tensors,
-                   int64_t max_shard_bytes) {
-  require_no_weights(model_dir);
-  const std::vector<NamedTensors> shards = cut_into_shards(tensors, max_shard_bytes);
-  if (shards.size() == 1) {
-    write_safetensors(model_dir / kSingleFile, tensors);
-    return;
-  }
+std::string shard_name(const std::string& file, size_t index, size_t count) {
+  if (count == 1) return file;
+  char place[48];
+  std::snprintf(place, sizeof place, "-%05zu-of-%05zu", index + 1, count);
+  const std::filesystem::path path(file);
+  return path.stem().string() + place + path.extension().string();
+}
+
+void write_index(const std::filesystem::path& directory, const std::string& file,
+                 const std::vector<NamedTensors>& shards) {
   nlohmann::json weight_map = nlohmann::json::object();
-  int64_t total_size = 0;
-  int64_t total_parameters = 0;
+  int64_t total_size = 0, total_parameters = 0;
   for (size_t i = 0; i < shards.size(); ++i) {
-    const std::string file_name = shard_name(i, shards.size());
-    write_safetensors(model_dir / file_name, shards[i]);
     for (const auto& [name, tensor] : shards[i]) {
-      weight_map[name] = file_name;
+      weight_map[name] = shard_name(file, i, shards.size());
       total_size += static_cast<int64_t>(tensor.nbytes());
       total_parameters += tensor.numel();
     }
@@ -171,7 +164,16 @@ void write_weights(const std::filesystem::path& model_dir, const NamedTensors& t
   const nlohmann::json index = {
       {"metadata", {{"total_parameters", total_parameters}, {"total_size", total_size}}},
       {"weight_map", std::move(weight_map)}};
-  write_file_atomically(model_dir / kIndexFile, index.dump(2) + "\n");
+  write_file_atomically(directory / (file + ".index.json"), index.dump(2) + "\n");
+}
+
+void write_weights(const std::filesystem::path& model_dir, const NamedTensors& tensors,
+                   int64_t max_shard_bytes) {
+  require_no_weights(model_dir);
+  const std::vector<NamedTensors> shards = cut_into_shards(tensors, max_shard_bytes);
+  for (size_t i = 0; i < shards.size(); ++i)
+    write_safetensors(model_dir / shard_name(kSingleFile, i, shards.size()), shards[i]);
+  if (shards.size() > 1) write_index(model_dir, kSingleFile, shards);
 }
 
 }  // namespace cohort

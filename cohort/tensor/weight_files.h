@@ -1,5 +1,5 @@
-// The weight files of a Hugging Face model directory: model.safetensors, or shards under
-// model.safetensors.index.json.
+// Tensors in one file or in several under an index, as in a Hugging Face model directory: model.safetensors,
+// or shards under model.safetensors.index.json.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,10 @@ namespace cohort {
 /// All tensors of a model directory by name. Immutable; const methods may be called from several threads.
 class WeightReader {
  public:
-  /// Maps the files and checks them against the index: every tensor in the shard that lists it, none
-  /// unlisted. Throws FormatError naming the file and tensor at fault.
-  static WeightReader open(const std::filesystem::path& model_dir);
+  /// Maps the file, or its shards, and checks them against the index: every tensor in the shard that lists
+  /// it, none unlisted. Throws FormatError naming the file and tensor at fault.
+  static WeightReader open(const std::filesystem::path& model_dir,
+                           const std::string& file = "model.safetensors");
 
   /// Ascending.
   std::vector<std::string> names() const;
@@ -31,15 +32,25 @@ class WeightReader {
   at::Tensor tensor(const std::string& name) const;
 
  private:
-  explicit WeightReader(std::filesystem::path model_dir) : model_dir_(std::move(model_dir)) {}
+  WeightReader(std::filesystem::path model_dir, const std::string& file)
+      : model_dir_(std::move(model_dir)), index_file_(file + ".index.json") {}
   void add_file(const std::string& file_name);
   void check_index(const std::map<std::string, std::string>& shard_of) const;
   const SafetensorsFile& file_of(const std::string& name) const;
 
   std::filesystem::path model_dir_;
+  std::string index_file_;
   std::vector<SafetensorsFile> files_;
   std::map<std::string, size_t> file_of_;  ///< tensor name -> index into files_
 };
+
+/// The name of a shard of `file`, such as "model-00001-of-00002.safetensors"; of a single one, the file's.
+std::string shard_name(const std::string& file, size_t index, size_t count);
+
+/// Writes the index of `file`: which shard has which tensor. Of the tensors, names, sizes and dtypes
+/// count alone.
+void write_index(const std::filesystem::path& directory, const std::string& file,
+                 const std::vector<NamedTensors>& shards);
 
 constexpr int64_t kDefaultMaxShardBytes = 5'000'000'000;
 

@@ -5,6 +5,7 @@ COHORT=build/cohort python3 tests/cli/test_processes.py
 """
 
 import itertools
+import json
 import os
 import signal
 import socket
@@ -12,10 +13,14 @@ import subprocess
 import time
 import unittest
 
-from cli_case import PROGRAM, setUpModule  # noqa: F401
+from cli_case import CONFIG, DEMO, PROGRAM, must_run, read_lines, setUpModule, write_lines  # noqa: F401
 from run_case import REWARD, RunsTest
 
 FILES = ("metrics.jsonl", "completions.jsonl", "final/model.safetensors")
+TEMPLATE = """{%- for m in messages -%}
+{{ m.role[0] | upper }}:{{ m.content }}{{ eos_token if m.role == 'assistant' else '\\n' }}
+{%- endfor -%}
+{%- if add_generation_prompt -%}A:{%- endif -%}"""
 SLOTS = ("--dist.gradient-slots", 8)
 
 
@@ -99,6 +104,54 @@ class ProcessesTest(RunsTest):
     def test_with_a_critic(self):
         self.check_sizes("--objective.preset", "ppo", "--critic.lr", "1e-3", sizes=(2,))
 
+    def test_with_a_reference_that_moves(self):
+        moves = ("--objective.beta", 0.1, "--sync-ref-model", "true", "--ref-model-sync-steps", 1)
+        self.check_sizes(*moves, sizes=(2,))
+
+    def test_of_a_mixture(self):
+        config = {
+            **CONFIG,
+            "architectures": ["Qwen3MoeForCausalLM"],
+            "model_type": "qwen3_moe",
+            "moe_intermediate_size": 24,
+            "num_experts": 4,
+            "num_experts_per_tok": 2,
+            "decoder_sparse_step": 1,
+        }
+        file, model = self.place / "config.json", self.place / "mixture"
+        file.write_text(json.dumps(config))
+        must_run("init", "--config", file, "--tokenizer", DEMO, "--seed", 3, "--output", model)
+        self.check_sizes("--model.path", model, "--router-aux-loss-coef", 0.01)
+
+    def test_in_episodes(self):
+        (self.place / "template.jinja").write_text(TEMPLATE)
+        self.reward.write_text(REWARD.replace("map(ord, text)", "map(ord, str(text))"))
+        game = [
+            {"prompt": [{"role": "user", "content": f"Game {i}."}], "low": 1, "high": 9} for i in range(7)
+        ]
+        self.data = write_lines(self.place / "games.jsonl", game)
+        stops = f"[rollout]\nstop_token_ids = {list(range(20, 120))}"  # a random policy's turns end soon
+        self.recipe.write_text(self.recipe.read_text().replace("[rollout]", stops))
+        self.check_sizes(
+            *("--model.chat-template", self.place / "template.jinja", "--environment.name", "guess_number"),
+            *("--environment.max-turns", 4, "--max-completion-length", 60),
+        )
+        turns = [line["episodes/max_turns"] for line in read_lines(self.place / "one/metrics.jsonl")]
+        self.assertGreater(max(turns), 1)
+
+    def test_a_checkpoint_is_one_model_in_shards(self):
+        self.train_on("two", 2, *SLOTS)
+        checkpoint = self.place / "two/checkpoints/step-00000004"
+        shards = [f"model-0000{i}-of-00002.safetensors" for i in (1, 2)]
+        index = json.loads((checkpoint / "model.safetensors.index.json").read_text())
+        self.assertEqual(sorted(set(index["weight_map"].values())), shards)
+        self.assertFalse((checkpoint / "model.safetensors").exists())
+        must_run("merge", "--model", checkpoint, "--output", self.place / "merged")
+        self.same_records(self.place / "merged", self.place / "two/final", ("model.safetensors",))
+        (checkpoint / shards[1]).unlink()
+        error = self.train("two", *SLOTS, "--max-steps", 6, "--resume", code=2)
+        self.assertIn(shards[1], error.splitlines()[-1])
+
     def test_with_groups_that_are_selected(self):
         self.check_sizes(
             "--dynamic-sampling", "true", "--max-num-gen-batches", 3, "--keep-generations", 2, sizes=(2,)
@@ -117,11 +170,17 @@ class ProcessesTest(RunsTest):
         self.assertEqual(errors[1], "")
 
     def test_resumed_on_another_number(self):
-        self.train("one", *SLOTS)
-        self.train_on("two", 2, *SLOTS)
-        self.step_back(self.place / "two")
-        self.train_on("two", 4, *SLOTS, "--resume")
-        self.same_records(self.place / "one", self.place / "two", FILES)
+        for name, options in {
+            "plain": (),
+            "critic": ("--objective.preset", "ppo", "--critic.lr", "1e-3"),
+        }.items():
+            self.train(f"{name}-1", *SLOTS, *options)
+            for sizes in ((2, 4), (2, 1), (1, 2)):
+                run_dir = f"{name}-{sizes[0]}-{sizes[1]}"
+                self.train_on(run_dir, sizes[0], *SLOTS, *options)
+                self.step_back(self.place / run_dir)
+                self.train_on(run_dir, sizes[1], *SLOTS, *options, "--resume")
+                self.same_records(self.place / f"{name}-1", self.place / run_dir, FILES)
 
     def test_a_signal_ends_all_after_a_checkpoint(self):
         processes = self.start("run", 2, "--max-steps", 4000, "--save-steps", 0)

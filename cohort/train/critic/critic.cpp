@@ -63,6 +63,13 @@ OptimizerConfig optimizer_of(const CriticSetup& config) {
   return optimizer;
 }
 
+/// Of a model of the critic's own; else of the head alone.
+AdamW make_optimizer(Decoder* model, const Linear& head, const OptimizerConfig& config,
+                     dist::Group& processes) {
+  if (model != nullptr) return {model->parameters(), config, processes, model->packed_projections()};
+  return {{head.weight(), head.bias()}, config, processes};
+}
+
 /// Means over loss tokens, and how much of the returns' variance the values explain.
 struct ValueStatistics {
   double values = kNoValue, returns = kNoValue, explained = kNoValue;
@@ -105,8 +112,7 @@ Critic::Critic(const CriticSetup& config, const Decoder& policy, int64_t num_upd
           .processes = &processes,
           .gradient_slots = config.gradient_slots},
       head_(value_head(model_.get(), policy)),
-      optimizer_(model_ != nullptr ? model_->parameters() : std::vector{head_.weight(), head_.bias()},
-                 optimizer_config_) {}
+      optimizer_(make_optimizer(model_.get(), head_, optimizer_config_, processes)) {}
 
 CriticPhase Critic::begin(int64_t index) {
   phase_ = critic_phase(config_, share_, index);

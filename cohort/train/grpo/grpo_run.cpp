@@ -7,6 +7,7 @@
 #include "cohort/core/log.h"
 #include "cohort/core/memory.h"
 #include "cohort/dist/gradient_sum.h"
+#include "cohort/dist/shards.h"
 #include "cohort/objectives/credit_rule.h"
 #include "cohort/reward_models/all_rewards.h"
 #include "cohort/train/grpo/demonstrations.h"
@@ -101,11 +102,21 @@ std::unique_ptr<RewardScorer> make_scorer(const TrainConfig& config, const std::
   return scorer;
 }
 
+/// A reference that moves is mixed from them.
+bool needs_whole_masters(const TrainConfig& config) { return config.objective.control.sync_ref_model; }
+
+AdamW make_optimizer(const TrainConfig& config, Decoder& policy, dist::Group& processes) {
+  return {policy.parameters(), config.optimizer, processes,
+          needs_whole_masters(config) ? std::vector<Linear*>() : policy.packed_projections()};
+}
+
 /// The shape of a step, for whose longest sequence the policy is prepared.
 StepShape plan_shape(const TrainConfig& config, Decoder& policy, const Dataset& data,
                      const dist::Group& processes) {
   StepShape shape = step_shape(config, policy, data);
   shape.gradient_copies = dist::SlotPlan::of(processes, config.dist.gradient_slots).num_copies();
+  shape.num_processes = processes.size();
+  shape.has_whole_masters = needs_whole_masters(config);
   shape.exchange_bytes =
       dist::exchange_bytes(processes, policy.num_trained() * static_cast<int64_t>(sizeof(float)));
   policy.plan_length(shape.longest_sequence);
@@ -178,7 +189,7 @@ GrpoRun::GrpoRun(const TrainConfig& config, const ResumeOptions& options, Caller
                options.accepts("data")),
       reference_(load_reference(config_, shape_)),
       scorer_(make_scorer(config_, start_, functions.rewards, episodes_.gives_states(), shape_)),
-      optimizer_(policy_->parameters(), config_.optimizer),
+      optimizer_(make_optimizer(config_, *policy_, processes_)),
       critic_(make_critic(config_, *policy_, num_steps_, shape_, processes_)) {
   make_trainer(std::move(functions.rollout));
   make_evaluation();
@@ -236,8 +247,10 @@ void GrpoRun::open(const ResumeOptions& options) {
   const double difference = largest(sampler_trainer_difference(*policy_), processes_);
   if (!is_sampled_elsewhere_) check_mismatch_acts(config_, difference);
   trainer_->assume_exact(difference == 0.0);
+  const MemoryPlan memory = plan_memory(*policy_, shape_);
+  check_memory(memory, processes_.num_local());
   directory_.emplace(open_run(config_, options, start_, processes_));
-  report_memory(plan_memory(*policy_, shape_), processes_.num_local());
+  report_memory(memory, processes_.num_local());
   report_exactness(difference);
   for (const auto& [reward, environment] : trainer_->reward_environments())
     log_info("reward ", reward, ": ", environment);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cohort/core/error.h"
 #include "cohort/core/log.h"
 #include "cohort/core/memory.h"
 #include "cohort/core/units.h"
@@ -91,11 +92,15 @@ int64_t weight_backward_bytes(const Decoder& decoder) {
   return largest * (element + (decoder.is_frozen() ? 0 : kFloatBytes));
 }
 
-/// A trained model as float32 masters and packed; a frozen one packed, but for the embeddings, which a tied
-/// head has packed beside them. (Adapters are masters and packed, both float32.)
-int64_t weight_bytes(const Decoder& decoder) {
+/// A trained model as float32 masters and packed, where processes share out the masters of packed
+/// projections; a frozen one packed, but for the embeddings, which a tied head has packed beside them.
+/// (Adapters are masters and packed, both float32.)
+int64_t weight_bytes(const Decoder& decoder, int64_t num_processes = 1) {
   const auto element = static_cast<int64_t>(c10::elementSize(decoder.compute_dtype()));
-  if (!decoder.is_frozen()) return decoder.num_parameters() * (kFloatBytes + element);
+  if (!decoder.is_frozen()) {
+    const int64_t elsewhere = decoder.num_packed() / num_processes * (num_processes - 1);
+    return decoder.num_parameters() * (kFloatBytes + element) - elsewhere * kFloatBytes;
+  }
   const DecoderConfig& config = decoder.config();
   const bool is_tied = config.head == HeadKind::kCausalLm && config.tie_word_embeddings;
   return (decoder.num_parameters() + (is_tied ? config.vocab_size * config.hidden_size : 0)) * element;
@@ -186,13 +191,15 @@ RecordPlan plan_record(const Decoder& decoder, int64_t rows, int64_t num_rollout
 MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step) {
   const int64_t trained = decoder.num_trained();
   const bool is_adapted = decoder.is_adapted();
-  const int64_t weights = weight_bytes(decoder);
+  const int64_t weights = weight_bytes(decoder, step.has_whole_masters ? 1 : step.num_processes);
   const int64_t adapters = is_adapted ? trained * 2 * kFloatBytes : 0;
   const bool has_copy = step.has_reference && (!is_adapted || step.has_adapted_reference);
-  const int64_t reference = has_copy ? weights : 0;
-  const int64_t moments = 2 * trained * kFloatBytes;
+  const int64_t reference = has_copy ? weight_bytes(decoder) : 0;
+  const int64_t moments = 2 * trained * kFloatBytes / step.num_processes;
   const int64_t critic_gradients = step.critic != nullptr ? step.critic->num_trained() * kFloatBytes : 0;
-  const int64_t critic = step.critic != nullptr ? weight_bytes(*step.critic) + 2 * critic_gradients : 0;
+  const int64_t critic = step.critic != nullptr ? weight_bytes(*step.critic, step.num_processes) +
+                                                      2 * critic_gradients / step.num_processes
+                                                : 0;
   MemoryPlan plan;
   plan.always = {{"weights", weights},
                  {"adapters", adapters},
@@ -226,6 +233,17 @@ MemoryPlan plan_sampling_memory(const Decoder& decoder, int64_t cache_pages, int
   plan.sampling = {{"KV cache", cache_bytes(decoder, cache_pages)},
                    {"logits", sampled_logits_bytes(decoder, num_sequences)}};
   return plan;
+}
+
+void check_memory(const MemoryPlan& plan, int64_t num_processes) {
+  const int64_t least = sum(plan.always), machine = physical_memory_bytes();
+  if (num_processes * least <= machine) return;
+  throw ConfigError(
+      str("the run takes at least ", format_bytes(least),
+          num_processes > 1 ? str(" in each of ", num_processes, " processes") : "", " and the machine has ",
+          format_bytes(machine), " (", list(plan.always),
+          "): take a smaller model, train an adapter (lora.r), or ",
+          num_processes > 1 ? "fewer processes on a machine" : "share the run out over machines (torchrun)"));
 }
 
 void report_memory(const MemoryPlan& plan, int64_t num_processes) {

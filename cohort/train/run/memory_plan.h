@@ -51,6 +51,8 @@ struct StepShape {
   int64_t loaded_reward_bytes = 0;     ///< what of that is in memory already
   bool is_side_by_side = true;         ///< micro-batches go through for_each_microbatch
   int64_t gradient_copies = 0;         ///< of slots that are added up (dist/gradient_sum.h)
+  int64_t num_processes = 1;           ///< that share out moments and masters
+  bool has_whole_masters = false;      ///< but each of them has all of the policy's masters
   int64_t exchange_bytes = 0;          ///< of gradients on their way between processes
 };
 
@@ -70,6 +72,10 @@ MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step);
 
 /// The most that sampling alone takes at once, with `num_sequences` completions alive.
 MemoryPlan plan_sampling_memory(const Decoder& decoder, int64_t cache_pages, int64_t num_sequences);
+
+/// Throws ConfigError if weights, gradients and moments of so many processes alone take more than the machine
+/// has.
+void check_memory(const MemoryPlan& plan, int64_t num_processes = 1);
 
 /// Says what is planned, and warns where the machine has less than so many processes take.
 void report_memory(const MemoryPlan& plan, int64_t num_processes = 1);

@@ -2,19 +2,24 @@
 
 #include <ATen/Parallel.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "cohort/core/error.h"
+#include "cohort/tensor/values.h"
 
 namespace cohort {
 namespace {
 
-/// Sum of squares in double precision, over blocks of a fixed size that are added in order.
-double sum_of_squares(const at::Tensor& grad) {
+constexpr char kAverage[] = "exp_avg.", kSquares[] = "exp_avg_sq.";
+
+/// Sums of squares in double precision over blocks of a fixed size, each added in order. On other devices
+/// than the CPU and of other types than float32 one sum.
+std::vector<double> sums_of_squares(const at::Tensor& grad) {
   if (!grad.is_cpu() || grad.scalar_type() != at::kFloat)
-    return grad.to(at::kDouble).square().sum().item<double>();
-  constexpr int64_t kBlock = 1 << 15, kLanes = 8;
+    return {grad.to(at::kDouble).square().sum().item<double>()};
+  constexpr int64_t kBlock = dist::kBlockLength, kLanes = 8;
   const int64_t count = grad.numel(), blocks = (count + kBlock - 1) / kBlock;
   const float* data = grad.const_data_ptr<float>();
   std::vector<double> sums(blocks);
@@ -33,78 +38,164 @@ double sum_of_squares(const at::Tensor& grad) {
       sums[block] = std::accumulate(lanes, lanes + kLanes, 0.0);
     }
   });
-  return std::accumulate(sums.begin(), sums.end(), 0.0);
+  return sums;
+}
+
+std::vector<bool> are_set(const std::vector<Linear*>& linears, size_t count) {
+  std::vector<bool> result(count);
+  for (size_t i = 0; i < linears.size(); ++i) result[i] = linears[i] != nullptr;
+  return result;
+}
+
+/// A part of a tensor: [count], a view.
+at::Tensor part_of(const at::Tensor& whole, const dist::LeafPart& part) {
+  return whole.detach().view({-1}).slice(0, part.from, part.from + part.count);
 }
 
 }  // namespace
 
-AdamW::AdamW(std::vector<at::Tensor> parameters, const OptimizerConfig& config)
-    : parameters_(std::move(parameters)), config_(config) {
-  for (const at::Tensor& parameter : parameters_) {
-    exp_avg_.push_back(at::zeros_like(parameter.detach()));
-    exp_avg_sq_.push_back(at::zeros_like(parameter.detach()));
-    steps_.push_back(at::zeros({}, parameter.options().dtype(at::kFloat).requires_grad(false)));
+AdamW::AdamW(const std::vector<at::Tensor>& leaves, const OptimizerConfig& config, dist::Group& processes,
+             std::vector<Linear*> packed)
+    : leaves_(leaves),
+      packed_(processes.size() > 1 ? std::move(packed) : std::vector<Linear*>()),
+      shards_(processes, leaves_, are_set(packed_, leaves_.size())),
+      config_(config) {
+  for (const dist::LeafPart& part : shards_.own()) {
+    State& state = states_.emplace_back();
+    if (is_packed(part.leaf)) state.master = part_of(leaves_[part.leaf], part).clone();
+  }
+  for (Linear* linear : packed_) {
+    if (linear != nullptr) linear->free_master();
+  }
+  for (size_t i = 0; i < states_.size(); ++i) {  // once there is room
+    const dist::LeafPart& part = shards_.own()[i];
+    const auto options = leaves_[part.leaf].options().requires_grad(false);
+    states_[i].exp_avg = at::zeros({part.count}, options);
+    states_[i].exp_avg_sq = at::zeros({part.count}, options);
+    states_[i].step = at::zeros({}, options.dtype(at::kFloat));
   }
 }
 
 void AdamW::zero_grad() {
-  for (const at::Tensor& parameter : parameters_) {
-    at::Tensor& grad = parameter.mutable_grad();
+  gradients_.clear();
+  for (const at::Tensor& leaf : leaves_) {
+    at::Tensor& grad = leaf.mutable_grad();
     if (grad.defined()) {
       grad.zero_();
     } else {
-      grad = at::zeros_like(parameter.detach());
+      grad = at::zeros_like(leaf.detach());
     }
   }
 }
 
-double AdamW::grad_norm() const {
+double AdamW::grad_norm() {
+  gradients_ = shards_.sum_gradients();
+  std::vector<std::vector<double>> sums;
+  for (const at::Tensor& gradient : gradients_) sums.push_back(sums_of_squares(gradient));
   double total = 0.0;
-  for (const at::Tensor& parameter : parameters_) total += sum_of_squares(parameter.grad());
+  for (const std::vector<double>& of_leaf : shards_.gather_blocks(sums))
+    total += std::accumulate(of_leaf.begin(), of_leaf.end(), 0.0);
   return std::sqrt(total);
+}
+
+std::vector<at::Tensor> AdamW::masters() const {
+  std::vector<at::Tensor> parts;
+  for (size_t i = 0; i < states_.size(); ++i) {
+    const dist::LeafPart& part = shards_.own()[i];
+    parts.push_back(is_packed(part.leaf) ? states_[i].master : part_of(leaves_[part.leaf], part));
+  }
+  return parts;
 }
 
 void AdamW::step(double learning_rate, double norm) {
   const at::NoGradGuard no_grad;
   const double scale =
       config_.max_grad_norm > 0.0 && norm > config_.max_grad_norm ? config_.max_grad_norm / norm : 1.0;
+  const std::vector<at::Tensor> gradients =
+      processes().size() > 1 ? std::move(gradients_) : shards_.sum_gradients();
+  gradients_.clear();
+  COHORT_CHECK(gradients.size() == states_.size(), "grad_norm() has not added the gradients up");
+  const std::vector<at::Tensor> parts = masters();
   ++num_updates_;
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    at::Tensor& grad = parameters_[i].mutable_grad();
-    if (scale != 1.0) grad.mul_(scale);
-    steps_[i].fill_(static_cast<double>(num_updates_));
-    const double decay = parameters_[i].dim() >= 2 ? config_.weight_decay : 0.0;
-    at::_fused_adamw_({parameters_[i]}, {grad}, {exp_avg_[i]}, {exp_avg_sq_[i]}, {}, {steps_[i]},
+  for (size_t i = 0; i < states_.size(); ++i) {
+    if (scale != 1.0) gradients[i].mul_(scale);
+    const State& state = states_[i];
+    state.step.fill_(static_cast<double>(num_updates_));
+    const double decay = leaves_[shards_.own()[i].leaf].dim() >= 2 ? config_.weight_decay : 0.0;
+    at::_fused_adamw_({parts[i]}, {gradients[i]}, {state.exp_avg}, {state.exp_avg_sq}, {}, {state.step},
                       learning_rate, config_.adam_beta1, config_.adam_beta2, decay, config_.adam_epsilon,
                       /*amsgrad=*/false,
                       /*maximize=*/false);
   }
+  tell_weights();
 }
 
-NamedTensors AdamW::save() const {
-  NamedTensors tensors;
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    tensors.emplace_back(str("exp_avg.", i), exp_avg_[i]);
-    tensors.emplace_back(str("exp_avg_sq.", i), exp_avg_sq_[i]);
-  }
-  return tensors;
+void AdamW::tell_weights() {
+  if (processes().size() == 1) return;
+  const std::vector<at::Tensor> parts = masters();
+  shards_.gather_whole(parts,
+                       [&](int64_t leaf, const at::Tensor& values) { leaves_[leaf].detach().copy_(values); });
+  const auto one = std::ranges::find_if(packed_, [](const Linear* linear) { return linear != nullptr; });
+  if (one == packed_.end()) return;
+  shards_.gather_packed(parts, (*one)->compute_dtype(),
+                        [&](int64_t leaf, const at::Tensor& values) { packed_[leaf]->pack(values); });
 }
 
-void AdamW::load(const SafetensorsFile& file, int64_t num_updates) {
+void AdamW::read_masters(const std::function<void(const at::Tensor&)>& read) const {
   const at::NoGradGuard no_grad;
-  const auto restore = [&](const std::string& name, at::Tensor& target) {
-    const at::Tensor tensor = file.tensor(name);
-    if (tensor.sizes() != target.sizes()) {
-      throw FormatError(cohort::str("the checkpoint's optimizer tensor \"", name, "\" is ", tensor.sizes(),
-                                    "; the model asks for ", target.sizes()));
+  shards_.gather_packed(masters(), at::kFloat, [&](int64_t leaf, const at::Tensor& values) {
+    allocate_values(leaves_[leaf]);
+    leaves_[leaf].detach().copy_(values);
+    read(leaves_[leaf]);
+    free_values(leaves_[leaf]);
+  });
+}
+
+void AdamW::write_masters(const std::function<void(const at::Tensor&)>& write) {
+  const at::NoGradGuard no_grad;
+  for (size_t leaf = 0; leaf < packed_.size(); ++leaf) {
+    if (packed_[leaf] == nullptr) continue;
+    allocate_values(leaves_[leaf]);
+    write(leaves_[leaf]);
+    for (size_t i = 0; i < states_.size(); ++i) {
+      const dist::LeafPart& part = shards_.own()[i];
+      if (part.leaf == static_cast<int64_t>(leaf)) states_[i].master.copy_(part_of(leaves_[leaf], part));
     }
-    target.copy_(tensor);
-  };
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    restore(str("exp_avg.", i), exp_avg_[i]);
-    restore(str("exp_avg_sq.", i), exp_avg_sq_[i]);
+    packed_[leaf]->pack(leaves_[leaf].detach());
+    free_values(leaves_[leaf]);
   }
-  num_updates_ = num_updates;
+}
+
+NamedTensors AdamW::moments_like() const {
+  NamedTensors moments;
+  for (size_t i = 0; i < leaves_.size(); ++i) {
+    for (const char* name : {kAverage, kSquares}) {
+      const auto options = leaves_[i].options().requires_grad(false).device(at::kMeta);
+      moments.emplace_back(str(name, i), at::empty(leaves_[i].sizes(), options));
+    }
+  }
+  return moments;
+}
+
+void AdamW::read_moments(const std::function<void(const std::string&, const at::Tensor&)>& read) const {
+  for (const char* name : {kAverage, kSquares}) {
+    std::vector<at::Tensor> parts;
+    for (const State& state : states_) parts.push_back(name == kAverage ? state.exp_avg : state.exp_avg_sq);
+    const dist::Shards::TakeLeaf take = [&](int64_t leaf, const at::Tensor& values) {
+      read(str(name, leaf), values);
+    };
+    shards_.gather_whole(parts, take);
+    shards_.gather_packed(parts, at::kFloat, take);
+  }
+}
+
+void AdamW::write_moments(const std::function<at::Tensor(const std::string&)>& get) {
+  const at::NoGradGuard no_grad;
+  for (size_t i = 0; i < states_.size(); ++i) {
+    const dist::LeafPart& part = shards_.own()[i];
+    states_[i].exp_avg.copy_(part_of(get(str(kAverage, part.leaf)), part));
+    states_[i].exp_avg_sq.copy_(part_of(get(str(kSquares, part.leaf)), part));
+  }
 }
 
 }  // namespace cohort

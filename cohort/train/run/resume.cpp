@@ -43,7 +43,7 @@ std::string fingerprint(const fs::path& path) {
 /// Files that decide what a model computes and how its text becomes ids.
 bool decides_results(const fs::path& path) {
   const std::string name = path.filename().string(), extension = path.extension().string();
-  if (name == "state.json" || name.ends_with("optimizer.safetensors")) return false;
+  if (name == "state.json" || name.find("optimizer") != std::string::npos) return false;  // of a checkpoint
   return extension == ".json" || extension == ".jinja" || extension == ".safetensors";
 }
 

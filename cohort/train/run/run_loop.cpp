@@ -287,14 +287,14 @@ bool RunLoop::is_stopped_early() const {
 bool RunLoop::save() {
   if (saved_step_ == step_) return true;
   if (is_step_halved_) return false;
-  if (records_) write_checkpoint();
+  write_checkpoint();
   processes_.barrier("a checkpoint");
   saved_step_ = step_;
   return true;
 }
 
 void RunLoop::write_checkpoint() {
-  file_sizes_ = records_->save(file_sizes_);
+  if (records_) file_sizes_ = records_->save(file_sizes_);
   const Json state{{"step", step_},
                    {"nonfinite_steps", nonfinite_steps_},
                    {"best_score", best_score_ ? Json(*best_score_) : Json(nullptr)},
@@ -302,12 +302,15 @@ void RunLoop::write_checkpoint() {
                    {"evaluations_without_gain", evaluations_without_gain_},
                    {"files", file_sizes_},
                    {"trainer", trainer_.save()}};
-  save_checkpoint(run_.temporary_checkpoint(step_), run_.checkpoint(step_), trained_parts(), state,
-                  [&](const std::filesystem::path& directory) {
-                    for (const TrainedModel& model : models_)
-                      write_trained_files(*model.decoder, source_model_, config_.chat_template,
-                                          folder_of(model, directory));
-                  });
+  save_checkpoint(
+      run_.temporary_checkpoint(step_), run_.checkpoint(step_), trained_parts(), state,
+      [&](const std::filesystem::path& directory) {
+        for (const TrainedModel& model : models_)
+          write_trained_files(*model.decoder, source_model_, config_.chat_template,
+                              folder_of(model, directory));
+      },
+      processes_);
+  if (!processes_.is_first()) return;
   run_.mark_saved();
   run_.keep_newest_checkpoints(config_.save_total_limit);
 }

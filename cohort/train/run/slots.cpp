@@ -88,10 +88,7 @@ std::vector<SlotResult> run_slots(const std::vector<std::vector<PackGroup>>& slo
     sums.end_slot(slot + 1 == plan.first + plan.count);
   }
   sums.finish();
-  std::vector<SlotResult> all = gather(std::move(own), *options.processes, leaves.front().device());
-  if (std::ranges::all_of(all, [](const SlotResult& each) { return each.loss.is_finite; }))
-    dist::sum_over_processes(*options.processes, leaves);
-  return all;
+  return gather(std::move(own), *options.processes, leaves.front().device());
 }
 
 std::vector<std::vector<float>> shared_columns(

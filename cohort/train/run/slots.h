@@ -24,8 +24,7 @@ struct SlotResult {
 };
 
 /// Runs the slots that belong to this process, and gives those of all in their order. Afterwards the leaves
-/// have the sum of the gradients of all slots, unless a loss was not finite. The gradients of `leaves` were
-/// zero before.
+/// have the sum of the gradients of this process's slots. The gradients of `leaves` were zero before.
 std::vector<SlotResult> run_slots(const std::vector<std::vector<PackGroup>>& slots,
                                   const std::vector<at::Tensor>& leaves, const LossOptions& options,
                                   const std::function<SlotResult(const std::vector<PackGroup>&)>& run);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cohort/core/error.h"
 #include "cohort/core/memory.h"
 #include "cohort/ops/linear.h"
 #include "tests/models/tiny_decoder.h"
@@ -33,6 +34,41 @@ TEST(MemoryPlan, CountsWhatIsHeldPerParameter) {
   EXPECT_EQ(part(plan, "reference"), 0);
   step.has_reference = true;
   EXPECT_EQ(part(plan_memory(*decoder, step), "reference"), parameters * (4 + 2));
+}
+
+TEST(MemoryPlan, ProcessesShareOutMomentsAndTheMastersOfProjections) {
+  const auto decoder = tiny_decoder(tiny_config("Qwen2ForCausalLM"), at::kBFloat16);
+  int64_t projections = 0;
+  for (const auto& [name, weight] : decoder->named_weights())
+    projections += name.ends_with("_proj.weight") ? weight.numel() : 0;
+  if (!decoder->config().tie_word_embeddings)
+    projections += decoder->config().vocab_size * decoder->config().hidden_size;
+  const int64_t parameters = decoder->num_parameters();
+  StepShape step = kStep;
+  step.num_processes = 4;
+  step.has_reference = true;
+  EXPECT_EQ(part(plan_memory(*decoder, step), "weights"), parameters * (4 + 2) - projections / 4 * 3 * 4);
+  EXPECT_EQ(part(plan_memory(*decoder, step), "optimizer"), parameters * 2);
+  EXPECT_EQ(part(plan_memory(*decoder, step), "reference"), parameters * (4 + 2));
+  step.has_whole_masters = true;
+  EXPECT_EQ(part(plan_memory(*decoder, step), "weights"), parameters * (4 + 2));
+  EXPECT_EQ(part(plan_memory(*decoder, step), "optimizer"), parameters * 2);
+}
+
+TEST(MemoryPlan, WhatCanNotFitIsRefused) {
+  const int64_t machine = physical_memory_bytes();
+  MemoryPlan plan;
+  plan.always = {{"weights", machine * 3 / 4}, {"optimizer", machine / 16}};
+  plan.updating = {{"activations", machine}};  // the longest completions may never come
+  EXPECT_NO_THROW(check_memory(plan));
+  try {
+    check_memory(plan, 2);
+    FAIL();
+  } catch (const ConfigError& error) {
+    const std::string text = error.what();
+    EXPECT_TRUE(text.starts_with("the run takes at least ")) << text;
+    EXPECT_NE(text.find(" in each of 2 processes and the machine has "), std::string::npos) << text;
+  }
 }
 
 TEST(MemoryPlan, CountsFrozenWeightsOnce) {
