@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "cohort/core/atomic_file.h"
 #include "cohort/core/error.h"
 
 namespace cohort {
@@ -18,8 +19,10 @@ namespace {
 }  // namespace
 
 AppendFile::AppendFile(std::filesystem::path path) : path_(std::move(path)) {
+  const bool is_new = !std::filesystem::exists(path_);
   file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
   if (file_ < 0) fail("open", path_);
+  if (is_new) sync_name(path_);
   size_ = ::lseek(file_, 0, SEEK_END);
 }
 

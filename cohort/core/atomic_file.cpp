@@ -1,6 +1,7 @@
 #include "cohort/core/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -76,6 +77,19 @@ void write_file_atomically(const fs::path& path, std::string_view content) {
   }
   rename_path(temporary, path);
   sync_path(parent_of(path), O_RDONLY | O_DIRECTORY);
+}
+
+void make_directories(const fs::path& path) {
+  const fs::path directory = without_trailing_slash(path);
+  if (directory.empty() || fs::is_directory(directory)) return;
+  make_directories(directory.parent_path());
+  if (::mkdir(directory.c_str(), 0777) != 0 && !(errno == EEXIST && fs::is_directory(directory)))
+    fail("make the directory", directory);
+  sync_name(directory);
+}
+
+void sync_name(const fs::path& path) {
+  sync_path(parent_of(without_trailing_slash(path)), O_RDONLY | O_DIRECTORY);
 }
 
 void publish_directory(const fs::path& temporary, const fs::path& final) {

@@ -10,6 +10,13 @@ namespace cohort {
 /// Replaces `path` by `content`: a temporary file beside it, fsync, rename, fsync of the directory.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
+/// Makes a directory and those above it that are missing, for good: each new one is synced into the one
+/// above. Throws FormatError naming the one that can't be made.
+void make_directories(const std::filesystem::path& path);
+
+/// Makes the name of a new file last: fsync of the directory that it is in.
+void sync_name(const std::filesystem::path& path);
+
 /// Makes the finished directory `temporary` appear as `final`, on the same file system: fsync of every file
 /// and directory in it, rename, fsync of the parent. `final` must not exist, or be empty.
 void publish_directory(const std::filesystem::path& temporary, const std::filesystem::path& final);

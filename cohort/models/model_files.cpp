@@ -34,7 +34,7 @@ bool is_floating(at::ScalarType dtype) {
 void write_directory(const fs::path& path, const std::function<void(const fs::path&)>& fill) {
   const fs::path temporary = path.string() + ".tmp";
   retire_directory(temporary);
-  fs::create_directories(temporary);
+  make_directories(temporary);
   fill(temporary);
   retire_directory(path);
   publish_directory(temporary, path);

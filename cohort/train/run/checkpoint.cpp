@@ -39,7 +39,7 @@ class SharedFile {
       : shards_(share_out(tensors, num_shards)) {
     const size_t rank = processes.rank();
     if (processes.is_first()) {
-      fs::create_directories(path.parent_path());
+      make_directories(path.parent_path());
       if (shards_.size() > 1) write_index(path.parent_path(), path.filename(), shards_);
     }
     processes.barrier("the folder of a checkpoint");
@@ -147,7 +147,7 @@ void save_checkpoint(const fs::path& temporary, const fs::path& final, const std
                      dist::Group& processes) {
   if (processes.is_first()) {
     retire_directory(temporary);
-    fs::create_directories(temporary);
+    make_directories(temporary);
   }
   Json whole = state;
   for (const TrainedPart& part : parts) {

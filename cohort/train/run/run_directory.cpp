@@ -75,9 +75,11 @@ std::vector<int64_t> steps_in(const fs::path& checkpoints) {
 
 RunDirectory::RunDirectory(const fs::path& root, bool locks) : root_(root) {
   if (!locks) return;
-  std::error_code error;
-  fs::create_directories(root_ / "checkpoints", error);
-  if (error) throw ConfigError(str(root.string(), ": can't make the run's directory: ", error.message()));
+  try {
+    make_directories(root_ / "checkpoints");
+  } catch (const FormatError& error) {
+    throw ConfigError(str("run.dir: ", error.what()));
+  }
   const fs::path lock_file = root_ / ".lock";
   lock_ = ::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (lock_ < 0) throw ConfigError(str(lock_file.string(), ": can't open: ", std::strerror(errno)));
@@ -200,7 +202,7 @@ std::vector<int64_t> RunDirectory::batch_steps(const fs::path& root) {
 }
 
 void RunDirectory::write_batch(const Batch& batch) const {
-  fs::create_directory(root_ / "batches");
+  make_directories(root_ / "batches");
   cohort::write_batch(batch_in(root_, batch.step), batch);
 }
 
@@ -217,10 +219,11 @@ fs::path RunDirectory::temporary_checkpoint(int64_t step) const {
 
 std::vector<int64_t> RunDirectory::checkpoint_steps() const { return steps_in(root_ / "checkpoints"); }
 
-void RunDirectory::keep_newest_checkpoints(int64_t count) const {
+void RunDirectory::keep_newest_checkpoints(int64_t count, std::optional<int64_t> kept) const {
   const std::vector<int64_t> steps = checkpoint_steps();
-  for (int64_t i = 0; i + count < static_cast<int64_t>(steps.size()); ++i)
-    retire_directory(checkpoint(steps[i]));
+  for (int64_t i = 0; i + count < static_cast<int64_t>(steps.size()); ++i) {
+    if (steps[i] != kept) retire_directory(checkpoint(steps[i]));
+  }
   std::vector<fs::path> leftovers;
   for (const fs::directory_entry& entry : fs::directory_iterator(root_ / "checkpoints")) {
     const std::string name = entry.path().filename().string();
