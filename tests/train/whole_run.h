@@ -105,7 +105,7 @@ class WholeRuns {
       const std::string name = entry.path().lexically_relative(run).string();
       const std::string file = entry.path().filename().string();
       if (!entry.is_regular_file() || file.starts_with(".") || file.starts_with("events.")) continue;
-      if (name == "config.toml" || name == "timings.jsonl") continue;
+      if (name == "config.toml" || file == "timings.jsonl") continue;
       traces[name] = file == "state.json" ? steady_state(entry.path()) : read_text(entry.path());
     }
   }

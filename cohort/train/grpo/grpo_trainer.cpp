@@ -247,7 +247,7 @@ void GrpoTrainer::update_policy(std::span<const Group> mini_batch, const LossCon
   loss.objective.add(own_.metrics);  // a batch without loss tokens has no micro-batch
   // If a loss is not finite, some micro-batches have added their gradients and some have not.
   result.grad_norm = loss.is_finite ? optimizer_.grad_norm() : std::numeric_limits<double>::quiet_NaN();
-  result.learning_rate = learning_rate(config_.optimizer, optimizer_.num_updates(), num_updates_);
+  result.learning_rate = lr_scale_ * learning_rate(config_.optimizer, optimizer_.num_updates(), num_updates_);
   if (loss.is_finite && !std::isfinite(result.grad_norm)) {
     loss.is_finite = false;
     for_each_sequence(mini_batch, [&](const Sample& sample) { loss.nonfinite.push_back(sample.completion); });
@@ -298,6 +298,11 @@ void GrpoTrainer::load(const Json& state) {
   if (config_.objective.control.use_policy_aware_weights) rollout_.balance().load(state.at("weight_factors"));
   if (critic_ != nullptr) critic_->refresh();
   reference_.refresh();
+}
+
+void GrpoTrainer::begin_branch(int64_t count) {
+  lr_scale_ = std::pow(config_.train.rollback_lr_scale, static_cast<double>(count));
+  rollout_.begin_branch(count);
 }
 
 int64_t GrpoTrainer::updates_per_step(const TrainConfig& config) {

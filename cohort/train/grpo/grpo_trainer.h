@@ -54,6 +54,7 @@ class GrpoTrainer : public Trainer {
   StepReport step(int64_t index) override;
   Json save() const override;
   void load(const Json& state) override;
+  void begin_branch(int64_t count) override;
   std::vector<TrainedPart> more_parts() override;
 
   /// Whether sampler and trainer agree in every bit on this platform, so that the sampler's log-probabilities
@@ -119,6 +120,7 @@ class GrpoTrainer : public Trainer {
   bool is_frozen_ = false;
   bool is_record_checked_ = false;
   int64_t num_tokens_ = 0;     // prompt and completion tokens since the run began
+  double lr_scale_ = 1.0;      // of the policy's learning rate, after rollbacks
   int64_t skipped_steps_ = 0;  // updates left out because something was not finite
 };
 

@@ -16,6 +16,12 @@ const std::string& name_of(const MonitorConfig& config) {
   return config.name.empty() ? config.metric : config.name;
 }
 
+constexpr char kBestReward[] = "best reward";  // in a checkpoint, beside the monitors' names
+
+double mean_of(const std::deque<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
 /// Where to look, and at what.
 std::string example_of(const Batch& step, int64_t place) {
   int64_t sample = place;
@@ -36,12 +42,18 @@ void MonitorConfig::describe(FieldVisitor& f) {
     "What is watched: any name in metrics.jsonl but those of evaluations (docs/metrics.md).");
   f("name", name, "Name in warnings and in the metrics `monitor/NAME`; that of the metric when empty.");
   f("above", above, "Alarm while the metric's mean over the window is above this.");
-  f("below", below, "Alarm while it is below this; one of the two must be given.");
+  f("below", below, "Alarm while it is below this.");
+  f("drop", drop,
+    "Alarm while it is lower than its best of the run by this share of the best (0.3: by 30 %); one of the "
+    "three "
+    "must be given.",
+    above_up_to(0.0, 1.0));
   f("window", window, "Steps that the mean is taken over; no alarm before there are so many.", at_least(1));
   f("action", action,
-    "With an alarm: only say so, take the loss off the completions that explain it as well, or end the run "
-    "after a checkpoint.",
-    one_of({"warn", "mask", "stop"}));
+    "With an alarm: only say so, take the loss off the completions that explain it as well, end the run "
+    "after a "
+    "checkpoint, or go back to the newest checkpoint from before it (docs/runs.md#going-back).",
+    one_of({"warn", "mask", "stop", "rollback"}));
 }
 
 void check_monitors(const std::vector<MonitorConfig>& monitors) {
@@ -51,8 +63,10 @@ void check_monitors(const std::vector<MonitorConfig>& monitors) {
     const std::string& name = name_of(monitor);
     if (!names.insert(name).second)
       throw ConfigError(str("two monitors are named \"", name, "\": give each its own `name`"));
-    if (monitor.above.has_value() == monitor.below.has_value())
-      throw ConfigError(str("monitor ", name, ": give either `above` or `below`, the bound of the alarm"));
+    if (monitor.above.has_value() + monitor.below.has_value() + monitor.drop.has_value() != 1) {
+      throw ConfigError(
+          str("monitor ", name, ": give one of `above`, `below` and `drop`, the bound of the alarm"));
+    }
     if (monitor.masks() && !can_mask(monitor)) {
       throw ConfigError(str("monitor ", name,
                             ": action = \"mask\" is for frac_reward_zero_std, completions/clipped_ratio and "
@@ -62,7 +76,37 @@ void check_monitors(const std::vector<MonitorConfig>& monitors) {
   }
 }
 
+void BestWindow::observe(int64_t step, double value, bool counts) {
+  if (!std::isfinite(value)) return;
+  window_.push_back(value);
+  if (std::ssize(window_) > length_) window_.pop_front();
+  if (std::ssize(window_) < length_ || !counts) return;
+  const double mean = mean_of(window_);
+  if (mean_ && mean <= *mean_) return;
+  mean_ = mean;
+  step_ = step;
+}
+
+Json BestWindow::save() const {
+  return {
+      {"window", window_}, {"mean", mean_ ? Json(*mean_) : Json()}, {"step", step_ ? Json(*step_) : Json()}};
+}
+
+void BestWindow::load(const Json& state) {
+  window_ = state.at("window").get<std::deque<double>>();
+  mean_.reset();
+  step_.reset();
+  if (state.at("step").is_null()) return;
+  mean_ = state.at("mean").get<double>();
+  step_ = state.at("step").get<int64_t>();
+}
+
 Monitor::Monitor(const MonitorConfig& config) : config_(config) {}
+
+std::optional<double> Monitor::bound() const {
+  if (!config_.drop) return config_.above ? config_.above : config_.below;
+  return best_ ? std::optional(*best_ - *config_.drop * std::abs(*best_)) : std::nullopt;
+}
 
 void Monitor::observe(double value) {
   if (std::isfinite(value)) {
@@ -70,20 +114,25 @@ void Monitor::observe(double value) {
     if (std::ssize(window_) > config_.window) window_.pop_front();
   }
   const bool was_alarmed = is_alarmed_;
-  is_alarmed_ = config_.above ? mean() > *config_.above : mean() < *config_.below;
+  const std::optional<double> limit = bound();
+  is_alarmed_ = limit && (config_.above ? mean() > *limit : mean() < *limit);
+  if (std::isfinite(mean()) && (!best_ || mean() > *best_)) best_ = mean();
   steps_alarmed_ = was_alarmed && is_alarmed_ ? steps_alarmed_ + 1 : 0;
 }
 
 double Monitor::mean() const {
   if (std::ssize(window_) < config_.window) return std::numeric_limits<double>::quiet_NaN();
-  return std::accumulate(window_.begin(), window_.end(), 0.0) / static_cast<double>(window_.size());
+  return mean_of(window_);
 }
 
 std::string Monitor::evidence() const {
   const auto [low, high] = std::minmax_element(window_.begin(), window_.end());
   return str("monitor ", name(), ": ", config_.metric, " is ", mean(), " over the last ", config_.window,
              config_.window == 1 ? " step" : str(" steps (", *low, " to ", *high, ")"), ", ",
-             config_.above ? str("above ", *config_.above) : str("below ", *config_.below));
+             config_.above ? "above " : "below ", bound().value_or(mean()),
+             config_.drop
+                 ? str(", which is ", 100.0 * *config_.drop, " % under its best, ", best_.value_or(mean()))
+                 : "");
 }
 
 void Monitor::clear() {
@@ -93,18 +142,27 @@ void Monitor::clear() {
 }
 
 Json Monitor::save() const {
-  return {{"window", window_}, {"is_alarmed", is_alarmed_}, {"steps_alarmed", steps_alarmed_}};
+  Json state{{"window", window_}, {"is_alarmed", is_alarmed_}, {"steps_alarmed", steps_alarmed_}};
+  if (config_.drop) state["best"] = best_ ? Json(*best_) : Json();
+  return state;
 }
 
 void Monitor::load(const Json& state) {
   window_ = state.at("window").get<std::deque<double>>();
   is_alarmed_ = state.at("is_alarmed").get<bool>();
   steps_alarmed_ = state.at("steps_alarmed").get<int64_t>();
+  best_.reset();
+  if (const auto best = state.find("best"); best != state.end() && !best->is_null())
+    best_ = best->get<double>();
 }
 
 Monitors::Monitors(const std::vector<MonitorConfig>& configs)
     : monitors_(configs.begin(), configs.end()), num_masked_(configs.size()) {
   check_monitors(configs);
+  for (const MonitorConfig& config : configs) {
+    if (config.rolls_back()) longest_window_ = std::max(longest_window_, config.window);
+  }
+  if (longest_window_ > 0) best_.emplace(longest_window_);
 }
 
 void Monitors::check_metrics(const Metrics& metrics) const {
@@ -119,6 +177,9 @@ void Monitors::check_metrics(const Metrics& metrics) const {
 }
 
 void Monitors::observe(const Metrics& metrics) {
+  for (const auto& [name, value] : metrics) {
+    if (name == "reward") reward_ = value;
+  }
   for (Monitor& monitor : monitors_) {
     for (const auto& [name, value] : metrics) {
       if (name == monitor.config().metric) monitor.observe(value);
@@ -159,16 +220,23 @@ MonitorReport Monitors::report(const Batch& step, const std::vector<Checker>& ch
     if (config.stops()) {
       if (!report.stop) report.stop = line;
       monitor.clear();
+    } else if (config.rolls_back()) {
+      if (!report.rollback) report.rollback = line;
     } else {
       report.warnings.push_back(line);
     }
   }
+  if (!best_) return report;
+  best_->observe(step.step, reward_, !report.rollback);
+  const int64_t unseen = step.step - longest_window_;
+  report.sound_step = std::min(best_->step().value_or(unseen), unseen);
   return report;
 }
 
 Json Monitors::save() const {
   Json state = Json::object();
   for (const Monitor& monitor : monitors_) state[monitor.name()] = monitor.save();
+  if (best_) state[kBestReward] = best_->save();
   return state;
 }
 
@@ -176,6 +244,7 @@ void Monitors::load(const Json& state) {
   for (Monitor& monitor : monitors_) {  // one that the run did not have begins with an empty window
     if (state.contains(monitor.name())) monitor.load(state.at(monitor.name()));
   }
+  if (best_ && state.contains(kBestReward)) best_->load(state.at(kBestReward));
 }
 
 }  // namespace cohort

@@ -17,6 +17,28 @@ namespace cohort {
 /// Checks the tables of a recipe against each other. Throws ConfigError.
 void check_monitors(const std::vector<MonitorConfig>& monitors);
 
+/// The highest mean of a metric over a window, and the step that it ended with.
+class BestWindow {
+ public:
+  explicit BestWindow(int64_t length) : length_(length) {}
+
+  /// Takes the value of a step; one that is not finite says nothing. `counts`: whether this step may be the
+  /// best.
+  void observe(int64_t step, double value, bool counts);
+
+  /// None until a window is full.
+  std::optional<int64_t> step() const { return step_; }
+
+  Json save() const;
+  void load(const Json& state);
+
+ private:
+  int64_t length_;
+  std::deque<double> window_;
+  std::optional<double> mean_;
+  std::optional<int64_t> step_;
+};
+
 /// One metric's newest values. There is an alarm while the mean of a full window is out of bounds.
 class Monitor {
  public:
@@ -47,17 +69,25 @@ class Monitor {
   void load(const Json& state);
 
  private:
+  /// What the mean is held against; none while nothing was best yet.
+  std::optional<double> bound() const;
+
   MonitorConfig config_;
   std::deque<double> window_;
+  std::optional<double> best_;  // mean of a full window
   bool is_alarmed_ = false;
   int64_t steps_alarmed_ = 0;  // since the alarm's first
 };
 
 /// What the monitors have to say of a step.
 struct MonitorReport {
-  Metrics metrics;                    ///< `monitor/NAME`, `monitor/NAME/alarm`, `monitor/NAME/masked`
-  std::vector<std::string> warnings;  ///< a line each
-  std::optional<std::string> stop;    ///< why the run must end
+  Metrics metrics;                      ///< `monitor/NAME`, `monitor/NAME/alarm`, `monitor/NAME/masked`
+  std::vector<std::string> warnings;    ///< a line each
+  std::optional<std::string> stop;      ///< why the run must end
+  std::optional<std::string> rollback;  ///< why it must go back
+  /// The last step from before what any monitor with `action = "rollback"` could have seen go wrong, as far
+  /// as is known: the step with the best reward, or an earlier one. None without such monitors.
+  std::optional<int64_t> sound_step;
 };
 
 /// All monitors of a run. Each step observes its metrics, in one call or several, and ends with a report.
@@ -84,6 +114,9 @@ class Monitors {
  private:
   std::vector<Monitor> monitors_;
   std::vector<int64_t> num_masked_;  // one per monitor, of this step
+  int64_t longest_window_ = 0;       // of those that roll back
+  double reward_ = 0.0;              // of this step
+  std::optional<BestWindow> best_;   // with such monitors
 };
 
 }  // namespace cohort

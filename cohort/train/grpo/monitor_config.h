@@ -14,12 +14,14 @@ struct MonitorConfig {
   std::string name;  ///< the metric's where empty
   std::optional<double> above;
   std::optional<double> below;
+  std::optional<double> drop;
   int64_t window = 10;
   std::string action = "warn";
 
   /// What an alarm does, beside its line in the log.
   bool masks() const { return action == "mask"; }
   bool stops() const { return action == "stop"; }
+  bool rolls_back() const { return action == "rollback"; }
 
   void describe(FieldVisitor& f);
 };

@@ -10,6 +10,7 @@
 #include "cohort/train/grpo/rerolls.h"
 #include "cohort/train/grpo/rollout_selection.h"
 #include "cohort/train/grpo/run_sampling.h"
+#include "libs/common/random.h"
 
 namespace cohort {
 namespace {
@@ -43,7 +44,8 @@ StepRollout::StepRollout(const TrainConfig& config, const Decoder& policy, const
                          dist::Group& processes)
     : config_(config.rollout),
       advantages_(resolved(config.objective, config.rollout.max_completion_length).advantages),
-      seed_(static_cast<uint64_t>(config.seed)),
+      run_seed_(static_cast<uint64_t>(config.seed)),
+      seed_(run_seed_),
       prompts_(prompts),
       scorer_(scorer),
       processes_(processes),
@@ -58,6 +60,10 @@ StepRollout::StepRollout(const TrainConfig& config, const Decoder& policy, const
 void StepRollout::sample_by(RolloutFunction function) {
   rollout_function_ = std::move(function);
   stop_recording();
+}
+
+void StepRollout::begin_branch(int64_t count) {
+  seed_ = random_bits(run_seed_, {static_cast<uint64_t>(count)});
 }
 
 Batch StepRollout::collect(int64_t index, int64_t policy_version, StepTimer& timer) {

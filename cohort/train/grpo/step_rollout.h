@@ -56,6 +56,9 @@ class StepRollout {
   /// Whether a function samples.
   bool is_sampled_elsewhere() const { return rollout_function_ != nullptr; }
 
+  /// Draws other samples from now on than before the `count`-th rollback.
+  void begin_branch(int64_t count);
+
   /// Draws the samples of step `index`, with their rewards, by weights with `policy_version` updates behind
   /// them. Adds the laps `timing_s/gen` and `timing_s/reward` and the rewards' own timings to `timer`.
   Batch collect(int64_t index, int64_t policy_version, StepTimer& timer);
@@ -136,7 +139,7 @@ class StepRollout {
 
   RolloutConfig config_;
   AdvantageConfig advantages_;
-  uint64_t seed_;
+  uint64_t run_seed_, seed_;  // the run's, and that of the branch that it is on
   PromptSource& prompts_;
   RewardScorer& scorer_;
   dist::Group& processes_;

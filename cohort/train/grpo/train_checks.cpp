@@ -130,6 +130,15 @@ void check_evaluation(const TrainConfig& config) {
   }
 }
 
+/// There must be something to go back to.
+void check_rollbacks(const TrainConfig& config) {
+  const auto monitor = std::ranges::find_if(config.monitor, &MonitorConfig::rolls_back);
+  if (monitor == config.monitor.end() || config.train.save_steps > 0) return;
+  throw ConfigError(
+      str("monitor ", monitor->name.empty() ? monitor->metric : monitor->name,
+          " goes back to checkpoints, and train.save_steps = 0 writes none before the end: set it"));
+}
+
 }  // namespace
 
 void validate(const TrainConfig& config) {
@@ -143,6 +152,7 @@ void validate(const TrainConfig& config) {
   check_rewards(config.reward);
   check_trainable(config);
   check_monitors(config.monitor);
+  check_rollbacks(config);
   check_evaluation(config);
   if (config.rollout.prompts_per_step % config.train.steps_per_generation != 0) {
     throw ConfigError(str("rollout.prompts_per_step (", config.rollout.prompts_per_step,

@@ -69,6 +69,12 @@ void GrpoLoopConfig::describe(FieldVisitor& f) {
     "go "
     "wrong. Changes no result.",
     OnResume::kTaken);
+  f("max_rollbacks", max_rollbacks,
+    "Times that monitors with `action = \"rollback\"` take the run back; the next alarm ends it, after a "
+    "checkpoint.",
+    at_least(0), OnResume::kTaken);
+  f("rollback_lr_scale", rollback_lr_scale,
+    "Factor of the policy's learning rate for the rest of the run, at each rollback.", above_up_to(0.0, 1.0));
 }
 
 void GrpoRunConfig::describe(FieldVisitor& f) {

@@ -27,6 +27,8 @@ struct GrpoLoopConfig : LoopKeys, BalanceKeys, EvaluationKeys {
   double max_failed_share = 0.5;
   int64_t failed_share_window = 1000;
   bool preflight = true;
+  int64_t max_rollbacks = 3;
+  double rollback_lr_scale = 0.5;
 
   void describe(FieldVisitor& f);
 };

@@ -11,6 +11,7 @@
 #include "cohort/models/adapter.h"
 #include "cohort/train/run/metrics.h"
 #include "cohort/train/run/metrics_log.h"
+#include "cohort/train/run/rollback.h"
 
 namespace cohort {
 namespace {
@@ -105,8 +106,7 @@ RunLoop::RunLoop(const RunDirectory& run, const LoopConfig& config, Decoder& dec
 
 /// The first process's; -1: none. The others must find it, too.
 int64_t RunLoop::newest_checkpoint() const {
-  const std::vector<int64_t> steps = run_.checkpoint_steps();
-  const std::string own = std::to_string(steps.empty() ? -1 : steps.back());
+  const std::string own = std::to_string(newest_on_branch(run_));
   const int64_t newest = std::stoll(processes_.broadcast(own, "the newest checkpoint"));
   if (newest >= 0 && !std::filesystem::is_directory(run_.checkpoint(newest))) {
     throw FormatError(
@@ -126,7 +126,19 @@ void RunLoop::resume() {
       log_warn(run_.root().string(), ": the run ended before its first checkpoint; it begins again");
     return;
   }
-  const std::filesystem::path checkpoint = run_.checkpoint(newest);
+  const std::string rollbacks = std::to_string(std::ssize(rollbacks_of(run_)));
+  num_rollbacks_ = std::stoll(processes_.broadcast(rollbacks, "the number of rollbacks"));
+  load(newest);
+  if (processes_.is_first()) retire_after(run_, newest);  // of a branch that was left
+  if (step_ > config_.max_steps) {
+    throw ConfigError(str(run_.checkpoint(newest).string(), ": is after the last step of the run, ",
+                          config_.max_steps, ": raise train.max_steps, or delete the checkpoints after it"));
+  }
+  log_info("resuming after step ", step_);
+}
+
+void RunLoop::load(int64_t step) {
+  const std::filesystem::path checkpoint = run_.checkpoint(step);
   try {
     const Json state = load_checkpoint(checkpoint, trained_parts());
     for (const TrainedModel& model : models_) model.decoder->refresh();
@@ -139,15 +151,40 @@ void RunLoop::resume() {
     }
     file_sizes_ = state.at("files");
     trainer_.load(state.at("trainer"));
+    if (num_rollbacks_ > 0) trainer_.begin_branch(num_rollbacks_);
   } catch (const Json::exception& error) {
     throw FormatError(str((checkpoint / "state.json").string(), ": does not fit these settings: ",
                           error.what(), "; resume with those that it was written with"));
   }
-  if (step_ > config_.max_steps) {
-    throw ConfigError(str(checkpoint.string(), ": is after the last step of the run, ", config_.max_steps,
-                          ": raise train.max_steps, or delete the checkpoints after it"));
+}
+
+// What the run did since the checkpoint is moved out of its records. The line in rollbacks.jsonl, the last
+// thing that is written, makes the rollback; the checkpoints after it count no more from then on.
+void RunLoop::roll_back(const std::string& reason) {
+  progress_.finish();
+  const std::string own = std::to_string(newest_on_branch(run_, sound_step_.value_or(0)));
+  const int64_t target = std::stoll(processes_.broadcast(own, "the checkpoint to go back to"));
+  if (target < 0 || num_rollbacks_ >= config_.max_rollbacks) {
+    save();
+    throw UserError(str("step ", step_, ": ", reason, ". ",
+                        target < 0
+                            ? "There is no checkpoint from before to go back to (train.save_steps). "
+                            : str("The run has gone back ", num_rollbacks_, " times (train.max_rollbacks). "),
+                        "The checkpoint is written: mend the cause and go on with --resume"));
   }
-  log_info("resuming after step ", step_);
+  const int64_t from = step_;
+  if (records_) write_rollback(run_, {from, target, reason});
+  ++num_rollbacks_;
+  load(target);
+  if (records_) {
+    records_->go_back_to(file_sizes_);
+    retire_after(run_, target);
+  }
+  processes_.barrier("a rollback");
+  first_step_ = step_;
+  started_s_ = seconds_since_start();
+  log_warn("step ", from, ": ", reason, ": the run goes back to the checkpoint of step ", target,
+           " and draws other completions from there on (", run_.rollbacks_file().string(), ")");
 }
 
 RunLoop::~RunLoop() = default;
@@ -219,7 +256,11 @@ void RunLoop::end_step(const StepReport& report) {
                         " steps in a row were not finite; the samples are in ", run_.root().string(),
                         "/nonfinite-*.jsonl (a lower learning_rate or max_grad_norm often helps)"));
   }
-  if (report.stop_reason.empty()) return;
+  sound_step_ = report.sound_step;
+  if (report.stop_reason.empty()) {
+    if (!report.rollback_reason.empty()) roll_back(report.rollback_reason);
+    return;
+  }
   progress_.finish();
   save();
   throw UserError(str("step ", step_, ": ", report.stop_reason,
@@ -301,6 +342,7 @@ void RunLoop::write_checkpoint() {
                    {"metric_for_best_model", config_.metric_for_best_model},
                    {"evaluations_without_gain", evaluations_without_gain_},
                    {"files", file_sizes_},
+                   {"rollbacks", num_rollbacks_},
                    {"trainer", trainer_.save()}};
   save_checkpoint(
       run_.temporary_checkpoint(step_), run_.checkpoint(step_), trained_parts(), state,
@@ -312,7 +354,9 @@ void RunLoop::write_checkpoint() {
       processes_);
   if (!processes_.is_first()) return;
   run_.mark_saved();
-  run_.keep_newest_checkpoints(config_.save_total_limit);
+  const std::optional<int64_t> kept =
+      sound_step_ ? std::optional(newest_on_branch(run_, *sound_step_)) : std::nullopt;
+  run_.keep_newest_checkpoints(config_.save_total_limit, kept);
 }
 
 std::vector<TrainedPart> RunLoop::trained_parts() const {

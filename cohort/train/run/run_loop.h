@@ -31,6 +31,8 @@ struct StepReport {
   std::string summary;                ///< for the progress line
   std::vector<std::string> warnings;  ///< a line each
   std::string stop_reason;            ///< why the run must end after this step; empty when it may go on
+  std::string rollback_reason;        ///< why it must go back; empty when it may go on
+  std::optional<int64_t> sound_step;  ///< where it would go back to: the newest checkpoint up to here is kept
 };
 
 /// A model that a run trains.
@@ -52,6 +54,9 @@ class Trainer {
   virtual Json save() const = 0;
   virtual void load(const Json& state) = 0;
 
+  /// Goes on in another way after the `count`-th rollback: `load` has restored what was before.
+  virtual void begin_branch(int64_t /*count*/) {}
+
   /// Weights that are trained beside the model's; they are restored before `load`.
   virtual std::vector<TrainedPart> more_parts() { return {}; }
 
@@ -71,6 +76,7 @@ struct LoopConfig {
   int64_t save_total_limit = 1;
   int64_t eval_steps = 0;  ///< 0: no evaluation
   int64_t max_nonfinite_steps = 5;
+  int64_t max_rollbacks = 0;
   bool eval_on_start = false;              ///< before the first step, too
   std::string metric_for_best_model = {};  ///< of an EvalRecord; its score when empty
   int64_t early_stopping_patience =
@@ -116,7 +122,8 @@ class RunLoop {
   /// Adds an evaluation to the report of the last step; keeps the model if it is the best one so far.
   void evaluate(StepReport& report);
 
-  /// Writes what the last step reports. Throws as run() does.
+  /// Writes what the last step reports, and goes back to a checkpoint if it says so: `step` is that one's
+  /// then. Throws as run() does.
   void end_step(const StepReport& report);
 
   /// Whether the settings ask for a checkpoint after the last step taken.
@@ -141,6 +148,8 @@ class RunLoop {
   std::vector<TrainedPart> trained_parts() const;
   int64_t num_updates() const;
   int64_t newest_checkpoint() const;
+  void load(int64_t step);
+  void roll_back(const std::string& reason);
   void write_checkpoint();
   void save_models(const std::filesystem::path& directory) const;
   void write_batch_of(const StepReport& report) const;
@@ -158,6 +167,8 @@ class RunLoop {
   int64_t saved_step_ = -1;  // of the newest checkpoint
   int64_t nonfinite_steps_ = 0;
   bool is_step_halved_ = false;
+  int64_t num_rollbacks_ = 0;
+  std::optional<int64_t> sound_step_;  // see StepReport
   std::optional<double> best_score_;
   int64_t evaluations_without_gain_ = 0;
   Json file_sizes_ = Json::object();

@@ -128,6 +128,7 @@ LoopConfig loop_config(const Config& config, int64_t steps) {
     loop.metric_for_best_model = train.metric_for_best_model;
     loop.early_stopping_patience = train.early_stopping_patience;
   }
+  if constexpr (requires { train.max_rollbacks; }) loop.max_rollbacks = train.max_rollbacks;
   if constexpr (requires { train.log_completions; }) loop.log_completions = train.log_completions;
   if constexpr (requires { config.run.save_batches; }) loop.save_batches = config.run.save_batches;
   return loop;

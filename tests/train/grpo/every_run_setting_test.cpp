@@ -58,7 +58,22 @@ class EveryRunSettingTest : public testing::Test {
 
 // A sandbox that fails is one of failure_limits_test.cpp.
 TEST_F(EveryRunSettingTest, OfTheLoopActs) {
-  expect_effects(settings_of(defaults_.train), "train.", kTrainSamples, {"max_sandbox_error_share"});
+  expect_effects(settings_of(defaults_.train), "train.", kTrainSamples,
+                 {"max_sandbox_error_share", "max_rollbacks", "rollback_lr_scale"});
+}
+
+TEST_F(EveryRunSettingTest, OfRollbacksActs) {
+  const std::string monitor =
+      "[[monitor]]\nmetric = 'num_tokens'\nabove = 350\nwindow = 1\naction = 'rollback'\n";
+  std::vector<std::string> settings{"train.save_steps=1", "train.max_steps=4"};
+  const RunTraces without = runs_.run(settings, monitor);
+  EXPECT_TRUE(without == runs_.run(settings, monitor));
+  EXPECT_TRUE(without.contains("rollbacks.jsonl")) << without.at("log");
+  for (const char* setting : {"train.max_rollbacks=1", "train.rollback_lr_scale=0.25"}) {
+    std::vector<std::string> other = settings;
+    other.emplace_back(setting);
+    EXPECT_FALSE(without == runs_.run(other, monitor)) << setting;
+  }
 }
 
 TEST_F(EveryRunSettingTest, OfTheDataActs) {

@@ -38,12 +38,30 @@ Batch two_groups() {
 
 const std::vector<Checker> kCheckers{{.checker = 1, .checked = 0}};
 
+MonitorConfig watching(const char* metric, int64_t window, const char* action) {
+  MonitorConfig config;
+  config.metric = metric;
+  config.window = window;
+  config.action = action;
+  return config;
+}
+
 MonitorConfig above(const char* metric, double bound, int64_t window = 1, const char* action = "warn") {
-  return {.metric = metric, .name = "", .above = bound, .below = {}, .window = window, .action = action};
+  MonitorConfig config = watching(metric, window, action);
+  config.above = bound;
+  return config;
 }
 
 MonitorConfig below(const char* metric, double bound, int64_t window = 1, const char* action = "warn") {
-  return {.metric = metric, .name = "", .above = {}, .below = bound, .window = window, .action = action};
+  MonitorConfig config = watching(metric, window, action);
+  config.below = bound;
+  return config;
+}
+
+MonitorConfig dropping(const char* metric, double share, int64_t window, const char* action = "warn") {
+  MonitorConfig config = watching(metric, window, action);
+  config.drop = share;
+  return config;
 }
 
 TEST(Correlation, IsPearsons) {
@@ -120,9 +138,9 @@ TEST(MonitorConfigs, AreRefusedWhereTheyContradictThemselves) {
   EXPECT_NE(refusal({above("kl", 1), above("kl", 2)}).find("two monitors"), std::string::npos);
   MonitorConfig both = above("kl", 1);
   both.below = 0.0;
-  EXPECT_NE(refusal({both}).find("either `above` or `below`"), std::string::npos);
+  EXPECT_NE(refusal({both}).find("one of `above`, `below` and `drop`"), std::string::npos);
   both.above.reset(), both.below.reset();
-  EXPECT_NE(refusal({both}).find("either `above` or `below`"), std::string::npos);
+  EXPECT_NE(refusal({both}).find("one of `above`, `below` and `drop`"), std::string::npos);
   for (const MonitorConfig& monitor :
        {above("kl", 1, 1, "mask"), below("completions/clipped_ratio", 1, 1, "mask"),
         below("rewards/a/gap", 1, 1, "mask"), above("completions/length_variation", 1, 1, "mask")}) {
@@ -154,6 +172,68 @@ TEST(MonitorWindow, AlarmsWhenTheMeanOfAFullWindowIsOut) {
   monitor.observe(-0.5);  // exactly 0.5
   EXPECT_FALSE(monitor.is_alarmed());
   EXPECT_FALSE(monitor.should_warn());
+}
+
+TEST(MonitorWindow, IsHeldAgainstItsBest) {
+  Monitor monitor(dropping("reward", 0.5, 2));
+  for (const double value : {0.2, 0.6, 0.6}) {  // means 0.4 and 0.6
+    monitor.observe(value);
+    EXPECT_FALSE(monitor.is_alarmed());
+  }
+  monitor.observe(0.0);  // 0.3 is half of the best
+  EXPECT_FALSE(monitor.is_alarmed());
+  Monitor restored(dropping("reward", 0.5, 2));
+  restored.load(monitor.save());
+  for (Monitor* other : {&monitor, &restored}) {
+    other->observe(0.25);  // 0.125
+    EXPECT_TRUE(other->is_alarmed());
+    EXPECT_EQ(
+        other->evidence(),
+        "monitor reward: reward is 0.125 over the last 2 steps (0 to 0.25), below 0.3, which is 50 % under "
+        "its best, 0.6");
+  }
+  Monitor negative(dropping("reward", 0.5, 1));
+  for (const double value : {-1.0, -1.5}) negative.observe(value);  // -1 - 0.5
+  EXPECT_FALSE(negative.is_alarmed());
+  negative.observe(-1.6);
+  EXPECT_TRUE(negative.is_alarmed());
+}
+
+TEST(BestWindowTest, IsTheLastStepOfTheBestMean) {
+  BestWindow best(2);
+  best.observe(1, 5.0, true);
+  EXPECT_FALSE(best.step());
+  best.observe(2, 1.0, true);  // 3
+  best.observe(3, 3.0, true);  // 2
+  EXPECT_EQ(best.step(), 2);
+  best.observe(4, kNothing, true);
+  best.observe(5, 4.0, true);  // 3.5
+  EXPECT_EQ(best.step(), 5);
+  best.observe(6, 9.0, false);
+  EXPECT_EQ(best.step(), 5);
+  BestWindow restored(2);
+  restored.load(best.save());
+  restored.observe(7, -3.0, true);  // 3
+  EXPECT_EQ(restored.step(), 5);
+  restored.observe(8, 12.0, true);  // 4.5
+  EXPECT_EQ(restored.step(), 8);
+}
+
+// The reward is best at step 4; the window of 2 had not seen step 6 when the monitor alarmed at 8.
+TEST(MonitorReports, NameTheLastSoundStep) {
+  Monitors monitors({dropping("reward", 0.5, 2, "rollback")});
+  const double rewards[] = {0.1, 0.2, 0.8, 0.8, 0.6, 0.6, 0.3, 0.2};
+  const int64_t sound[] = {-1, 0, 1, 2, 3, 4, 4, 4};
+  for (int64_t step = 1; step <= 8; ++step) {
+    monitors.observe({{"reward", rewards[step - 1]}});
+    Batch batch;
+    batch.step = step;
+    const MonitorReport report = monitors.report(batch, {});
+    EXPECT_EQ(report.sound_step, sound[step - 1]) << step;
+    EXPECT_EQ(report.rollback.has_value(), step == 8) << step;
+    EXPECT_EQ(report.stop, std::nullopt);
+  }
+  EXPECT_EQ(Monitors({dropping("reward", 0.5, 2)}).report(Batch{}, {}).sound_step, std::nullopt);
 }
 
 TEST(MonitorWindow, HasALowerBoundToo) {

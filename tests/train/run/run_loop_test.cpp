@@ -9,6 +9,7 @@
 #include "cohort/core/error.h"
 #include "cohort/core/time_text.h"
 #include "cohort/models/pretrained.h"
+#include "cohort/train/run/rollback.h"
 #include "tests/core/test_files.h"
 #include "tests/models/tiny_decoder.h"
 
@@ -41,9 +42,11 @@ class CountingTrainer : public Trainer {
   }
   Json save() const override { return num_steps_; }
   void load(const Json& state) override { num_steps_ = state.get<int64_t>(); }
+  void begin_branch(int64_t count) override { branch = count; }
 
   std::function<void(StepReport&, int64_t)> on_step;
   Steps steps;  ///< that this trainer made
+  int64_t branch = 0;
 
  private:
   Decoder& decoder_;
@@ -215,6 +218,91 @@ TEST_F(RunLoopTest, ARunThatIsDoneIsNotRunAgain) {
   EXPECT_EQ(again->go(/*resume=*/true), 0);
   EXPECT_EQ(again->trainer.steps, Steps{});
   EXPECT_EQ(steps_of(again->run.metrics_file()), (Steps{1, 2}));
+}
+
+/// An alarm in step 7 of the first branch, which says that all was well up to step 5.
+void collapse_once(Process& process) {
+  process.trainer.on_step = [&process](StepReport& report, int64_t index) {
+    report.sound_step = std::min<int64_t>(index - 1, 5);
+    if (index == 7 && process.trainer.branch == 0) report.rollback_reason = "the reward fell";
+  };
+}
+
+TEST_F(RunLoopTest, GoesBackToTheNewestSoundCheckpoint) {
+  const auto process = begin({.max_steps = 8, .save_steps = 2, .max_rollbacks = 1});
+  collapse_once(*process);
+  EXPECT_EQ(process->go(), 0);
+  EXPECT_EQ(process->trainer.steps, (Steps{1, 2, 3, 4, 5, 6, 7, 5, 6, 7, 8}));
+  EXPECT_EQ(process->trainer.branch, 1);
+  EXPECT_EQ(counted_steps(*process->decoder), 8.0);
+  EXPECT_EQ(steps_of(process->run.metrics_file()), (Steps{1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(lines_of(process->run.rollbacks_file()),
+            (std::vector{Json::parse(R"({"step": 7, "to_step": 4, "reason": "the reward fell"})")}));
+  const fs::path left = process->run.rollback_folder(7);
+  EXPECT_EQ(steps_of(left / "metrics.jsonl"), (Steps{5, 6, 7}));
+  EXPECT_EQ(steps_of(left / "completions.jsonl"), (Steps{5, 6, 7}));
+}
+
+// The sound checkpoint is kept although save_total_limit is 1.
+TEST_F(RunLoopTest, KeepsTheCheckpointThatItWouldGoBackTo) {
+  const auto process = begin({.max_steps = 6, .save_steps = 1, .max_rollbacks = 1});
+  process->trainer.on_step = [&](StepReport& report, int64_t index) {
+    report.sound_step = std::min<int64_t>(index, 3);
+    if (index == 6) {
+      EXPECT_EQ(process->run.checkpoint_steps(), (Steps{3, 5}));
+    }
+  };
+  EXPECT_EQ(process->go(), 0);
+}
+
+TEST_F(RunLoopTest, ARollbackIsNotForgotten) {
+  const LoopConfig loop{.max_steps = 8, .save_steps = 2, .save_total_limit = 9, .max_rollbacks = 1};
+  {
+    const auto whole = begin(loop, "whole");
+    collapse_once(*whole);
+    EXPECT_EQ(whole->go(), 0);
+  }
+  {
+    const auto dying = begin(loop);
+    dying->trainer.on_step = [&](StepReport& report, int64_t index) {
+      report.sound_step = std::min<int64_t>(index - 1, 5);
+      if (index == 7) throw std::runtime_error("killed");
+    };
+    EXPECT_THROW(dying->go(), std::runtime_error);
+    // As if it had been killed between the line of the rollback and the end of the checkpoints after it.
+    write_rollback(dying->run, {7, 4, "the reward fell"});
+    EXPECT_EQ(dying->run.checkpoint_steps(), (Steps{2, 4, 6}));
+  }
+  {
+    const auto second = resume(loop);
+    EXPECT_EQ(second->go(/*resume=*/true), 0);
+    EXPECT_EQ(second->trainer.steps, (Steps{5, 6, 7, 8}));
+    EXPECT_EQ(second->trainer.branch, 1);
+  }
+  for (const char* file :
+       {"metrics.jsonl", "completions.jsonl", "rollbacks.jsonl", "final/model.safetensors"})
+    EXPECT_EQ(read_text(root_ / "run" / file), read_text(root_ / "whole" / file)) << file;
+  const auto third = resume(loop);
+  EXPECT_EQ(third->go(/*resume=*/true), 0) << "checkpoints of the branch count";
+  EXPECT_EQ(third->trainer.steps, Steps{});
+}
+
+TEST_F(RunLoopTest, EndsWhereItCanNotGoBack) {
+  const auto ending = [&](const LoopConfig& loop, const char* name) {
+    const auto process = begin(loop, name);
+    process->trainer.on_step = [](StepReport& report, int64_t index) {
+      report.sound_step = 1;
+      if (index == 4) report.rollback_reason = "the reward fell";
+    };
+    return message_of<UserError>([&] { process->go(); });
+  };
+  const std::string none = ending({.max_steps = 8, .save_steps = 2, .max_rollbacks = 3}, "none");
+  EXPECT_EQ(
+      none,
+      "step 4: the reward fell. There is no checkpoint from before to go back to (train.save_steps). The "
+      "checkpoint is written: mend the cause and go on with --resume");
+  const std::string often = ending({.max_steps = 8, .save_steps = 1, .max_rollbacks = 2}, "often");
+  EXPECT_NE(often.find("The run has gone back 2 times (train.max_rollbacks)"), std::string::npos) << often;
 }
 
 TEST_F(RunLoopTest, RefusesCheckpointsThatDoNotFit) {
