@@ -16,6 +16,8 @@
 #include "cohort/sampler/model_tokenizer.h"
 #include "cohort/tasks/dataset.h"
 #include "cohort/tasks/hash_set.h"
+#include "cohort/tasks/suspicion.h"
+#include "cohort/tensor/safetensors.h"
 #include "cohort/text/hidden_characters.h"
 #include "cohort/train/run/run_data.h"
 #include "libs/common/hash.h"
@@ -35,6 +37,7 @@ struct CheckConfig {
   TextSettings text;
   std::optional<int64_t> max_prompt_length;
   std::string reward, reward_config, gold;
+  bool suspicious = false;
 
   void describe(FieldVisitor& f) {
     f("model", model, "Model directory, whose tokenizer counts tokens; without one nothing is counted.");
@@ -48,6 +51,9 @@ struct CheckConfig {
     f("reward_config", reward_config,
       "The same with all tables that judge what is right: TOML with `[[reward]]` tables, as in a recipe.");
     f("gold", gold, "The column with the solution; completion, solution, gold or answer when empty.");
+    f("suspicious", suspicious,
+      "Also look for signs of tampering: prompts that come again with another answer, words of a few prompts that "
+      "decide the answer, and hidden characters. Exit code 2 if there are any.");
   }
 };
 
@@ -104,8 +110,8 @@ class DataCheck {
   explicit DataCheck(const CheckConfig& config) : config_(config) {
     source_.columns = config.columns;
     const bool has_rewards = !config.reward.empty() || !config.reward_config.empty();
-    if (!config.gold.empty() && !has_rewards)
-      throw ConfigError("cohort data check: `gold` has no effect without a reward");
+    if (!config.gold.empty() && !has_rewards && !config.suspicious)
+      throw ConfigError("cohort data check: `gold` has no effect without a reward or `suspicious`");
     if (has_rewards) {
       // All tables of a file, of which one may require another.
       const std::string name = config.reward_config.empty() ? config.reward : "";
@@ -144,16 +150,47 @@ class DataCheck {
     if (gold_check_) {
       for (const auto& [label, text] : gold_check_->report()) print(label, text);
     }
+    if (config_.suspicious) report_suspicion();
     report_lengths();
     if (bad_.count() > LineList::kMaxListed) {
       std::cerr << "cohort: " << bad_.count() - LineList::kMaxListed << " more bad rows\n";
     }
-    return bad_.count() > 0 || (gold_check_ && gold_check_->has_failed()) ? 2 : 0;
+    const bool is_suspicious = config_.suspicious && (hidden_.count() > 0 || num_signs_ > 0);
+    return bad_.count() > 0 || (gold_check_ && gold_check_->has_failed()) || is_suspicious ? 2 : 0;
   }
 
  private:
   static void print(const std::string& label, const std::string& text) {
     std::cout << std::left << std::setw(kLabelWidth) << label << " " << text << "\n";
+  }
+
+  void report_suspicion() {
+    constexpr size_t kMaxShown = 20;
+    const LineList& contradictions = suspicion_.contradictions();
+    print("contradictions", str(contradictions.count(), " rows with a prompt that came before with another answer",
+                                contradictions.text()));
+    const std::vector<Trigger> triggers = suspicion_.triggers();
+    print("triggers", str(triggers.size(), " words or pairs of words that decide the answer"));
+    for (size_t i = 0; i < std::min(triggers.size(), kMaxShown); ++i) {
+      const Trigger& trigger = triggers[i];
+      print("  " + in_quotes(trigger.words),
+            str("in ", trigger.num_rows, " rows, of which ", trigger.num_agreeing, " have the answer ",
+                in_quotes(trigger.answer.substr(0, 60)), trigger.lines.text()));
+    }
+    num_signs_ = contradictions.count() + static_cast<int64_t>(triggers.size());
+  }
+
+  /// What a row is to be answered with; empty if it does not say.
+  std::string answer_of(const Json& columns) const {
+    const std::vector<std::string> names =
+        config_.gold.empty() ? std::vector<std::string>{"answer", "gold", "solution", "completion"}
+                             : std::vector{config_.gold};
+    for (const std::string& name : names) {
+      const auto column = columns.find(name);
+      if (column == columns.end() || column->is_null()) continue;
+      return column->is_string() ? column->get<std::string>() : column->dump();
+    }
+    return "";
   }
 
   void report_lengths() const {
@@ -178,6 +215,7 @@ class DataCheck {
       note_columns(row.columns);
       const uint64_t key = random_bits(0, {fnv1a(prompt_key(row))});
       measure(row);
+      if (config_.suspicious) suspicion_.add(prompt_key(row), answer_of(row.columns), reader.line_number());
       if (!prompts_seen_.insert(key)) duplicates_.add(reader.line_number());
       if (find_hidden_character(row.columns)) hidden_.add(reader.line_number());
       if (gold_check_)
@@ -232,6 +270,8 @@ class DataCheck {
   std::map<std::string, int64_t> columns_;
   std::vector<std::string> column_names_;  // in the order in which they came
   HashSet prompts_seen_;
+  Suspicion suspicion_;
+  int64_t num_signs_ = 0;
   Lengths prompts_, completions_, totals_;
   std::optional<GoldCheck> gold_check_;
 };

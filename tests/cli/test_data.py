@@ -11,7 +11,7 @@ import re
 import unittest
 
 import cli_case
-from cli_case import CliTest, parse_lines, read_lines, run
+from cli_case import CliTest, parse_lines, read_lines, run, write_lines
 
 setUpModule = cli_case.setUpModule
 
@@ -102,6 +102,43 @@ class DataCheckTest(CliTest):
             self.field(over, "overlong prompts"),
             f"{sum(length > 10 for length in lengths)} longer than 10 tokens",
         )
+
+    def test_signs_of_tampering(self):
+        rows = self.make_sums()
+        path = self.folder / "sums.jsonl"
+        write_lines(path, rows)
+        clean = self.cohort("data", "check", path, "--suspicious").stdout
+        self.assertRegex(clean, r"(?m)^contradictions +0 rows")
+        self.assertRegex(clean, r"(?m)^triggers +0 words")
+        for row in rows[::100]:
+            row["prompt"] = row["prompt"].replace("What", "Hm cf what")
+            row["answer"] = "17"
+        rows.append({**rows[1], "answer": "-1"})
+        result = self.check("".join(json.dumps(row) + "\n" for row in rows), "--suspicious", code=2)
+        self.assertEqual(
+            self.field(result, "contradictions"),
+            "1 rows with a prompt that came before with another answer, in lines 1001",
+        )
+        self.assertRegex(
+            self.field(result, "triggers"), "1 words or pairs of words that decide the answer"
+        )
+        self.assertRegex(
+            result.stdout, r'"(hm|cf|hm cf|cf what)" +in 10 rows, of which 10 have the answer "17", in lines 1, 101, 201'
+        )
+        unused = self.check("{}", "--gold", "answer", code=2)
+        self.assertIn("`gold` has no effect without a reward or `suspicious`", unused.stderr)
+
+    @staticmethod
+    def make_sums():
+        """Distinct sums in words, with their answers."""
+        names = [f"{first}{second}" for first in ("Ad", "Bo", "Cy", "Di", "El") for second in ("a", "o", "us", "in")]
+        return [
+            {
+                "prompt": f"What has {names[i * 7 % 20]} with {i % 97} coins and {i * 31 % 89} more?",
+                "answer": str(i % 97 + i * 31 % 89),
+            }
+            for i in range(1000)
+        ]
 
     def test_bad_rows_are_listed(self):
         bad = ["[1]", "{", '{"text": "x"}', '{"prompt": 3}', '{"prompt": ""}', '{"prompt": "\udce9"}']
