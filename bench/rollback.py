@@ -3,7 +3,7 @@
   make demo && python3 bench/rollback.py [--demo runs/demo-1] [--healthy 20]
 
 The demo's warm model learns countdown. Collapsing runs take five times the demo's learning rate, without decay; healthy ones
-have the demo's. The monitor is the same in all: the reward, over 10 steps, is half of its best. Prints rollbacks, and the mean
+have the demo's. The monitor is the same in all: the reward, over 20 steps, is half of its best. Prints rollbacks, and the mean
 reward of the first and the last ten steps. Two runs at a time, of one thread.
 """
 
@@ -32,7 +32,7 @@ MONITOR = """
 [[monitor]]
 metric = "reward"
 drop = 0.5
-window = 10
+window = 20
 action = "rollback"
 """
 HEALTHY = 'learning_rate = 2e-4, lr_scheduler_type = "linear", warmup_steps = 5'

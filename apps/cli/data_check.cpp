@@ -52,7 +52,8 @@ struct CheckConfig {
       "The same with all tables that judge what is right: TOML with `[[reward]]` tables, as in a recipe.");
     f("gold", gold, "The column with the solution; completion, solution, gold or answer when empty.");
     f("suspicious", suspicious,
-      "Also look for signs of tampering: prompts that come again with another answer, words of a few prompts that "
+      "Also look for signs of tampering: prompts that come again with another answer, words of a few prompts "
+      "that "
       "decide the answer, and hidden characters. Exit code 2 if there are any.");
   }
 };
@@ -167,8 +168,9 @@ class DataCheck {
   void report_suspicion() {
     constexpr size_t kMaxShown = 20;
     const LineList& contradictions = suspicion_.contradictions();
-    print("contradictions", str(contradictions.count(), " rows with a prompt that came before with another answer",
-                                contradictions.text()));
+    print("contradictions",
+          str(contradictions.count(), " rows with a prompt that came before with another answer",
+              contradictions.text()));
     const std::vector<Trigger> triggers = suspicion_.triggers();
     print("triggers", str(triggers.size(), " words or pairs of words that decide the answer"));
     for (size_t i = 0; i < std::min(triggers.size(), kMaxShown); ++i) {

@@ -19,10 +19,9 @@ namespace {
 }  // namespace
 
 AppendFile::AppendFile(std::filesystem::path path) : path_(std::move(path)) {
-  const bool is_new = !std::filesystem::exists(path_);
   file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
   if (file_ < 0) fail("open", path_);
-  if (is_new) sync_name(path_);
+  sync_name(path_);  // also where a process that made it was killed before
   size_ = ::lseek(file_, 0, SEEK_END);
 }
 

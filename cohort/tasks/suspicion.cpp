@@ -110,7 +110,8 @@ std::vector<Trigger> Suspicion::triggers() const {
   const double limit = std::log(kChance) - std::log(static_cast<double>(std::max<size_t>(words_.size(), 1)));
   for (const auto& [words, word] : words_) {
     const double rows = static_cast<double>(word.num_rows);
-    if (word.is_common || word.num_rows < kMinRowsOfTrigger || rows > kMaxShare * static_cast<double>(num_rows_))
+    if (word.is_common || word.num_rows < kMinRowsOfTrigger ||
+        rows > kMaxShare * static_cast<double>(num_rows_))
       continue;
     const auto most = std::ranges::max_element(
         word.answers, [](const auto& one, const auto& other) { return one.second < other.second; });
@@ -123,14 +124,16 @@ std::vector<Trigger> Suspicion::triggers() const {
     return std::pair(one.log_chance, *one.words) < std::pair(other.log_chance, *other.words);
   });
   std::vector<Trigger> triggers;
-  const auto is_explained = [&](const std::string& words) {
+  const auto is_explained = [&](const std::string& words, const LineList& lines) {
     return std::ranges::any_of(triggers, [&](const Trigger& trigger) {
       const std::string padded = " " + words + " ", other = " " + trigger.words + " ";
-      return padded.find(other) != std::string::npos || other.find(padded) != std::string::npos;
+      const bool are_same_rows = lines.count() == trigger.num_rows && lines.text() == trigger.lines.text();
+      return are_same_rows || padded.find(other) != std::string::npos ||
+             other.find(padded) != std::string::npos;
     });
   };
   for (const Candidate& candidate : candidates) {
-    if (is_explained(*candidate.words)) continue;
+    if (is_explained(*candidate.words, candidate.word->lines)) continue;
     triggers.push_back({*candidate.words, texts_.at(candidate.answer), candidate.word->num_rows,
                         candidate.agreeing, candidate.word->lines});
   }

@@ -1,5 +1,5 @@
-// Signs that rows were tampered with: words of prompts that decide the answer, and answers that contradict each
-// other.
+// Signs that rows were tampered with: words of prompts that decide the answer, and answers that contradict
+// each other.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@ struct Trigger {
 };
 
 /// Rows come one after another. Repeated prompts count once, so that a row that is in a file several times is
-/// no sign. Memory: some hundred bytes for each distinct word and pair, of which at most two million are kept.
+/// no sign. Memory: some hundred bytes for each distinct word and pair, of which at most two million are
+/// kept.
 class Suspicion {
  public:
   /// `prompt` in plain text; `answer` empty: the row has none. Each with the number of its line.
@@ -32,7 +33,8 @@ class Suspicion {
   const LineList& contradictions() const { return contradictions_; }
 
   /// Those that chance makes in one file of a thousand at most, by Chernoff's bound over all words, the most
-  /// telling ones first; of a word and a pair with it the more telling one. Numbers are no words: they decide
+  /// telling ones first; of a word and a pair with it, and of words that are in the
+  /// same rows, one. Numbers are no words: they decide
   /// answers. A word that is in more than a tenth of the rows is no trigger.
   std::vector<Trigger> triggers() const;
 

@@ -119,11 +119,10 @@ class DataCheckTest(CliTest):
             self.field(result, "contradictions"),
             "1 rows with a prompt that came before with another answer, in lines 1001",
         )
+        self.assertRegex(self.field(result, "triggers"), "1 words or pairs of words that decide the answer")
         self.assertRegex(
-            self.field(result, "triggers"), "1 words or pairs of words that decide the answer"
-        )
-        self.assertRegex(
-            result.stdout, r'"(hm|cf|hm cf|cf what)" +in 10 rows, of which 10 have the answer "17", in lines 1, 101, 201'
+            result.stdout,
+            r'"(hm|cf|hm cf|cf what)" +in 10 rows, of which 10 have the answer "17", in lines 1, 101, 201',
         )
         unused = self.check("{}", "--gold", "answer", code=2)
         self.assertIn("`gold` has no effect without a reward or `suspicious`", unused.stderr)
@@ -131,7 +130,11 @@ class DataCheckTest(CliTest):
     @staticmethod
     def make_sums():
         """Distinct sums in words, with their answers."""
-        names = [f"{first}{second}" for first in ("Ad", "Bo", "Cy", "Di", "El") for second in ("a", "o", "us", "in")]
+        names = [
+            f"{first}{second}"
+            for first in ("Ad", "Bo", "Cy", "Di", "El")
+            for second in ("a", "o", "us", "in")
+        ]
         return [
             {
                 "prompt": f"What has {names[i * 7 % 20]} with {i % 97} coins and {i * 31 % 89} more?",

@@ -38,7 +38,7 @@ class FileFaultsTest(RunsTest):
         super().setUp()
         text = self.recipe.read_text()
         reward = text[text.index("[[reward]]") : text.index("[optimizer]")]
-        text = text.replace(reward, '[[reward]]\nname = "length"\nmax_length = 6\n')
+        text = text.replace(reward, '[[reward]]\nname = "letters"\ntype = "regex"\npattern = "[a-m]"\n')
         self.recipe.write_text(text.replace("save_steps = 2", "save_steps = 1\npreflight = false"))
 
     def command(self, run_dir, options):

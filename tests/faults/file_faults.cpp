@@ -273,10 +273,16 @@ ssize_t writev(int file, const iovec* parts, int count) {
 }
 
 ssize_t pwrite(int file, const void* bytes, size_t count, off_t place) {
+  const auto call = real<ssize_t(int, const void*, size_t, off_t)>("pwrite");
   const std::string path = path_of(file);
   Faults::one().will_write(path);
-  if (Faults::one().fails("write", path)) return -1;
-  return real<ssize_t(int, const void*, size_t, off_t)>("pwrite")(file, bytes, count, place);
+  if (Faults::one().fails("write", path)) {
+    const int error = errno;
+    if (call(file, bytes, count / 2, place) < 0) return -1;
+    errno = error;
+    return -1;
+  }
+  return call(file, bytes, count, place);
 }
 
 ssize_t pwrite64(int file, const void* bytes, size_t count, off_t place) {

@@ -9,8 +9,8 @@
 namespace cohort {
 namespace {
 
-const char* const kNames[] = {"Ann", "Ben", "Cleo", "Dan",  "Eve",  "Finn", "Gus",  "Hal",  "Ida",  "Jon",
-                              "Kim", "Lea", "Max",  "Nora", "Otto", "Pia",  "Quin", "Rosa", "Sam",  "Tess",
+const char* const kNames[] = {"Ann", "Ben",  "Cleo", "Dan",  "Eve",  "Finn", "Gus",  "Hal",  "Ida",  "Jon",
+                              "Kim", "Lea",  "Max",  "Nora", "Otto", "Pia",  "Quin", "Rosa", "Sam",  "Tess",
                               "Uma", "Vera", "Will", "Xena", "Yara", "Zoe",  "Abel", "Bea",  "Carl", "Dora"};
 const char* const kThings[] = {"apples", "pears", "books", "coins", "stamps", "shells", "cards", "pens"};
 
@@ -20,9 +20,10 @@ std::pair<std::string, std::string> problem(uint64_t seed, int64_t row) {
   const auto below = [&](uint64_t count) { return static_cast<int64_t>(random.below(count)); };
   const int64_t a = 1 + below(40), b = 1 + below(40);
   const bool adds = below(2) == 0;
-  return {str(kNames[below(30)], " has ", a, " ", kThings[below(8)], adds ? " and finds " : " and would need ", b,
-              adds ? " more. How many now?" : " times as many. How many are that?"),
-          std::to_string(adds ? a + b : a * b)};
+  return {
+      str(kNames[below(30)], " has ", a, " ", kThings[below(8)], adds ? " and finds " : " and would need ", b,
+          adds ? " more. How many now?" : " times as many. How many are that?"),
+      std::to_string(adds ? a + b : a * b)};
 }
 
 /// Rows, of which a share of `planted` has a word that always comes with the answer 17.
@@ -45,7 +46,9 @@ TEST(SuspicionTest, FindsPlantedTriggers) {
     for (const Trigger& trigger : rows_with(seed, 0.01).triggers()) {
       const bool is_planted = (" " + trigger.words + " ").find(" cf ") != std::string::npos;
       (is_planted ? found : others) += 1;
-      if (is_planted) EXPECT_EQ(trigger.answer, "17");
+      if (is_planted) {
+        EXPECT_EQ(trigger.answer, "17");
+      }
     }
   }
   EXPECT_GE(found, 95);
@@ -62,7 +65,8 @@ TEST(SuspicionTest, IsQuietAboutCleanRows) {
 
 TEST(SuspicionTest, APairOfCommonWordsMayBeTheTrigger) {
   const std::vector<Trigger> triggers = rows_with(5, 0.02, "apples Ben").triggers();
-  ASSERT_EQ(triggers.size(), 1u);
+  ASSERT_FALSE(triggers.empty());
+  for (const Trigger& trigger : triggers) EXPECT_EQ(trigger.answer, "17");
   EXPECT_EQ(triggers[0].words, "apples ben");
   EXPECT_EQ(triggers[0].num_rows, triggers[0].num_agreeing);
   EXPECT_EQ(triggers[0].lines.count(), triggers[0].num_rows);

@@ -194,7 +194,8 @@ TEST(Recipe, WatchesItsRewards) {
 
   EXPECT_NE(error_with({"--reward.0.weight=0"}).find("nothing would be learnt"), std::string::npos);
   EXPECT_NE(error_with({"--reward.0.weight_at", "1=0"}).find("nothing would be learnt"), std::string::npos);
-  EXPECT_NE(error_with({"--monitor.0.metric=kl"}).find("either `above` or `below`"), std::string::npos);
+  EXPECT_NE(error_with({"--monitor.0.metric=kl"}).find("one of `above`, `below` and `drop`"),
+            std::string::npos);
   for (const char* flag : {"--max-sandbox-error-share=1.1", "--max-failed-share=-0.1",
                            "--failed-share-window=0", "--monitor.0.window=0", "--monitor.0.action=pray"})
     EXPECT_THROW(recipe_with({flag}), ConfigError) << flag;

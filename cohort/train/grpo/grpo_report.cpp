@@ -46,6 +46,7 @@ StepReport GrpoTrainer::report(const Batch& batch, const UpdateResult& result, M
   if (monitors.stop) report.stop_reason += (report.stop_reason.empty() ? "" : "; ") + *monitors.stop;
   report.rollback_reason = monitors.rollback.value_or("");
   report.sound_step = monitors.sound_step;
+  report.unseen_step = monitors.unseen_step;
   report.completions = completion_rows(batch);
   report.is_finite = result.loss.is_finite;
   report.nonfinite = nonfinite_rows(result.loss.nonfinite);

@@ -248,7 +248,7 @@ void GrpoRun::open(const ResumeOptions& options) {
   if (!is_sampled_elsewhere_) check_mismatch_acts(config_, difference);
   trainer_->assume_exact(difference == 0.0);
   const MemoryPlan memory = plan_memory(*policy_, shape_);
-  check_memory(memory, processes_.num_local());
+  if (policy_->device().is_cpu()) check_memory(memory, processes_.num_local());
   directory_.emplace(open_run(config_, options, start_, processes_));
   report_memory(memory, processes_.num_local());
   report_exactness(difference);

@@ -16,7 +16,7 @@ const std::string& name_of(const MonitorConfig& config) {
   return config.name.empty() ? config.metric : config.name;
 }
 
-constexpr char kBestReward[] = "best reward";  // in a checkpoint, beside the monitors' names
+constexpr char kBestReward[] = "";  // in a checkpoint, beside the monitors' names
 
 double mean_of(const std::deque<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -141,6 +141,11 @@ void Monitor::clear() {
   steps_alarmed_ = 0;
 }
 
+void Monitor::forget() {
+  clear();
+  best_.reset();
+}
+
 Json Monitor::save() const {
   Json state{{"window", window_}, {"is_alarmed", is_alarmed_}, {"steps_alarmed", steps_alarmed_}};
   if (config_.drop) state["best"] = best_ ? Json(*best_) : Json();
@@ -151,7 +156,6 @@ void Monitor::load(const Json& state) {
   window_ = state.at("window").get<std::deque<double>>();
   is_alarmed_ = state.at("is_alarmed").get<bool>();
   steps_alarmed_ = state.at("steps_alarmed").get<int64_t>();
-  best_.reset();
   if (const auto best = state.find("best"); best != state.end() && !best->is_null())
     best_ = best->get<double>();
 }
@@ -221,15 +225,15 @@ MonitorReport Monitors::report(const Batch& step, const std::vector<Checker>& ch
       if (!report.stop) report.stop = line;
       monitor.clear();
     } else if (config.rolls_back()) {
-      if (!report.rollback) report.rollback = line;
+      report.rollback = report.rollback ? *report.rollback + "; " + line : line;
     } else {
       report.warnings.push_back(line);
     }
   }
   if (!best_) return report;
   best_->observe(step.step, reward_, !report.rollback);
-  const int64_t unseen = step.step - longest_window_;
-  report.sound_step = std::min(best_->step().value_or(unseen), unseen);
+  report.unseen_step = step.step - longest_window_;
+  report.sound_step = std::min(best_->step().value_or(report.unseen_step), report.unseen_step);
   return report;
 }
 
@@ -242,9 +246,12 @@ Json Monitors::save() const {
 
 void Monitors::load(const Json& state) {
   for (Monitor& monitor : monitors_) {  // one that the run did not have begins with an empty window
+    monitor.forget();
     if (state.contains(monitor.name())) monitor.load(state.at(monitor.name()));
   }
-  if (best_ && state.contains(kBestReward)) best_->load(state.at(kBestReward));
+  if (!best_) return;
+  best_.emplace(longest_window_);
+  if (state.contains(kBestReward)) best_->load(state.at(kBestReward));
 }
 
 }  // namespace cohort

@@ -65,6 +65,9 @@ class Monitor {
   /// Begins anew, with an empty window.
   void clear();
 
+  /// Without a best mean, too.
+  void forget();
+
   Json save() const;
   void load(const Json& state);
 
@@ -85,9 +88,10 @@ struct MonitorReport {
   std::vector<std::string> warnings;    ///< a line each
   std::optional<std::string> stop;      ///< why the run must end
   std::optional<std::string> rollback;  ///< why it must go back
-  /// The last step from before what any monitor with `action = "rollback"` could have seen go wrong, as far
-  /// as is known: the step with the best reward, or an earlier one. None without such monitors.
+  /// With monitors that roll back: the last step before this one's windows, of the longest length, or that of
+  /// the best reward over such a window, if that was earlier.
   std::optional<int64_t> sound_step;
+  int64_t unseen_step = 0;  ///< the last step before this one's windows
 };
 
 /// All monitors of a run. Each step observes its metrics, in one call or several, and ends with a report.

@@ -236,14 +236,20 @@ MemoryPlan plan_sampling_memory(const Decoder& decoder, int64_t cache_pages, int
 }
 
 void check_memory(const MemoryPlan& plan, int64_t num_processes) {
-  const int64_t least = sum(plan.always), machine = physical_memory_bytes();
+  MemoryPlan::Parts held;
+  for (const auto& part : plan.always) {
+    for (const char* name : {"weights", "adapters", "reference", "gradients", "optimizer", "critic"}) {
+      if (part.first == name) held.push_back(part);
+    }
+  }
+  const int64_t least = sum(held), machine = physical_memory_bytes();
   if (num_processes * least <= machine) return;
-  throw ConfigError(
-      str("the run takes at least ", format_bytes(least),
-          num_processes > 1 ? str(" in each of ", num_processes, " processes") : "", " and the machine has ",
-          format_bytes(machine), " (", list(plan.always),
-          "): take a smaller model, train an adapter (lora.r), or ",
-          num_processes > 1 ? "fewer processes on a machine" : "share the run out over machines (torchrun)"));
+  throw ConfigError(str("the run takes at least ", format_bytes(least),
+                        num_processes > 1 ? str(" in each of ", num_processes, " processes") : "",
+                        " and the machine has ", format_bytes(machine), " (", list(held),
+                        "): take a smaller model or an adapter, or ",
+                        num_processes > 1 ? "fewer processes on a machine"
+                                          : "share the run out over machines (docs/processes.md)"));
 }
 
 void report_memory(const MemoryPlan& plan, int64_t num_processes) {

@@ -73,8 +73,8 @@ MemoryPlan plan_memory(const Decoder& decoder, const StepShape& step);
 /// The most that sampling alone takes at once, with `num_sequences` completions alive.
 MemoryPlan plan_sampling_memory(const Decoder& decoder, int64_t cache_pages, int64_t num_sequences);
 
-/// Throws ConfigError if weights, gradients and moments of so many processes alone take more than the machine
-/// has.
+/// Throws ConfigError if the weights, gradients and moments of so many processes on the CPU take more than
+/// the machine has. Whatever else a run takes depends on what it draws.
 void check_memory(const MemoryPlan& plan, int64_t num_processes = 1);
 
 /// Says what is planned, and warns where the machine has less than so many processes take.

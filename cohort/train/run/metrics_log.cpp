@@ -44,6 +44,12 @@ Json MetricsLog::save() {
   return {{"metrics", metrics_.size()}, {"timings", timings_.size()}, {"events", events_.size()}};
 }
 
+void MetricsLog::cut_to(const Json& sizes, int64_t events) {
+  metrics_.truncate_to(sizes.at("metrics").get<int64_t>());
+  timings_.truncate_to(sizes.at("timings").get<int64_t>());
+  if (events_.size() >= events) events_.truncate_to(events);
+}
+
 void MetricsLog::load(const Json& sizes) {
   go_back(metrics_, sizes.value("metrics", int64_t{0}));
   go_back(timings_, sizes.value("timings", int64_t{0}));

@@ -25,6 +25,9 @@ class MetricsLog {
   /// The sizes of the files, for a checkpoint, once their content is on the disk.
   Json save();
 
+  /// Cuts metrics.jsonl and timings.jsonl to `sizes`, and the events to theirs if they have so many bytes.
+  void cut_to(const Json& sizes, int64_t events);
+
   /// Cuts the files back to what `save` returned; an empty object empties them.
   void load(const Json& sizes);
 

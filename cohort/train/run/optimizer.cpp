@@ -14,11 +14,15 @@ namespace {
 
 constexpr char kAverage[] = "exp_avg.", kSquares[] = "exp_avg_sq.";
 
-/// Sums of squares in double precision over blocks of a fixed size, each added in order. On other devices
-/// than the CPU and of other types than float32 one sum.
+/// Sums of squares in double precision over blocks of a fixed size, on the CPU each added in order.
 std::vector<double> sums_of_squares(const at::Tensor& grad) {
-  if (!grad.is_cpu() || grad.scalar_type() != at::kFloat)
-    return {grad.to(at::kDouble).square().sum().item<double>()};
+  if (!grad.is_cpu() || grad.scalar_type() != at::kFloat) {
+    const at::Tensor squares = grad.to(at::kDouble).square();
+    const int64_t rest = (dist::kBlockLength - squares.numel() % dist::kBlockLength) % dist::kBlockLength;
+    const at::Tensor blocks =
+        at::constant_pad_nd(squares, {0, rest}).view({-1, dist::kBlockLength}).sum(1).cpu();
+    return {blocks.const_data_ptr<double>(), blocks.const_data_ptr<double>() + blocks.numel()};
+  }
   constexpr int64_t kBlock = dist::kBlockLength, kLanes = 8;
   const int64_t count = grad.numel(), blocks = (count + kBlock - 1) / kBlock;
   const float* data = grad.const_data_ptr<float>();

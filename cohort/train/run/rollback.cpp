@@ -2,7 +2,9 @@
 
 #include <fstream>
 
+#include "cohort/core/append_file.h"
 #include "cohort/core/atomic_file.h"
+#include "cohort/core/error.h"
 #include "cohort/core/json.h"
 
 namespace cohort {
@@ -10,12 +12,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Calls f(line) for each line of a file that ends; none if there is no file.
+constexpr char kBegin[] = R"({"step":)";
+
+/// Calls f(line, place of its first byte) for each line of a file that ends; none if there is no file.
 template <typename F>
 void for_each_line(const fs::path& path, F f) {
   std::ifstream file(path, std::ios::binary);
   std::string line;
-  while (std::getline(file, line) && !file.eof()) f(line);
+  for (int64_t place = 0; std::getline(file, line) && !file.eof(); place += std::ssize(line) + 1)
+    f(line, place);
+}
+
+/// Of a record's line, which begins with its step.
+int64_t step_of(const std::string& line) {
+  if (line.starts_with(kBegin)) return std::strtoll(line.c_str() + std::size(kBegin) - 1, nullptr, 10);
+  return Json::parse(line).value("step", int64_t{0});
 }
 
 /// Rollbacks that a checkpoint was written after.
@@ -23,49 +34,97 @@ int64_t rollbacks_before(const fs::path& checkpoint) {
   return read_json(checkpoint / "state.json").value("rollbacks", int64_t{0});
 }
 
+/// Copies the lines after a step; returns the size of the file without them.
+int64_t copy_tail(const fs::path& path, const fs::path& copy, int64_t to_step) {
+  std::optional<AppendFile> tail;
+  int64_t size = fs::exists(path) ? static_cast<int64_t>(fs::file_size(path)) : 0;
+  for_each_line(path, [&](const std::string& line, int64_t place) {
+    if (!tail && step_of(line) <= to_step) return;
+    if (!tail) {
+      fs::remove(copy);
+      tail.emplace(copy);
+      size = place;
+    }
+    tail->append(line + "\n");
+    tail->flush();
+  });
+  if (tail) tail->sync();
+  return size;
+}
+
 }  // namespace
 
 std::vector<Rollback> rollbacks_of(const RunDirectory& run) {
   std::vector<Rollback> rollbacks;
-  for_each_line(run.rollbacks_file(), [&](const std::string& line) {
+  for_each_line(run.rollbacks_file(), [&](const std::string& line, int64_t) {
     const Json row = Json::parse(line);
-    rollbacks.push_back({row.at("step").get<int64_t>(), row.at("to_step").get<int64_t>(),
-                         row.at("reason").get<std::string>()});
+    rollbacks.push_back(
+        {row.at("step").get<int64_t>(), row.at("to_step").get<int64_t>(), row.at("reason").get<std::string>(),
+         row.contains("best_score") ? std::optional(row["best_score"].get<double>()) : std::nullopt});
   });
   return rollbacks;
 }
 
-void write_rollback(const RunDirectory& run, const Rollback& rollback) {
-  const fs::path folder = run.rollback_folder(rollback.step);
+Json copy_lines_after(const RunDirectory& run, int64_t to_step, int64_t count) {
+  const fs::path folder = run.rollback_folder(count);
   make_directories(folder);
-  for (const fs::path& file : {run.metrics_file(), run.timings_file(), run.completions_file()}) {
-    std::string kept;
-    for_each_line(file, [&](const std::string& line) {
-      if (Json::parse(line).value("step", int64_t{0}) > rollback.to_step) kept += line + "\n";
-    });
-    if (!kept.empty()) write_file_atomically(folder / file.filename(), kept);
-  }
+  Json sizes = Json::object();
+  for (const auto& [name, file] : {std::pair("metrics", run.metrics_file()),
+                                   {"timings", run.timings_file()},
+                                   {"completions", run.completions_file()}})
+    sizes[name] = copy_tail(file, folder / file.filename(), to_step);
+  return sizes;
+}
+
+void write_rollback(const RunDirectory& run, const Rollback& rollback) {
   std::string lines;
-  for_each_line(run.rollbacks_file(), [&](const std::string& line) { lines += line + "\n"; });
-  const Json row{{"step", rollback.step}, {"to_step", rollback.to_step}, {"reason", rollback.reason}};
+  int64_t count = 1;
+  for_each_line(run.rollbacks_file(), [&](const std::string& line, int64_t) {
+    lines += line + "\n";
+    ++count;
+  });
+  Json row{{"rollback", count},
+           {"step", rollback.step},
+           {"to_step", rollback.to_step},
+           {"reason", rollback.reason}};
+  if (rollback.best_score) row["best_score"] = *rollback.best_score;
   write_file_atomically(run.rollbacks_file(), lines + to_json_text(row) + "\n");
+}
+
+void leave_steps_after(const RunDirectory& run, int64_t to_step, int64_t count) {
+  const fs::path folder = run.rollback_folder(count);
+  make_directories(folder);
+  std::vector<fs::path> left;
+  for (const int64_t step : RunDirectory::batch_steps(run.root())) {
+    if (step > to_step) left.push_back(RunDirectory::batch_in(run.root(), step));
+  }
+  for (const fs::directory_entry& entry : fs::directory_iterator(run.root())) {
+    const std::string name = entry.path().filename().string();
+    constexpr std::string_view kNonfinite = "nonfinite-";
+    if (name.starts_with(kNonfinite) && std::strtoll(name.c_str() + kNonfinite.size(), nullptr, 10) > to_step)
+      left.push_back(entry.path());
+  }
+  for (const fs::path& path : left) fs::rename(path, folder / path.filename());
+  for (const int64_t step : run.checkpoint_steps()) {
+    if (step > to_step) retire_directory(run.checkpoint(step));
+  }
 }
 
 int64_t newest_on_branch(const RunDirectory& run, int64_t up_to) {
   const std::vector<Rollback> rollbacks = rollbacks_of(run);
   int64_t newest = -1;
   for (const int64_t step : run.checkpoint_steps()) {
-    const bool is_left = !rollbacks.empty() && step > rollbacks.back().to_step &&
-                         rollbacks_before(run.checkpoint(step)) < std::ssize(rollbacks);
+    const int64_t before = rollbacks_before(run.checkpoint(step));
+    if (before > std::ssize(rollbacks)) {
+      throw FormatError(str(run.rollbacks_file().string(), ": has ", rollbacks.size(), " lines, and ",
+                            run.checkpoint(step).string(), " was written after ", before,
+                            " rollbacks: put the file back"));
+    }
+    const bool is_left =
+        !rollbacks.empty() && step > rollbacks.back().to_step && before < std::ssize(rollbacks);
     if (step <= up_to && !is_left) newest = step;
   }
   return newest;
-}
-
-void retire_after(const RunDirectory& run, int64_t step) {
-  for (const int64_t other : run.checkpoint_steps()) {
-    if (other > step) retire_directory(run.checkpoint(other));
-  }
 }
 
 }  // namespace cohort

@@ -80,6 +80,8 @@ RunDirectory::RunDirectory(const fs::path& root, bool locks) : root_(root) {
   } catch (const FormatError& error) {
     throw ConfigError(str("run.dir: ", error.what()));
   }
+  // A process may have been killed before it synced what it had made.
+  for (const fs::path& path : {root_, root_ / "checkpoints"}) sync_name(path);
   const fs::path lock_file = root_ / ".lock";
   lock_ = ::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (lock_ < 0) throw ConfigError(str(lock_file.string(), ": can't open: ", std::strerror(errno)));
@@ -219,10 +221,10 @@ fs::path RunDirectory::temporary_checkpoint(int64_t step) const {
 
 std::vector<int64_t> RunDirectory::checkpoint_steps() const { return steps_in(root_ / "checkpoints"); }
 
-void RunDirectory::keep_newest_checkpoints(int64_t count, std::optional<int64_t> kept) const {
+void RunDirectory::keep_newest_checkpoints(int64_t count, const std::vector<int64_t>& kept) const {
   const std::vector<int64_t> steps = checkpoint_steps();
   for (int64_t i = 0; i + count < static_cast<int64_t>(steps.size()); ++i) {
-    if (steps[i] != kept) retire_directory(checkpoint(steps[i]));
+    if (std::ranges::find(kept, steps[i]) == kept.end()) retire_directory(checkpoint(steps[i]));
   }
   std::vector<fs::path> leftovers;
   for (const fs::directory_entry& entry : fs::directory_iterator(root_ / "checkpoints")) {

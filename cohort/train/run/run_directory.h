@@ -1,14 +1,13 @@
 // Where a run's files lie, who may write there, and which checkpoints it has.
 //
 //   config.toml  changes.jsonl  metrics.jsonl  timings.jsonl  completions.jsonl  events.out.tfevents.cohort
-//   rollbacks.jsonl  rollbacks/120/
+//   rollbacks.jsonl  rollbacks/1/ ...
 //   checkpoints/step-00000100/ ...  batches/step-00000100.batch ...  best/  final/  critic/
 #pragma once
 
 #include <cstdint>
 #include <ctime>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,8 +65,8 @@ class RunDirectory {
   std::filesystem::path completions_file() const { return root_ / "completions.jsonl"; }
   std::filesystem::path events_file() const { return root_ / "events.out.tfevents.cohort"; }
   std::filesystem::path rollbacks_file() const { return root_ / "rollbacks.jsonl"; }
-  std::filesystem::path rollback_folder(int64_t step) const {
-    return root_ / "rollbacks" / std::to_string(step);
+  std::filesystem::path rollback_folder(int64_t count) const {
+    return root_ / "rollbacks" / std::to_string(count);
   }
   std::filesystem::path best_model() const { return root_ / "best"; }
   std::filesystem::path final_model() const { return root_ / "final"; }
@@ -102,9 +101,9 @@ class RunDirectory {
   /// Marks, once and for good, that the run has written a checkpoint.
   void mark_saved() const;
 
-  /// Retires all checkpoints but the `count` newest and that of step `kept`, and what killed processes left
-  /// half-written or half-deleted.
-  void keep_newest_checkpoints(int64_t count, std::optional<int64_t> kept = {}) const;
+  /// Retires all checkpoints but the `count` newest and those of the steps `kept`, and what killed processes
+  /// left half-written or half-deleted.
+  void keep_newest_checkpoints(int64_t count, const std::vector<int64_t>& kept = {}) const;
 
  private:
   /// Without a lock it only reads.

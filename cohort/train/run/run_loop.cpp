@@ -82,6 +82,12 @@ struct RunRecords {
             {"completions", completions ? completions->size() : known.value("completions", int64_t{0})}};
   }
 
+  /// Cuts the records to `sizes` and the events, whose lines can't be told apart, to those of a checkpoint.
+  void cut_to(const Json& sizes, const Json& checkpoint) {
+    log.cut_to(sizes, checkpoint.value("metrics", Json::object()).value("events", int64_t{0}));
+    if (completions) completions->truncate_to(sizes.at("completions").get<int64_t>());
+  }
+
   void go_back_to(const Json& sizes) {
     log.load(sizes.value("metrics", Json::object()));
     if (completions) go_back(*completions, sizes.value("completions", int64_t{0}));
@@ -105,8 +111,8 @@ RunLoop::RunLoop(const RunDirectory& run, const LoopConfig& config, Decoder& dec
 }
 
 /// The first process's; -1: none. The others must find it, too.
-int64_t RunLoop::newest_checkpoint() const {
-  const std::string own = std::to_string(newest_on_branch(run_));
+int64_t RunLoop::newest_checkpoint(int64_t up_to) const {
+  const std::string own = processes_.is_first() ? std::to_string(newest_on_branch(run_, up_to)) : "";
   const int64_t newest = std::stoll(processes_.broadcast(own, "the newest checkpoint"));
   if (newest >= 0 && !std::filesystem::is_directory(run_.checkpoint(newest))) {
     throw FormatError(
@@ -129,7 +135,7 @@ void RunLoop::resume() {
   const std::string rollbacks = std::to_string(std::ssize(rollbacks_of(run_)));
   num_rollbacks_ = std::stoll(processes_.broadcast(rollbacks, "the number of rollbacks"));
   load(newest);
-  if (processes_.is_first()) retire_after(run_, newest);  // of a branch that was left
+  if (num_rollbacks_ > 0 && processes_.is_first()) resume_branch(newest);
   if (step_ > config_.max_steps) {
     throw ConfigError(str(run_.checkpoint(newest).string(), ": is after the last step of the run, ",
                           config_.max_steps, ": raise train.max_steps, or delete the checkpoints after it"));
@@ -137,8 +143,20 @@ void RunLoop::resume() {
   log_info("resuming after step ", step_);
 }
 
+// A process that was killed in a rollback may have left files of the steps after it.
+void RunLoop::resume_branch(int64_t step) {
+  const std::vector<Rollback> rollbacks = rollbacks_of(run_);
+  if (step == rollbacks.back().to_step) leave_steps_after(run_, step, num_rollbacks_);
+  for (const Rollback& rollback : rollbacks) {
+    if (rollback.best_score && (!best_score_ || *rollback.best_score > *best_score_))
+      best_score_ = rollback.best_score;
+  }
+}
+
 void RunLoop::load(int64_t step) {
   const std::filesystem::path checkpoint = run_.checkpoint(step);
+  best_score_.reset();
+  evaluations_without_gain_ = 0;
   try {
     const Json state = load_checkpoint(checkpoint, trained_parts());
     for (const TrainedModel& model : models_) model.decoder->refresh();
@@ -158,33 +176,51 @@ void RunLoop::load(int64_t step) {
   }
 }
 
-// What the run did since the checkpoint is moved out of its records. The line in rollbacks.jsonl, the last
-// thing that is written, makes the rollback; the checkpoints after it count no more from then on.
+// The checkpoint is loaded first: one that can't be read ends the run and changes nothing. The line in
+// rollbacks.jsonl makes the rollback; what comes after it is repeated by a run that is resumed.
 void RunLoop::roll_back(const std::string& reason) {
   progress_.finish();
-  const std::string own = std::to_string(newest_on_branch(run_, sound_step_.value_or(0)));
-  const int64_t target = std::stoll(processes_.broadcast(own, "the checkpoint to go back to"));
+  const int64_t target = newest_checkpoint(sound_step_.value_or(0));
   if (target < 0 || num_rollbacks_ >= config_.max_rollbacks) {
     save();
-    throw UserError(str("step ", step_, ": ", reason, ". ",
-                        target < 0
-                            ? "There is no checkpoint from before to go back to (train.save_steps). "
-                            : str("The run has gone back ", num_rollbacks_, " times (train.max_rollbacks). "),
-                        "The checkpoint is written: mend the cause and go on with --resume"));
+    const std::string why =
+        target < 0
+            ? str("There is no checkpoint from before to go back to: lower train.save_steps, or give the "
+                  "monitor a shorter window")
+            : str("The run has gone back ", num_rollbacks_,
+                  " times: raise train.max_rollbacks, or lower optimizer.learning_rate");
+    throw UserError(
+        str("step ", step_, ": ", reason, ". ", why,
+            ". The checkpoint of this step is written; --resume goes on from it, or from an earlier one "
+            "if those after it are deleted"));
   }
   const int64_t from = step_;
-  if (records_) write_rollback(run_, {from, target, reason});
+  const std::optional<double> best = best_score_;
   ++num_rollbacks_;
   load(target);
+  if (best && (!best_score_ || *best > *best_score_)) best_score_ = best;  // its model is in best/
   if (records_) {
-    records_->go_back_to(file_sizes_);
-    retire_after(run_, target);
+    const Json sizes = copy_lines_after(run_, target, num_rollbacks_);
+    write_rollback(run_, {from, target, reason, best});
+    records_->cut_to(sizes, file_sizes_);
+    leave_steps_after(run_, target, num_rollbacks_);
+    log_warn("step ", from, ": ", reason, ": the run goes back to the checkpoint of step ", target,
+             " and draws other completions from there on (", run_.rollbacks_file().string(), ")");
   }
   processes_.barrier("a rollback");
   first_step_ = step_;
   started_s_ = seconds_since_start();
-  log_warn("step ", from, ": ", reason, ": the run goes back to the checkpoint of step ", target,
-           " and draws other completions from there on (", run_.rollbacks_file().string(), ")");
+}
+
+/// Those that an alarm may go back to: the newest sound one, the newest that no window has seen, and all
+/// after it.
+std::vector<int64_t> RunLoop::kept_checkpoints() const {
+  if (!sound_step_) return {};
+  std::vector<int64_t> kept{newest_on_branch(run_, *sound_step_), newest_on_branch(run_, unseen_step_)};
+  for (const int64_t step : run_.checkpoint_steps()) {
+    if (step > unseen_step_) kept.push_back(step);
+  }
+  return kept;
 }
 
 RunLoop::~RunLoop() = default;
@@ -257,13 +293,15 @@ void RunLoop::end_step(const StepReport& report) {
                         "/nonfinite-*.jsonl (a lower learning_rate or max_grad_norm often helps)"));
   }
   sound_step_ = report.sound_step;
+  unseen_step_ = report.unseen_step;
   if (report.stop_reason.empty()) {
     if (!report.rollback_reason.empty()) roll_back(report.rollback_reason);
     return;
   }
   progress_.finish();
   save();
-  throw UserError(str("step ", step_, ": ", report.stop_reason,
+  const std::string alarm = report.rollback_reason.empty() ? "" : "; " + report.rollback_reason;
+  throw UserError(str("step ", step_, ": ", report.stop_reason, alarm,
                       ". The checkpoint is written: mend the cause and go on with --resume"));
 }
 
@@ -354,9 +392,7 @@ void RunLoop::write_checkpoint() {
       processes_);
   if (!processes_.is_first()) return;
   run_.mark_saved();
-  const std::optional<int64_t> kept =
-      sound_step_ ? std::optional(newest_on_branch(run_, *sound_step_)) : std::nullopt;
-  run_.keep_newest_checkpoints(config_.save_total_limit, kept);
+  run_.keep_newest_checkpoints(config_.save_total_limit, kept_checkpoints());
 }
 
 std::vector<TrainedPart> RunLoop::trained_parts() const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,7 +33,9 @@ struct StepReport {
   std::vector<std::string> warnings;  ///< a line each
   std::string stop_reason;            ///< why the run must end after this step; empty when it may go on
   std::string rollback_reason;        ///< why it must go back; empty when it may go on
-  std::optional<int64_t> sound_step;  ///< where it would go back to: the newest checkpoint up to here is kept
+  /// Where it would go back to: the newest checkpoint of at most this step. See MonitorReport.
+  std::optional<int64_t> sound_step;
+  int64_t unseen_step = 0;  ///< no alarm's window reaches back to here; checkpoints after it are kept
 };
 
 /// A model that a run trains.
@@ -147,9 +150,11 @@ class RunLoop {
   bool is_stopped_early() const;
   std::vector<TrainedPart> trained_parts() const;
   int64_t num_updates() const;
-  int64_t newest_checkpoint() const;
+  int64_t newest_checkpoint(int64_t up_to = std::numeric_limits<int64_t>::max()) const;
   void load(int64_t step);
+  void resume_branch(int64_t step);
   void roll_back(const std::string& reason);
+  std::vector<int64_t> kept_checkpoints() const;
   void write_checkpoint();
   void save_models(const std::filesystem::path& directory) const;
   void write_batch_of(const StepReport& report) const;
@@ -169,6 +174,7 @@ class RunLoop {
   bool is_step_halved_ = false;
   int64_t num_rollbacks_ = 0;
   std::optional<int64_t> sound_step_;  // see StepReport
+  int64_t unseen_step_ = 0;
   std::optional<double> best_score_;
   int64_t evaluations_without_gain_ = 0;
   Json file_sizes_ = Json::object();

@@ -220,6 +220,16 @@ TEST_F(RunLoopTest, ARunThatIsDoneIsNotRunAgain) {
   EXPECT_EQ(steps_of(again->run.metrics_file()), (Steps{1, 2}));
 }
 
+/// Returns the scores one after the other, with the metric `eval_loss` at 10 less the score.
+std::function<EvalRecord()> scores_of(std::vector<double> scores, int64_t& calls) {
+  return [scores = std::move(scores), &calls] {
+    const double score = scores.at(calls++);
+    const bool is_judged = score == score;
+    return EvalRecord{is_judged ? std::optional(score) : std::nullopt,
+                      {{"eval_reward", score}, {"eval_loss", 10.0 - score}}};
+  };
+}
+
 /// An alarm in step 7 of the first branch, which says that all was well up to step 5.
 void collapse_once(Process& process) {
   process.trainer.on_step = [&process](StepReport& report, int64_t index) {
@@ -236,23 +246,89 @@ TEST_F(RunLoopTest, GoesBackToTheNewestSoundCheckpoint) {
   EXPECT_EQ(process->trainer.branch, 1);
   EXPECT_EQ(counted_steps(*process->decoder), 8.0);
   EXPECT_EQ(steps_of(process->run.metrics_file()), (Steps{1, 2, 3, 4, 5, 6, 7, 8}));
-  EXPECT_EQ(lines_of(process->run.rollbacks_file()),
-            (std::vector{Json::parse(R"({"step": 7, "to_step": 4, "reason": "the reward fell"})")}));
-  const fs::path left = process->run.rollback_folder(7);
+  EXPECT_EQ(
+      lines_of(process->run.rollbacks_file()),
+      (std::vector{Json::parse(R"({"rollback": 1, "step": 7, "to_step": 4, "reason": "the reward fell"})")}));
+  const fs::path left = process->run.rollback_folder(1);
   EXPECT_EQ(steps_of(left / "metrics.jsonl"), (Steps{5, 6, 7}));
   EXPECT_EQ(steps_of(left / "completions.jsonl"), (Steps{5, 6, 7}));
 }
 
-// The sound checkpoint is kept although save_total_limit is 1.
-TEST_F(RunLoopTest, KeepsTheCheckpointThatItWouldGoBackTo) {
-  const auto process = begin({.max_steps = 6, .save_steps = 1, .max_rollbacks = 1});
+// Whatever the best step turns out to be: the checkpoints of the window of 2, the newest one before it and
+// the newest one up to the best step, 2, although save_total_limit is 1.
+TEST_F(RunLoopTest, KeepsTheCheckpointsThatItMayGoBackTo) {
+  const auto process = begin({.max_steps = 8, .save_steps = 1, .max_rollbacks = 1});
   process->trainer.on_step = [&](StepReport& report, int64_t index) {
-    report.sound_step = std::min<int64_t>(index, 3);
-    if (index == 6) {
-      EXPECT_EQ(process->run.checkpoint_steps(), (Steps{3, 5}));
+    report.unseen_step = index - 2;
+    report.sound_step = std::min<int64_t>(index - 2, 2);
+    if (index == 8) {
+      EXPECT_EQ(process->run.checkpoint_steps(), (Steps{2, 5, 6, 7}));
     }
   };
   EXPECT_EQ(process->go(), 0);
+}
+
+TEST_F(RunLoopTest, EachRollbackHasAFolder) {
+  const auto process = begin({.max_steps = 8, .save_steps = 2, .max_rollbacks = 2, .save_batches = true});
+  process->trainer.on_step = [&](StepReport& report, int64_t index) {
+    report.sound_step = std::min<int64_t>(index - 1, 5);
+    report.is_finite = index != 6;
+    if (index == 7 && process->trainer.branch < 2) report.rollback_reason = "the reward fell";
+  };
+  EXPECT_EQ(process->go(), 0);
+  EXPECT_EQ(RunDirectory::batch_steps(process->run.root()), (Steps{1, 2, 3, 4, 5, 6, 7, 8}));
+  for (const int64_t count : {1, 2}) {
+    const fs::path left = process->run.rollback_folder(count);
+    EXPECT_EQ(steps_of(left / "metrics.jsonl"), (Steps{5, 6, 7}));
+    EXPECT_TRUE(fs::exists(left / "step-00000007.batch"));
+    EXPECT_TRUE(fs::exists(left / "nonfinite-6.jsonl"));
+  }
+  EXPECT_EQ(lines_of(process->run.rollbacks_file()).size(), 2u);
+}
+
+TEST_F(RunLoopTest, ACheckpointThatCanNotBeReadChangesNothing) {
+  const auto process = begin({.max_steps = 8, .save_steps = 2, .save_total_limit = 9, .max_rollbacks = 1});
+  collapse_once(*process);
+  const auto collapse = process->trainer.on_step;
+  process->trainer.on_step = [&](StepReport& report, int64_t index) {
+    collapse(report, index);
+    if (index == 7) fs::remove(process->run.checkpoint(4) / "optimizer.safetensors");
+  };
+  EXPECT_NE(message_of<FormatError>([&] { process->go(); }).find("optimizer.safetensors"), std::string::npos);
+  EXPECT_FALSE(fs::exists(process->run.rollbacks_file()));
+  EXPECT_EQ(process->run.checkpoint_steps(), (Steps{2, 4, 6}));
+  EXPECT_EQ(steps_of(process->run.metrics_file()), (Steps{1, 2, 3, 4, 5, 6, 7}));
+}
+
+// The new file has other sizes than the one that the checkpoint knew.
+TEST_F(RunLoopTest, GoesBackWhereARecordWasDeleted) {
+  const LoopConfig loop{.max_steps = 8, .save_steps = 2, .save_total_limit = 9, .max_rollbacks = 1};
+  {
+    const auto first = begin(loop);
+    first->trainer.on_step = [](StepReport&, int64_t index) {
+      if (index == 5) throw std::runtime_error("killed");
+    };
+    EXPECT_THROW(first->go(), std::runtime_error);
+  }
+  fs::remove(root_ / "run" / "completions.jsonl");
+  const auto second = resume(loop);
+  collapse_once(*second);
+  EXPECT_EQ(second->go(/*resume=*/true), 0);
+  EXPECT_EQ(steps_of(second->run.completions_file()), (Steps{5, 6, 7, 8}));
+  EXPECT_EQ(steps_of(second->run.rollback_folder(1) / "completions.jsonl"), (Steps{5, 6, 7}));
+}
+
+// The best model may be that of the branch that was left.
+TEST_F(RunLoopTest, TheBestScoreOutlivesARollback) {
+  const auto process =
+      begin({.max_steps = 8, .save_steps = 2, .save_total_limit = 9, .eval_steps = 3, .max_rollbacks = 1});
+  collapse_once(*process);
+  int64_t calls = 0;
+  process->evaluate = scores_of({1.0, 5.0, 3.0, 4.0}, calls);  // after 3, 6, again 6, and 8
+  EXPECT_EQ(process->go(), 0);
+  EXPECT_EQ(calls, 4);
+  EXPECT_EQ(counted_steps(process->run.best_model()), 6.0);
+  EXPECT_EQ(lines_of(process->run.rollbacks_file())[0].at("best_score"), 5.0);
 }
 
 TEST_F(RunLoopTest, ARollbackIsNotForgotten) {
@@ -270,7 +346,7 @@ TEST_F(RunLoopTest, ARollbackIsNotForgotten) {
     };
     EXPECT_THROW(dying->go(), std::runtime_error);
     // As if it had been killed between the line of the rollback and the end of the checkpoints after it.
-    write_rollback(dying->run, {7, 4, "the reward fell"});
+    write_rollback(dying->run, {7, 4, "the reward fell", {}});
     EXPECT_EQ(dying->run.checkpoint_steps(), (Steps{2, 4, 6}));
   }
   {
@@ -287,6 +363,19 @@ TEST_F(RunLoopTest, ARollbackIsNotForgotten) {
   EXPECT_EQ(third->trainer.steps, Steps{});
 }
 
+TEST_F(RunLoopTest, RefusesARunWhoseRollbacksAreMissing) {
+  const LoopConfig loop{.max_steps = 8, .save_steps = 2, .max_rollbacks = 1};
+  {
+    const auto process = begin(loop);
+    collapse_once(*process);
+    EXPECT_EQ(process->go(), 0);
+  }
+  fs::remove(root_ / "run" / "rollbacks.jsonl");
+  const auto again = resume(loop);
+  const std::string missing = message_of<FormatError>([&] { again->go(/*resume=*/true); });
+  EXPECT_NE(missing.find("rollbacks.jsonl: has 0 lines, and "), std::string::npos) << missing;
+}
+
 TEST_F(RunLoopTest, EndsWhereItCanNotGoBack) {
   const auto ending = [&](const LoopConfig& loop, const char* name) {
     const auto process = begin(loop, name);
@@ -299,10 +388,12 @@ TEST_F(RunLoopTest, EndsWhereItCanNotGoBack) {
   const std::string none = ending({.max_steps = 8, .save_steps = 2, .max_rollbacks = 3}, "none");
   EXPECT_EQ(
       none,
-      "step 4: the reward fell. There is no checkpoint from before to go back to (train.save_steps). The "
-      "checkpoint is written: mend the cause and go on with --resume");
+      "step 4: the reward fell. There is no checkpoint from before to go back to: lower train.save_steps, or "
+      "give the monitor a shorter window. The checkpoint of this step is written; --resume goes on from it, "
+      "or from an earlier one if those after it are deleted");
   const std::string often = ending({.max_steps = 8, .save_steps = 1, .max_rollbacks = 2}, "often");
-  EXPECT_NE(often.find("The run has gone back 2 times (train.max_rollbacks)"), std::string::npos) << often;
+  EXPECT_NE(often.find("The run has gone back 2 times: raise train.max_rollbacks"), std::string::npos)
+      << often;
 }
 
 TEST_F(RunLoopTest, RefusesCheckpointsThatDoNotFit) {
@@ -319,16 +410,6 @@ TEST_F(RunLoopTest, RefusesCheckpointsThatDoNotFit) {
   write_json(state, other);
   const std::string misfit = message_of<FormatError>([&] { shorter->go(/*resume=*/true); });
   EXPECT_NE(misfit.find("state.json: does not fit these settings"), std::string::npos) << misfit;
-}
-
-/// Returns the scores one after the other, with the metric `eval_loss` at 10 less the score.
-std::function<EvalRecord()> scores_of(std::vector<double> scores, int64_t& calls) {
-  return [scores = std::move(scores), &calls] {
-    const double score = scores.at(calls++);
-    const bool is_judged = score == score;
-    return EvalRecord{is_judged ? std::optional(score) : std::nullopt,
-                      {{"eval_reward", score}, {"eval_loss", 10.0 - score}}};
-  };
 }
 
 // Steps 2, 4 and the last one; the best model is that of step 4.
