@@ -7,6 +7,8 @@
 #include "cohort/train/grpo/grpo_trainer.h"
 #include "cohort/train/grpo/rerolls.h"
 #include "cohort/train/grpo/step_metrics.h"
+#include "cohort/train/grpo/step_shape.h"
+#include "cohort/train/run/evaluation.h"
 
 namespace cohort {
 namespace {
@@ -52,6 +54,14 @@ StepReport GrpoTrainer::report(const Batch& batch, const UpdateResult& result, M
   report.nonfinite = nonfinite_rows(result.loss.nonfinite);
   report.summary = summary(report.metrics);
   return report;
+}
+
+void GrpoTrainer::note_evaluation(const Metrics& metrics, StepReport& report) {
+  MonitorReport monitors = monitors_.report_evaluation(metrics);
+  append(report.metrics, monitors.metrics);
+  report.warnings.insert(report.warnings.end(), monitors.warnings.begin(), monitors.warnings.end());
+  if (monitors.stop) report.stop_reason += (report.stop_reason.empty() ? "" : "; ") + *monitors.stop;
+  if (monitors.rollback) report.rollback_reason += (report.rollback_reason.empty() ? "" : "; ") + *monitors.rollback;
 }
 
 double GrpoTrainer::mean_kl(const Batch& batch, const LossResult& loss) const {
@@ -105,6 +115,11 @@ void GrpoTrainer::check_monitored_metrics() const {
   append(metrics, rollout_.empty_metrics());
   append(metrics, update_metrics(nothing, none));
   if (own_.loss) check_names_differ(metrics);
+  if (config_.train.eval_steps > 0) {
+    const int64_t num_generations = generations_eval(config_);
+    for (const std::string& name : evaluation_metric_names(scorer_.names(), num_generations))
+      metrics.emplace_back(name, 0.0);
+  }
   monitors_.check_metrics(metrics);
 }
 

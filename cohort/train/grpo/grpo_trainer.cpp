@@ -67,7 +67,7 @@ GrpoTrainer::GrpoTrainer(const TrainConfig& config, int64_t num_updates, Decoder
       rollout_(config, policy, tokenizer, prompts, scorer, recorded, processes),
       checkers_(find_checkers(config.reward)),
       failure_limits_(failure_limits(config)),
-      monitors_(config.monitor),
+      monitors_(config.monitor, config.train.eval_steps),
       loss_options_{.temperature = config.rollout.temperature,
                     .tokens_per_microbatch =
                         microbatch_rows(config.train.tokens_per_microbatch, policy, config.train.recompute),

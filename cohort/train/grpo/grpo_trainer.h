@@ -55,6 +55,7 @@ class GrpoTrainer : public Trainer {
   Json save() const override;
   void load(const Json& state) override;
   void begin_branch(int64_t count) override;
+  void note_evaluation(const Metrics& metrics, StepReport& report) override;
   std::vector<TrainedPart> more_parts() override;
 
   /// Whether sampler and trainer agree in every bit on this platform, so that the sampler's log-probabilities

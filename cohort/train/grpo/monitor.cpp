@@ -39,7 +39,7 @@ std::string example_of(const Batch& step, int64_t place) {
 
 void MonitorConfig::describe(FieldVisitor& f) {
   f("metric", metric,
-    "What is watched: any name in metrics.jsonl but those of evaluations (docs/metrics.md).");
+    "What is watched: any name in metrics.jsonl (docs/metrics.md).");
   f("name", name, "Name in warnings and in the metrics `monitor/NAME`; that of the metric when empty.");
   f("above", above, "Alarm while the metric's mean over the window is above this.");
   f("below", below, "Alarm while it is below this.");
@@ -48,7 +48,7 @@ void MonitorConfig::describe(FieldVisitor& f) {
     "three "
     "must be given.",
     above_up_to(0.0, 1.0));
-  f("window", window, "Steps that the mean is taken over; no alarm before there are so many.", at_least(1));
+  f("window", window, "Steps that the mean is taken over, or evaluations; no alarm before there are so many.", at_least(1));
   f("action", action,
     "With an alarm: only say so, take the loss off the completions that explain it as well, end the run "
     "after a "
@@ -127,8 +127,9 @@ double Monitor::mean() const {
 
 std::string Monitor::evidence() const {
   const auto [low, high] = std::minmax_element(window_.begin(), window_.end());
+  const char* unit = config_.is_of_evaluations() ? "evaluation" : "step";
   return str("monitor ", name(), ": ", config_.metric, " is ", mean(), " over the last ", config_.window,
-             config_.window == 1 ? " step" : str(" steps (", *low, " to ", *high, ")"), ", ",
+             " ", unit, config_.window == 1 ? "" : str("s (", *low, " to ", *high, ")"), ", ",
              config_.above ? "above " : "below ", bound().value_or(mean()),
              config_.drop
                  ? str(", which is ", 100.0 * *config_.drop, " % under its best, ", best_.value_or(mean()))
@@ -160,11 +161,12 @@ void Monitor::load(const Json& state) {
     best_ = best->get<double>();
 }
 
-Monitors::Monitors(const std::vector<MonitorConfig>& configs)
+Monitors::Monitors(const std::vector<MonitorConfig>& configs, int64_t eval_steps)
     : monitors_(configs.begin(), configs.end()), num_masked_(configs.size()) {
   check_monitors(configs);
   for (const MonitorConfig& config : configs) {
-    if (config.rolls_back()) longest_window_ = std::max(longest_window_, config.window);
+    const int64_t steps = config.is_of_evaluations() ? eval_steps : 1;
+    if (config.rolls_back()) longest_window_ = std::max(longest_window_, config.window * steps);
   }
   if (longest_window_ > 0) best_.emplace(longest_window_);
 }
@@ -207,33 +209,47 @@ bool Monitors::mask(Batch& step, const std::vector<Checker>& checkers) {
   return masks_any;
 }
 
+void Monitors::report_on(size_t m, const Batch& step, const std::vector<Checker>& checkers,
+                         MonitorReport& report) {
+  Monitor& monitor = monitors_[m];
+  const std::string prefix = "monitor/" + monitor.name();
+  const MonitorConfig& config = monitor.config();
+  report.metrics.emplace_back(prefix, monitor.mean());
+  report.metrics.emplace_back(prefix + "/alarm", monitor.is_alarmed() ? 1.0 : 0.0);
+  if (config.masks()) report.metrics.emplace_back(prefix + "/masked", static_cast<double>(num_masked_[m]));
+  if (!monitor.should_warn()) return;
+  std::string line = monitor.evidence();
+  const std::vector<int64_t> concerned = concerned_samples(config, step, checkers);
+  if (!concerned.empty()) line += example_of(step, concerned.front());
+  if (config.masks()) line += str("; ", num_masked_[m], " completions carry no loss");
+  if (config.stops()) {
+    if (!report.stop) report.stop = line;
+    monitor.clear();
+  } else if (config.rolls_back()) {
+    report.rollback = report.rollback ? *report.rollback + "; " + line : line;
+  } else {
+    report.warnings.push_back(line);
+  }
+}
+
 MonitorReport Monitors::report(const Batch& step, const std::vector<Checker>& checkers) {
   MonitorReport report;
   for (size_t m = 0; m < monitors_.size(); ++m) {
-    Monitor& monitor = monitors_[m];
-    const std::string prefix = "monitor/" + monitor.name();
-    const MonitorConfig& config = monitor.config();
-    report.metrics.emplace_back(prefix, monitor.mean());
-    report.metrics.emplace_back(prefix + "/alarm", monitor.is_alarmed() ? 1.0 : 0.0);
-    if (config.masks()) report.metrics.emplace_back(prefix + "/masked", static_cast<double>(num_masked_[m]));
-    if (!monitor.should_warn()) continue;
-    std::string line = monitor.evidence();
-    const std::vector<int64_t> concerned = concerned_samples(config, step, checkers);
-    if (!concerned.empty()) line += example_of(step, concerned.front());
-    if (config.masks()) line += str("; ", num_masked_[m], " completions carry no loss");
-    if (config.stops()) {
-      if (!report.stop) report.stop = line;
-      monitor.clear();
-    } else if (config.rolls_back()) {
-      report.rollback = report.rollback ? *report.rollback + "; " + line : line;
-    } else {
-      report.warnings.push_back(line);
-    }
+    if (!monitors_[m].config().is_of_evaluations()) report_on(m, step, checkers, report);
   }
   if (!best_) return report;
   best_->observe(step.step, reward_, !report.rollback);
   report.unseen_step = step.step - longest_window_;
   report.sound_step = std::min(best_->step().value_or(report.unseen_step), report.unseen_step);
+  return report;
+}
+
+MonitorReport Monitors::report_evaluation(const Metrics& metrics) {
+  observe(metrics);
+  MonitorReport report;
+  for (size_t m = 0; m < monitors_.size(); ++m) {
+    if (monitors_[m].config().is_of_evaluations()) report_on(m, {}, {}, report);
+  }
   return report;
 }
 

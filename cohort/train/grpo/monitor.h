@@ -97,7 +97,8 @@ struct MonitorReport {
 /// All monitors of a run. Each step observes its metrics, in one call or several, and ends with a report.
 class Monitors {
  public:
-  explicit Monitors(const std::vector<MonitorConfig>& configs);
+  /// `eval_steps`: steps between two evaluations, where there are any.
+  explicit Monitors(const std::vector<MonitorConfig>& configs, int64_t eval_steps = 0);
 
   /// Throws ConfigError for a monitor whose metric is none of `metrics`, naming the nearest.
   void check_metrics(const Metrics& metrics) const;
@@ -112,10 +113,15 @@ class Monitors {
   /// A monitor that stops the run begins anew, so that it can go on once somebody has looked.
   MonitorReport report(const Batch& step, const std::vector<Checker>& checkers);
 
+  /// Observes the metrics of an evaluation after a step that was reported, with what their monitors have to say.
+  MonitorReport report_evaluation(const Metrics& metrics);
+
   Json save() const;
   void load(const Json& state);
 
  private:
+  void report_on(size_t m, const Batch& step, const std::vector<Checker>& checkers, MonitorReport& report);
+
   std::vector<Monitor> monitors_;
   std::vector<int64_t> num_masked_;  // one per monitor, of this step
   int64_t longest_window_ = 0;       // of those that roll back

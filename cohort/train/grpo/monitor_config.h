@@ -23,6 +23,9 @@ struct MonitorConfig {
   bool stops() const { return action == "stop"; }
   bool rolls_back() const { return action == "rollback"; }
 
+  /// Whether evaluations give the metric, and not steps.
+  bool is_of_evaluations() const { return metric.starts_with("eval_"); }
+
   void describe(FieldVisitor& f);
 };
 

@@ -256,7 +256,13 @@ void RunLoop::begin() {
   if (saved_step_ >= 0 || !config_.eval_on_start || !evaluate_) return;
   StepReport start;
   evaluate(start);
-  if (records_) records_->log.write(0, start.metrics, start.timings, wall_time());
+  if (records_) {
+    for (const std::string& warning : start.warnings) log_warn("before the first step: ", warning);
+    records_->log.write(0, start.metrics, start.timings, wall_time());
+  }
+  if (start.stop_reason.empty()) return;
+  processes_.barrier("the evaluation before the first step");
+  throw UserError(str("before the first step: ", start.stop_reason));
 }
 
 StepReport RunLoop::take_step() {
@@ -347,6 +353,7 @@ void RunLoop::evaluate(StepReport& report) {
   const double start = seconds_since_start();
   const EvalRecord record = evaluate_();
   append(report.metrics, record.metrics);
+  trainer_.note_evaluation(record.metrics, report);
   report.timings.emplace_back("timing_s/testing", seconds_since_start() - start);
   const std::optional<double> score = score_of(record, config_.metric_for_best_model);
   if (!score || (best_score_ && *score <= *best_score_)) {

@@ -57,6 +57,9 @@ class Trainer {
   virtual Json save() const = 0;
   virtual void load(const Json& state) = 0;
 
+  /// Adds to the report of a step what an evaluation after it means for the run.
+  virtual void note_evaluation(const Metrics& /*metrics*/, StepReport& /*report*/) {}
+
   /// Goes on in another way after the `count`-th rollback: `load` has restored what was before.
   virtual void begin_branch(int64_t /*count*/) {}
 

@@ -236,6 +236,21 @@ TEST(MonitorReports, NameTheLastSoundStep) {
   EXPECT_EQ(Monitors({dropping("reward", 0.5, 2)}).report(Batch{}, {}).sound_step, std::nullopt);
 }
 
+TEST(MonitorReports, OfEvaluationsComeWithThem) {
+  Monitors monitors({below("eval_reward", 0.9, 2, "stop"), above("kl", 0.5)}, /*eval_steps=*/5);
+  EXPECT_EQ(monitors.report(Batch{}, {}).metrics.size(), 2u) << "of kl";
+  EXPECT_EQ(monitors.report_evaluation({{"eval_reward", 0.7}}).stop, std::nullopt);
+  const MonitorReport report = monitors.report_evaluation({{"eval_reward", 1.0}});
+  EXPECT_EQ(report.stop,
+            "monitor eval_reward: eval_reward is 0.85 over the last 2 evaluations (0.7 to 1), below 0.9");
+  EXPECT_EQ(find_metric(report.metrics, "monitor/eval_reward/alarm"), 1.0);
+  // A window of evaluations lasts as many steps.
+  Batch step;
+  step.step = 100;
+  Monitors back({below("eval_reward", 0.9, 2, "rollback")}, /*eval_steps=*/5);
+  EXPECT_EQ(back.report(step, {}).unseen_step, 90);
+}
+
 TEST(MonitorWindow, HasALowerBoundToo) {
   Monitor monitor(below("entropy", 0.5, 2));
   monitor.observe(0.2);

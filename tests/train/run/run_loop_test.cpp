@@ -43,6 +43,9 @@ class CountingTrainer : public Trainer {
   Json save() const override { return num_steps_; }
   void load(const Json& state) override { num_steps_ = state.get<int64_t>(); }
   void begin_branch(int64_t count) override { branch = count; }
+  void note_evaluation(const Metrics& metrics, StepReport& report) override {
+    if (find_metric(metrics, "eval_reward") < 0.0) report.stop_reason = "the canary sings no more";
+  }
 
   std::function<void(StepReport&, int64_t)> on_step;
   Steps steps;  ///< that this trainer made
@@ -374,6 +377,19 @@ TEST_F(RunLoopTest, RefusesARunWhoseRollbacksAreMissing) {
   const auto again = resume(loop);
   const std::string missing = message_of<FormatError>([&] { again->go(/*resume=*/true); });
   EXPECT_NE(missing.find("rollbacks.jsonl: has 0 lines, and "), std::string::npos) << missing;
+}
+
+TEST_F(RunLoopTest, AnEvaluationMayEndTheRun) {
+  const auto process = begin({.max_steps = 8, .eval_steps = 2});
+  int64_t calls = 0;
+  process->evaluate = scores_of({1.0, -1.0}, calls);
+  EXPECT_EQ(message_of<UserError>([&] { process->go(); }),
+            "step 4: the canary sings no more. The checkpoint is written: mend the cause and go on with --resume");
+  EXPECT_EQ(process->run.checkpoint_steps(), Steps{4});
+  const auto start = begin({.max_steps = 8, .eval_steps = 2, .eval_on_start = true}, "start");
+  start->evaluate = scores_of({-1.0}, calls = 0);
+  EXPECT_EQ(message_of<UserError>([&] { start->go(); }), "before the first step: the canary sings no more");
+  EXPECT_EQ(steps_of(start->run.metrics_file()), Steps{0});
 }
 
 TEST_F(RunLoopTest, EndsWhereItCanNotGoBack) {
