@@ -1,5 +1,8 @@
 #include "cohort/dist/place.h"
 
+#include <sys/prctl.h>
+
+#include <csignal>
 #include <charconv>
 #include <cstdlib>
 #include <string_view>
@@ -99,6 +102,10 @@ Place place_from(const Variables& variables) {
     return place;
   }
   return {};
+}
+
+void end_with_agent() {
+  if (std::getenv("TORCHELASTIC_RUN_ID") != nullptr) prctl(PR_SET_PDEATHSIG, SIGTERM);
 }
 
 Place place_of_process() {

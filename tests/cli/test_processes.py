@@ -191,6 +191,37 @@ class ProcessesTest(RunsTest):
         self.assertEqual(codes, [128 + signal.SIGTERM] * 2, errors)
         self.assertEqual(len(list((self.place / "run" / "checkpoints").iterdir())), 1)
 
+    def test_ends_with_the_agent_that_started_it(self):
+        agent = (
+            "import os, subprocess, sys, time\n"
+            "print(subprocess.Popen(sys.argv[1:]).pid, flush=True)\n"
+            "time.sleep(600)"
+        )
+        place = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
+        place |= {"MASTER_PORT": str(free_port()), "TORCHELASTIC_RUN_ID": "job"}
+        command = [PROGRAM, *self.arguments("train", self.recipe, self.place / "run", *SLOTS)]
+        parent = subprocess.Popen(
+            ["python3", "-c", agent, *map(str, command)],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **place},
+        )
+        pid = int(parent.stdout.readline())
+
+        def runs():
+            try:
+                with open(f"/proc/{pid}/stat") as file:
+                    return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+            except FileNotFoundError:
+                return False
+
+        time.sleep(1.0)  # it waits for rank 1
+        self.assertTrue(runs())
+        parent.kill()
+        parent.wait()
+        parent.stdout.close()
+        self.wait_for(lambda: not runs(), limit_s=10)
+
     def wait_for(self, condition, limit_s=60):
         end = time.monotonic() + limit_s
         while not condition():

@@ -280,6 +280,7 @@ void GrpoRun::save_more() const {
 }
 
 int run_grpo(const TrainConfig& config, const ResumeOptions& options) {
+  dist::end_with_agent();
   dist::Group processes(dist::place_of_process());
   if (!processes.is_first()) log_warnings_alone(str("rank ", processes.rank(), ": "));
   if (processes.size() > 1 && config.agent.is_on())
