@@ -2,8 +2,8 @@
 
 #include <sys/prctl.h>
 
-#include <csignal>
 #include <charconv>
+#include <csignal>
 #include <cstdlib>
 #include <string_view>
 

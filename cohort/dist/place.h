@@ -28,9 +28,9 @@ Place place_from(const Variables& variables);
 /// The same, of this process.
 Place place_of_process();
 
-/// Under torchrun: has the system send this process SIGTERM when its parent, the agent, ends, however it does.
-/// Processes that have not met yet would wait for one another, and others write to a run that a new agent goes
-/// on with.
+/// Under torchrun: has the system send this process SIGTERM when its parent, the agent, ends, however it
+/// does. Processes that have not met yet would wait for one another, and others write to a run that a new
+/// agent goes on with.
 void end_with_agent();
 
 /// The first name of a list of nodes in Slurm's notation, such as "b12" of "b[12-14,20],c1".

@@ -61,7 +61,8 @@ void GrpoTrainer::note_evaluation(const Metrics& metrics, StepReport& report) {
   append(report.metrics, monitors.metrics);
   report.warnings.insert(report.warnings.end(), monitors.warnings.begin(), monitors.warnings.end());
   if (monitors.stop) report.stop_reason += (report.stop_reason.empty() ? "" : "; ") + *monitors.stop;
-  if (monitors.rollback) report.rollback_reason += (report.rollback_reason.empty() ? "" : "; ") + *monitors.rollback;
+  if (monitors.rollback)
+    report.rollback_reason += (report.rollback_reason.empty() ? "" : "; ") + *monitors.rollback;
 }
 
 double GrpoTrainer::mean_kl(const Batch& batch, const LossResult& loss) const {

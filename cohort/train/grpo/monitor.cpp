@@ -38,8 +38,7 @@ std::string example_of(const Batch& step, int64_t place) {
 }  // namespace
 
 void MonitorConfig::describe(FieldVisitor& f) {
-  f("metric", metric,
-    "What is watched: any name in metrics.jsonl (docs/metrics.md).");
+  f("metric", metric, "What is watched: any name in metrics.jsonl (docs/metrics.md).");
   f("name", name, "Name in warnings and in the metrics `monitor/NAME`; that of the metric when empty.");
   f("above", above, "Alarm while the metric's mean over the window is above this.");
   f("below", below, "Alarm while it is below this.");
@@ -48,7 +47,8 @@ void MonitorConfig::describe(FieldVisitor& f) {
     "three "
     "must be given.",
     above_up_to(0.0, 1.0));
-  f("window", window, "Steps that the mean is taken over, or evaluations; no alarm before there are so many.", at_least(1));
+  f("window", window, "Steps that the mean is taken over, or evaluations; no alarm before there are so many.",
+    at_least(1));
   f("action", action,
     "With an alarm: only say so, take the loss off the completions that explain it as well, end the run "
     "after a "
@@ -128,8 +128,8 @@ double Monitor::mean() const {
 std::string Monitor::evidence() const {
   const auto [low, high] = std::minmax_element(window_.begin(), window_.end());
   const char* unit = config_.is_of_evaluations() ? "evaluation" : "step";
-  return str("monitor ", name(), ": ", config_.metric, " is ", mean(), " over the last ", config_.window,
-             " ", unit, config_.window == 1 ? "" : str("s (", *low, " to ", *high, ")"), ", ",
+  return str("monitor ", name(), ": ", config_.metric, " is ", mean(), " over the last ", config_.window, " ",
+             unit, config_.window == 1 ? "" : str("s (", *low, " to ", *high, ")"), ", ",
              config_.above ? "above " : "below ", bound().value_or(mean()),
              config_.drop
                  ? str(", which is ", 100.0 * *config_.drop, " % under its best, ", best_.value_or(mean()))

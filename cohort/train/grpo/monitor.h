@@ -113,7 +113,8 @@ class Monitors {
   /// A monitor that stops the run begins anew, so that it can go on once somebody has looked.
   MonitorReport report(const Batch& step, const std::vector<Checker>& checkers);
 
-  /// Observes the metrics of an evaluation after a step that was reported, with what their monitors have to say.
+  /// Observes the metrics of an evaluation after a step that was reported, with what their monitors have to
+  /// say.
   MonitorReport report_evaluation(const Metrics& metrics);
 
   Json save() const;

@@ -383,8 +383,9 @@ TEST_F(RunLoopTest, AnEvaluationMayEndTheRun) {
   const auto process = begin({.max_steps = 8, .eval_steps = 2});
   int64_t calls = 0;
   process->evaluate = scores_of({1.0, -1.0}, calls);
-  EXPECT_EQ(message_of<UserError>([&] { process->go(); }),
-            "step 4: the canary sings no more. The checkpoint is written: mend the cause and go on with --resume");
+  EXPECT_EQ(
+      message_of<UserError>([&] { process->go(); }),
+      "step 4: the canary sings no more. The checkpoint is written: mend the cause and go on with --resume");
   EXPECT_EQ(process->run.checkpoint_steps(), Steps{4});
   const auto start = begin({.max_steps = 8, .eval_steps = 2, .eval_on_start = true}, "start");
   start->evaluate = scores_of({-1.0}, calls = 0);
