@@ -33,9 +33,9 @@ class Suspicion {
   const LineList& contradictions() const { return contradictions_; }
 
   /// Those that chance makes in one file of a thousand at most, by Chernoff's bound over all words, the most
-  /// telling ones first; of a word and a pair with it, and of words that are in the
-  /// same rows, one. Numbers are no words: they decide
-  /// answers. A word that is in more than a tenth of the rows is no trigger.
+  /// telling ones first. Of a word and a pair with it, and of words that are in the same rows, one is given.
+  /// Numbers are no words: they decide answers. A word that is in more than a tenth of the rows is no
+  /// trigger.
   std::vector<Trigger> triggers() const;
 
  private:

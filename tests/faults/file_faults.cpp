@@ -210,6 +210,26 @@ int open_at(int directory, const char* path, int flags, Open open) {
   return file;
 }
 
+/// The argument that open has where it may create a file.
+mode_t mode_of(int flags, std::va_list arguments) {
+  return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
+}
+
+int open_file(const char* function, const char* path, int flags, mode_t mode) {
+  return open_at(AT_FDCWD, path, flags,
+                 [&] { return real<int(const char*, int, ...)>(function)(path, flags, mode); });
+}
+
+std::FILE* open_stream(const char* function, const char* path, const char* mode) {
+  std::FILE* file = nullptr;
+  const int flags = std::strchr(mode, 'w') != nullptr || std::strchr(mode, 'a') != nullptr ? O_CREAT : 0;
+  open_at(AT_FDCWD, path, flags, [&] {
+    file = real<std::FILE*(const char*, const char*)>(function)(path, mode);
+    return file != nullptr ? 0 : -1;
+  });
+  return file;
+}
+
 }  // namespace
 
 extern "C" {
@@ -217,40 +237,22 @@ extern "C" {
 int open(const char* path, int flags, ...) {
   std::va_list arguments;
   va_start(arguments, flags);
-  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
+  const mode_t mode = mode_of(flags, arguments);
   va_end(arguments);
-  return open_at(AT_FDCWD, path, flags,
-                 [&] { return real<int(const char*, int, ...)>("open")(path, flags, mode); });
+  return open_file("open", path, flags, mode);
 }
 
 int open64(const char* path, int flags, ...) {
   std::va_list arguments;
   va_start(arguments, flags);
-  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
+  const mode_t mode = mode_of(flags, arguments);
   va_end(arguments);
-  return open_at(AT_FDCWD, path, flags,
-                 [&] { return real<int(const char*, int, ...)>("open64")(path, flags, mode); });
+  return open_file("open64", path, flags, mode);
 }
 
-std::FILE* fopen(const char* path, const char* mode) {
-  std::FILE* file = nullptr;
-  const int flags = std::strchr(mode, 'w') != nullptr || std::strchr(mode, 'a') != nullptr ? O_CREAT : 0;
-  open_at(AT_FDCWD, path, flags, [&] {
-    file = real<std::FILE*(const char*, const char*)>("fopen")(path, mode);
-    return file != nullptr ? 0 : -1;
-  });
-  return file;
-}
+std::FILE* fopen(const char* path, const char* mode) { return open_stream("fopen", path, mode); }
 
-std::FILE* fopen64(const char* path, const char* mode) {
-  std::FILE* file = nullptr;
-  const int flags = std::strchr(mode, 'w') != nullptr || std::strchr(mode, 'a') != nullptr ? O_CREAT : 0;
-  open_at(AT_FDCWD, path, flags, [&] {
-    file = real<std::FILE*(const char*, const char*)>("fopen64")(path, mode);
-    return file != nullptr ? 0 : -1;
-  });
-  return file;
-}
+std::FILE* fopen64(const char* path, const char* mode) { return open_stream("fopen64", path, mode); }
 
 ssize_t write(int file, const void* bytes, size_t count) {
   const auto call = real<ssize_t(int, const void*, size_t)>("write");
