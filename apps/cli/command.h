@@ -26,6 +26,8 @@ const std::vector<Command>& commands();
 /// Prints synopsis, summary and every key; for --help.
 void print_help(const Command& command, const Section& settings);
 
+[[noreturn]] void refuse_arguments(const Command& command, const Arguments& rest);
+
 /// Fills `config` from TOML files (positional arguments ending in .toml) and flags; returns the other
 /// positional arguments, or nothing after printing --help.
 template <typename Config>
@@ -70,7 +72,17 @@ bool read_flags(const Command& command, const Arguments& arguments, Config& conf
   return rest.has_value();
 }
 
-[[noreturn]] void refuse_arguments(const Command& command, const Arguments& rest);
+/// The same for commands with one positional argument, which is returned. `what` it names is for the message
+/// where it is missing: "the directory of a run".
+template <typename Config>
+std::optional<std::string> read_one_argument(const Command& command, const Arguments& arguments,
+                                             Config& config, const char* what) {
+  const auto rest = read_arguments(command, arguments, config);
+  if (!rest) return std::nullopt;
+  if (rest->empty()) throw ConfigError(str("cohort ", command.name, ": name ", what));
+  if (rest->size() > 1) refuse_arguments(command, {rest->begin() + 1, rest->end()});
+  return rest->front();
+}
 
 /// Throws ConfigError naming the flag when a required value is empty.
 void require(const std::string& value, const char* flag);

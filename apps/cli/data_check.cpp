@@ -46,8 +46,7 @@ struct CheckConfig {
     f("max_prompt_length", max_prompt_length, "Count prompts with more tokens.", at_least(1));
     f("reward", reward,
       "Checks with this reward that the row's solution scores full and an empty completion does not: a "
-      "built-in "
-      "one, or a table of `reward_config`.");
+      "built-in one, or a table of `reward_config`.");
     f("reward_config", reward_config,
       "The same with all tables that judge what is right: TOML with `[[reward]]` tables, as in a recipe.");
     f("gold", gold, "The column with the solution; completion, solution, gold or answer when empty.");

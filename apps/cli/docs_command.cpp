@@ -16,13 +16,10 @@ struct DocsConfig {
 
 int docs_command(const Command& self, const Arguments& arguments) {
   DocsConfig config;
-  const auto rest = read_arguments(self, arguments, config);
-  if (!rest) return 0;
-  if (rest->empty()) throw ConfigError("cohort docs: name the page, which is \"configuration\"");
-  if (rest->size() > 1) refuse_arguments(self, {rest->begin() + 1, rest->end()});
-  if (rest->front() != "configuration") {
-    throw ConfigError(
-        str("cohort docs: there is no page \"", rest->front(), "\"; there is \"configuration\""));
+  const auto page = read_one_argument(self, arguments, config, "the page, which is \"configuration\"");
+  if (!page) return 0;
+  if (*page != "configuration") {
+    throw ConfigError(str("cohort docs: there is no page \"", *page, "\"; there is \"configuration\""));
   }
   std::cout << configuration_page();
   return 0;

@@ -170,11 +170,9 @@ void print_memory(const DecoderConfig& config) {
 
 int info_command(const Command& self, const Arguments& arguments) {
   InfoConfig config;
-  const auto rest = read_arguments(self, arguments, config);
-  if (!rest) return 0;
-  if (rest->empty()) throw ConfigError("cohort info: name a model directory");
-  if (rest->size() > 1) refuse_arguments(self, {rest->begin() + 1, rest->end()});
-  const ModelPlace place = find_model(rest->front());
+  const auto model = read_one_argument(self, arguments, config, "a model directory");
+  if (!model) return 0;
+  const ModelPlace place = find_model(*model);
   const std::string model_dir = place.model_dir.string();
   if (!place.adapter_dir.empty()) print_adapter(place);
   const ConfigReport report = inspect_decoder_config(model_dir);

@@ -122,16 +122,14 @@ int print_check(Replay& replay) {
 
 int replay_command(const Command& self, const Arguments& arguments) {
   ReplayConfig config;
-  const auto rest = read_arguments(self, arguments, config);
-  if (!rest) return 0;
-  if (rest->empty()) throw ConfigError("cohort replay: name the directory of a run");
-  if (rest->size() > 1) refuse_arguments(self, {rest->begin() + 1, rest->end()});
+  const auto run = read_one_argument(self, arguments, config, "the directory of a run");
+  if (!run) return 0;
   if (config.sample && !config.group) throw ConfigError("--sample is one of a --group: give both");
   if (config.group && !config.sample) throw ConfigError("--group needs a --sample: give both");
   if (config.check && config.group)
     throw ConfigError("--check compares all samples: leave --group and --sample out");
   const bool is_after = config.weights == "after";
-  Replay replay(rest->front(), config.step, is_after ? ReplayWeights::kAfter : ReplayWeights::kBefore);
+  Replay replay(*run, config.step, is_after ? ReplayWeights::kAfter : ReplayWeights::kBefore);
   if (config.check) return print_check(replay);
   if (config.group) {
     print_tokens(replay, *config.group, *config.sample, config.json);

@@ -11,14 +11,13 @@ namespace {
 /// Bytes of float32 values that a process sends at once.
 constexpr int64_t kChunkBytes = 64 << 20;
 
-/// A part of a contiguous tensor: [count].
-at::Tensor part_of(const at::Tensor& whole, const LeafPart& part) {
-  return whole.view({-1}).slice(0, part.from, part.from + part.count);
-}
-
 int64_t num_blocks(const LeafPart& part) { return (part.count + kBlockLength - 1) / kBlockLength; }
 
 }  // namespace
+
+at::Tensor part_of(const at::Tensor& whole, const LeafPart& part) {
+  return whole.detach().view({-1}).slice(0, part.from, part.from + part.count);
+}
 
 int64_t exchange_bytes(const Group& group, int64_t num_bytes) {
   // What is sent, what comes, and the sums of halves and of all.

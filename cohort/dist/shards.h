@@ -13,6 +13,9 @@
 
 namespace cohort::dist {
 
+/// The values of a part of a contiguous tensor: [count], a view without gradient.
+at::Tensor part_of(const at::Tensor& whole, const LeafPart& part);
+
 /// Bytes that sums and weights of so many bytes take on their way between processes, at most; 0 for a group
 /// of one.
 int64_t exchange_bytes(const Group& group, int64_t num_bytes);

@@ -225,7 +225,7 @@ std::vector<Linear*> Decoder::packed_projections() {
     const std::vector<Linear*> more = layer->linears();
     linears.insert(linears.end(), more.begin(), more.end());
   }
-  if (config_.head == HeadKind::kCausalLm && !config_.tie_word_embeddings) linears.push_back(&head_);
+  if (has_own_head()) linears.push_back(&head_);
   std::vector<Linear*> result;
   for (const at::Tensor& leaf : parameters_) {
     const auto reader = std::ranges::find_if(
@@ -239,8 +239,7 @@ int64_t Decoder::num_packed() const {
   int64_t total = 0;
   for (const LayerProduct& product : layer_products())
     total += product.linear->is_packed() ? product.linear->weight().numel() : 0;
-  const bool has_own_head = config_.head == HeadKind::kCausalLm && !config_.tie_word_embeddings;
-  return total + (has_own_head && head_.is_packed() ? head_.weight().numel() : 0);
+  return total + (has_own_head() && head_.is_packed() ? head_.weight().numel() : 0);
 }
 
 NamedTensors Decoder::rounded_weights() const {

@@ -173,6 +173,7 @@ class Decoder {
   };
   explicit Decoder(FrozenCopyOf from);
 
+  bool has_own_head() const { return config_.head == HeadKind::kCausalLm && !config_.tie_word_embeddings; }
   bool suits_rows_per_thread(int64_t most_parameters) const;
 
   at::Tensor embed(const at::Tensor& token_ids, const AdapterUse& use) const;

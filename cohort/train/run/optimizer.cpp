@@ -51,11 +51,6 @@ std::vector<bool> are_set(const std::vector<Linear*>& linears, size_t count) {
   return result;
 }
 
-/// A part of a tensor: [count], a view.
-at::Tensor part_of(const at::Tensor& whole, const dist::LeafPart& part) {
-  return whole.detach().view({-1}).slice(0, part.from, part.from + part.count);
-}
-
 }  // namespace
 
 AdamW::AdamW(const std::vector<at::Tensor>& leaves, const OptimizerConfig& config, dist::Group& processes,

@@ -6,50 +6,40 @@
 #include "cohort/core/atomic_file.h"
 #include "cohort/core/error.h"
 #include "cohort/core/json.h"
+#include "cohort/train/run/record_lines.h"
 
 namespace cohort {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kBegin[] = R"({"step":)";
-
-/// Calls f(line, place of its first byte) for each line of a file that ends; none if there is no file.
-template <typename F>
-void for_each_line(const fs::path& path, F f) {
-  std::ifstream file(path, std::ios::binary);
-  std::string line;
-  for (int64_t place = 0; std::getline(file, line) && !file.eof(); place += std::ssize(line) + 1)
-    f(line, place);
-}
-
-/// Of a record's line, which begins with its step.
-int64_t step_of(const std::string& line) {
-  if (line.starts_with(kBegin)) return std::strtoll(line.c_str() + std::size(kBegin) - 1, nullptr, 10);
-  return Json::parse(line).value("step", int64_t{0});
-}
-
 /// Rollbacks that a checkpoint was written after.
 int64_t rollbacks_before(const fs::path& checkpoint) {
   return read_json(checkpoint / "state.json").value("rollbacks", int64_t{0});
 }
 
-/// Copies the lines after a step; returns the size of the file without them.
-int64_t copy_tail(const fs::path& path, const fs::path& copy, int64_t to_step) {
-  std::optional<AppendFile> tail;
-  int64_t size = fs::exists(path) ? static_cast<int64_t>(fs::file_size(path)) : 0;
+/// Where the lines after a step begin in a record file: its size, if there are none.
+int64_t place_after(const fs::path& path, int64_t step) {
+  const int64_t size = fs::exists(path) ? static_cast<int64_t>(fs::file_size(path)) : 0;
+  int64_t first = size;
   for_each_line(path, [&](const std::string& line, int64_t place) {
-    if (!tail && step_of(line) <= to_step) return;
-    if (!tail) {
-      fs::remove(copy);
-      tail.emplace(copy);
-      size = place;
-    }
-    tail->append(line + "\n");
-    tail->flush();
+    if (first == size && step_of(line) > step) first = place;
   });
-  if (tail) tail->sync();
-  return size;
+  return first;
+}
+
+/// Copies a file from a place to its end; makes no copy of nothing.
+void copy_from(const fs::path& path, int64_t place, const fs::path& copy) {
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(place);
+  if (file.peek() == std::ifstream::traits_type::eof()) return;
+  fs::remove(copy);
+  AppendFile tail(copy);
+  for (std::string part(1 << 20, '\0'); file.read(part.data(), std::ssize(part)), file.gcount() > 0;) {
+    tail.append(std::string_view(part).substr(0, file.gcount()));
+    tail.flush();
+  }
+  tail.sync();
 }
 
 }  // namespace
@@ -71,8 +61,11 @@ Json copy_lines_after(const RunDirectory& run, int64_t to_step, int64_t count) {
   Json sizes = Json::object();
   for (const auto& [name, file] : {std::pair("metrics", run.metrics_file()),
                                    {"timings", run.timings_file()},
-                                   {"completions", run.completions_file()}})
-    sizes[name] = copy_tail(file, folder / file.filename(), to_step);
+                                   {"completions", run.completions_file()}}) {
+    const int64_t place = place_after(file, to_step);
+    copy_from(file, place, folder / file.filename());
+    sizes[name] = place;
+  }
   return sizes;
 }
 

@@ -226,6 +226,10 @@ void RunDirectory::keep_newest_checkpoints(int64_t count, const std::vector<int6
   for (int64_t i = 0; i + count < static_cast<int64_t>(steps.size()); ++i) {
     if (std::ranges::find(kept, steps[i]) == kept.end()) retire_directory(checkpoint(steps[i]));
   }
+  delete_leftovers();
+}
+
+void RunDirectory::delete_leftovers() const {
   std::vector<fs::path> leftovers;
   for (const fs::directory_entry& entry : fs::directory_iterator(root_ / "checkpoints")) {
     const std::string name = entry.path().filename().string();

@@ -101,9 +101,11 @@ class RunDirectory {
   /// Marks, once and for good, that the run has written a checkpoint.
   void mark_saved() const;
 
-  /// Retires all checkpoints but the `count` newest and those of the steps `kept`, and what killed processes
-  /// left half-written or half-deleted.
+  /// Retires all checkpoints but the `count` newest and those of the steps `kept`; deletes leftovers.
   void keep_newest_checkpoints(int64_t count, const std::vector<int64_t>& kept = {}) const;
+
+  /// Deletes checkpoints that killed processes left half-written or half-deleted.
+  void delete_leftovers() const;
 
  private:
   /// Without a lock it only reads.

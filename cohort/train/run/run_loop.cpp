@@ -9,6 +9,7 @@
 #include "cohort/core/log.h"
 #include "cohort/core/units.h"
 #include "cohort/models/adapter.h"
+#include "cohort/train/run/completions_log.h"
 #include "cohort/train/run/metrics.h"
 #include "cohort/train/run/metrics_log.h"
 #include "cohort/train/run/rollback.h"
@@ -65,21 +66,24 @@ std::filesystem::path folder_of(const TrainedModel& model, const std::filesystem
 
 /// The files that a run writes line by line.
 struct RunRecords {
-  RunRecords(const RunDirectory& run, bool logs_completions) : log(run) {
-    if (logs_completions) completions.emplace(run.completions_file());
+  RunRecords(const RunDirectory& run, const LoopConfig& config) : log(run) {
+    if (config.log_completions) completions.emplace(run, config.completions_bytes);
   }
 
   void write_completions(const std::vector<Json>& rows) {
-    if (!completions) return;
-    for (const Json& row : rows) completions->write(row);
-    completions->flush();
+    if (completions) completions->write(rows);
   }
 
   /// The sizes of the files, for a checkpoint; `known`: those of the one before, for what is not written.
-  Json save(const Json& known) {
-    if (completions) completions->sync();
-    return {{"metrics", log.save()},
-            {"completions", completions ? completions->size() : known.value("completions", int64_t{0})}};
+  Json save(int64_t step, const Json& known) {
+    Json sizes = known;
+    if (completions) sizes.update(completions->save(step));
+    sizes["metrics"] = log.save();
+    return sizes;
+  }
+
+  void restore_lines(const Json& checkpoint) {
+    if (completions) completions->restore_lines(checkpoint);
   }
 
   /// Cuts the records to `sizes` and the events, whose lines can't be told apart, to those of a checkpoint.
@@ -90,11 +94,11 @@ struct RunRecords {
 
   void go_back_to(const Json& sizes) {
     log.load(sizes.value("metrics", Json::object()));
-    if (completions) go_back(*completions, sizes.value("completions", int64_t{0}));
+    if (completions) completions->load(sizes);
   }
 
   MetricsLog log;
-  std::optional<JsonlWriter> completions;
+  std::optional<CompletionsLog> completions;
 };
 
 RunLoop::RunLoop(const RunDirectory& run, const LoopConfig& config, Decoder& decoder, AdamW& optimizer,
@@ -200,6 +204,7 @@ void RunLoop::roll_back(const std::string& reason) {
   load(target);
   if (best && (!best_score_ || *best > *best_score_)) best_score_ = best;  // its model is in best/
   if (records_) {
+    records_->restore_lines(file_sizes_);
     const Json sizes = copy_lines_after(run_, target, num_rollbacks_);
     write_rollback(run_, {from, target, reason, best});
     records_->cut_to(sizes, file_sizes_);
@@ -248,7 +253,7 @@ int RunLoop::run() {
 
 void RunLoop::begin() {
   if (processes_.is_first()) {
-    records_ = std::make_unique<RunRecords>(run_, config_.log_completions);
+    records_ = std::make_unique<RunRecords>(run_, config_);
     records_->go_back_to(file_sizes_);
   }
   first_step_ = step_;
@@ -324,6 +329,7 @@ void RunLoop::finish() {
         "check its weights and the data; the samples are in ", run_.root().string(), "/nonfinite-*.jsonl"));
   }
   save_models(run_.final_model());
+  if (processes_.is_first()) run_.delete_leftovers();  // of a deletion that failed at the last checkpoint
   processes_.barrier("the final model");
 }
 
@@ -380,7 +386,7 @@ bool RunLoop::save() {
 }
 
 void RunLoop::write_checkpoint() {
-  if (records_) file_sizes_ = records_->save(file_sizes_);
+  if (records_) file_sizes_ = records_->save(step_, file_sizes_);
   const Json state{{"step", step_},
                    {"nonfinite_steps", nonfinite_steps_},
                    {"best_score", best_score_ ? Json(*best_score_) : Json(nullptr)},

@@ -88,6 +88,8 @@ struct LoopConfig {
   int64_t early_stopping_patience =
       0;  ///< evaluations in a row without a better one that end the run; 0: never
   bool log_completions = true;
+  int64_t completions_bytes = int64_t{256}
+                              << 20;         ///< of completions.jsonl, after which its lines are compressed
   bool save_batches = false;                 ///< keep every step's batch; otherwise the last one alone
   std::filesystem::path chat_template = {};  ///< of the models that are written, in place of the source's
 };

@@ -9,6 +9,7 @@
 #include "cohort/core/error.h"
 #include "cohort/core/time_text.h"
 #include "cohort/models/pretrained.h"
+#include "cohort/train/run/completions_log.h"
 #include "cohort/train/run/rollback.h"
 #include "tests/core/test_files.h"
 #include "tests/models/tiny_decoder.h"
@@ -319,6 +320,36 @@ TEST_F(RunLoopTest, GoesBackWhereARecordWasDeleted) {
   EXPECT_EQ(second->go(/*resume=*/true), 0);
   EXPECT_EQ(steps_of(second->run.completions_file()), (Steps{5, 6, 7, 8}));
   EXPECT_EQ(steps_of(second->run.rollback_folder(1) / "completions.jsonl"), (Steps{5, 6, 7}));
+}
+
+Steps completed_steps(const fs::path& run) {
+  Steps steps;
+  for_each_completion(run, std::nullopt, [&](const std::string& line) {
+    steps.push_back(Json::parse(line).at("step").get<int64_t>());
+  });
+  return steps;
+}
+
+// Each checkpoint compresses the lines before it; the run goes on from before the last two.
+TEST_F(RunLoopTest, ResumesFromBeforeItsCompletionsWereCompressed) {
+  const LoopConfig loop{.max_steps = 8, .save_steps = 2, .save_total_limit = 9, .completions_bytes = 1};
+  EXPECT_EQ(begin(loop)->go(), 0);
+  EXPECT_EQ(completed_steps(root_ / "run"), (Steps{1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(steps_of(root_ / "run/completions.jsonl"), Steps{});
+  for (const char* step : {"step-00000006", "step-00000008"})
+    fs::remove_all(root_ / "run/checkpoints" / step);
+  const auto again = resume(loop);
+  EXPECT_EQ(again->go(/*resume=*/true), 0);
+  EXPECT_EQ(again->trainer.steps, (Steps{5, 6, 7, 8}));
+  EXPECT_EQ(completed_steps(root_ / "run"), (Steps{1, 2, 3, 4, 5, 6, 7, 8}));
+}
+
+TEST_F(RunLoopTest, GoesBackToBeforeItsCompletionsWereCompressed) {
+  const auto process = begin({.max_steps = 8, .save_steps = 2, .max_rollbacks = 1, .completions_bytes = 1});
+  collapse_once(*process);
+  EXPECT_EQ(process->go(), 0);
+  EXPECT_EQ(completed_steps(process->run.root()), (Steps{1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(steps_of(process->run.rollback_folder(1) / "completions.jsonl"), (Steps{5, 6, 7}));
 }
 
 // The best model may be that of the branch that was left.

@@ -1,0 +1,185 @@
+#include "cohort/train/run/completions_log.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "cohort/core/atomic_file.h"
+#include "cohort/core/byte_stream.h"
+#include "cohort/core/error.h"
+#include "cohort/core/jsonl_reader.h"
+#include "cohort/core/log.h"
+#include "cohort/core/zstd_writer.h"
+#include "cohort/train/run/metrics_log.h"
+#include "cohort/train/run/record_lines.h"
+
+namespace cohort {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kCompressed = ".jsonl.zst", kIndex = ".index.jsonl";
+
+fs::path folder_of(const fs::path& run) { return run / "completions"; }
+
+fs::path compressed_file(const fs::path& folder, int64_t first_step, std::string_view ending = kCompressed) {
+  char name[32];
+  std::snprintf(name, sizeof name, "%08lld", static_cast<long long>(first_step));
+  return folder / str(name, ending);
+}
+
+/// The first steps of the compressed files, ascending.
+std::vector<int64_t> first_steps(const fs::path& folder) {
+  std::vector<int64_t> steps;
+  std::error_code none;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, none)) {
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(kCompressed)) steps.push_back(std::strtoll(name.c_str(), nullptr, 10));
+  }
+  std::ranges::sort(steps);
+  return steps;
+}
+
+/// The step of the first line; nothing if there is none.
+std::optional<int64_t> first_step_in(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string line;
+  if (!std::getline(file, line) || file.eof()) return std::nullopt;
+  return step_of(line);
+}
+
+/// Appends all bytes of a file, decompressed.
+void append_file(const fs::path& from, AppendFile& to) {
+  const auto stream = decompressed(file_stream(std::make_shared<const InputFile>(from)), from.string());
+  std::string part(1 << 20, '\0');
+  while (const size_t count = stream->read(part.data(), part.size())) {
+    to.append(std::string_view(part).substr(0, count));
+    to.flush();
+  }
+}
+
+/// Where the frame of a step begins in a compressed file; nothing if it has none, 0 without an index.
+std::optional<uint64_t> place_of(const fs::path& folder, int64_t first_step, int64_t step) {
+  const fs::path index = compressed_file(folder, first_step, kIndex);
+  if (!fs::exists(index)) return 0;
+  std::optional<uint64_t> place;
+  for_each_line(index, [&](const std::string& line, int64_t) {
+    if (step_of(line) == step) place = Json::parse(line).at("offset").get<uint64_t>();
+  });
+  return place;
+}
+
+}  // namespace
+
+CompletionsLog::CompletionsLog(const RunDirectory& run, int64_t max_bytes)
+    : path_(run.completions_file()), folder_(folder_of(run.root())), max_bytes_(max_bytes) {
+  delete_copies();
+  file_.emplace(path_);
+}
+
+// Left by a process that was stopped between the two files: lines that are in completions.jsonl, too.
+void CompletionsLog::delete_copies() {
+  std::vector<fs::path> copies;
+  const std::optional<int64_t> own = first_step_in(path_);
+  std::error_code none;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, none)) {
+    const std::string name = entry.path().filename().string();
+    const bool is_copy = own && std::strtoll(name.c_str(), nullptr, 10) >= *own;
+    if (is_copy || name.ends_with(".tmp")) copies.push_back(entry.path());
+  }
+  for (const fs::path& copy : copies) fs::remove(copy);
+}
+
+void CompletionsLog::write(const std::vector<Json>& rows) {
+  for (const Json& row : rows) file_->write(row);
+  file_->flush();
+}
+
+Json CompletionsLog::save(int64_t step) {
+  file_->sync();
+  if (file_->size() > max_bytes_) {
+    if (const std::optional<int64_t> first = first_step_in(path_)) compress(*first);
+    from_ = step + 1;
+  }
+  return {{"completions", file_->size()}, {"completions_from", from_}};
+}
+
+// completions.jsonl is replaced last, when its lines are elsewhere on the disk for good.
+void CompletionsLog::compress(int64_t first_step) {
+  make_directories(folder_);
+  const fs::path path = compressed_file(folder_, first_step), temporary = path.string() + ".tmp";
+  std::string index;
+  fs::remove(temporary);
+  {
+    ZstdWriter file(temporary);
+    int64_t step = -1;
+    for_each_line(path_, [&](const std::string& line, int64_t) {
+      if (const int64_t own = step_of(line); own != step) {
+        if (step >= 0) file.end_frame();
+        step = own;
+        index += to_json_text(Json{{"step", step}, {"offset", file.size()}}) + "\n";
+      }
+      file.append(line);
+      file.append("\n");
+    });
+    file.end_frame();
+    file.sync();
+  }
+  write_file_atomically(compressed_file(folder_, first_step, kIndex), index);
+  fs::rename(temporary, path);
+  sync_name(path);
+  file_.reset();
+  write_file_atomically(path_, "");
+  file_.emplace(path_);
+}
+
+void CompletionsLog::load(const Json& saved) {
+  restore_lines(saved);
+  go_back(*file_, saved.value("completions", int64_t{0}));
+}
+
+void CompletionsLog::restore_lines(const Json& saved) {
+  from_ = saved.value("completions_from", int64_t{1});
+  std::vector<int64_t> steps = first_steps(folder_);
+  std::erase_if(steps, [&](int64_t step) { return step < from_; });
+  if (steps.empty()) return;
+  const fs::path temporary = path_.string() + ".tmp";
+  fs::remove(temporary);
+  {
+    AppendFile whole(temporary);
+    for (const int64_t step : steps) append_file(compressed_file(folder_, step), whole);
+    append_file(path_, whole);
+    whole.sync();
+  }
+  file_.reset();
+  fs::rename(temporary, path_);
+  file_.emplace(path_);  // which syncs the name
+  delete_copies();
+}
+
+// The open file first: what a run moves away meanwhile is still in it.
+void for_each_completion(const fs::path& run, std::optional<int64_t> step,
+                         const std::function<void(const std::string& line)>& f) {
+  std::ifstream open(run / "completions.jsonl", std::ios::binary);
+  const fs::path folder = folder_of(run);
+  const std::vector<int64_t> steps = first_steps(folder);
+  int64_t newest = -1;  // of the compressed lines
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (step && (steps[i] > *step || (i + 1 < steps.size() && steps[i + 1] <= *step))) continue;
+    const auto place = place_of(folder, steps[i], step.value_or(steps[i]));
+    if (!place) continue;
+    const fs::path path = compressed_file(folder, steps[i]);
+    const auto file = std::make_shared<const InputFile>(path);
+    JsonlReader reader(decompressed(file_stream(file, *place), path.string()), path.string());
+    while (reader.next()) {
+      newest = step_of(reader.text());
+      if (step && newest > *step) return;
+      if (!step || newest == *step) f(reader.text());
+    }
+  }
+  for_each_line(open, [&](const std::string& line, int64_t) {
+    const int64_t own = step_of(line);
+    if (own > newest && (!step || own == *step)) f(line);
+  });
+}
+
+}  // namespace cohort

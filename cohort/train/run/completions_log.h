@@ -1,0 +1,59 @@
+// completions.jsonl of a run. Once it is long, its lines go into a compressed file with an index:
+//
+//   completions.jsonl                      the newest steps
+//   completions/00000001.jsonl.zst         those from step 1 to the next file, a zstd frame for each step
+//   completions/00000001.index.jsonl       {"step", "offset"}: where the frame of each step begins
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cohort/core/json.h"
+#include "cohort/core/jsonl_writer.h"
+#include "cohort/train/run/run_directory.h"
+
+namespace cohort {
+
+/// Whenever the process ends, no line is lost, and none is read twice. All members throw FormatError naming
+/// the file when the system refuses.
+class CompletionsLog {
+ public:
+  /// Opens the files of a run. Lines are compressed once there are more than `max_bytes` of them.
+  CompletionsLog(const RunDirectory& run, int64_t max_bytes);
+
+  void write(const std::vector<Json>& rows);
+
+  /// What a checkpoint after `step` has to know to come back to here: {"completions": size of the file,
+  /// "completions_from": the first step that may be in it}. All lines are on the disk then.
+  Json save(int64_t step);
+
+  /// Goes back to what `save` returned. Lines that were compressed since are in completions.jsonl again; with
+  /// a warning, and with what there is, if someone has deleted them.
+  void load(const Json& saved);
+
+  /// Takes lines from the compressed files back, from those on that a checkpoint has in completions.jsonl.
+  void restore_lines(const Json& saved);
+
+  /// Cuts completions.jsonl to its first bytes.
+  void truncate_to(int64_t bytes) { file_->truncate_to(bytes); }
+
+ private:
+  void compress(int64_t first_step);
+  void delete_copies();
+
+  std::filesystem::path path_, folder_;
+  int64_t max_bytes_;
+  int64_t from_ = 1;
+  std::optional<JsonlWriter> file_;
+};
+
+/// Calls f(line) for each completion of a run, or of one of its steps, in order. A run may write to the files
+/// meanwhile. Throws FormatError for damaged files.
+void for_each_completion(const std::filesystem::path& run, std::optional<int64_t> step,
+                         const std::function<void(const std::string& line)>& f);
+
+}  // namespace cohort
