@@ -296,6 +296,11 @@ void RewardScorer::note(size_t reward, const std::vector<Entry*>& samples, std::
   changed_.notify_all();
 }
 
+void RewardScorer::drop() {
+  std::unique_lock lock(mutex_);
+  drop_all(lock);
+}
+
 void RewardScorer::drop_all(std::unique_lock<std::mutex>& lock) {
   for (std::deque<Entry*>& queue : queues_) {
     for (Entry* entry : queue) --entry->num_pending;

@@ -84,6 +84,9 @@ class RewardScorer {
   /// that was submitted is dropped.
   std::vector<std::vector<RewardResult>> take(int64_t group, std::vector<RewardCall>* calls = nullptr);
 
+  /// Forgets all that was submitted; waits for the calls under way.
+  void drop();
+
  private:
   /// A completion that is being scored.
   struct Entry {

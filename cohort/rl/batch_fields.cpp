@@ -226,4 +226,29 @@ std::string fields_of(const UntrainedGroup& untrained) { return bytes_of(untrain
 Group group_from(const std::string& bytes) { return value_of<Group>(bytes); }
 UntrainedGroup untrained_group_from(const std::string& bytes) { return value_of<UntrainedGroup>(bytes); }
 
+std::string to_hex(const std::string& bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  text.reserve(2 * bytes.size());
+  for (const char byte : bytes) {
+    text += kDigits[static_cast<unsigned char>(byte) >> 4];
+    text += kDigits[static_cast<unsigned char>(byte) & 15];
+  }
+  return text;
+}
+
+std::string from_hex(const std::string& text) {
+  const auto digit = [](char c) -> int {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    throw FormatError(str("'", c, "' is no hexadecimal digit"));
+  };
+  if (text.size() % 2 != 0) throw FormatError("hexadecimal digits come in pairs");
+  std::string bytes;
+  bytes.reserve(text.size() / 2);
+  for (size_t i = 0; i < text.size(); i += 2)
+    bytes += static_cast<char>(digit(text[i]) * 16 + digit(text[i + 1]));
+  return bytes;
+}
+
 }  // namespace cohort

@@ -22,4 +22,8 @@ std::string fields_of(const UntrainedGroup& untrained);
 Group group_from(const std::string& bytes);
 UntrainedGroup untrained_group_from(const std::string& bytes);
 
+/// Bytes as text, two hexadecimal digits each, and back; throws FormatError for other text.
+std::string to_hex(const std::string& bytes);
+std::string from_hex(const std::string& text);
+
 }  // namespace cohort

@@ -22,6 +22,7 @@ TEMPLATE = """{%- for m in messages -%}
 {%- endfor -%}
 {%- if add_generation_prompt -%}A:{%- endif -%}"""
 SLOTS = ("--dist.gradient-slots", 8)
+AHEAD = ("--objective.ratio-anchor", "sampler", "--rollout.prompts-ahead")
 
 
 PORTS = itertools.count(10000 + os.getpid() * 37 % 9000)
@@ -123,7 +124,8 @@ class ProcessesTest(RunsTest):
         must_run("init", "--config", file, "--tokenizer", DEMO, "--seed", 3, "--output", model)
         self.check_sizes("--model.path", model, "--router-aux-loss-coef", 0.01)
 
-    def test_in_episodes(self):
+    def play_games(self):
+        """Options of a run with episodes of several turns."""
         (self.place / "template.jinja").write_text(TEMPLATE)
         self.reward.write_text(REWARD.replace("map(ord, text)", "map(ord, str(text))"))
         game = [
@@ -132,12 +134,23 @@ class ProcessesTest(RunsTest):
         self.data = write_lines(self.place / "games.jsonl", game)
         stops = f"[rollout]\nstop_token_ids = {list(range(20, 120))}"  # a random policy's turns end soon
         self.recipe.write_text(self.recipe.read_text().replace("[rollout]", stops))
-        self.check_sizes(
+        return (
             *("--model.chat-template", self.place / "template.jinja", "--environment.name", "guess_number"),
             *("--environment.max-turns", 4, "--max-completion-length", 60),
         )
+
+    def test_in_episodes(self):
+        self.check_sizes(*self.play_games())
         turns = [line["episodes/max_turns"] for line in read_lines(self.place / "one/metrics.jsonl")]
         self.assertGreater(max(turns), 1)
+
+    def test_with_prompts_that_are_drawn_ahead(self):
+        self.check_sizes(*AHEAD, 1)
+        rows = read_lines(self.place / "one/completions.jsonl")
+        self.assertEqual({row["policy_version"] for row in rows if row["step"] == 3}, {1, 2})
+
+    def test_with_episodes_that_are_drawn_ahead(self):
+        self.check_sizes(*self.play_games(), *AHEAD, 1, sizes=(2,))
 
     def test_a_checkpoint_is_one_model_in_shards(self):
         self.train_on("two", 2, *SLOTS)
@@ -173,6 +186,7 @@ class ProcessesTest(RunsTest):
         for name, options in {
             "plain": (),
             "critic": ("--objective.preset", "ppo", "--critic.lr", "1e-3"),
+            "ahead": (*AHEAD, 2),
         }.items():
             self.train(f"{name}-1", *SLOTS, *options)
             for sizes in ((2, 4), (2, 1), (1, 2)):

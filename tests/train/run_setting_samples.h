@@ -43,6 +43,7 @@ inline const std::map<std::string, SettingSample> kRolloutSamples{
     {"adaptive_sampling", {"balanced", {"rollout.keep_generations=2"}}},
     {"max_sampling_rounds", {"1", {"rollout.keep_generations=2", "rollout.adaptive_sampling=balanced"}}},
     {"tree_depth", {"3"}},
+    {"prompts_ahead", {"1", {"ratio_anchor=sampler"}}},
     {"tree_branches", {"3", {"rollout.tree_depth=3"}}},
     {"tree_first_branches", {"3", {"rollout.tree_depth=3"}}},
     {"positive_reward", {"0.4", {"rollout.keep_generations=2", "rollout.adaptive_sampling=balanced"}}},

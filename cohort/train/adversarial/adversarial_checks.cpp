@@ -20,6 +20,7 @@ void check_policy(const TrainConfig& recipe) {
   refuse(recipe.rollout.selects(),
          "rollout.dynamic_sampling, keep_generations, generation_budget and adaptive_sampling do not work");
   refuse(recipe.rollout.num_rerolls > 0, "rollout.num_rerolls (preset axpo) does not work");
+  refuse(recipe.rollout.is_stale(), "rollout.prompts_ahead does not work");
   refuse(recipe.rollout.has_trees(), "rollout.tree_depth (preset treepo) does not work");
   refuse(needs_critic(settings), "objective.baseline = \"critic\" does not work");
   refuse(find_baseline(settings.advantages.baseline).reads_greedy,

@@ -31,6 +31,10 @@ void check_names_differ(const Metrics& metrics) {
   }
 }
 
+void add_reason(const std::optional<std::string>& reason, std::string& reasons) {
+  if (reason) reasons += (reasons.empty() ? "" : "; ") + *reason;
+}
+
 }  // namespace
 
 StepReport GrpoTrainer::report(const Batch& batch, const UpdateResult& result, Metrics scored_metrics) {
@@ -45,8 +49,8 @@ StepReport GrpoTrainer::report(const Batch& batch, const UpdateResult& result, M
   if (const std::string warning = failed_episodes(batch.groups); !warning.empty())
     report.warnings.push_back(warning);
   report.stop_reason = failure_limits_.observe(batch).value_or("");
-  if (monitors.stop) report.stop_reason += (report.stop_reason.empty() ? "" : "; ") + *monitors.stop;
-  report.rollback_reason = monitors.rollback.value_or("");
+  add_reason(monitors.stop, report.stop_reason);
+  add_reason(monitors.rollback, report.rollback_reason);
   report.sound_step = monitors.sound_step;
   report.unseen_step = monitors.unseen_step;
   report.completions = completion_rows(batch);
@@ -60,9 +64,8 @@ void GrpoTrainer::note_evaluation(const Metrics& metrics, StepReport& report) {
   MonitorReport monitors = monitors_.report_evaluation(metrics);
   append(report.metrics, monitors.metrics);
   report.warnings.insert(report.warnings.end(), monitors.warnings.begin(), monitors.warnings.end());
-  if (monitors.stop) report.stop_reason += (report.stop_reason.empty() ? "" : "; ") + *monitors.stop;
-  if (monitors.rollback)
-    report.rollback_reason += (report.rollback_reason.empty() ? "" : "; ") + *monitors.rollback;
+  add_reason(monitors.stop, report.stop_reason);
+  add_reason(monitors.rollback, report.rollback_reason);
 }
 
 double GrpoTrainer::mean_kl(const Batch& batch, const LossResult& loss) const {

@@ -203,6 +203,7 @@ void GrpoRun::make_trainer(RolloutFunction rollout) {
   if (shape_.has_reference) reference = reference_ != nullptr ? reference_.get() : policy_.get();
   check_replies(config_, episodes_.is_on() || rollout != nullptr);
   check_trees(config_, episodes_.is_on() || rollout != nullptr);
+  check_ahead(config_, config_.agent.is_on() || rollout != nullptr);
   if (episodes_.is_on() && rollout != nullptr)
     throw ConfigError(
         "an environment or an agent and a function that samples exclude each other: remove one of them");

@@ -281,7 +281,7 @@ Json GrpoTrainer::save() const {
              {"monitors", monitors_.save()},
              {"reward_environments", scorer_.environments()}};
   if (config_.objective.gfpo_adaptive_difficulty) state["group_difficulty"] = difficulty_.save();
-  if (config_.rollout.is_budgeted()) state["success_rates"] = rollout_.save();
+  state.update(rollout_.save());
   if (config_.objective.control.use_policy_aware_weights) state["weight_factors"] = rollout_.balance().save();
   return state;
 }
@@ -294,7 +294,7 @@ void GrpoTrainer::load(const Json& state) {
   failure_limits_.load(state.at("failures"));
   monitors_.load(state.at("monitors"));
   if (config_.objective.gfpo_adaptive_difficulty) difficulty_.load(state.at("group_difficulty"));
-  if (config_.rollout.is_budgeted()) rollout_.load(state.at("success_rates"));
+  rollout_.load(state);
   if (config_.objective.control.use_policy_aware_weights) rollout_.balance().load(state.at("weight_factors"));
   if (critic_ != nullptr) critic_->refresh();
   reference_.refresh();

@@ -83,6 +83,11 @@ void RolloutConfig::describe(FieldVisitor& f) {
   describe_texts(f);
   describe_selection(f, *this);
   describe_tree(f, tree);
+  f("prompts_ahead", prompts_ahead,
+    "Prompts of the next step that are drawn before the update of this one, while its rewards and "
+    "environments are still at work; at most prompts_per_step. Their completions are by a policy that is one "
+    "update behind (staleness 1). 0: none.",
+    at_least(0));
   describe_cache(f);
 }
 
@@ -214,6 +219,20 @@ void check_rerolls(const RolloutConfig& rollout, const AdvantageConfig& a) {
       "sum_then_normalize, no gfpo_k and no drop_pivot");
 }
 
+/// What a step draws for the next one has its place there already.
+void check_ahead(const RolloutConfig& rollout, const AdvantageConfig& a) {
+  if (!rollout.is_stale()) return;
+  refuse_rollout(
+      rollout.prompts_ahead > rollout.prompts_per_step,
+      str("rollout.prompts_ahead (", rollout.prompts_ahead, ") is more than rollout.prompts_per_step (",
+          rollout.prompts_per_step, "): completions may be one update behind, not more; lower it"));
+  refuse_rollout(rollout.selects() || rollout.num_rerolls > 0 || rollout.has_trees() ||
+                     find_baseline(a.baseline).reads_greedy,
+                 "rollout.prompts_ahead draws plain groups of num_generations completions: remove it, or "
+                 "remove dynamic_sampling, keep_generations, adaptive_sampling, generation_budget, "
+                 "num_rerolls, tree_depth and objective.baseline = \"greedy\"");
+}
+
 }  // namespace
 
 void check_rollout(const RolloutConfig& rollout, const AdvantageConfig& advantages, bool counts_epochs) {
@@ -239,6 +258,7 @@ void check_rollout(const RolloutConfig& rollout, const AdvantageConfig& advantag
   check_selection(rollout, advantages);
   check_rerolls(rollout, advantages);
   check_trees(rollout, advantages);
+  check_ahead(rollout, advantages);
   check_idle_settings(rollout);
 }
 

@@ -26,6 +26,7 @@ struct RolloutConfig : SamplingKeys {
   int64_t num_rerolls = 0;
   double max_reroll_share = 0.25;
   TreeShape tree{};
+  int64_t prompts_ahead = 0;
 
   /// Whether a prompt may be sampled in several rounds.
   bool is_adaptive() const { return adaptive_sampling != "none"; }
@@ -46,6 +47,9 @@ struct RolloutConfig : SamplingKeys {
 
   /// Completions of a prompt that a step trains on, at most.
   int64_t num_trained() const { return keep_generations.value_or(num_generations); }
+
+  /// Whether a step trains on completions of the policy before the last update.
+  bool is_stale() const { return prompts_ahead > 0; }
 
   /// Whether the completions of a prompt are a tree.
   bool has_trees() const { return tree.depth > 0; }

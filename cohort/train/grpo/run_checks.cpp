@@ -48,9 +48,16 @@ void check_trees(const TrainConfig& config, bool is_drawn_elsewhere) {
       "function that samples: remove it, or remove them");
 }
 
+void check_ahead(const TrainConfig& config, bool is_drawn_elsewhere) {
+  if (!config.rollout.is_stale() || !is_drawn_elsewhere) return;
+  throw ConfigError(
+      "rollout.prompts_ahead lets the engine draw for the next step, and here an agent or a function draws: "
+      "remove it, or remove them");
+}
+
 void check_mismatch_acts(const TrainConfig& config, double difference) {
   const LossConfig loss = resolved(config.objective, config.rollout.max_completion_length).loss;
-  if (difference != 0.0 || loss.importance_sampling_mode == "none") return;
+  if (difference != 0.0 || loss.importance_sampling_mode == "none" || config.rollout.is_stale()) return;
   throw ConfigError(
       str("objective.importance_sampling_mode = \"", loss.importance_sampling_mode,
           "\" has no effect: sampler and trainer agree exactly on this machine, so that every weight "

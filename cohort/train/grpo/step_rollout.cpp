@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 #include "cohort/objectives/baseline.h"
 #include "cohort/objectives/credit_rule.h"
 #include "cohort/objectives/sample_statistics.h"
+#include "cohort/rl/batch_fields.h"
 #include "cohort/train/grpo/credit.h"
 #include "cohort/train/grpo/rerolls.h"
 #include "cohort/train/grpo/rollout_selection.h"
@@ -30,6 +33,15 @@ AdvantageConfig difference_config(const AdvantageConfig& advantages) {
 double mean_or_nan(const std::vector<double>& values) {
   const Spread spread = spread_of(values, 0);
   return spread.count > 0 ? spread.mean : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// Where the scorer's numbers of groups that are drawn ahead begin.
+constexpr int64_t kFirstAhead = int64_t{1} << 40;
+
+std::vector<int64_t> counted_from(int64_t first, int64_t count) {
+  std::vector<int64_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), first);
+  return numbers;
 }
 
 template <typename Value>
@@ -98,6 +110,7 @@ Batch StepRollout::collect(int64_t index, int64_t policy_version, StepTimer& tim
 }
 
 void StepRollout::draw_batch(int64_t num_prompts, Drawing& drawing) {
+  if (config_.is_stale()) return draw_with_ahead(drawing);
   Active active{.prompts = prompts_.next(num_prompts)};
   for (int64_t i = 0; i < num_prompts; ++i) {
     active.groups.push_back(std::ssize(drawing.batch.groups) + i);
@@ -151,9 +164,9 @@ std::vector<int64_t> StepRollout::group_sizes(const std::vector<Prompt>& prompts
   return sizes;
 }
 
-ActivationRecord* StepRollout::record_for(const std::vector<Prompt>& prompts,
-                                          const std::vector<int64_t>& sizes) {
-  const int64_t rows = rows_of_rollout(prompts, sizes, config_.max_completion_length, policy_.config());
+ActivationRecord* StepRollout::record_for(const RolloutShare& share) {
+  const int64_t rows =
+      rows_of_rollout(share.prompts, share.sizes, config_.max_completion_length, policy_.config());
   return record_.has_room(rows) ? &record_ : nullptr;
 }
 
@@ -167,19 +180,26 @@ RolloutShare StepRollout::own_share(std::vector<Prompt> prompts, std::vector<int
                   processes_.rank(), processes_.size());
 }
 
-/// The groups of a share, submitted as groups of the scorer from `first` on.
-std::vector<Group> StepRollout::draw(const RolloutShare& share, int64_t first, Drawing& drawing) {
+RolloutShare StepRollout::own_groups(std::vector<Prompt> prompts, std::vector<int64_t> sizes,
+                                     RolloutAddress address) const {
+  const RolloutShare whole = whole_rollout(std::move(prompts), std::move(sizes), std::move(address));
+  return share_of(whole, 1, /*keeps_groups=*/true, processes_.rank(), processes_.size());
+}
+
+/// The groups of a share, submitted as groups `numbers` of the scorer.
+std::vector<Group> StepRollout::draw(const RolloutShare& share, const std::vector<int64_t>& numbers,
+                                     ActivationRecord* record, Drawing& drawing) {
   const auto& [prompts, sizes, address, places] = share;
   if (prompts.empty()) return {};
-  const auto score = [this, first, &prompts = prompts](int64_t prompt, int64_t sample,
-                                                       const Completion& completion) {
-    scorer_.submit(first + prompt, sample, prompts[prompt], completion);
+  const auto score = [this, &numbers, &prompts = prompts](int64_t prompt, int64_t sample,
+                                                          const Completion& completion) {
+    scorer_.submit(numbers[prompt], sample, prompts[prompt], completion);
   };
   if (is_sampled_elsewhere()) {
     std::vector<Group> groups = given_groups(prompts, sizes, drawing.policy_version);
     for (int64_t g = 0; g < std::ssize(groups); ++g) {
       for (const Sample& sample : groups[g].samples)
-        scorer_.submit(first + g, sample.completion.sample, groups[g].prompt, sample.completion);
+        scorer_.submit(numbers[g], sample.completion.sample, groups[g].prompt, sample.completion);
     }
     return groups;
   }
@@ -187,8 +207,93 @@ std::vector<Group> StepRollout::draw(const RolloutShare& share, int64_t first, D
     return sampler_.rollout_trees(prompts, sizes, sampling_, config_.tree, address, drawing.policy_version,
                                   score);
   }
-  return sampler_.rollout(prompts, sizes, sampling_, address, drawing.policy_version, score,
-                          record_for(prompts, sizes), turns_);
+  return sampler_.rollout(prompts, sizes, sampling_, address, drawing.policy_version, score, record, turns_);
+}
+
+// Single turns of the next step are drawn after those of this one, whose rewards are at work meanwhile.
+// Episodes wait for their environment while they are drawn, so that both steps' go on together.
+void StepRollout::draw_with_ahead(Drawing& drawing) {
+  Ahead due = std::exchange(ahead_, {});
+  const int64_t num_due = std::ssize(due.groups), num_rest = config_.prompts_per_step - num_due;
+  const int64_t num_ahead = config_.prompts_ahead;
+  RolloutAddress address{seed_, static_cast<uint64_t>(drawing.step)};
+  const auto sizes = [&](int64_t count) { return std::vector<int64_t>(count, config_.num_generations); };
+  const RolloutShare rest = own_share(prompts_.next(num_rest), sizes(num_rest), address, num_minibatches_);
+  address.first_prompt = static_cast<uint64_t>(num_rest);
+  ahead_.share = own_groups(prompts_.next(num_ahead), sizes(num_ahead), address);
+  ahead_.first_number = kFirstAhead * (1 + drawing.step % 2);  // what is due is in the scorer, too
+  std::vector<int64_t> numbers = counted_from(0, std::ssize(rest.prompts));
+  const std::vector<int64_t> later = counted_from(ahead_.first_number, std::ssize(ahead_.share.prompts));
+  std::vector<Group> groups, next;
+  if (has_episodes()) {
+    numbers.insert(numbers.end(), later.begin(), later.end());
+    groups = draw(joined(rest, ahead_.share), numbers, /*record=*/nullptr, drawing);
+    next.assign(std::make_move_iterator(groups.begin() + std::ssize(rest.prompts)),
+                std::make_move_iterator(groups.end()));
+    groups.resize(rest.prompts.size());
+    scorer_.close(0, kFirstAhead);
+    drawing.timer.lap("timing_s/gen");
+  } else {
+    groups = draw(rest, numbers, record_for(rest), drawing);
+    scorer_.close(0, kFirstAhead);
+    drawing.timer.lap("timing_s/gen");
+    next = draw(ahead_.share, later, /*record=*/nullptr, drawing);
+    drawing.timer.lap("timing_s/gen_ahead");
+  }
+  scorer_.close(ahead_.first_number, ahead_.first_number + num_ahead);
+  ahead_.groups = gather_groups(std::move(next), ahead_.share, num_ahead, processes_);
+  drawing.reward_rounds.push_back({{}, RewardCall::Clock::now()});
+  std::vector<Group> all = take_ahead(std::move(due), drawing);
+  take_rewards(0, groups, drawing);
+  groups = gather_groups(std::move(groups), rest, num_rest, processes_);
+  drawing.timer.lap("timing_s/reward");
+  append_moved(groups, all);
+  for_each_sample(all, [&](const Sample& sample) {
+    const int64_t num_tokens = std::ssize(sample.completion.token_ids);
+    drawing.counts.num_tokens += num_tokens;
+    if (sample.completion.policy_version() != drawing.policy_version)
+      drawing.counts.num_stale_tokens += num_tokens;
+  });
+  append_moved(all, drawing.batch.groups);
+}
+
+/// The groups of all processes, each with its rewards.
+std::vector<Group> StepRollout::take_ahead(Ahead ahead, Drawing& drawing) {
+  std::vector<Group> own;
+  for (const int64_t place : ahead.share.places) own.push_back(std::move(ahead.groups[place]));
+  take_rewards(ahead.first_number, own, drawing);
+  return gather_groups(std::move(own), ahead.share, std::ssize(ahead.groups), processes_);
+}
+
+Json StepRollout::save() const {
+  Json state = Json::object();
+  if (config_.is_budgeted()) state["success_rates"] = success_.save();
+  if (!config_.is_stale()) return state;
+  Json& groups = state["ahead"] = Json::array();
+  for (const Group& group : ahead_.groups) groups.push_back(to_hex(fields_of(group)));
+  return state;
+}
+
+// Rewards that were given before are given again.
+void StepRollout::load(const Json& state) {
+  if (config_.is_budgeted()) success_.load(state.at("success_rates"));
+  if (!config_.is_stale()) return;
+  scorer_.drop();
+  ahead_ = {.first_number = 3 * kFirstAhead};  // which no step takes
+  std::vector<Prompt> prompts;
+  std::vector<int64_t> sizes;
+  for (const Json& group : state.at("ahead")) {
+    ahead_.groups.push_back(group_from(from_hex(group.get<std::string>())));
+    prompts.push_back(ahead_.groups.back().prompt);
+    sizes.push_back(std::ssize(ahead_.groups.back().samples));
+  }
+  ahead_.share = own_groups(std::move(prompts), std::move(sizes), {});
+  for (int64_t i = 0; i < std::ssize(ahead_.share.places); ++i) {
+    const Group& group = ahead_.groups[ahead_.share.places[i]];
+    for (const Sample& sample : group.samples)
+      scorer_.submit(ahead_.first_number + i, sample.completion.sample, group.prompt, sample.completion);
+  }
+  scorer_.close(ahead_.first_number, ahead_.first_number + std::ssize(ahead_.share.places));
 }
 
 std::vector<Group> StepRollout::draw_greedy(const RolloutShare& share, int64_t first, Drawing& drawing) {
@@ -212,7 +317,7 @@ StepRollout::Round StepRollout::sample(const Active& active, Drawing& drawing) {
   const bool draws_greedy =
       find_baseline(advantages_.baseline).reads_greedy && active.address.first_sample == 0;
   Round round;
-  round.groups = draw(share, 0, drawing);
+  round.groups = draw(share, counted_from(0, num_prompts), record_for(share), drawing);
   if (draws_greedy) {
     greedy_share =
         own_share(active.prompts, std::vector<int64_t>(num_prompts, 1), active.address, num_minibatches_);
@@ -292,7 +397,8 @@ void StepRollout::reroll_calls(Drawing& drawing) {
   address.first_samples = rerolls.first_samples;
   const std::vector<int64_t> sizes(rerolls.calls.size(), config_.num_rerolls);
   const RolloutShare share = own_share(rerolls.prompts, sizes, address, /*num_minibatches=*/1);
-  std::vector<Group> drawn = draw(share, 0, drawing);
+  const std::vector<int64_t> numbers = counted_from(0, std::ssize(share.prompts));
+  std::vector<Group> drawn = draw(share, numbers, record_for(share), drawing);
   scorer_.close(0, std::ssize(drawn));
   drawing.timer.lap("timing_s/gen");
   drawing.reward_rounds.push_back({{}, RewardCall::Clock::now()});
@@ -364,6 +470,10 @@ Metrics StepRollout::metrics_of(const Counts& counts) const {
   if (config_.has_trees()) {
     const auto num_tokens = static_cast<double>(std::max<int64_t>(counts.num_tokens, 1));
     add("shared_tokens", static_cast<double>(counts.num_shared_tokens) / num_tokens);
+  }
+  if (config_.is_stale()) {
+    const auto num_tokens = static_cast<double>(std::max<int64_t>(counts.num_tokens, 1));
+    add("stale_tokens", static_cast<double>(counts.num_stale_tokens) / num_tokens);
   }
   if (config_.num_rerolls > 0) {
     const auto num_prompts = static_cast<double>(std::max<int64_t>(counts.num_prompts, 1));

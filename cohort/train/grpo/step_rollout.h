@@ -79,8 +79,8 @@ class StepRollout {
   Metrics empty_metrics() const { return metrics_of({}); }
 
   /// What the next step depends on besides the prompts.
-  Json save() const { return success_.save(); }
-  void load(const Json& state) { success_.load(state); }
+  Json save() const;
+  void load(const Json& state);
 
   /// The weights of the rewards, which the trainer moves after an update and saves.
   RewardBalance& balance() { return balance_; }
@@ -93,6 +93,7 @@ class StepRollout {
     int64_t smallest_group = 0, largest_group = 0;
     int64_t num_wrong_calls = 0, num_rerolled = 0, num_recovered = 0;
     int64_t num_tokens = 0, num_shared_tokens = 0;      // of trees
+    int64_t num_stale_tokens = 0;                       // of num_tokens, with prompts_ahead
     std::vector<double> first_rewards, greedy_rewards;  // of prompts; nan: none
   };
   /// A call of `collect` under way.
@@ -115,15 +116,26 @@ class StepRollout {
   struct Round {
     std::vector<Group> groups, greedy;
   };
+  /// What is drawn of the next step already. This process judges its share, while all else goes on.
+  struct Ahead {
+    std::vector<Group> groups{};  // of all processes, without rewards
+    RolloutShare share{};         // in whole groups
+    int64_t first_number = 0;     // of the share's first group in the scorer
+  };
 
   void draw_batch(int64_t num_prompts, Drawing& drawing);
   void drop_settled(Active& active, Drawing& drawing) const;
   std::vector<int64_t> group_sizes(const std::vector<Prompt>& prompts, Drawing& drawing) const;
-  ActivationRecord* record_for(const std::vector<Prompt>& prompts, const std::vector<int64_t>& sizes);
+  ActivationRecord* record_for(const RolloutShare& share);
   Round sample(const Active& active, Drawing& drawing);
   RolloutShare own_share(std::vector<Prompt> prompts, std::vector<int64_t> sizes, RolloutAddress address,
                          int64_t num_minibatches) const;
-  std::vector<Group> draw(const RolloutShare& share, int64_t first, Drawing& drawing);
+  RolloutShare own_groups(std::vector<Prompt> prompts, std::vector<int64_t> sizes,
+                          RolloutAddress address) const;
+  std::vector<Group> draw(const RolloutShare& share, const std::vector<int64_t>& numbers,
+                          ActivationRecord* record, Drawing& drawing);
+  void draw_with_ahead(Drawing& drawing);
+  std::vector<Group> take_ahead(Ahead ahead, Drawing& drawing);
   std::vector<Group> draw_greedy(const RolloutShare& share, int64_t first, Drawing& drawing);
   std::vector<Group> given_groups(const std::vector<Prompt>& prompts, const std::vector<int64_t>& sizes,
                                   int64_t policy_version) const;
@@ -152,6 +164,7 @@ class StepRollout {
   RolloutFunction rollout_function_;
   TurnHandler* turns_ = nullptr;
   SuccessRates success_;
+  Ahead ahead_;
   RewardBalance balance_;
   Metrics metrics_;
 };

@@ -72,7 +72,8 @@ StepShape step_shape(const TrainConfig& config, const Decoder& policy, const Dat
                            !has_demonstrations && !config.train.recompute && !rollout.has_trees();
   RecordPlan record = is_recorded ? plan_record(policy, drawn.rows, rollout.most_rollouts()) : RecordPlan();
   // Of groups of several sizes the largest may be those of the longest completions.
-  record.covers_step &= !rollout.is_budgeted();
+  // Nothing is recorded of what is drawn ahead.
+  record.covers_step &= !rollout.is_budgeted() && !rollout.is_stale();
   return {.longest_sequence = std::max(drawn.longest_sequence, longest_demonstration),
           .rows = trained.rows + num_prompts * longest_demonstration + rerolled.rows,
           .tokens_per_microbatch = config.train.tokens_per_microbatch,

@@ -76,6 +76,20 @@ void check_rerolls_of_run(const TrainConfig& config, const LossConfig& loss) {
         "importance_sampling_level = \"token\" or \"sequence_token\", and no regression");
 }
 
+/// Completions of the policy before the last update need a loss that says so.
+void check_ahead_of_run(const TrainConfig& config, const LossConfig& loss) {
+  if (!config.rollout.is_stale()) return;
+  if (!loss.is_anchored_to_sampler() && !loss.corrects_mismatch())
+    throw ConfigError(
+        "rollout.prompts_ahead trains on completions of the policy before the last update, and the loss "
+        "takes "
+        "all for the policy's own: set objective.ratio_anchor = \"sampler\", or "
+        "importance_sampling_mode = \"token_truncate\"");
+  if (config.objective.control.use_demonstrations)
+    throw ConfigError(
+        "rollout.prompts_ahead and objective.use_demonstrations exclude each other: remove one of them");
+}
+
 /// What the pieces of the objective can do and this trainer lacks the means for.
 void check_trainable(const TrainConfig& config) {
   const ObjectiveConfig& objective = config.objective;
@@ -102,6 +116,7 @@ void check_trainable(const TrainConfig& config) {
   check_controls(objective.control, settings);
   check_controls_of_run(config);
   check_rerolls_of_run(config, c);
+  check_ahead_of_run(config, c);
   const std::vector<std::string> doubts = check_objective(settings);
   check_critic(config.critic, settings);
   for (const std::string& doubt : doubts) log_warn("objective: ", doubt);

@@ -31,6 +31,22 @@ RolloutShare whole_rollout(std::vector<Prompt> prompts, std::vector<int64_t> siz
   return {std::move(prompts), std::move(sizes), std::move(address), std::move(places)};
 }
 
+RolloutShare joined(const RolloutShare& first, const RolloutShare& second) {
+  RolloutShare both;
+  both.address = {first.address.seed, first.address.step};
+  for (const RolloutShare* share : {&first, &second}) {
+    COHORT_CHECK(share->address.seed == both.address.seed && share->address.step == both.address.step);
+    for (size_t i = 0; i < share->prompts.size(); ++i) {
+      both.prompts.push_back(share->prompts[i]);
+      both.sizes.push_back(share->sizes[i]);
+      both.places.push_back(share->places[i]);
+      both.address.prompts.push_back(share->address.prompt_number(i));
+      both.address.first_samples.push_back(share->address.first_sample_of(i));
+    }
+  }
+  return both;
+}
+
 RolloutShare share_of(const RolloutShare& whole, int64_t num_minibatches, bool keeps_groups, int64_t rank,
                       int64_t num_processes) {
   if (num_processes == 1) return whole;

@@ -21,6 +21,9 @@ struct RolloutShare {
 /// All of a rollout.
 RolloutShare whole_rollout(std::vector<Prompt> prompts, std::vector<int64_t> sizes, RolloutAddress address);
 
+/// One rollout after the other.
+RolloutShare joined(const RolloutShare& first, const RolloutShare& second);
+
 /// What process `rank` of `num_processes` draws: of each of `num_minibatches` parts of the rollout, in which
 /// the prompts follow one another, about the same number of completions, those that it will train on.
 /// `keeps_groups`: all completions of a prompt are drawn by one process.

@@ -178,6 +178,10 @@ TEST_F(EverySettingTest, ChoicesThatCannotActAreRefused) {
       {{"critic.lr=0.1"}, "[critic] has no effect"},
       {{"rollout.max_sampling_rounds=3"}, "max_sampling_rounds has no effect"},
       {{"rollout.positive_reward=0.3"}, "positive_reward has no effect"},
+      {{"rollout.prompts_ahead=1"}, "the loss takes all for the policy's own"},
+      {{"rollout.prompts_ahead=99", "ratio_anchor=sampler"}, "is more than rollout.prompts_per_step"},
+      {{"rollout.prompts_ahead=1", "ratio_anchor=sampler", "rollout.dynamic_sampling=true"},
+       "rollout.prompts_ahead draws plain groups"},
   };
   for (const Refused& each : all) {
     const std::string message = message_of<ConfigError>([&] { config_of(each.settings); });

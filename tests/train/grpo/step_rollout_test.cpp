@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cohort/rl/batch_file.h"
 #include "cohort/train/grpo/run_sampling.h"
 #include "tests/train/tiny_grpo.h"
 
@@ -295,6 +296,101 @@ TEST_F(StepRolloutTest, GivesMoreCompletionsToPromptsThatTeachMore) {
     EXPECT_EQ(metric("smallest_group"), *std::ranges::min_element(sizes));
     EXPECT_EQ(metric("largest_group"), *std::ranges::max_element(sizes));
     EXPECT_EQ(metric("completions"), 12.0);
+  }
+}
+
+/// A rollout with what it draws from, over several steps.
+struct Steps {
+  Steps(const TrainConfig& config, const Decoder& decoder, Score score)
+      : scorer(config.reward, scored_by(std::move(score))),
+        rollout(config, decoder, nullptr, prompts, scorer) {}
+
+  Batch collect(int64_t step, int64_t policy_version) {
+    Metrics timings;
+    StepTimer timer(timings);
+    return rollout.collect(step, policy_version, timer);
+  }
+
+  CountedPrompts prompts;
+  RewardScorer scorer;
+  StepRollout rollout;
+};
+
+class AheadTest : public StepRolloutTest {
+ protected:
+  AheadTest() { config_.rollout.prompts_ahead = 2; }
+
+  /// The completion at (seed, step, number, sample).
+  std::vector<int32_t> tokens_at(const Prompt& prompt, uint64_t step, uint64_t number, int64_t sample) {
+    Sampler sampler(*decoder_, nullptr, 0);
+    const SamplingParams params = run_sampling(config_, decoder_->config(), nullptr);
+    return sampler.rollout({prompt}, sample + 1, params, {9, step, number})[0]
+        .samples[sample]
+        .completion.token_ids;
+  }
+
+  static std::vector<int64_t> versions_of(const Batch& batch) {
+    std::vector<int64_t> versions;
+    for (const Group& group : batch.groups) versions.push_back(group.samples[0].completion.policy_version());
+    return versions;
+  }
+
+  static double ten_times_prompt(int64_t prompt, int64_t sample) { return 10.0 * prompt + sample; }
+};
+
+TEST_F(AheadTest, AStepBeginsWithWhatTheOneBeforeHasDrawn) {
+  Steps steps(config_, *decoder_, ten_times_prompt);
+  const Batch first = steps.collect(1, 0);
+  EXPECT_EQ(ids_of(first.groups), (PromptIds{"0", "1", "2"}));
+  EXPECT_EQ(versions_of(first), (Samples{0, 0, 0}));
+  EXPECT_EQ(steps.prompts.save().get<int64_t>(), 5);
+  const Batch second = steps.collect(2, 1);
+  EXPECT_EQ(ids_of(second.groups), (PromptIds{"3", "4", "5"}));
+  EXPECT_EQ(versions_of(second), (Samples{0, 0, 1}));
+  EXPECT_EQ(reward_of(second.groups[1].samples[3]), 43.0);
+  EXPECT_EQ(reward_of(second.groups[2].samples[3]), 53.0);
+  // Numbers go on behind the step's own prompts.
+  for (const auto& [group, step, number] : {std::tuple(0, 1, 3), {1, 1, 4}, {2, 2, 0}}) {
+    for (const Sample& sample : second.groups[group].samples)
+      EXPECT_EQ(sample.completion.token_ids,
+                tokens_at(second.groups[group].prompt, step, number, sample.completion.sample));
+  }
+  const Batch third = steps.collect(3, 2);
+  EXPECT_EQ(ids_of(third.groups), (PromptIds{"6", "7", "8"}));
+  EXPECT_EQ(versions_of(third), (Samples{1, 1, 2}));
+  EXPECT_EQ(steps.rollout.metrics().front().first, "rollout/stale_tokens");
+  double stale = 0.0, all = 0.0;
+  for (size_t g = 0; g < 3; ++g) {
+    for (const Sample& sample : third.groups[g].samples) {
+      all += static_cast<double>(sample.completion.token_ids.size());
+      stale += g < 2 ? static_cast<double>(sample.completion.token_ids.size()) : 0.0;
+    }
+  }
+  EXPECT_DOUBLE_EQ(steps.rollout.metrics().front().second, stale / all);
+  EXPECT_EQ(steps.rollout.empty_metrics().front().first, "rollout/stale_tokens");
+}
+
+TEST_F(AheadTest, AWholeStepMayBeDrawnAhead) {
+  config_.rollout.prompts_ahead = 3;
+  Steps steps(config_, *decoder_, ten_times_prompt);
+  steps.collect(1, 0);
+  const Batch second = steps.collect(2, 1);
+  EXPECT_EQ(ids_of(second.groups), (PromptIds{"3", "4", "5"}));
+  EXPECT_EQ(versions_of(second), (Samples{0, 0, 0}));
+  EXPECT_EQ(steps.prompts.save().get<int64_t>(), 9);
+}
+
+TEST_F(AheadTest, AResumedRunHasTheSameSamples) {
+  Steps steps(config_, *decoder_, ten_times_prompt);
+  steps.collect(1, 0);
+  const Json saved = steps.rollout.save(), prompts = steps.prompts.save();
+  const Batch expected = steps.collect(2, 1);
+  Steps resumed(config_, *decoder_, ten_times_prompt);
+  for (int64_t i = 0; i < 2; ++i) {  // also after a step that failed
+    resumed.prompts.load(prompts);
+    resumed.rollout.load(Json::parse(to_json_text(saved)));
+    const Batch second = resumed.collect(2, 1);
+    EXPECT_EQ(to_bytes(second), to_bytes(expected));
   }
 }
 
