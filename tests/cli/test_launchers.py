@@ -1,11 +1,12 @@
 """Runs that torchrun starts: on one machine, as if on two, and again after a process was lost.
 
-COHORT=build/cohort python3 tests/cli/test_launchers.py
+COHORT=build/cohort python3 tests/cli/test_launchers.py [RESTARTS]
 """
 
 import os
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
@@ -15,6 +16,7 @@ from test_processes import FILES, SLOTS, free_port
 
 PYTHON = (ROOT / "build/torch-python").read_text().strip()
 TORCHRUN = (PYTHON, "-m", "torch.distributed.run", "--no-python")
+RESTARTS = int(sys.argv.pop()) if __name__ == "__main__" and sys.argv[-1].isdigit() else 2
 
 
 class TorchrunTest(RunsTest):
@@ -72,20 +74,28 @@ class TorchrunTest(RunsTest):
         )
         return sorted(map(int, listed.stdout.split()))
 
-    def test_goes_on_after_a_process_was_killed(self):
-        steps = ("--max-steps", 30, "--save-steps", 2)
+    def newest_checkpoint(self, name):
+        steps = (int(path.name[5:]) for path in (self.place / name / "checkpoints").glob("step-*"))
+        return max(steps, default=0)
+
+    def test_goes_on_after_processes_were_killed(self):
+        steps = ("--max-steps", 15 * RESTARTS, "--save-steps", 2)
         self.train("one", *SLOTS, *steps)
-        again = ("--nproc-per-node", 2, "--max-restarts", 3, "--master-port", free_port())
+        again = ("--nproc-per-node", 2, "--max-restarts", RESTARTS, "--master-port", free_port())
         process = self.launch("two", "--resume", *steps, launcher=again)
-        metrics = self.place / "two" / "metrics.jsonl"
-        for lines in (4, 12):
+        reached = 0
+        for number in range(RESTARTS):
             limit = time.monotonic() + 60
-            while not (metrics.exists() and metrics.read_text().count("\n") >= lines):
+            while self.newest_checkpoint("two") < reached + 4:
+                self.assertIsNone(process.poll(), "torchrun has ended")
                 self.assertLess(time.monotonic(), limit)
                 time.sleep(0.02)
             ranks = self.children(process)
-            os.kill(ranks[lines % len(ranks)], signal.SIGKILL)
-            time.sleep(1.0)  # the lines of this attempt are not those of the next one
+            os.kill(ranks[number % len(ranks)], signal.SIGKILL)
+            while set(ranks) & set(self.children(process)):  # until torchrun has seen it
+                self.assertLess(time.monotonic(), limit)
+                time.sleep(0.02)
+            reached = self.newest_checkpoint("two")
         self.end(process)
         self.same_records(self.place / "one", self.place / "two", FILES)
 
