@@ -77,23 +77,20 @@ void ControlConfig::describe(FieldVisitor& f) {
     "statistics, and its tokens have the loss of luffy_gamma (LUFFY, arXiv:2504.14945).");
 }
 
-void check_demonstrations(const ObjectiveSettings& settings) {
+std::string reader_of_old_logprobs(const ObjectiveSettings& settings) {
   const LossConfig& loss = settings.loss;
   const std::string& baseline = settings.advantages.baseline;
-  std::string reader;
-  if (settings.advantages.puts_kl_in_reward()) {
-    reader = "kl_place = \"reward\"";
-  } else if (find_baseline(baseline).reads_old_logprobs) {
-    reader = str("baseline = \"", baseline, "\"");
-  } else if (loss.kl_budget_coef != 0.0) {
-    reader = "kl_budget_coef";
-  } else if (loss.off_policy_mask_threshold) {
-    reader = "off_policy_mask_threshold";
-  } else if (loss.corrects_mismatch()) {
-    reader = "importance_sampling_mode";
-  } else {
-    return;
-  }
+  if (settings.advantages.puts_kl_in_reward()) return "kl_place = \"reward\"";
+  if (find_baseline(baseline).reads_old_logprobs) return str("baseline = \"", baseline, "\"");
+  if (loss.kl_budget_coef != 0.0) return "kl_budget_coef";
+  if (loss.off_policy_mask_threshold) return "off_policy_mask_threshold";
+  if (loss.corrects_mismatch()) return "importance_sampling_mode";
+  return "";
+}
+
+void check_demonstrations(const ObjectiveSettings& settings) {
+  const std::string reader = reader_of_old_logprobs(settings);
+  if (reader.empty()) return;
   throw ConfigError(str("objective.use_demonstrations: ", reader,
                         " reads log-probabilities of the policy that sampled, which demonstrations do "
                         "not have; remove one of them"));

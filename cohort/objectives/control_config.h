@@ -51,6 +51,9 @@ struct ControlConfig {
   void describe(FieldVisitor& f);
 };
 
+/// The setting that reads log-probabilities of the policy before the update besides the ratio; empty: none.
+std::string reader_of_old_logprobs(const ObjectiveSettings& settings);
+
 /// Throws ConfigError, naming the keys, for a control that has nothing to act on. `settings` are resolved.
 void check_controls(const ControlConfig& control, const ObjectiveSettings& settings);
 

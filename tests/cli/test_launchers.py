@@ -3,6 +3,7 @@
 COHORT=build/cohort python3 tests/cli/test_launchers.py [RESTARTS]
 """
 
+import itertools
 import os
 import signal
 import subprocess
@@ -23,26 +24,31 @@ class TorchrunTest(RunsTest):
     def launch(self, name, *options, launcher=()):
         arguments = self.arguments("train", self.recipe, self.place / name, *SLOTS, *options)
         command = [*TORCHRUN, *launcher, PROGRAM, *arguments]
-        process = subprocess.Popen(
-            list(map(str, command)),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            process_group=0,
-        )
+        number = next(self.numbers)
+        with open(self.log_of(number), "w") as log:  # a pipe that nobody reads would stop it
+            process = subprocess.Popen(
+                list(map(str, command)), stdout=subprocess.DEVNULL, stderr=log, process_group=0
+            )
+        process.log = self.log_of(number)
         self.addCleanup(self.kill, process)
         return process
+
+    def setUp(self):
+        super().setUp()
+        self.numbers = itertools.count()
+
+    def log_of(self, number):
+        return self.place / f"launcher-{number}.log"
 
     @staticmethod
     def kill(process):
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
+            process.wait()
 
     def end(self, process, code=0, timeout=120):
-        _, error = process.communicate(timeout=timeout)
-        self.assertEqual(process.returncode, code, error)
-        return error
+        process.wait(timeout=timeout)
+        self.assertEqual(process.returncode, code, process.log.read_text())
 
     def test_on_one_machine(self):
         self.train("one", *SLOTS)
@@ -88,7 +94,7 @@ class TorchrunTest(RunsTest):
             limit = time.monotonic() + 60
             while self.newest_checkpoint("two") < reached + 4:
                 self.assertIsNone(process.poll(), "torchrun has ended")
-                self.assertLess(time.monotonic(), limit)
+                self.assertLess(time.monotonic(), limit, process.log.read_text()[-4000:])
                 time.sleep(0.02)
             ranks = self.children(process)
             os.kill(ranks[number % len(ranks)], signal.SIGKILL)

@@ -148,6 +148,11 @@ class ProcessesTest(RunsTest):
         self.check_sizes(*AHEAD, 1)
         rows = read_lines(self.place / "one/completions.jsonl")
         self.assertEqual({row["policy_version"] for row in rows if row["step"] == 3}, {1, 2})
+        weighed = ("--objective.importance-sampling-mode", "token_truncate", "--rollout.prompts-ahead", 2)
+        for name, options in {"anchored": (*AHEAD, 1), "weighed": weighed}.items():
+            self.train(name, *options, "--save-steps", 1, "--save-total-limit", 9, "--save-batches", "true")
+            for step in (1, 3):
+                must_run("replay", self.place / name, "--step", step, "--check")
 
     def test_with_episodes_that_are_drawn_ahead(self):
         self.check_sizes(*self.play_games(), *AHEAD, 1, sizes=(2,))

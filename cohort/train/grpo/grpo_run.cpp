@@ -111,9 +111,9 @@ AdamW make_optimizer(const TrainConfig& config, Decoder& policy, dist::Group& pr
 }
 
 /// The shape of a step, for whose longest sequence the policy is prepared.
-StepShape plan_shape(const TrainConfig& config, Decoder& policy, const Dataset& data,
+StepShape plan_shape(const TrainConfig& config, Decoder& policy, const Dataset& data, bool has_episodes,
                      const dist::Group& processes) {
-  StepShape shape = step_shape(config, policy, data);
+  StepShape shape = step_shape(config, policy, data, has_episodes);
   shape.gradient_copies = dist::SlotPlan::of(processes, config.dist.gradient_slots).num_copies();
   shape.num_processes = processes.size();
   shape.has_whole_masters = needs_whole_masters(config);
@@ -182,7 +182,7 @@ GrpoRun::GrpoRun(const TrainConfig& config, const ResumeOptions& options, Caller
       start_(run_start(config_.run, options, processes_)),
       policy_(load_trained_model(config_)),
       texts_(config_, *policy_, start_, episodes_.tools()),
-      shape_(plan_shape(config_, *policy_, texts_.data, processes_)),
+      shape_(plan_shape(config_, *policy_, texts_.data, episodes_.is_on(), processes_)),
       num_steps_(num_steps(config_.train.max_steps, config_.train.num_train_epochs, texts_.data.num_rows(),
                            config_.rollout.prompts_per_step)),
       prompts_(texts_.data, texts_.format, config_.seed, config_.data.shuffle_dataset,
@@ -203,7 +203,7 @@ void GrpoRun::make_trainer(RolloutFunction rollout) {
   if (shape_.has_reference) reference = reference_ != nullptr ? reference_.get() : policy_.get();
   check_replies(config_, episodes_.is_on() || rollout != nullptr);
   check_trees(config_, episodes_.is_on() || rollout != nullptr);
-  check_ahead(config_, config_.agent.is_on() || rollout != nullptr);
+  check_ahead(config_, config_.agent.is_on() || rollout != nullptr, *scorer_);
   if (episodes_.is_on() && rollout != nullptr)
     throw ConfigError(
         "an environment or an agent and a function that samples exclude each other: remove one of them");

@@ -122,7 +122,10 @@ void GrpoTrainer::score(Batch& batch, const ObjectiveSettings& objective, StepTi
       if (episode && !episode->failure.empty()) set_mask(sample, LossMask::kFailed);
     }
   }
-  if (!is_exact_ || is_stale(batch, optimizer_.num_updates())) {
+  // A ratio to the sampler needs none of what the policy says since.
+  const bool reads_old =
+      !objective.loss.is_anchored_to_sampler() || !reader_of_old_logprobs(objective).empty();
+  if (!is_exact_ || (reads_old && is_stale(batch, optimizer_.num_updates()))) {
     fill_old_logprobs(policy_, batch.groups, loss_options_);
     timer.lap("timing_s/old_log_prob");
   }

@@ -226,7 +226,9 @@ std::vector<ReplayedToken> Replay::tokens(int64_t group_place, int64_t sample_pl
     token.sampler_logprob = sample.completion.sampler_logprobs[t];
     token.policy_logprob = columns.ref_logprobs[t];
     if (!sample.ref_logprobs.empty()) token.ref_logprob = sample.ref_logprobs[t];
-    token.ratio = std::exp(token.policy_logprob - token.sampler_logprob);
+    const bool is_of_sampler = objective_.loss.is_anchored_to_sampler();
+    token.ratio = std::exp(token.policy_logprob -
+                           (is_of_sampler ? token.sampler_logprob : sample.policy_logprobs()[t]));
     token.advantage = sample.token_advantages.empty() ? sample.advantage : sample.token_advantages[t];
     token.is_clipped =
         (token.advantage < 0.0 && token.ratio < low) || (token.advantage > 0.0 && token.ratio > high);
@@ -278,11 +280,14 @@ std::vector<std::string> Replay::check() {
   Batch computed = batch_;
   add_up_rewards(computed);
   fill_ref_logprobs(*policy_, computed.groups, options, /*masked_too=*/true);
+  // Those that were drawn ahead are of the weights before the update before.
+  const size_t num_stale = batch_.step > 1 ? static_cast<size_t>(config_.rollout.prompts_ahead) : 0;
   for (size_t g = 0; g < computed.groups.size(); ++g) {
     const std::vector<const Sample*> sequences = sequences_of(computed.groups[g]);
     for (size_t i = 0; i < sequences.size(); ++i) {
       const Sample& sample = *sequences[i];
-      if (!sample.is_demonstration && !is_same(sample.completion.sampler_logprobs, sample.ref_logprobs))
+      if (sample.is_demonstration || (g < num_stale && sample.old_logprobs.empty())) continue;
+      if (!is_same(sample.policy_logprobs(), sample.ref_logprobs))
         differ("log-probabilities of sampler and policy", g, i);
     }
   }

@@ -85,8 +85,9 @@ void RolloutConfig::describe(FieldVisitor& f) {
   describe_tree(f, tree);
   f("prompts_ahead", prompts_ahead,
     "Prompts of the next step that are drawn before the update of this one, while its rewards and "
-    "environments are still at work; at most prompts_per_step. Their completions are by a policy that is one "
-    "update behind (staleness 1). 0: none.",
+    "environments are still at work; at most prompts_per_step. Their completions are by the policy of one "
+    "step "
+    "before (staleness 1). 0: none.",
     at_least(0));
   describe_cache(f);
 }

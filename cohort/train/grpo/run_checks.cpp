@@ -48,11 +48,20 @@ void check_trees(const TrainConfig& config, bool is_drawn_elsewhere) {
       "function that samples: remove it, or remove them");
 }
 
-void check_ahead(const TrainConfig& config, bool is_drawn_elsewhere) {
-  if (!config.rollout.is_stale() || !is_drawn_elsewhere) return;
-  throw ConfigError(
-      "rollout.prompts_ahead lets the engine draw for the next step, and here an agent or a function draws: "
-      "remove it, or remove them");
+void check_ahead(const TrainConfig& config, bool is_drawn_elsewhere, const RewardScorer& scorer) {
+  if (!config.rollout.is_stale()) return;
+  if (is_drawn_elsewhere) {
+    throw ConfigError(
+        "rollout.prompts_ahead lets the engine draw for the next step, and here an agent or a function "
+        "draws: remove it, or remove them");
+  }
+  for (size_t i = 0; i < scorer.names().size(); ++i) {
+    if (scorer.reward(static_cast<int64_t>(i)).num_workers() > 0) continue;
+    throw ConfigError(str("rollout.prompts_ahead lets rewards work beside the engine, and reward ",
+                          scorer.names()[i],
+                          " is a function in its process: remove prompts_ahead, or give the function as "
+                          "type = \"python\""));
+  }
 }
 
 void check_mismatch_acts(const TrainConfig& config, double difference) {

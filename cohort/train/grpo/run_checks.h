@@ -15,8 +15,9 @@ void check_replies(const TrainConfig& config, bool has_replies);
 /// Throws ConfigError for trees of completions where the engine does not draw each in one turn.
 void check_trees(const TrainConfig& config, bool is_drawn_elsewhere);
 
-/// Throws ConfigError for completions drawn ahead where something else than the engine draws.
-void check_ahead(const TrainConfig& config, bool is_drawn_elsewhere);
+/// Throws ConfigError for completions drawn ahead where something else than the engine draws, or a reward
+/// without workers judges.
+void check_ahead(const TrainConfig& config, bool is_drawn_elsewhere, const RewardScorer& scorer);
 
 /// Throws ConfigError for a correction of a mismatch that does not exist.
 void check_mismatch_acts(const TrainConfig& config, double difference);

@@ -228,7 +228,7 @@ Json sample_row(const Batch& step, const Prompt& prompt, const Sample& sample, d
   add_episode(completion, row);
   if (const auto domain = prompt.fields.find("domain"); domain != prompt.fields.end())
     row["domain"] = *domain;
-  if (sample.mask == LossMask::kMonitor) row["masked"] = true;
+  if (sample.mask != LossMask::kNone) row["masked"] = true;
   if (sample.is_demonstration) row["demonstration"] = true;
   return row;
 }

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "cohort/core/log.h"
 #include "cohort/objectives/baseline.h"
 #include "cohort/objectives/credit_rule.h"
 #include "cohort/objectives/sample_statistics.h"
@@ -220,7 +221,8 @@ void StepRollout::draw_with_ahead(Drawing& drawing) {
   const auto sizes = [&](int64_t count) { return std::vector<int64_t>(count, config_.num_generations); };
   const RolloutShare rest = own_share(prompts_.next(num_rest), sizes(num_rest), address, num_minibatches_);
   address.first_prompt = static_cast<uint64_t>(num_rest);
-  ahead_.share = own_groups(prompts_.next(num_ahead), sizes(num_ahead), address);
+  ahead_.prompts = prompts_.next(num_ahead);
+  ahead_.share = own_groups(ahead_.prompts, sizes(num_ahead), address);
   ahead_.first_number = kFirstAhead * (1 + drawing.step % 2);  // what is due is in the scorer, too
   std::vector<int64_t> numbers = counted_from(0, std::ssize(rest.prompts));
   const std::vector<int64_t> later = counted_from(ahead_.first_number, std::ssize(ahead_.share.prompts));
@@ -265,35 +267,46 @@ std::vector<Group> StepRollout::take_ahead(Ahead ahead, Drawing& drawing) {
   return gather_groups(std::move(own), ahead.share, std::ssize(ahead.groups), processes_);
 }
 
+// Environments add to the prompts of episodes, but rewards see them as they were given.
 Json StepRollout::save() const {
   Json state = Json::object();
   if (config_.is_budgeted()) state["success_rates"] = success_.save();
-  if (!config_.is_stale()) return state;
-  Json& groups = state["ahead"] = Json::array();
-  for (const Group& group : ahead_.groups) groups.push_back(to_hex(fields_of(group)));
+  for (size_t i = 0; i < ahead_.groups.size(); ++i) {
+    state["ahead"].push_back({{"group", to_hex(fields_of(ahead_.groups[i]))},
+                              {"prompt", to_hex(fields_of(Group{.prompt = ahead_.prompts[i]}))}});
+  }
   return state;
 }
 
 // Rewards that were given before are given again.
 void StepRollout::load(const Json& state) {
   if (config_.is_budgeted()) success_.load(state.at("success_rates"));
-  if (!config_.is_stale()) return;
   scorer_.drop();
   ahead_ = {.first_number = 3 * kFirstAhead};  // which no step takes
-  std::vector<Prompt> prompts;
+  const Json saved = state.value("ahead", Json::array());
+  if (!config_.is_stale()) {
+    if (!saved.empty()) log_warn(saved.size(), " prompts that were drawn ahead are left out");
+    return;
+  }
+  if (std::ssize(saved) > config_.prompts_per_step) {
+    throw ConfigError(str("rollout.prompts_per_step is ", config_.prompts_per_step,
+                          ", and the checkpoint has ", saved.size(),
+                          " prompts that were drawn ahead: raise it"));
+  }
   std::vector<int64_t> sizes;
-  for (const Json& group : state.at("ahead")) {
-    ahead_.groups.push_back(group_from(from_hex(group.get<std::string>())));
-    prompts.push_back(ahead_.groups.back().prompt);
+  for (const Json& each : saved) {
+    ahead_.groups.push_back(group_from(from_hex(each.at("group").get<std::string>())));
+    ahead_.prompts.push_back(group_from(from_hex(each.at("prompt").get<std::string>())).prompt);
     sizes.push_back(std::ssize(ahead_.groups.back().samples));
   }
-  ahead_.share = own_groups(std::move(prompts), std::move(sizes), {});
-  for (int64_t i = 0; i < std::ssize(ahead_.share.places); ++i) {
-    const Group& group = ahead_.groups[ahead_.share.places[i]];
-    for (const Sample& sample : group.samples)
-      scorer_.submit(ahead_.first_number + i, sample.completion.sample, group.prompt, sample.completion);
+  ahead_.share = own_groups(ahead_.prompts, std::move(sizes), {});
+  const int64_t num_own = std::ssize(ahead_.share.places);
+  for (int64_t i = 0; i < num_own; ++i) {
+    for (const Sample& sample : ahead_.groups[ahead_.share.places[i]].samples)
+      scorer_.submit(ahead_.first_number + i, sample.completion.sample, ahead_.share.prompts[i],
+                     sample.completion);
   }
-  scorer_.close(ahead_.first_number, ahead_.first_number + std::ssize(ahead_.share.places));
+  scorer_.close(ahead_.first_number, ahead_.first_number + num_own);
 }
 
 std::vector<Group> StepRollout::draw_greedy(const RolloutShare& share, int64_t first, Drawing& drawing) {

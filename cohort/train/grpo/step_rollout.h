@@ -118,9 +118,10 @@ class StepRollout {
   };
   /// What is drawn of the next step already. This process judges its share, while all else goes on.
   struct Ahead {
-    std::vector<Group> groups{};  // of all processes, without rewards
-    RolloutShare share{};         // in whole groups
-    int64_t first_number = 0;     // of the share's first group in the scorer
+    std::vector<Group> groups{};    // of all processes, without rewards
+    std::vector<Prompt> prompts{};  // of the groups, as they were given
+    RolloutShare share{};           // in whole groups
+    int64_t first_number = 0;       // of the share's first group in the scorer
   };
 
   void draw_batch(int64_t num_prompts, Drawing& drawing);

@@ -58,11 +58,14 @@ int64_t generations_eval(const TrainConfig& config) {
   return config.train.num_generations_eval.value_or(config.rollout.num_generations);
 }
 
-StepShape step_shape(const TrainConfig& config, const Decoder& policy, const Dataset& data) {
+StepShape step_shape(const TrainConfig& config, const Decoder& policy, const Dataset& data,
+                     bool has_episodes) {
   const RolloutConfig& rollout = config.rollout;
   const Lengths lengths = prompt_lengths(data);
   const int64_t num_prompts = rollout.prompts_per_step / config.train.steps_per_generation;
-  const LargestStep drawn(lengths, rollout.prompts_per_step, rollout.num_generations, config, policy);
+  // The episodes of two steps are drawn together.
+  const int64_t num_drawn = rollout.prompts_per_step + (has_episodes ? rollout.prompts_ahead : 0);
+  const LargestStep drawn(lengths, num_drawn, rollout.num_generations, config, policy);
   const LargestStep trained(lengths, num_prompts, rollout.num_trained(), config, policy);
   const LargestStep rerolled(lengths, rollout.most_reroll_groups(), rollout.num_rerolls, config, policy);
   const bool has_demonstrations = config.objective.control.use_demonstrations;

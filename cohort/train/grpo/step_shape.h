@@ -14,8 +14,9 @@ namespace cohort {
 /// Completions of each prompt in an evaluation.
 int64_t generations_eval(const TrainConfig& config);
 
-/// The largest step of the training data.
-StepShape step_shape(const TrainConfig& config, const Decoder& policy, const Dataset& data);
+/// The largest step of the training data; `has_episodes`: its completions wait for an environment.
+StepShape step_shape(const TrainConfig& config, const Decoder& policy, const Dataset& data,
+                     bool has_episodes);
 
 /// Makes room in `shape` for evaluations of `prompts`, which may sample more completions at once than a step.
 void add_evaluation(const TrainConfig& config, const Decoder& policy, const std::vector<Prompt>& prompts,

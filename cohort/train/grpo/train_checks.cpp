@@ -79,15 +79,20 @@ void check_rerolls_of_run(const TrainConfig& config, const LossConfig& loss) {
 /// Completions of the policy before the last update need a loss that says so.
 void check_ahead_of_run(const TrainConfig& config, const LossConfig& loss) {
   if (!config.rollout.is_stale()) return;
-  if (!loss.is_anchored_to_sampler() && !loss.corrects_mismatch())
-    throw ConfigError(
-        "rollout.prompts_ahead trains on completions of the policy before the last update, and the loss "
-        "takes "
-        "all for the policy's own: set objective.ratio_anchor = \"sampler\", or "
-        "importance_sampling_mode = \"token_truncate\"");
-  if (config.objective.control.use_demonstrations)
-    throw ConfigError(
-        "rollout.prompts_ahead and objective.use_demonstrations exclude each other: remove one of them");
+  const auto refuse = [](bool is_wrong, const char* why) {
+    if (is_wrong) throw ConfigError(str("rollout.prompts_ahead ", why));
+  };
+  refuse(!config.objective.python.empty(),
+         "gives completions of the policy before the last update, of which objective.python is not told: "
+         "remove one of them");
+  const bool has_ratio = loss.importance_sampling_level != "none" && loss.surrogate != "drpo_decoupled";
+  refuse(
+      !loss.corrects_mismatch() && !(loss.is_anchored_to_sampler() && has_ratio),
+      "trains on completions of the policy before the last update, and the loss takes all for the policy's "
+      "own: set objective.ratio_anchor = \"sampler\" where the loss has a ratio, or "
+      "importance_sampling_mode = \"token_truncate\"");
+  refuse(config.objective.control.use_demonstrations,
+         "and objective.use_demonstrations exclude each other: remove one of them");
 }
 
 /// What the pieces of the objective can do and this trainer lacks the means for.

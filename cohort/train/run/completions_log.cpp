@@ -73,7 +73,7 @@ std::optional<uint64_t> place_of(const fs::path& folder, int64_t first_step, int
 CompletionsLog::CompletionsLog(const RunDirectory& run, int64_t max_bytes)
     : path_(run.completions_file()), folder_(folder_of(run.root())), max_bytes_(max_bytes) {
   delete_copies();
-  file_.emplace(path_);
+  file_ = std::make_unique<JsonlWriter>(path_);
 }
 
 // Left by a process that was stopped between the two files: lines that are in completions.jsonl, too.
@@ -109,10 +109,12 @@ void CompletionsLog::compress(int64_t first_step) {
   const fs::path path = compressed_file(folder_, first_step), temporary = path.string() + ".tmp";
   std::string index;
   fs::remove(temporary);
+  int64_t num_bytes = 0;
   {
     ZstdWriter file(temporary);
     int64_t step = -1;
-    for_each_line(path_, [&](const std::string& line, int64_t) {
+    for_each_line(path_, [&](const std::string& line, int64_t place) {
+      num_bytes = place + std::ssize(line) + 1;
       if (const int64_t own = step_of(line); own != step) {
         if (step >= 0) file.end_frame();
         step = own;
@@ -124,17 +126,30 @@ void CompletionsLog::compress(int64_t first_step) {
     file.end_frame();
     file.sync();
   }
+  if (num_bytes != file_->size())
+    throw FormatError(str(path_.string(), ": only ", num_bytes, " of ", file_->size(), " bytes can be read"));
   write_file_atomically(compressed_file(folder_, first_step, kIndex), index);
   fs::rename(temporary, path);
   sync_name(path);
-  file_.reset();
   write_file_atomically(path_, "");
-  file_.emplace(path_);
+  file_ = std::make_unique<JsonlWriter>(path_);
 }
 
-void CompletionsLog::load(const Json& saved) {
+void CompletionsLog::load(const Json& saved, int64_t step) {
   restore_lines(saved);
-  go_back(*file_, saved.value("completions", int64_t{0}));
+  const auto size = saved.value("completions", int64_t{0});
+  const std::optional<int64_t> first = first_step_in(path_);
+  if (!first) return go_back(*file_, size);
+  if (*first > from_) {
+    if (size > 0)
+      log_warn(path_.string(), ": lines of steps before ", *first, " were deleted: it holds what there is");
+    file_->truncate_to(place_after(path_, step));
+    return;
+  }
+  // A rollback that was interrupted has brought older lines back.
+  const int64_t older = place_after(path_, from_ - 1);
+  from_ = *first;
+  file_->truncate_to(older + size);
 }
 
 void CompletionsLog::restore_lines(const Json& saved) {
@@ -150,9 +165,8 @@ void CompletionsLog::restore_lines(const Json& saved) {
     append_file(path_, whole);
     whole.sync();
   }
-  file_.reset();
   fs::rename(temporary, path_);
-  file_.emplace(path_);  // which syncs the name
+  file_ = std::make_unique<JsonlWriter>(path_);  // which syncs the name
   delete_copies();
 }
 

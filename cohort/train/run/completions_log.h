@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,9 +32,9 @@ class CompletionsLog {
   /// "completions_from": the first step that may be in it}. All lines are on the disk then.
   Json save(int64_t step);
 
-  /// Goes back to what `save` returned. Lines that were compressed since are in completions.jsonl again; with
-  /// a warning, and with what there is, if someone has deleted them.
-  void load(const Json& saved);
+  /// Goes back to what `save(step)` returned. Lines that were compressed since are in completions.jsonl
+  /// again; with a warning, and with what there is, if someone has deleted some.
+  void load(const Json& saved, int64_t step);
 
   /// Takes lines from the compressed files back, from those on that a checkpoint has in completions.jsonl.
   void restore_lines(const Json& saved);
@@ -48,7 +49,7 @@ class CompletionsLog {
   std::filesystem::path path_, folder_;
   int64_t max_bytes_;
   int64_t from_ = 1;
-  std::optional<JsonlWriter> file_;
+  std::unique_ptr<JsonlWriter> file_;
 };
 
 /// Calls f(line) for each completion of a run, or of one of its steps, in order. A run may write to the files

@@ -9,6 +9,7 @@
 #include "cohort/core/json.h"
 #include "cohort/train/run/completions_log.h"
 #include "cohort/train/run/record_lines.h"
+#include "libs/common/random.h"
 
 namespace cohort {
 namespace {
@@ -16,7 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kFewestIntervals = 4;
-constexpr double kChance = 0.05;
+constexpr int64_t kNumPermutations = 199;
+constexpr int64_t kMostAbove = 9;  // with the score itself 10 of 200: chance makes it in one run of 20
 
 /// The changes of an evaluation from one to the next.
 struct Changes {
@@ -32,11 +34,17 @@ struct Changes {
     return sum / static_cast<double>(values.size());
   }
 
-  double variance() const {
-    double sum = 0.0;
+  /// Less their mean, with variance 1; empty if they are all the same.
+  std::vector<double> standardised() const {
     const double center = mean();
-    for (const double value : values) sum += (value - center) * (value - center);
-    return sum / static_cast<double>(values.size() - 1);
+    double squares = 0.0;
+    for (const double value : values) squares += (value - center) * (value - center);
+    const double deviation = std::sqrt(squares / static_cast<double>(values.size() - 1));
+    std::vector<double> result;
+    for (const double value : values) {
+      if (deviation > 0.0) result.push_back((value - center) / deviation);
+    }
+    return result;
   }
 
   int64_t begin = 0;             // step of the first evaluation
@@ -54,6 +62,7 @@ RunMetrics read_metrics(const fs::path& run, const std::string& metric) {
   if (!fs::exists(path)) throw FormatError(str(path.string(), ": is missing: name the directory of a run"));
   RunMetrics metrics;
   std::vector<std::pair<int64_t, double>> evaluations;
+  bool has_updates = false;
   for_each_line(path, [&](const std::string& line, int64_t) {
     const Json row = Json::parse(line);
     const int64_t step = row.value("step", int64_t{0});
@@ -61,10 +70,13 @@ RunMetrics read_metrics(const fs::path& run, const std::string& metric) {
       const auto value = row.find(name);
       return value != row.end() && value->is_number() ? std::optional(value->get<double>()) : std::nullopt;
     };
+    has_updates |= row.contains("grad_norm");
     metrics.learning_rates[step] = number("grad_norm") ? number("learning_rate").value_or(1.0) : 0.0;
     if (const auto value = metric.empty() ? std::nullopt : number(metric))
       evaluations.emplace_back(step, *value);
   });
+  if (!has_updates)
+    throw FormatError(str(path.string(), ": has no grad_norm: name a run of `cohort train` with steps"));
   if (!metric.empty() && evaluations.empty())
     throw FormatError(str(path.string(), ": has no metric \"", metric, "\": choose another --metric"));
   for (size_t i = 1; i < evaluations.size(); ++i) {
@@ -90,7 +102,8 @@ double advantage_of(const Json& row) {
 /// Adds steps up, one after another.
 class Ledger {
  public:
-  explicit Ledger(RunMetrics metrics) : metrics_(std::move(metrics)) {}
+  explicit Ledger(RunMetrics metrics)
+      : metrics_(std::move(metrics)), totals_(metrics_.changes.values.size()) {}
 
   void add(const Json& row) {
     if (const int64_t step = row.at("step").get<int64_t>(); step != step_) {
@@ -102,7 +115,8 @@ class Ledger {
       prompt.last_step = step_;
       ++prompt.found.num_steps;
     }
-    if (const Json& reward = row.at("reward"); reward.is_number()) {
+    const bool is_branch = row.value("branch", int64_t{0}) > 0;  // of an episode that has a line already
+    if (const Json& reward = row.at("reward"); reward.is_number() && !is_branch) {
       ++prompt.found.num_completions;
       prompt.found.mean_reward += reward.get<double>();  // the sum, until the end
     }
@@ -116,21 +130,16 @@ class Ledger {
     end_step();
     end_interval();
     std::vector<PromptInfluence> result;
-    int64_t num_scores = 0;
+    std::vector<Parts> parts;
     for (auto& [id, prompt] : prompts_) {
       PromptInfluence& found = prompt.found;
       found.prompt_id = id;
-      found.mean_reward /= static_cast<double>(found.num_completions);
+      if (found.num_completions > 0) found.mean_reward /= static_cast<double>(found.num_completions);
       if (total_ > 0.0) found.share /= total_;
-      found.score = score_of(prompt);
-      num_scores += found.score ? 1 : 0;
       result.push_back(found);
+      parts.push_back(relative(prompt.parts));
     }
-    for (PromptInfluence& found : result) {
-      found.is_telling =
-          found.score &&
-          std::erfc(std::abs(*found.score) / std::sqrt(2.0)) * static_cast<double>(num_scores) < kChance;
-    }
+    score(parts, result);
     std::ranges::sort(result, [](const PromptInfluence& a, const PromptInfluence& b) {
       return a.share != b.share ? a.share > b.share : a.prompt_id < b.prompt_id;
     });
@@ -138,13 +147,14 @@ class Ledger {
   }
 
  private:
+  using Parts = std::vector<std::pair<int64_t, double>>;  // of intervals: number and part
+
   struct Prompt {
     PromptInfluence found;
     int64_t last_step = -1;
-    double mass = 0.0;                                // of advantages in the step
-    double part = 0.0;                                // of the updates in the interval
-    int64_t num_intervals = 0;                        // with a part
-    double sum = 0.0, squares = 0.0, products = 0.0;  // of the parts, and of parts and changes
+    double mass = 0.0;  // of advantages in the step
+    double part = 0.0;  // of the updates in the interval
+    Parts parts{};
   };
 
   void end_step() {
@@ -168,25 +178,59 @@ class Ledger {
 
   void end_interval() {
     for (Prompt* prompt : parts_) {
-      ++prompt->num_intervals;
-      prompt->sum += prompt->part;
-      prompt->squares += prompt->part * prompt->part;
-      prompt->products += prompt->part * metrics_.changes.values[*interval_];
+      prompt->parts.emplace_back(*interval_, prompt->part);
+      totals_.at(*interval_) += prompt->part;
       prompt->part = 0.0;
     }
     parts_.clear();
   }
 
-  std::optional<double> score_of(const Prompt& prompt) const {
-    const auto count = static_cast<double>(metrics_.changes.values.size());
-    if (count < kFewestIntervals || prompt.num_intervals < 2) return std::nullopt;
-    const double variance = metrics_.changes.variance();
-    const double spread = prompt.squares - prompt.sum * prompt.sum / count;
-    if (variance <= 0.0 || spread <= 1e-12 * prompt.squares) return std::nullopt;
-    return (prompt.products - prompt.sum * metrics_.changes.mean()) / std::sqrt(variance * spread);
+  /// Parts of the whole of their intervals; none of a prompt that is in one alone.
+  Parts relative(Parts parts) const {
+    if (parts.size() < 2) return {};
+    for (auto& [interval, part] : parts) part /= totals_.at(interval);
+    return parts;
+  }
+
+  /// The parts' correlation with `changes`, which have mean 0 and variance 1; 0 if all parts are the same.
+  static double correlation(const Parts& parts, const std::vector<double>& changes) {
+    double sum = 0.0, squares = 0.0, products = 0.0;
+    for (const auto& [interval, part] : parts) {
+      sum += part;
+      squares += part * part;
+      products += part * changes[interval];
+    }
+    const double spread = squares - sum * sum / static_cast<double>(changes.size());
+    return spread > 1e-12 * squares ? products / std::sqrt(spread) : 0.0;
+  }
+
+  /// Scores are told by the largest ones of all prompts when the changes are shuffled, which takes changes as
+  /// they are: a single jump makes large scores for whoever was there.
+  void score(const std::vector<Parts>& parts, std::vector<PromptInfluence>& result) const {
+    std::vector<double> changes = metrics_.changes.standardised();
+    if (std::ssize(changes) < kFewestIntervals) return;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (!parts[i].empty()) result[i].score = correlation(parts[i], changes);
+    }
+    std::vector<double> largest;
+    for (int64_t n = 0; n < kNumPermutations; ++n) {
+      for (size_t i = changes.size(); i > 1; --i) {
+        const double draw = random_unit(0, {static_cast<uint64_t>(n), i});
+        std::swap(changes[i - 1], changes[static_cast<size_t>(draw * static_cast<double>(i))]);
+      }
+      double most = 0.0;
+      for (const Parts& each : parts) most = std::max(most, std::abs(correlation(each, changes)));
+      largest.push_back(most);
+    }
+    for (PromptInfluence& found : result) {
+      found.is_telling = found.score && std::ranges::count_if(largest, [&](double most) {
+                                          return most >= std::abs(*found.score);
+                                        }) <= kMostAbove;
+    }
   }
 
   RunMetrics metrics_;
+  std::vector<double> totals_;  // of the parts in each interval
   std::map<std::string, Prompt> prompts_;
   int64_t step_ = -1;
   std::optional<int64_t> interval_;

@@ -18,10 +18,12 @@ struct PromptInfluence {
   /// Of the run's updates: of each step, its part of the sum of absolute advantages; steps count by their
   /// learning rate. All prompts add up to 1.
   double share = 0.0;
-  /// How the evaluation's change over an interval goes with the prompt's part in it: a correlation in
-  /// standard deviations of chance. Nothing with fewer than four intervals, or if the prompt is in one alone.
+  /// How the evaluation's change over an interval goes with the prompt's part in it: the correlation times
+  /// the root of the number of intervals less one. Nothing with fewer than four, or for a prompt in one
+  /// alone.
   std::optional<double> score;
-  /// Whether chance makes such a score in one run of 20 at most, over all prompts that have one (Bonferroni).
+  /// Whether any prompt has such a score in one of 20 orders of the changes at most (a permutation test of
+  /// the largest score, Westfall and Young).
   bool is_telling = false;
 };
 

@@ -34,4 +34,15 @@ void for_each_line(const std::filesystem::path& path, F f) {
   for_each_line(file, f);
 }
 
+/// Where the lines of steps after `step` begin in a record file: its size, if there are none.
+inline int64_t place_after(const std::filesystem::path& path, int64_t step) {
+  const int64_t size =
+      std::filesystem::exists(path) ? static_cast<int64_t>(std::filesystem::file_size(path)) : 0;
+  int64_t first = size;
+  for_each_line(path, [&](const std::string& line, int64_t place) {
+    if (first == size && step_of(line) > step) first = place;
+  });
+  return first;
+}
+
 }  // namespace cohort

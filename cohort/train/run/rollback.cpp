@@ -18,16 +18,6 @@ int64_t rollbacks_before(const fs::path& checkpoint) {
   return read_json(checkpoint / "state.json").value("rollbacks", int64_t{0});
 }
 
-/// Where the lines after a step begin in a record file: its size, if there are none.
-int64_t place_after(const fs::path& path, int64_t step) {
-  const int64_t size = fs::exists(path) ? static_cast<int64_t>(fs::file_size(path)) : 0;
-  int64_t first = size;
-  for_each_line(path, [&](const std::string& line, int64_t place) {
-    if (first == size && step_of(line) > step) first = place;
-  });
-  return first;
-}
-
 /// Copies a file from a place to its end; makes no copy of nothing.
 void copy_from(const fs::path& path, int64_t place, const fs::path& copy) {
   std::ifstream file(path, std::ios::binary);

@@ -92,9 +92,10 @@ struct RunRecords {
     if (completions) completions->truncate_to(sizes.at("completions").get<int64_t>());
   }
 
-  void go_back_to(const Json& sizes) {
+  /// `step`: of the checkpoint that knows the sizes.
+  void go_back_to(const Json& sizes, int64_t step) {
     log.load(sizes.value("metrics", Json::object()));
-    if (completions) completions->load(sizes);
+    if (completions) completions->load(sizes, step);
   }
 
   MetricsLog log;
@@ -254,7 +255,7 @@ int RunLoop::run() {
 void RunLoop::begin() {
   if (processes_.is_first()) {
     records_ = std::make_unique<RunRecords>(run_, config_);
-    records_->go_back_to(file_sizes_);
+    records_->go_back_to(file_sizes_, step_);
   }
   first_step_ = step_;
   started_s_ = seconds_since_start();

@@ -87,7 +87,7 @@ TEST_F(CompletionsLogTest, GoesBackToBeforeLinesWereCompressed) {
   EXPECT_EQ(saved.at("completions_from"), 1);
   EXPECT_TRUE(fs::exists(compressed("00000006.jsonl.zst")));
   CompletionsLog log(run_, 250);
-  log.load(saved);
+  log.load(saved, 2);
   EXPECT_EQ(read(), (Steps{1, 1, 2, 2}));
   EXPECT_TRUE(fs::is_empty(run_.root() / "completions"));
   write(log, {3});
@@ -105,10 +105,50 @@ TEST_F(CompletionsLogTest, KeepsWhatWasCompressedBeforeTheCheckpoint) {
     write(log, {5});
   }
   CompletionsLog log(run_, 1);
-  log.load(saved);
+  log.load(saved, 2);
   EXPECT_EQ(read(), (Steps{1, 1, 2, 2}));
   EXPECT_TRUE(fs::exists(compressed("00000001.jsonl.zst")));
   EXPECT_FALSE(fs::exists(compressed("00000003.jsonl.zst")));
+}
+
+// A rollback to step 2 has taken lines back and is killed; the run goes on from step 4.
+TEST_F(CompletionsLogTest, AnInterruptedRollbackLosesNothing) {
+  Json second, fourth;
+  {
+    CompletionsLog log(run_, 1);
+    write(log, {1, 2});
+    second = log.save(2);
+    write(log, {3, 4});
+    fourth = log.save(4);
+    write(log, {5});
+    log.restore_lines(second);
+  }
+  EXPECT_EQ(read(), (Steps{1, 1, 2, 2, 3, 3, 4, 4, 5, 5}));
+  CompletionsLog log(run_, 1);
+  log.load(fourth, 4);
+  EXPECT_EQ(read(), (Steps{1, 1, 2, 2, 3, 3, 4, 4}));
+  write(log, {5});
+  EXPECT_EQ(log.save(5), (Json{{"completions", 0}, {"completions_from", 6}}));
+  EXPECT_EQ(read(), (Steps{1, 1, 2, 2, 3, 3, 4, 4, 5, 5}));
+}
+
+// Someone has freed the disk; the run goes back to when the lines were in completions.jsonl.
+TEST_F(CompletionsLogTest, GoesBackWithWhatThereIsWhereLinesWereDeleted) {
+  Json saved;
+  {
+    CompletionsLog log(run_, 250);
+    write(log, {1, 2});
+    saved = log.save(2);
+    write(log, {3, 4, 5});
+    log.save(5);
+    write(log, {6});
+  }
+  fs::remove_all(run_.root() / "completions");
+  CompletionsLog log(run_, 250);
+  log.load(saved, 2);
+  EXPECT_EQ(read(), Steps{});
+  write(log, {3});
+  EXPECT_EQ(read(), (Steps{3, 3}));
 }
 
 // As a process leaves it that is killed before completions.jsonl is replaced.
@@ -129,7 +169,7 @@ TEST_F(CompletionsLogTest, LinesThatAreInBothFilesCountOnce) {
   EXPECT_EQ(read(), (Steps{1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6}));
   CompletionsLog log(run_, 400);
   EXPECT_TRUE(fs::is_empty(run_.root() / "completions"));
-  log.load(before);
+  log.load(before, 3);
   EXPECT_EQ(read(), (Steps{1, 1, 2, 2, 3, 3}));
 }
 
