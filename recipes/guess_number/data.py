@@ -48,7 +48,7 @@ def main():
     write("warm.jsonl", [{"messages": game(options.high)} for _ in range(4000)])
     row = {"prompt": prompt(options.high), "low": 1, "high": options.high}
     write("train.jsonl", [row] * 64)
-    write("test.jsonl", [row] * 256)
+    write("test.jsonl", [row] * 1024)
 
 
 if __name__ == "__main__":
