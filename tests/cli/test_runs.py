@@ -3,6 +3,7 @@
 COHORT=build/cohort python3 tests/cli/test_runs.py
 """
 
+import json
 import os
 import re
 import shutil
@@ -285,6 +286,34 @@ class ResumeTest(RunsTest):
         self.step_back(self.place / "run")
         self.train("run", "--resume")
         self.assertEqual({row["step"] for row in read_lines(self.place / "run/completions.jsonl")}, {3, 4})
+
+    def test_completions_and_influence_are_printed(self):
+        self.train("run", "--data.test-split-size", 0.3, "--eval-steps", 1)
+        run_dir = self.place / "run"
+        rows = read_lines(run_dir / "completions.jsonl")
+        for options, wanted in (
+            (("--step", 2), [row for row in rows if row["step"] == 2]),
+            (
+                ("--prompt-id", rows[0]["prompt_id"]),
+                [r for r in rows if r["prompt_id"] == rows[0]["prompt_id"]],
+            ),
+            ((), rows),
+        ):
+            printed = run("completions", run_dir, *options).stdout
+            self.assertEqual([json.loads(line) for line in printed.splitlines()], wanted)
+        self.assertIn("has no such completions", run("completions", run_dir, "--step", 9).stderr)
+        ledger = run("influence", run_dir, "--metric", "eval_reward", "--json", "--top", 0).stdout
+        shares = {row["prompt_id"]: row["share"] for row in map(json.loads, ledger.splitlines())}
+        self.assertEqual(set(shares), {row["prompt_id"] for row in rows})
+        self.assertAlmostEqual(sum(shares.values()), 1.0)
+        for arguments, reason in (
+            ((run_dir, "--metric", "eval_rewar"), 'has no metric "eval_rewar"'),
+            ((), "name the directory of a run"),
+            ((self.place,), "metrics.jsonl: is missing"),
+        ):
+            result = run("influence", *arguments)
+            self.assertEqual((result.returncode, len(result.stderr.splitlines())), (2, 1), result.stderr)
+            self.assertIn(reason, result.stderr)
 
 
 if __name__ == "__main__":

@@ -34,6 +34,16 @@ class CompletionsLogTest : public testing::Test {
     return steps;
   }
 
+  /// Steps 1 to 5, compressed; returns the checkpoint of step 2, when they were not.
+  Json write_five() {
+    CompletionsLog log(run_, 250);
+    write(log, {1, 2});
+    const Json saved = log.save(2);
+    write(log, {3, 4, 5});
+    log.save(5);
+    return saved;
+  }
+
   fs::path compressed(const char* name) const { return run_.root() / "completions" / name; }
 
   TemporaryDirectory scratch_;
@@ -73,13 +83,9 @@ TEST_F(CompletionsLogTest, ShortFilesStay) {
 }
 
 TEST_F(CompletionsLogTest, GoesBackToBeforeLinesWereCompressed) {
-  Json saved;
+  const Json saved = write_five();
   {
     CompletionsLog log(run_, 250);
-    write(log, {1, 2});
-    saved = log.save(2);
-    write(log, {3, 4, 5});
-    log.save(5);
     write(log, {6, 7, 8, 9});
     log.save(9);
     write(log, {10});
@@ -134,13 +140,9 @@ TEST_F(CompletionsLogTest, AnInterruptedRollbackLosesNothing) {
 
 // Someone has freed the disk; the run goes back to when the lines were in completions.jsonl.
 TEST_F(CompletionsLogTest, GoesBackWithWhatThereIsWhereLinesWereDeleted) {
-  Json saved;
+  const Json saved = write_five();
   {
     CompletionsLog log(run_, 250);
-    write(log, {1, 2});
-    saved = log.save(2);
-    write(log, {3, 4, 5});
-    log.save(5);
     write(log, {6});
   }
   fs::remove_all(run_.root() / "completions");
