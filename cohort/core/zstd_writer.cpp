@@ -13,7 +13,10 @@ ZstdWriter::~ZstdWriter() { ::ZSTD_freeCCtx(context_); }
 
 void ZstdWriter::append(std::string_view bytes) { compress(bytes, ZSTD_e_continue); }
 
-void ZstdWriter::end_frame() { compress({}, ZSTD_e_end); }
+void ZstdWriter::finish() {
+  compress({}, ZSTD_e_end);
+  file_.sync();
+}
 
 void ZstdWriter::compress(std::string_view bytes, ZSTD_EndDirective directive) {
   ZSTD_inBuffer input{bytes.data(), bytes.size(), 0};

@@ -3,7 +3,6 @@
 
 #include <zstd.h>
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -12,26 +11,20 @@
 
 namespace cohort {
 
-/// Appends zstd frames to a file. Each can be read without those before it; decompressed() reads them all.
-/// Memory does not grow with the data. All members throw FormatError naming the file when the system refuses.
+/// Writes one zstd frame, which decompressed() and every other reader of the format reads. Memory does not
+/// grow with the data. All members throw FormatError naming the file when the system refuses.
 class ZstdWriter {
  public:
-  /// Creates the file if it is missing.
+  /// The file must be new.
   explicit ZstdWriter(std::filesystem::path path);
   ~ZstdWriter();
   ZstdWriter(const ZstdWriter&) = delete;
   ZstdWriter& operator=(const ZstdWriter&) = delete;
 
-  /// Adds bytes to the frame that is open, which the first ones begin.
   void append(std::string_view bytes);
 
-  void end_frame();
-
-  /// Bytes of the file; after end_frame(), where the next frame begins.
-  int64_t size() const { return file_.size(); }
-
-  /// Waits until the frames that have ended are on the disk.
-  void sync() { file_.sync(); }
+  /// Ends the frame, then waits until the file is on the disk.
+  void finish();
 
  private:
   void compress(std::string_view bytes, ZSTD_EndDirective directive);

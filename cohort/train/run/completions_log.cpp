@@ -17,14 +17,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kCompressed = ".jsonl.zst", kIndex = ".index.jsonl";
+constexpr std::string_view kCompressed = ".jsonl.zst";
 
 fs::path folder_of(const fs::path& run) { return run / "completions"; }
 
-fs::path compressed_file(const fs::path& folder, int64_t first_step, std::string_view ending = kCompressed) {
+fs::path compressed_file(const fs::path& folder, int64_t first_step) {
   char name[32];
   std::snprintf(name, sizeof name, "%08lld", static_cast<long long>(first_step));
-  return folder / str(name, ending);
+  return folder / str(name, kCompressed);
 }
 
 /// The first steps of the compressed files, ascending.
@@ -55,17 +55,6 @@ void append_file(const fs::path& from, AppendFile& to) {
     to.append(std::string_view(part).substr(0, count));
     to.flush();
   }
-}
-
-/// Where the frame of a step begins in a compressed file; nothing if it has none, 0 without an index.
-std::optional<uint64_t> place_of(const fs::path& folder, int64_t first_step, int64_t step) {
-  const fs::path index = compressed_file(folder, first_step, kIndex);
-  if (!fs::exists(index)) return 0;
-  std::optional<uint64_t> place;
-  for_each_line(index, [&](const std::string& line, int64_t) {
-    if (step_of(line) == step) place = Json::parse(line).at("offset").get<uint64_t>();
-  });
-  return place;
 }
 
 }  // namespace
@@ -107,28 +96,19 @@ Json CompletionsLog::save(int64_t step) {
 void CompletionsLog::compress(int64_t first_step) {
   make_directories(folder_);
   const fs::path path = compressed_file(folder_, first_step), temporary = path.string() + ".tmp";
-  std::string index;
   fs::remove(temporary);
   int64_t num_bytes = 0;
   {
     ZstdWriter file(temporary);
-    int64_t step = -1;
     for_each_line(path_, [&](const std::string& line, int64_t place) {
-      num_bytes = place + std::ssize(line) + 1;
-      if (const int64_t own = step_of(line); own != step) {
-        if (step >= 0) file.end_frame();
-        step = own;
-        index += to_json_text(Json{{"step", step}, {"offset", file.size()}}) + "\n";
-      }
       file.append(line);
       file.append("\n");
+      num_bytes = place + std::ssize(line) + 1;
     });
-    file.end_frame();
-    file.sync();
+    file.finish();
   }
   if (num_bytes != file_->size())
     throw FormatError(str(path_.string(), ": only ", num_bytes, " of ", file_->size(), " bytes can be read"));
-  write_file_atomically(compressed_file(folder_, first_step, kIndex), index);
   fs::rename(temporary, path);
   sync_name(path);
   write_file_atomically(path_, "");
@@ -179,11 +159,7 @@ void for_each_completion(const fs::path& run, std::optional<int64_t> step,
   int64_t newest = -1;  // of the compressed lines
   for (size_t i = 0; i < steps.size(); ++i) {
     if (step && (steps[i] > *step || (i + 1 < steps.size() && steps[i + 1] <= *step))) continue;
-    const auto place = place_of(folder, steps[i], step.value_or(steps[i]));
-    if (!place) continue;
-    const fs::path path = compressed_file(folder, steps[i]);
-    const auto file = std::make_shared<const InputFile>(path);
-    JsonlReader reader(decompressed(file_stream(file, *place), path.string()), path.string());
+    JsonlReader reader(compressed_file(folder, steps[i]));
     while (reader.next()) {
       newest = step_of(reader.text());
       if (step && newest > *step) return;

@@ -1,8 +1,7 @@
-// completions.jsonl of a run. Once it is long, its lines go into a compressed file with an index:
+// completions.jsonl of a run. Once it is long, its lines go into a compressed file:
 //
-//   completions.jsonl                      the newest steps
-//   completions/00000001.jsonl.zst         those from step 1 to the next file, a zstd frame for each step
-//   completions/00000001.index.jsonl       {"step", "offset"}: where the frame of each step begins
+//   completions.jsonl                  the newest steps
+//   completions/00000001.jsonl.zst     those from step 1 to the next file
 #pragma once
 
 #include <cstdint>

@@ -65,14 +65,6 @@ TEST_F(CompletionsLogTest, LongFilesAreCompressedAndReadInOrder) {
   for (const int64_t step : {0, 5, 8}) EXPECT_EQ(read(step), Steps{});
 }
 
-TEST_F(CompletionsLogTest, AStepIsFoundWithoutTheIndex) {
-  CompletionsLog log(run_, 1);
-  write(log, {1, 2, 3});
-  log.save(3);
-  fs::remove(compressed("00000001.index.jsonl"));
-  EXPECT_EQ(read(2), (Steps{2, 2}));
-}
-
 TEST_F(CompletionsLogTest, ShortFilesStay) {
   CompletionsLog log(run_, 1 << 20);
   write(log, {1, 2});
