@@ -86,7 +86,11 @@ def load_bodies(server, num_clients, bodies, statuses, check=lambda answer: True
                 body = next(queue, None)
             if body is None:
                 return
-            status, answer = server.call("POST", "/v1/completions", body, connection)
+            try:
+                status, answer = server.call("POST", "/v1/completions", body, connection)
+            except OSError as error:
+                failures.append(f"{type(error).__name__}: {error}")
+                return
             if status not in statuses or not check(answer):
                 failures.append(answer[:300])
 
