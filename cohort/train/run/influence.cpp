@@ -7,6 +7,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/json.h"
+#include "cohort/objectives/sample_statistics.h"
 #include "cohort/train/run/completions_log.h"
 #include "cohort/train/run/record_lines.h"
 #include "libs/common/random.h"
@@ -28,21 +29,12 @@ struct Changes {
     return end != ends.end() && step > begin ? std::optional(end - ends.begin()) : std::nullopt;
   }
 
-  double mean() const {
-    double sum = 0.0;
-    for (const double value : values) sum += value;
-    return sum / static_cast<double>(values.size());
-  }
-
   /// Less their mean, with variance 1; empty if they are all the same.
   std::vector<double> standardised() const {
-    const double center = mean();
-    double squares = 0.0;
-    for (const double value : values) squares += (value - center) * (value - center);
-    const double deviation = std::sqrt(squares / static_cast<double>(values.size() - 1));
+    const Spread spread = spread_of(values, 1);
     std::vector<double> result;
     for (const double value : values) {
-      if (deviation > 0.0) result.push_back((value - center) / deviation);
+      if (spread.differs()) result.push_back((value - spread.mean) / spread.std);
     }
     return result;
   }
