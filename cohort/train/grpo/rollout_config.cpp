@@ -226,7 +226,7 @@ void check_ahead(const RolloutConfig& rollout, const AdvantageConfig& a) {
   refuse_rollout(
       rollout.prompts_ahead > rollout.prompts_per_step,
       str("rollout.prompts_ahead (", rollout.prompts_ahead, ") is more than rollout.prompts_per_step (",
-          rollout.prompts_per_step, "): completions may be one update behind, not more; lower it"));
+          rollout.prompts_per_step, "): completions may be one step behind, not more; lower it"));
   refuse_rollout(rollout.selects() || rollout.num_rerolls > 0 || rollout.has_trees() ||
                      find_baseline(a.baseline).reads_greedy,
                  "rollout.prompts_ahead draws plain groups of num_generations completions: remove it, or "
