@@ -50,6 +50,7 @@ c10::intrusive_ptr<c10d::Store> connect(const Place& place, Milliseconds timeout
   options.isServer = may_serve && place.rank == 0 && !place.launcher_has_store;
   options.numWorkers = place.size;
   options.waitWorkers = false;
+  options.multiTenant = true;  // a program that starts torch.distributed, too, meets at the same port
   options.timeout = timeout;
   auto store = c10::make_intrusive<c10d::TCPStore>(place.address, options);
   // A restarted job meets the keys of the one before in the store of its launcher.
@@ -191,13 +192,23 @@ Group::Group(const Place& place, Patience patience) : rank_(place.rank), size_(p
 
 Group::Group(Group&&) noexcept = default;
 
-Group::~Group() {
+Group::~Group() { leave(std::uncaught_exceptions() > 0); }
+
+void Group::leave(bool by_error) {
   if (link_ == nullptr) return;
-  if (std::uncaught_exceptions() > 0) {
+  if (by_error) {
     link_->leave_by_error(is_first());
   } else {
     link_->leave();
   }
+  link_.reset();
+}
+
+Group::Link& Group::link(const char* what) {
+  if (link_ != nullptr) return *link_;
+  throw RankLost(
+      str("rank ", rank_, " is at ", what,
+          ", but has left the other processes, at its end or after an error: start the job again"));
 }
 
 at::Tensor Group::all_gather(const at::Tensor& row, const char* what) {
@@ -205,7 +216,7 @@ at::Tensor Group::all_gather(const at::Tensor& row, const char* what) {
   if (size_ == 1) return rows;
   at::Tensor all = at::empty({size_, row.numel()}, row.options());
   num_sent_bytes_ += (size_ - 1) * static_cast<int64_t>(row.nbytes());
-  link_->run(what, [&](c10d::ProcessGroupGloo& gloo) { return gloo._allgather_base(all, rows); });
+  link(what).run(what, [&](c10d::ProcessGroupGloo& gloo) { return gloo._allgather_base(all, rows); });
   return all;
 }
 
@@ -232,12 +243,12 @@ bool Group::all_true(bool own, const char* what) {
 std::string Group::broadcast(std::string own, const char* what) {
   if (size_ == 1) return own;
   std::vector<at::Tensor> length{at::full({1}, static_cast<int64_t>(own.size()), at::kLong)};
-  link_->run(what, [&](c10d::ProcessGroupGloo& gloo) { return gloo.broadcast(length); });
+  link(what).run(what, [&](c10d::ProcessGroupGloo& gloo) { return gloo.broadcast(length); });
   own.resize(length[0].item<int64_t>());
   if (own.empty()) return own;
   std::vector<at::Tensor> bytes{at::from_blob(own.data(), {static_cast<int64_t>(own.size())}, at::kByte)};
   if (is_first()) num_sent_bytes_ += static_cast<int64_t>(own.size());
-  link_->run(what, [&](c10d::ProcessGroupGloo& gloo) { return gloo.broadcast(bytes); });
+  link(what).run(what, [&](c10d::ProcessGroupGloo& gloo) { return gloo.broadcast(bytes); });
   return own;
 }
 
@@ -247,7 +258,7 @@ at::Tensor Group::exchange(const at::Tensor& rows, const char* what) {
   at::Tensor received = at::empty_like(rows), sent = rows;
   std::vector<int64_t> one_row_each;
   num_sent_bytes_ += (size_ - 1) * rows.size(1) * rows.element_size();
-  link_->run(what, [&](c10d::ProcessGroupGloo& gloo) {
+  link(what).run(what, [&](c10d::ProcessGroupGloo& gloo) {
     return gloo.alltoall_base(received, sent, one_row_each, one_row_each);
   });
   return received;

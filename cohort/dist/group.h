@@ -40,7 +40,7 @@ class Group {
   /// Waits until all processes are there. Throws ConfigError naming those that are not.
   explicit Group(const Place& place, Patience patience = {});
 
-  /// Of a process that leaves by an exception: tells the others so.
+  /// Leaves, by an error while an exception ends its scope.
   ~Group();
 
   Group(Group&&) noexcept;
@@ -74,15 +74,21 @@ class Group {
   /// Returns once all processes have called it.
   void barrier(const char* what);
 
+  /// Ends this process's part, and tells the others if an error is the reason. Calls after that throw
+  /// RankLost.
+  void leave(bool by_error);
+
   /// Bytes that this process has sent to others, of the values alone.
   int64_t num_sent_bytes() const { return num_sent_bytes_; }
 
  private:
   class Link;
 
+  Link& link(const char* what);
+
   int64_t rank_ = 0, size_ = 1, num_local_ = 1;
   int64_t num_sent_bytes_ = 0;
-  std::unique_ptr<Link> link_;  // null: a group of one
+  std::unique_ptr<Link> link_;  // null: a group of one, or left
 };
 
 /// A group of one.

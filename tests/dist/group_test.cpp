@@ -52,6 +52,18 @@ TEST_P(GroupTest, RowsAreExchangedAndGathered) {
   });
 }
 
+TEST_P(GroupTest, CallsOfAProcessThatHasLeftThrow) {
+  for_each_rank(GetParam(), [](Group& group) {
+    group.barrier("a test");
+    group.leave(/*by_error=*/false);
+    if (group.size() == 1) {
+      EXPECT_TRUE(group.all_true(true, "a later test"));
+    } else {
+      EXPECT_THROW(group.barrier("a later test"), RankLost);
+    }
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Sizes, GroupTest, testing::Values(1, 2, 5));
 
 TEST(GroupStartTest, ACallMayWaitLongerThanTheStart) {

@@ -1,5 +1,7 @@
 #include "cohort/train/run/same_run.h"
 
+#include <dlfcn.h>
+
 #include <sstream>
 
 #include "cohort/core/config_io.h"
@@ -27,11 +29,19 @@ std::string difference(const std::string& here, const std::string& there) {
   }
 }
 
+/// The file that holds this code: the extension of Python, or the program.
+std::string code_file() {
+  Dl_info info{};
+  const bool is_known = dladdr(reinterpret_cast<const void*>(&facts_of), &info) != 0;
+  const std::string file = is_known ? info.dli_fname : "";
+  return file.ends_with(".so") ? file : "/proc/self/exe";
+}
+
 }  // namespace
 
 RunFacts facts_of(const Section& settings) {
   return {{"model", file_fingerprints(settings).dump(2)},
-          {"program", str(fnv1a(read_whole_file("/proc/self/exe")))},
+          {"program", str(fnv1a(read_whole_file(code_file())))},
           {"instruction set", name_of(cpu_arch())}};
 }
 
