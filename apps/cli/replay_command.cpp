@@ -1,6 +1,9 @@
 // cohort replay: what a step of a run did to its samples and tokens.
+#include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <iostream>
+#include <numeric>
 
 #include "apps/cli/command.h"
 #include "cohort/core/error.h"
@@ -14,7 +17,7 @@ struct ReplayConfig {
   int64_t step = 0;
   std::optional<int64_t> group, sample;
   std::string weights = "before";
-  bool check = false, json = false;
+  bool check = false, gradients = false, json = false;
 
   void describe(FieldVisitor& f) {
     f("step", step, "Step of the run, counted from 1; 0: the last one whose batch is kept.", at_least(0));
@@ -32,6 +35,9 @@ struct ReplayConfig {
     f("check", check,
       "Recompute the step from the checkpoint before it and compare every bit; exit code 1 if anything "
       "differs.");
+    f("gradients", gradients,
+      "The gradient of each group: its norm, its share of its mini-batch's, and the weights where it is "
+      "largest; with `json` all weights. A backward pass for each group.");
     f("json", json, "Print JSON lines instead of text.");
   }
 };
@@ -108,6 +114,42 @@ void print_tokens(Replay& replay, int64_t group, int64_t sample, bool as_json) {
               gradient->sample_norm, gradient->batch_norm, gradient->share);
 }
 
+/// The places of the weights with the largest norms, largest first.
+std::vector<size_t> largest_weights(const std::vector<WeightGradient>& weights, size_t count) {
+  std::vector<size_t> places(weights.size());
+  std::iota(places.begin(), places.end(), size_t{0});
+  std::ranges::stable_sort(places, std::greater(), [&](size_t place) { return weights[place].norm; });
+  places.resize(std::min(count, places.size()));
+  return places;
+}
+
+void print_gradients(Replay& replay, bool as_json) {
+  const std::vector<GroupGradient> gradients = replay.group_gradients();
+  for (size_t g = 0; g < gradients.size(); ++g) {
+    const auto& [whole, weights] = gradients[g];
+    const std::string& prompt_id = replay.batch().groups[g].prompt.id;
+    if (as_json) {
+      Json parts = Json::object();
+      for (const WeightGradient& weight : weights)
+        parts[weight.name] = {{"norm", number(weight.norm)}, {"share", number(weight.share)}};
+      std::cout << to_json_text({{"group", g},
+                                 {"prompt_id", prompt_id},
+                                 {"gradient_norm", number(whole.sample_norm)},
+                                 {"batch_gradient_norm", number(whole.batch_norm)},
+                                 {"gradient_share", number(whole.share)},
+                                 {"weights", parts}})
+                << "\n";
+      continue;
+    }
+    std::printf("group %-4zu norm %-10.4g share %-8.4f %s\n", g, whole.sample_norm, whole.share,
+                prompt_id.c_str());
+    for (const size_t place : largest_weights(weights, 3)) {
+      std::printf("      norm %-10.4g share %-8.4f %s\n", weights[place].norm, weights[place].share,
+                  weights[place].name.c_str());
+    }
+  }
+}
+
 /// The exit code of --check.
 int print_check(Replay& replay) {
   const std::vector<std::string> differences = replay.check();
@@ -128,10 +170,14 @@ int replay_command(const Command& self, const Arguments& arguments) {
   if (config.group && !config.sample) throw ConfigError("--group needs a --sample: give both");
   if (config.check && config.group)
     throw ConfigError("--check compares all samples: leave --group and --sample out");
+  if (config.gradients && (config.check || config.group))
+    throw ConfigError("--gradients are those of all groups: leave --check, --group and --sample out");
   const bool is_after = config.weights == "after";
   Replay replay(*run, config.step, is_after ? ReplayWeights::kAfter : ReplayWeights::kBefore);
   if (config.check) return print_check(replay);
-  if (config.group) {
+  if (config.gradients) {
+    print_gradients(replay, config.json);
+  } else if (config.group) {
     print_tokens(replay, *config.group, *config.sample, config.json);
   } else {
     print_samples(replay.batch(), config.json);

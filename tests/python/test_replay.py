@@ -110,6 +110,35 @@ class ReplayTest(tiny_run.TinyRunTest):
             metrics = next(line for line in map(json.loads, file) if line["step"] == 2)
         self.assertAlmostEqual(gradient["batch_gradient_norm"], metrics["grad_norm"], places=5)
 
+    def test_gradients_of_prompts(self):
+        for name, flags in {"whole": [], "adapters": ["--lora.r", 4]}.items():
+            run = self.train("moved-" + name, *flags)
+            done = replay(run, "--gradients", "--json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            groups = lines(done)
+            self.assertEqual([group["group"] for group in groups], [0, 1, 2, 3])
+            self.assertAlmostEqual(sum(group["gradient_share"] for group in groups), 1.0, places=4)
+            names = list(groups[0]["weights"])
+            part = "lora_A" if name == "adapters" else "q_proj.weight"
+            self.assertTrue(any(part in weight for weight in names), names)
+            for group in groups:
+                squares = sum(weight["norm"] ** 2 for weight in group["weights"].values())
+                self.assertAlmostEqual(squares**0.5, group["gradient_norm"], places=6)
+            for weight in names:
+                norms = [group["weights"][weight]["norm"] for group in groups]
+                total = sum(group["weights"][weight]["share"] for group in groups)
+                self.assertAlmostEqual(total, 1.0 if any(norms) else 0.0, places=3, msg=weight)
+            with open(run / "metrics.jsonl") as file:
+                last = [json.loads(line) for line in file][-1]
+            self.assertAlmostEqual(groups[0]["batch_gradient_norm"], last["grad_norm"], places=5)
+        samples = [lines(replay(run, "--group", 0, "--sample", i, "--json"))[-1] for i in range(4)]
+        own_share = sum(sample["gradient_share"] for sample in samples)
+        self.assertAlmostEqual(own_share, groups[0]["gradient_share"], places=4)
+        text = replay(run, "--gradients").stdout.splitlines()
+        self.assertEqual(len(text), 4 * (1 + 3))
+        largest = max(groups[0]["weights"], key=lambda weight: groups[0]["weights"][weight]["norm"])
+        self.assertTrue(text[1].endswith(" " + largest), text[1])
+
     def test_the_weights_after_a_step_have_moved(self):
         run = self.train("after", "--run.save_batches", "true", "--optimizer.learning_rate", 0.05)
         done = replay(run, "--step", 1, "--group", 0, "--sample", 0, "--weights", "after", "--json")
@@ -132,6 +161,7 @@ class ReplayTest(tiny_run.TinyRunTest):
             (run, "--group", 9, "--sample", 0): "has groups 0 to 3, not 9",
             (run, "--group", 0, "--sample", 7): "has samples 0 to 3, not 7",
             (run, "--check", "--weights", "after"): "before it",
+            (run, "--gradients", "--check"): "those of all groups",
         }.items():
             with self.subTest(arguments):
                 done = replay(*arguments)

@@ -296,7 +296,7 @@ LossResult accumulate_policy_gradient(const Decoder& policy, std::span<const Gro
   int64_t place = -1;
   const std::vector<PackGroup> forwarded = forwarded_groups(groups, [&](const Sample& sample) {
     ++place;
-    if (options.only_sample >= 0 && place != options.only_sample) return false;
+    if (options.only && !options.only->holds(place)) return false;
     return has_loss(sample) && (all_are_forwarded || !has_no_advantage(sample));
   });
   const UpdateScope update{policy,

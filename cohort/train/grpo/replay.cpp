@@ -91,6 +91,33 @@ double inner_product(const std::vector<at::Tensor>& a, const std::vector<at::Ten
   return sum;
 }
 
+/// What one gradient is of another one.
+GradientShare gradient_share_of(const std::vector<at::Tensor>& own, const std::vector<at::Tensor>& whole) {
+  const double squares = inner_product(whole, whole);
+  return {.sample_norm = std::sqrt(inner_product(own, own)),
+          .batch_norm = std::sqrt(squares),
+          .share = squares > 0.0 ? inner_product(own, whole) / squares : 0.0};
+}
+
+/// The parts of the gradients of parameters() that belong to each trained weight, by its name.
+NamedTensors by_weight(const Decoder& policy, const std::vector<at::Tensor>& gradients) {
+  const std::vector<at::Tensor>& leaves = policy.parameters();
+  NamedTensors parts;
+  for (const auto& [name, weight] : policy.trained_weights()) {
+    const auto is_within = [&weight = weight](const at::Tensor& leaf) {
+      const int64_t offset = weight.storage_offset() - leaf.storage_offset();
+      return leaf.is_alias_of(weight) && offset >= 0 && offset < leaf.numel();
+    };
+    const auto leaf = std::ranges::find_if(leaves, is_within);
+    COHORT_CHECK(leaf != leaves.end(), name);
+    const at::Tensor gradient = gradients[leaf - leaves.begin()].contiguous();
+    COHORT_CHECK(leaf->is_contiguous(), name);
+    parts.emplace_back(name, gradient.as_strided(weight.sizes(), weight.strides(),
+                                                 weight.storage_offset() - leaf->storage_offset()));
+  }
+  return parts;
+}
+
 /// Whether two columns hold the same bits, NaN included.
 bool is_same(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
@@ -250,19 +277,44 @@ std::optional<GradientShare> Replay::gradient_share(int64_t group_place, int64_t
   if (!config_.objective.python.empty()) return std::nullopt;
   const std::span<const Group> mini_batch = mini_batch_of(group_place);
   const auto first_group = &mini_batch.front() - batch_.groups.data();
+  const int64_t place = num_sequences(mini_batch.first(group_place - first_group)) + sample_place;
+  const std::vector<at::Tensor> whole = gradient_of(mini_batch, std::nullopt);
+  return gradient_share_of(gradient_of(mini_batch, SampleRange{place, 1}), whole);
+}
+
+/// For each of the policy's parameters().
+std::vector<at::Tensor> Replay::gradient_of(std::span<const Group> mini_batch,
+                                            std::optional<SampleRange> only) {
   LossOptions options = loss_options(config_, *policy_);
+  options.only = only;
   clear_gradients(*policy_);
   accumulate_policy_gradient(*policy_, mini_batch, objective_.loss, options);
-  const std::vector<at::Tensor> whole = gradients_of(*policy_);
-  options.only_sample = num_sequences(mini_batch.first(group_place - first_group)) + sample_place;
+  std::vector<at::Tensor> gradients = gradients_of(*policy_);
   clear_gradients(*policy_);
-  accumulate_policy_gradient(*policy_, mini_batch, objective_.loss, options);
-  const std::vector<at::Tensor> own = gradients_of(*policy_);
-  clear_gradients(*policy_);
-  const double squares = inner_product(whole, whole);
-  return GradientShare{.sample_norm = std::sqrt(inner_product(own, own)),
-                       .batch_norm = std::sqrt(squares),
-                       .share = squares > 0.0 ? inner_product(own, whole) / squares : 0.0};
+  return gradients;
+}
+
+std::vector<GroupGradient> Replay::group_gradients() {
+  if (!config_.objective.python.empty())
+    throw UserError("--gradients calls no function of Python, and the run has objective.python");
+  std::vector<GroupGradient> gradients;
+  std::vector<at::Tensor> whole;
+  for (int64_t g = 0; g < std::ssize(batch_.groups); ++g) {
+    const std::span<const Group> mini_batch = mini_batch_of(g);
+    const auto place = static_cast<size_t>(&batch_.groups[g] - mini_batch.data());
+    if (place == 0) whole = gradient_of(mini_batch, std::nullopt);
+    const SampleRange own_samples{num_sequences(mini_batch.first(place)),
+                                  num_sequences(mini_batch.subspan(place, 1))};
+    const std::vector<at::Tensor> own = gradient_of(mini_batch, own_samples);
+    GroupGradient gradient{.whole = gradient_share_of(own, whole), .weights = {}};
+    const NamedTensors own_weights = by_weight(*policy_, own), all_weights = by_weight(*policy_, whole);
+    for (size_t w = 0; w < own_weights.size(); ++w) {
+      const GradientShare part = gradient_share_of({own_weights[w].second}, {all_weights[w].second});
+      gradient.weights.push_back({own_weights[w].first, part.sample_norm, part.share});
+    }
+    gradients.push_back(std::move(gradient));
+  }
+  return gradients;
 }
 
 std::vector<std::string> Replay::check() {

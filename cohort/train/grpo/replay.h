@@ -1,6 +1,8 @@
 // Replay: a step of a finished or running run, read back from its batch and its checkpoints.
 #pragma once
 
+#include <ATen/ATen.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -12,6 +14,7 @@
 #include "cohort/rl/batch.h"
 #include "cohort/text/tokenizer.h"
 #include "cohort/train/grpo/train_config.h"
+#include "cohort/train/run/loss_result.h"
 
 namespace cohort {
 
@@ -39,6 +42,19 @@ struct GradientShare {
   double share = 0.0;  ///< (sample . batch) / batch_norm^2: the shares of all samples add up to 1
 };
 
+/// A weight's part of the gradient of some samples, beside that of their mini-batch.
+struct WeightGradient {
+  std::string name;  ///< Hugging Face's, or PEFT's of an adapter
+  double norm = 0.0;
+  double share = 0.0;  ///< of the mini-batch's gradient of this weight; those of all samples add up to 1
+};
+
+/// The gradient of a group's part of the loss: what a prompt did to the weights.
+struct GroupGradient {
+  GradientShare whole;
+  std::vector<WeightGradient> weights;  ///< in the order of the model
+};
+
 class Replay {
  public:
   /// Loads step `step` of the run in `root` (0: the last one that has a batch). Throws UserError naming the
@@ -56,6 +72,10 @@ class Replay {
   /// normalizers. Nothing where the loss is a function of Python.
   std::optional<GradientShare> gradient_share(int64_t group, int64_t sample);
 
+  /// A backward pass for each group and one for each mini-batch: a gradient for each group of the batch.
+  /// Throws UserError where the loss is a function of Python.
+  std::vector<GroupGradient> group_gradients();
+
   /// Recomputes the step from the weights before it: rewards' sums, credit, log-probabilities of sampler and
   /// reference, entropies and, for a step of one update, its metrics. Returns each difference in any bit as a
   /// line. Throws UserError where loss or advantages are functions of Python.
@@ -65,6 +85,7 @@ class Replay {
   const Group& group(int64_t group, int64_t sample) const;
   Decoder* reference() const;
   std::span<const Group> mini_batch_of(int64_t group) const;
+  std::vector<at::Tensor> gradient_of(std::span<const Group> mini_batch, std::optional<SampleRange> only);
 
   std::filesystem::path root_;
   TrainConfig config_;

@@ -21,6 +21,13 @@ namespace cohort {
 /// and `whole` counts the whole batch. Threads may call it at the same time.
 using LossFunction = std::function<LossOutput(const LossInput& part)>;
 
+/// Samples of a batch that follow one another, counted through its groups.
+struct SampleRange {
+  int64_t first = 0, count = 0;
+
+  bool holds(int64_t place) const { return place >= first && place < first + count; }
+};
+
 /// How the rows of an update are forwarded.
 struct LossOptions {
   double temperature = 1.0;
@@ -28,7 +35,7 @@ struct LossOptions {
   bool recompute = false;
   double router_aux_loss_coef = 0.0;
   const ActivationRecord* record = nullptr;  ///< of the sampler's activations, where it holds for the decoder
-  int64_t only_sample = -1;                  ///< forward this sample alone, of a whole batch; -1: all
+  std::optional<SampleRange> only{};         ///< forward these samples alone, of a whole batch
   const Linear* value_head = nullptr;        ///< a critic on the policy's rows, which learns in the same pass
   std::function<void()> on_microbatch{};     ///< called before each micro-batch; what it throws ends the pass
   LossFunction loss{};                       ///< empty: the objective's
