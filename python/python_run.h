@@ -3,6 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "cohort/sampler/sampler.h"
 #include "cohort/train/grpo/grpo_run.h"
 #include "cohort/train/run/run.h"
 #include "python/calls.h"
@@ -29,7 +31,7 @@ class PythonRun {
   PythonRun& operator=(const PythonRun&) = delete;
 
   /// As the program runs; returns the exit code. An exception of a function leaves a checkpoint of the steps
-  /// before.
+  /// before, but in one of several processes: the others have a part in a checkpoint.
   int run_to_end();
 
   /// The first of the calls that take the steps one by one, for a caller that shows the progress itself.
@@ -114,10 +116,37 @@ class PythonRun {
   std::unique_ptr<Run> run_;
 };
 
+/// What a function that samples for a step is asked for: this process's share of the step.
+struct DrawnShare {
+  std::vector<int64_t> sizes{};  ///< of its groups; empty: no function is at work
+  RolloutAddress address{};      ///< where the engine would draw them
+
+  /// As long as the function is at work.
+  class AtWork {
+   public:
+    AtWork(DrawnShare& share, const std::vector<int64_t>& sizes, const RolloutAddress& address)
+        : share_(share) {
+      share = {sizes, address};
+    }
+    ~AtWork() { share_ = {}; }
+    AtWork(const AtWork&) = delete;
+    AtWork& operator=(const AtWork&) = delete;
+
+   private:
+    DrawnShare& share_;
+  };
+
+  /// Moves the draws of `count` prompts to where the engine would draw the share: its groups, or its
+  /// completions one by one. Other counts stay.
+  void place(int64_t count, RolloutAddress& drawn) const;
+};
+
 /// A run of GRPO, whose engine Python may ask for more completions.
 class PythonGrpoRun : public PythonRun {
  public:
-  explicit PythonGrpoRun(std::unique_ptr<GrpoRun> run) : PythonRun(std::move(run)) {}
+  /// `drawn` is filled while a function samples.
+  PythonGrpoRun(std::unique_ptr<GrpoRun> run, std::shared_ptr<const DrawnShare> drawn)
+      : PythonRun(std::move(run)), drawn_(std::move(drawn)) {}
 
   /// The same with `num_generations` completions of each prompt.
   pybind11::dict evaluate_on(const std::vector<std::string>& files, int64_t num_generations);
@@ -128,6 +157,8 @@ class PythonGrpoRun : public PythonRun {
 
  private:
   GrpoRun& grpo() const { return static_cast<GrpoRun&>(run()); }
+
+  std::shared_ptr<const DrawnShare> drawn_;
 };
 
 pybind11::dict metrics_dict(const Metrics& metrics);

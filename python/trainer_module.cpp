@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "cohort/dist/place.h"
 #include "cohort/models/pretrained.h"
 #include "cohort/train/grpo/grpo_run.h"
 #include "cohort/train/preference/dpo_run.h"
@@ -20,6 +19,7 @@
 #include "python/calls.h"
 #include "python/modules.h"
 #include "python/own_functions.h"
+#include "python/processes.h"
 #include "python/python_environment.h"
 #include "python/python_run.h"
 #include "python/reward_functions.h"
@@ -51,11 +51,15 @@ py::dict to_dict(const NamedTensors& tensors) {
   return dict;
 }
 
-/// The function gets a list of (prompt id, number of completions) and returns a list of cohort.Group.
+/// The function gets a list of (prompt id, number of completions) and returns a list of cohort.Group. While
+/// it is at work, `drawn` says what it draws.
 RolloutFunction rollout_function(const SharedFunction& function,
-                                 const std::shared_ptr<const DecoderConfig>& model) {
-  return [function, model](const std::vector<Prompt>& prompts, const std::vector<int64_t>& sizes) {
+                                 const std::shared_ptr<const DecoderConfig>& model,
+                                 const std::shared_ptr<DrawnShare>& drawn) {
+  return [function, model, drawn](const std::vector<Prompt>& prompts, const std::vector<int64_t>& sizes,
+                                  const RolloutAddress& address) {
     check_not_ending();
+    const DrawnShare::AtWork at_work(*drawn, sizes, address);
     const py::gil_scoped_acquire lock;
     py::list rows;
     for (size_t i = 0; i < prompts.size(); ++i) rows.append(py::make_tuple(prompts[i].id, sizes[i]));
@@ -72,22 +76,12 @@ RolloutFunction rollout_function(const SharedFunction& function,
   };
 }
 
-/// Throws ConfigError where a launcher has started several processes.
-void check_alone() {
-  const dist::Place place = dist::place_of_process();
-  if (place.size == 1) return;
-  throw ConfigError(str("a trainer of the Python package runs as one process, and ", place.launcher,
-                        " started ", place.size,
-                        ": start it without a launcher, or use `cohort train`, which shares a run"));
-}
-
 /// Each of the last four is None, or in the engine's or the recipe's place.
 std::unique_ptr<PythonGrpoRun> open_grpo(const std::string& recipe, bool resume, const py::dict& functions,
                                          std::vector<std::string> accept_changed, const py::object& rollout,
                                          const py::object& loss, const py::object& advantages,
                                          const py::object& environment) {
-  check_alone();
-  CallersFunctions callers{.rewards = function_rewards(functions)};
+  CallersFunctions callers{.rewards = function_rewards(functions), .read_weights = true};
   if (!environment.is_none()) callers.environment = python_environment(environment);
   if (!loss.is_none()) callers.own.loss = loss_function(loss);
   if (!advantages.is_none()) callers.own.advantages = advantage_function(advantages);
@@ -96,17 +90,18 @@ std::unique_ptr<PythonGrpoRun> open_grpo(const std::string& recipe, bool resume,
   hold_tensors_by_tcmalloc();
   return without_lock(true, [&] {
     const auto config = read_recipe<TrainConfig>(recipe);
+    const auto drawn = std::make_shared<DrawnShare>();
     if (sampler != nullptr) {
       callers.rollout = rollout_function(
-          sampler, std::make_shared<const DecoderConfig>(read_decoder_config(config.model.path)));
+          sampler, std::make_shared<const DecoderConfig>(read_decoder_config(config.model.path)), drawn);
     }
-    return std::make_unique<PythonGrpoRun>(std::make_unique<GrpoRun>(config, options, std::move(callers)));
+    return std::make_unique<PythonGrpoRun>(
+        std::make_unique<GrpoRun>(config, options, std::move(callers), processes()), drawn);
   });
 }
 
 template <typename KindOfRun, typename Config>
 std::unique_ptr<PythonRun> open_run(const std::string& recipe, bool resume) {
-  check_alone();
   hold_tensors_by_tcmalloc();
   return without_lock(true, [&] {
     return std::make_unique<PythonRun>(std::make_unique<KindOfRun>(
@@ -160,6 +155,7 @@ void add_runs(py::module_& module) {
 }  // namespace
 
 void add_trainer(py::module_ module) {
+  add_processes(module);
   add_report(module);
   add_runs(module);
   module.def("reward_types", [] {

@@ -37,8 +37,14 @@ def signature(documented):
     return line
 
 
-def class_stub(name, members):
-    text = f"class {name}:\n"
+def class_stub(name, kind):
+    if issubclass(kind, Exception):
+        return f"class {name}({kind.__base__.__name__}): ...\n"
+    return f"class {name}:\n" + members_stub(vars(kind))
+
+
+def members_stub(members):
+    text = ""
     for member, value in members.items():
         if member.startswith("_"):
             continue
@@ -61,10 +67,13 @@ def modules():
 def text(module):
     named = {name: value for name, value in vars(module).items() if not name.startswith("_")}
     classes = "".join(
-        class_stub(name, vars(value)) + "\n" for name, value in named.items() if inspect.isclass(value)
+        class_stub(name, value) + "\n" for name, value in named.items() if inspect.isclass(value)
     )
-    functions = [value for value in named.values() if not inspect.isclass(value)]
-    body = classes + "".join(f"def {signature(function)}: ...\n" for function in functions)
+    constants = "".join(
+        f"{name}: {type(value).__name__}\n" for name, value in named.items() if isinstance(value, int)
+    )
+    functions = [value for value in named.values() if inspect.isbuiltin(value)]
+    body = classes + constants + "".join(f"def {signature(function)}: ...\n" for function in functions)
     used = "".join(line for name, line in IMPORTS if name in body)
     return HEAD + used.removeprefix("\n") + "\n" + body
 

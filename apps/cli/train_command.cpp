@@ -107,11 +107,7 @@ std::string unnamed_file(const std::string& text) {
 
 int run_train(const TrainConfig& config, const ResumeOptions& options) {
   const ObjectiveConfig& objective = config.objective;
-  if (!objective.python.empty() || !objective.python_advantages.empty()) {
-    if (dist::place_of_process().size > 1)
-      throw ConfigError("objective.python: a run of several processes has the built-in objectives alone");
-    run_grpo_in_python(config, options);
-  }
+  if (!objective.python.empty() || !objective.python_advantages.empty()) run_grpo_in_python(config, options);
   return run_grpo(config, options);
 }
 

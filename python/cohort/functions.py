@@ -97,20 +97,28 @@ def run_recipe(
     `advantages`, and prints its directory. Returns the exit code; ValueError with one line for what a function raises."""
     from cohort._cohort import trainer
 
+    processes = trainer.Processes()
     own = OwnFunctions.given(
         None, None, {"objective.python": loss, "objective.python_advantages": advantages}
     )
     try:
         run = trainer.grpo_run(recipe, resume, {}, accept_changed=accept_changed, **own.calls())
         code = run.run()
+    except trainer.RankLost as lost:
+        run = None
+        processes.fail()
+        print(f"cohort: {lost}", file=sys.stderr)
+        return trainer.RANK_LOST_EXIT_CODE
     except Exception as error:
         run = None  # ends its line of progress before another one is written
+        processes.fail()
         for place in filter(None, (loss, advantages)):
             source = place.rpartition(":")[0]
             if _line_in(error, source):
                 raise ValueError(f"{place}: {_in_one_line(error, source)}") from error
         raise
-    print(output_dir)
+    if processes.rank == 0:
+        print(output_dir)
     return code
 
 

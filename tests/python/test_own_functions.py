@@ -3,6 +3,7 @@
 COHORT=build/cohort PYTHONPATH=build/python .venv-test/bin/python tests/python/test_own_functions.py
 """
 
+import concurrent.futures
 import inspect
 import os
 import pathlib
@@ -12,6 +13,7 @@ import traceback
 import unittest
 
 import torch
+from shared_case import free_port
 from test_loss_functions import dapo, grpo, gspo, surrogate
 from tiny_run import PROGRAM
 from trainer_case import TrainerTest, hashed
@@ -293,6 +295,23 @@ class ProgramTest(Case):
         for name in ("metrics.jsonl", "final/model.safetensors"):
             self.assertEqual(self.bytes_of("program", name), self.bytes_of("run", name), name)
             self.assertEqual(self.bytes_of("first", name), self.bytes_of("run", name), name)
+
+    def test_several_processes_call_the_functions(self):
+        recipe, _ = self.recipe()
+        slots = ("--dist.gradient-slots", "2")
+        self.train(recipe, "alone", *slots)
+        port = str(free_port())
+        ranks = [
+            {"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": str(rank), "MASTER_ADDR": "127.0.0.1"}
+            for rank in range(2)
+        ]
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            started = [
+                pool.submit(self.train, recipe, "shared", *slots, MASTER_PORT=port, **rank) for rank in ranks
+            ]
+            self.assertEqual([one.result().stdout for one in started], ["shared\n", ""])
+        for name in ("metrics.jsonl", "completions.jsonl", "final/model.safetensors"):
+            self.assertEqual(self.bytes_of("shared", name), self.bytes_of("alone", name), name)
 
     def test_the_trainer_takes_the_functions_from_the_file(self):
         _, trainer = self.recipe()

@@ -88,6 +88,19 @@ class OtherDataTest(TrainerTest):
         with self.assertRaisesRegex(ValueError, "has no column 'prompt'"):
             trainer.evaluate([{"question": "Add."}])
 
+    def test_what_a_function_logs_is_the_evaluations(self):
+        def reward(completions, level, log_metric, **columns):
+            log_metric("level", max(level))
+            return lengths(completions)
+
+        data = [{"prompt": "Add.", "level": 7}]
+        trainer = self.trainer(reward, more={"eval_dataset": data}, eval_strategy="steps", eval_steps=1)
+        trainer.train()
+        lines = self.metrics(trainer)
+        self.assertEqual([line["eval_level"] for line in lines], [7.0] * 3)
+        self.assertTrue(all(line["level"] <= 2.0 for line in lines), lines)
+        self.assertEqual(trainer.evaluate()["eval_level"], 7.0)
+
     def test_leaves_the_run_as_it_is(self):
         class Look(TrainerCallback):
             def on_step_begin(inner, args, state, control, **values):

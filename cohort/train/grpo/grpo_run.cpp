@@ -102,21 +102,24 @@ std::unique_ptr<RewardScorer> make_scorer(const TrainConfig& config, const std::
   return scorer;
 }
 
-/// A reference that moves is mixed from them.
-bool needs_whole_masters(const TrainConfig& config) { return config.objective.control.sync_ref_model; }
+/// Whether each process has all float32 masters: a reference that moves is mixed from them.
+bool has_whole_masters(const TrainConfig& config, const CallersFunctions& functions) {
+  return config.objective.control.sync_ref_model || functions.read_weights;
+}
 
-AdamW make_optimizer(const TrainConfig& config, Decoder& policy, dist::Group& processes) {
+AdamW make_optimizer(const TrainConfig& config, Decoder& policy, bool has_whole_masters,
+                     dist::Group& processes) {
   return {policy.parameters(), config.optimizer, processes,
-          needs_whole_masters(config) ? std::vector<Linear*>() : policy.packed_projections()};
+          has_whole_masters ? std::vector<Linear*>() : policy.packed_projections()};
 }
 
 /// The shape of a step, for whose longest sequence the policy is prepared.
 StepShape plan_shape(const TrainConfig& config, Decoder& policy, const Dataset& data, bool has_episodes,
-                     const dist::Group& processes) {
+                     bool has_whole_masters, const dist::Group& processes) {
   StepShape shape = step_shape(config, policy, data, has_episodes);
   shape.gradient_copies = dist::SlotPlan::of(processes, config.dist.gradient_slots).num_copies();
   shape.num_processes = processes.size();
-  shape.has_whole_masters = needs_whole_masters(config);
+  shape.has_whole_masters = has_whole_masters;
   shape.exchange_bytes =
       dist::exchange_bytes(processes, policy.num_trained() * static_cast<int64_t>(sizeof(float)));
   policy.plan_length(shape.longest_sequence);
@@ -152,6 +155,26 @@ void check_rerolls(const TrainConfig& config, const EpisodeSetup& episodes) {
       "[environment] with tools, and a chat template whose calls have such a mark (not llama3 or json)");
 }
 
+/// Each process calls a loss on its share of a mini-batch, and advantages belong to the whole batch.
+OwnFunctions shared(OwnFunctions functions, dist::Group& processes) {
+  functions.advantages = called_once(std::move(functions.advantages), processes);
+  return functions;
+}
+
+/// The processes, once it is known that they were started with the same recipe.
+dist::Group& started_alike(dist::Group& processes, const TrainConfig& config, const ResumeOptions& options) {
+  if (processes.size() > 1 && (config.agent.serve || config.agent.port != 0)) {
+    throw ConfigError(str("agent.", config.agent.serve ? "serve" : "port",
+                          ": each process of a run serves the policy at an endpoint of its own: set "
+                          "agent.command and leave agent.port at 0, or start the run without a launcher"));
+  }
+  TrainConfig recipe = config;
+  check_same_run(processes, {{"recipe", to_toml(settings_of(recipe))},
+                             {"--resume", options.resume ? "yes" : "no"},
+                             {"--accept-changed", Json(options.accept_changed).dump()}});
+  return processes;
+}
+
 std::unique_ptr<Environment> environment_of(const TrainConfig& config, CallersFunctions& functions) {
   if (functions.environment != nullptr) return std::move(functions.environment);
   return make_environment(config.environment, config.tool);
@@ -175,21 +198,22 @@ GrpoRun::Texts::Texts(const TrainConfig& config, const Decoder& policy, const st
 
 GrpoRun::GrpoRun(const TrainConfig& config, const ResumeOptions& options, CallersFunctions functions,
                  dist::Group& processes)
-    : processes_(processes),
+    : processes_(started_alike(processes, config, options)),
       episodes_(environment_of(config, functions), config.environment, config.agent),
       config_(checked(with_environment_reward(config, episodes_), options)),
-      own_(tried(std::move(functions.own), config_.objective)),
+      own_(tried(shared(std::move(functions.own), processes_), config_.objective)),
       start_(run_start(config_.run, options, processes_)),
       policy_(load_trained_model(config_)),
       texts_(config_, *policy_, start_, episodes_.tools()),
-      shape_(plan_shape(config_, *policy_, texts_.data, episodes_.is_on(), processes_)),
+      shape_(plan_shape(config_, *policy_, texts_.data, episodes_.is_on(),
+                        has_whole_masters(config_, functions), processes_)),
       num_steps_(num_steps(config_.train.max_steps, config_.train.num_train_epochs, texts_.data.num_rows(),
                            config_.rollout.prompts_per_step)),
       prompts_(texts_.data, texts_.format, config_.seed, config_.data.shuffle_dataset,
                options.accepts("data")),
       reference_(load_reference(config_, shape_)),
       scorer_(make_scorer(config_, start_, functions.rewards, episodes_.gives_states(), shape_)),
-      optimizer_(make_optimizer(config_, *policy_, processes_)),
+      optimizer_(make_optimizer(config_, *policy_, shape_.has_whole_masters, processes_)),
       critic_(make_critic(config_, *policy_, num_steps_, shape_, processes_)) {
   make_trainer(std::move(functions.rollout));
   make_evaluation();
@@ -284,12 +308,6 @@ int run_grpo(const TrainConfig& config, const ResumeOptions& options) {
   dist::end_with_agent();
   dist::Group processes(dist::place_of_process());
   if (!processes.is_first()) log_warnings_alone(str("rank ", processes.rank(), ": "));
-  if (processes.size() > 1 && config.agent.is_on())
-    throw ConfigError("[agent] serves the policy from one process: start the run without a launcher");
-  TrainConfig recipe = config;
-  check_same_run(processes, {{"recipe", to_toml(settings_of(recipe))},
-                             {"--resume", options.resume ? "yes" : "no"},
-                             {"--accept-changed", Json(options.accept_changed).dump()}});
   return GrpoRun(config, options, {}, processes).run();
 }
 

@@ -36,12 +36,13 @@ struct CallersFunctions {
   RolloutFunction rollout{};  ///< samples the completions that are trained on
   std::unique_ptr<Environment> environment{};  ///< in the place of the recipe's
   OwnFunctions own{};                          ///< in place of what the objective computes
+  bool read_weights = false;  ///< the caller reads the weights: each process has all of them in float32
 };
 
 class GrpoRun : public Run {
  public:
-  /// Opens or continues the run in config.run.dir. Throws UserError for whatever the user can mend.
-  /// `processes` share the run, and must outlive it.
+  /// Opens or continues the run in config.run.dir. Throws UserError for whatever the user can mend, also if
+  /// `processes`, which share the run and must outlive it, were started with different recipes.
   GrpoRun(const TrainConfig& config, const ResumeOptions& options, CallersFunctions functions = {},
           dist::Group& processes = dist::alone());
 

@@ -110,6 +110,22 @@ OwnFunctions tried(OwnFunctions functions, const ObjectiveConfig& config) {
   return functions;
 }
 
+AdvantageFunction called_once(AdvantageFunction function, dist::Group& processes) {
+  if (!function || processes.size() == 1) return function;
+  return [function = std::move(function), &processes](const at::Tensor& rewards, const at::Tensor& groups) {
+    at::Tensor values;
+    std::string bytes;
+    if (processes.is_first()) {
+      values = function(rewards, groups).to(at::kDouble).contiguous();
+      bytes.assign(static_cast<const char*>(values.const_data_ptr()), values.nbytes());
+    }
+    bytes = processes.broadcast(std::move(bytes), "the advantages of a function");
+    if (processes.is_first()) return values;
+    const auto count = static_cast<int64_t>(bytes.size() / sizeof(double));
+    return at::from_blob(bytes.data(), {count}, at::kDouble).clone();
+  };
+}
+
 at::Tensor own_advantages(const AdvantageFunction& function, const at::Tensor& rewards,
                           const at::Tensor& groups) {
   const at::Tensor values = function(rewards, groups);

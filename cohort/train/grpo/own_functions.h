@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "cohort/dist/group.h"
 #include "cohort/objectives/loss_metrics.h"
 #include "cohort/objectives/objective_config.h"
 #include "cohort/train/run/loss_result.h"
@@ -28,6 +29,10 @@ void check_replaced_keys(const ObjectiveConfig& config);
 /// ConfigError for a function that the settings name and that is not there, and for a result that cannot be
 /// trained on.
 OwnFunctions tried(OwnFunctions functions, const ObjectiveConfig& config);
+
+/// The function as rank 0 calls it for all `processes`, which must outlive it: numbers that it draws are the
+/// same in each.
+AdvantageFunction called_once(AdvantageFunction function, dist::Group& processes);
 
 /// What the function gives, checked. Throws UserError if it is no vector of N numbers, or not finite where
 /// there is a reward.

@@ -173,12 +173,13 @@ ActivationRecord* StepRollout::record_for(const RolloutShare& share) {
 
 RolloutShare StepRollout::own_share(std::vector<Prompt> prompts, std::vector<int64_t> sizes,
                                     RolloutAddress address, int64_t num_minibatches) const {
-  bool compares = false;
-  for (size_t i = 0; i < scorer_.names().size(); ++i)
-    compares |= scorer_.reward(static_cast<int64_t>(i)).compares();
+  bool keeps_groups = config_.has_trees() || has_episodes() || is_sampled_elsewhere();
+  for (size_t i = 0; i < scorer_.names().size(); ++i) {
+    const Reward& reward = scorer_.reward(static_cast<int64_t>(i));
+    keeps_groups |= reward.compares() || reward.num_workers() == 0;  // a call of the latter sees whole groups
+  }
   const RolloutShare whole = whole_rollout(std::move(prompts), std::move(sizes), std::move(address));
-  return share_of(whole, num_minibatches, compares || config_.has_trees() || has_episodes(),
-                  processes_.rank(), processes_.size());
+  return share_of(whole, num_minibatches, keeps_groups, processes_.rank(), processes_.size());
 }
 
 RolloutShare StepRollout::own_groups(std::vector<Prompt> prompts, std::vector<int64_t> sizes,
@@ -197,7 +198,7 @@ std::vector<Group> StepRollout::draw(const RolloutShare& share, const std::vecto
     scorer_.submit(numbers[prompt], sample, prompts[prompt], completion);
   };
   if (is_sampled_elsewhere()) {
-    std::vector<Group> groups = given_groups(prompts, sizes, drawing.policy_version);
+    std::vector<Group> groups = given_groups(share, drawing.policy_version);
     for (int64_t g = 0; g < std::ssize(groups); ++g) {
       for (const Sample& sample : groups[g].samples)
         scorer_.submit(numbers[g], sample.completion.sample, groups[g].prompt, sample.completion);
@@ -354,10 +355,9 @@ StepRollout::Round StepRollout::sample(const Active& active, Drawing& drawing) {
   return round;
 }
 
-std::vector<Group> StepRollout::given_groups(const std::vector<Prompt>& prompts,
-                                             const std::vector<int64_t>& sizes,
-                                             int64_t policy_version) const {
-  std::vector<Group> groups = rollout_function_(prompts, sizes);
+std::vector<Group> StepRollout::given_groups(const RolloutShare& share, int64_t policy_version) const {
+  const auto& [prompts, sizes, address, places] = share;
+  std::vector<Group> groups = rollout_function_(prompts, sizes, address);
   COHORT_CHECK(groups.size() == prompts.size(), groups.size(), " groups for ", prompts.size(), " prompts");
   for (size_t g = 0; g < groups.size(); ++g) {
     std::vector<int32_t> prompt_ids = std::move(groups[g].prompt.token_ids);

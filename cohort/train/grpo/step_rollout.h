@@ -23,11 +23,12 @@
 
 namespace cohort {
 
-/// Samples in the engine's place: a group for each prompt, in their order, with `group_sizes[p]` completions
-/// of prompt p. A group's prompt has the ids that the completions continue, and `sampler_logprobs` are those
-/// of whatever sampled.
-using RolloutFunction = std::function<std::vector<Group>(const std::vector<Prompt>& prompts,
-                                                         const std::vector<int64_t>& group_sizes)>;
+/// Samples a process's share in the engine's place: a group for each prompt, in their order, with
+/// `group_sizes[p]` completions of prompt p; `address` is where the engine would draw them. A group's prompt
+/// has the ids that the completions continue, and `sampler_logprobs` are those of whatever sampled.
+using RolloutFunction =
+    std::function<std::vector<Group>(const std::vector<Prompt>& prompts,
+                                     const std::vector<int64_t>& group_sizes, const RolloutAddress& address)>;
 
 /// Decides which samples a step has, and scores them while others are still being sampled.
 class StepRollout {
@@ -138,8 +139,7 @@ class StepRollout {
   void draw_with_ahead(Drawing& drawing);
   std::vector<Group> take_ahead(Ahead ahead, Drawing& drawing);
   std::vector<Group> draw_greedy(const RolloutShare& share, int64_t first, Drawing& drawing);
-  std::vector<Group> given_groups(const std::vector<Prompt>& prompts, const std::vector<int64_t>& sizes,
-                                  int64_t policy_version) const;
+  std::vector<Group> given_groups(const RolloutShare& share, int64_t policy_version) const;
   void take_rewards(int64_t first, std::vector<Group>& groups, Drawing& drawing);
   void start_groups(Round round, Drawing& drawing);
   void continue_groups(const std::vector<int64_t>& active, Round round, Drawing& drawing) const;

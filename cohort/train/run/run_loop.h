@@ -150,6 +150,7 @@ class RunLoop {
   /// Steps taken since the start of the run, those of earlier processes included.
   int64_t step() const { return step_; }
   int64_t max_steps() const { return config_.max_steps; }
+  int64_t num_processes() const { return processes_.size(); }
 
  private:
   bool is_stopped_early() const;

@@ -1,10 +1,15 @@
 """`BaseConfig`: the settings that the configs of all trainers share, with TRL 1.16's defaults."""
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import torch
 from transformers import TrainingArguments
+
+from cohort.trainer.processes import processes
 
 
 def setting(default: Any, meaning: str) -> Any:
@@ -57,6 +62,41 @@ class BaseConfig(TrainingArguments):
                 f"greater_is_better = {self.greater_is_better} is not supported with {name!r}: the engine keeps the model "
                 "with the smallest loss or with the largest other metric"
             )
+
+    @cached_property
+    def _setup_devices(self) -> torch.device:
+        """As transformers' for one process; several meet in the engine and not in torch.distributed."""
+        if self.world_size == 1:
+            return TrainingArguments._setup_devices.func(self)
+        self.distributed_state, self._n_gpu = None, 0
+        return torch.device("cpu")
+
+    @property
+    def world_size(self) -> int:
+        """Processes that train together."""
+        return processes().size
+
+    @property
+    def process_index(self) -> int:
+        """The rank of this one."""
+        return processes().rank
+
+    @property
+    def local_process_index(self) -> int:
+        """Its rank on its machine."""
+        return processes().local_rank
+
+    @contextlib.contextmanager
+    def main_process_first(self, local: bool = True, desc: str = "work") -> Iterator[None]:
+        """What the first process does before all others, or, with `local`, the first one of each machine."""
+        is_main = (self.local_process_index if local else self.process_index) == 0
+        if not is_main:
+            processes().barrier(desc)
+        try:
+            yield
+        finally:
+            if is_main:
+                processes().barrier(desc)
 
     @property
     def rows_per_step(self) -> int:

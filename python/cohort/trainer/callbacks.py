@@ -12,6 +12,8 @@ from transformers.trainer_callback import (
     ProgressCallback,
 )
 
+from cohort.trainer.processes import processes
+
 #: Variables that let an integration upload output_dir/checkpoint-N, which is not where checkpoints are.
 _UPLOADS = (
     ("wandb", "WANDB_LOG_MODEL", ("checkpoint",)),
@@ -30,7 +32,11 @@ class Callbacks:
         self._args = args
         self._source = source
         self.control = TrainerControl()
-        self.state = TrainerState(is_local_process_zero=True, is_world_process_zero=True, **values)
+        self.state = TrainerState(
+            is_local_process_zero=processes().local_rank == 0,
+            is_world_process_zero=processes().is_first,
+            **values,
+        )
         self._intervals = None
         every = [DefaultFlowCallback, *_integrations(args.report_to), *callbacks]
         self._handler = CallbackHandler(every, None, None, None, None)

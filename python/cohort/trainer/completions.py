@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def log_completions(rows: list[str], step: int, extra: Mapping[str, list[Any]], args: Any) -> None:
+def log_completions(rows: list[dict[str, Any]], step: int, extra: Mapping[str, list[Any]], args: Any) -> None:
     """Prints the first rows of completions.jsonl and logs all of them as the table `completions` of TRL: step, prompt,
     completion, rewards, what log_extra was given, and advantage."""
-    table = _table([json.loads(row) for row in rows], step, extra, args.log_unique_prompts)
+    table = _table(rows, step, extra, args.log_unique_prompts)
     _print(table[: args.num_completions_to_print], step)
     if not table:
         return

@@ -1,10 +1,11 @@
 """A data set of a Python program as the rows that the engine reads."""
 
 import filecmp
+import hashlib
 import itertools
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from cohort.datasets import rows
@@ -56,13 +57,23 @@ class Rows:
         """The row of a prompt id, "FILE:LINE"."""
         return self.row(int(row_id.rpartition(":")[2]) - 1)
 
+    def _lines(self) -> Iterator[str]:
+        for place in range(len(self)):
+            yield to_line(self.row(place), f"row {place} of {self.name}", self._columns) + "\n"
+
+    def digest(self) -> str:
+        """Of the lines: the same for the same rows."""
+        digest = hashlib.sha256()
+        for line in self._lines():
+            digest.update(line.encode())
+        return digest.hexdigest()
+
     def write(self, path: str, is_known: bool = False) -> str:
         """Writes the rows as JSON lines, whole or not at all; returns the path. ValueError if they are known, as those of
         a run that goes on, and differ from the file's."""
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path + ".tmp", "w", encoding="utf-8") as file:
-            for place in range(len(self)):
-                file.write(to_line(self.row(place), f"row {place} of {self.name}", self._columns) + "\n")
+            file.writelines(self._lines())
         if is_known and os.path.isfile(path) and not filecmp.cmp(path, path + ".tmp", shallow=False):
             os.remove(path + ".tmp")
             raise ValueError(

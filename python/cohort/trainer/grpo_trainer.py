@@ -19,7 +19,7 @@ from cohort.trainer.environments import Environments, begin_caller, own_prompts
 from cohort.trainer.grpo_config import GRPOConfig
 from cohort.trainer.online_recipe import grpo_recipe
 from cohort.trainer.reward_models import give_tokenizers, written
-from cohort.trainer.rewards import RewardCalls, weakly
+from cohort.trainer.rewards import RewardCalls, name_of, weakly
 from cohort.trainer.rollouts import RolloutFunction, rollout_caller, sampling_params_of
 
 logger = logging.getLogger(__name__)
@@ -63,6 +63,7 @@ class GRPOTrainer(BaseTrainer):
     """
 
     _kind = "GRPO"
+    _is_shared = True
     _config = GRPOConfig
     _columns = (("prompt",),)
 
@@ -117,6 +118,13 @@ class GRPOTrainer(BaseTrainer):
             recipe["environment"] = {"max_turns": turns, **recipe.get("environment", {})}
         return recipe
 
+    def _facts(self) -> list[tuple[str, str]]:
+        names = "".join(f"reward {table['name']}, weight {table['weight']}\n" for table in self._tables)
+        tools = json.dumps(self._environments.schemas(), indent=1) if self._environments else ""
+        own = {"loss": self._own.loss, "advantages": self._own.advantages, "rollout_func": self.rollout_func}
+        facts = [(name, "none" if function is None else name_of(function)) for name, function in own.items()]
+        return [*super()._facts(), ("list of reward functions", names), ("list of tools", tools), *facts]
+
     def _reward_tables(self) -> list[dict[str, Any]]:
         return [written(table, os.path.join(self.args.output_dir, "inputs")) for table in self._tables]
 
@@ -158,11 +166,11 @@ class GRPOTrainer(BaseTrainer):
         self._calls.add_data(rows)
         try:
             found = run.evaluate_on([path], self.args.num_generations_eval or self.args.num_generations)
+            return found | self._calls.take_metrics()
         finally:
-            logged = self._calls.end_evaluation(rows)
+            self._calls.end_evaluation(rows)
             self._environments.end_step()
-            os.remove(path)
-        return found | logged
+            self._remove_given(path)
 
     def _after_step(self, run: Any, report: Any) -> None:
         self._calls.take_columns({})  # an evaluation has none of the step's
@@ -175,10 +183,18 @@ class GRPOTrainer(BaseTrainer):
                 run.step, len(unscored), unscored[0],
             )  # fmt: skip
 
+    def _after_evaluation(self, report: Any) -> None:
+        for name, value in self._calls.take_metrics().items():
+            report.add_metric(f"eval_{name}", value)
+
     def _after_log(self, report: Any) -> None:
-        if self.args.log_completions:
-            log_completions(report.completions, self.state.global_step, self._calls.extra, self.args)
+        if not self.args.log_completions:
+            return
+        rows = [json.loads(row) for row in report.completions]
+        extra = self._calls.extra_of(rows)
+        if self._processes.is_first:
+            log_completions(rows, self.state.global_step, extra, self.args)
 
     def _forget_step(self) -> None:
-        self._calls.extra.clear()
+        self._calls.forget_extra()
         self._environments.end_step()

@@ -8,6 +8,11 @@ from cohort.trainer.data import Rows
 from cohort.trainer.recipe import drop_dropout, to_toml
 
 
+def recipe_path(output_dir: str) -> str:
+    """Where the recipe of a trainer's run is."""
+    return os.path.join(output_dir, "inputs", "recipe.toml")
+
+
 def write_inputs(
     output_dir: str,
     source: Any,
@@ -16,9 +21,8 @@ def write_inputs(
     recipe_of: Callable[[str, str, list[str] | None], dict[str, Any]],
     resume: bool,
     has_dropout: bool,
-) -> str:
-    """Writes rows, model and recipe; returns the path of the recipe. ValueError if a run is there and does not go on, or if
-    one goes on with other rows."""
+) -> None:
+    """Writes rows, model and recipe. ValueError if a run is there and does not go on, or if one goes on with other rows."""
     if not resume and os.path.exists(os.path.join(output_dir, "config.toml")):
         raise ValueError(
             f"{output_dir} holds a run already: continue it with train(resume_from_checkpoint=True) or choose another "
@@ -35,7 +39,5 @@ def write_inputs(
         recipe["lora"].update(adapter)
     if not has_dropout:
         drop_dropout(recipe.get("lora", {}))
-    path = os.path.join(inputs, "recipe.toml")
-    with open(path, "w", encoding="utf-8") as file:
+    with open(recipe_path(output_dir), "w", encoding="utf-8") as file:
         file.write(to_toml(recipe))
-    return path

@@ -33,7 +33,7 @@ class OnlineConfig(BaseConfig):
     max_completion_length: int | None = _setting(512, "Longest completion, in tokens.")
     shuffle_dataset: bool | None = _setting(True, "Draw a fresh order of the rows for every epoch.")
     generation_batch_size: int | None = _setting(
-        None, "Completions that are drawn at once; see steps_per_generation."
+        None, "Completions that all processes draw at once; see steps_per_generation."
     )
     steps_per_generation: int | None = _setting(
         None,
@@ -128,14 +128,14 @@ class OnlineConfig(BaseConfig):
         self._settle_batches()
 
     def _settle_batches(self) -> None:
-        batch = self.per_device_train_batch_size
+        batch = self._batch_size
         if self.generation_batch_size is not None and self.steps_per_generation is not None:
             raise ValueError("generation_batch_size and steps_per_generation say the same: give one of them")
         if self.generation_batch_size is not None:
             if self.generation_batch_size % batch != 0:
                 raise ValueError(
                     f"generation_batch_size ({self.generation_batch_size}) must be a multiple of "
-                    f"per_device_train_batch_size ({batch})"
+                    f"per_device_train_batch_size{self._times_processes} ({batch})"
                 )
             self.steps_per_generation = self.generation_batch_size // batch
         if self.steps_per_generation is None:
@@ -159,16 +159,26 @@ class OnlineConfig(BaseConfig):
             )
         if self.eval_strategy != "no":
             generations = self.num_generations_eval or self.num_generations
-            if self.per_device_eval_batch_size % generations != 0:
+            eval_batch = self.per_device_eval_batch_size * self.world_size
+            if eval_batch % generations != 0:
                 raise ValueError(
-                    f"per_device_eval_batch_size ({self.per_device_eval_batch_size}) must be divisible by the number of "
+                    f"per_device_eval_batch_size{self._times_processes} ({eval_batch}) must be divisible by the number of "
                     f"generations of an evaluation ({generations})"
                 )
 
     @property
+    def _batch_size(self) -> int:
+        """Completions of a batch of all processes."""
+        return self.per_device_train_batch_size * self.world_size
+
+    @property
+    def _times_processes(self) -> str:
+        return f" times {self.world_size} processes" if self.world_size > 1 else ""
+
+    @property
     def rows_per_step(self) -> int:
         """Prompts whose completions the engine draws at once."""
-        return self._drawn_batches * self.per_device_train_batch_size // self.num_generations
+        return self._drawn_batches * self._batch_size // self.num_generations
 
     @property
     def updates_per_step(self) -> int:

@@ -84,6 +84,7 @@ def _recipe(
         "objective": objective,
         "optimizer": optimizer(args),
         "train": _train(args, evaluation),
+        "dist": {},
         "run": {"dir": args.output_dir},
     }
     return add_keys(recipe, args.recipe)

@@ -12,6 +12,7 @@ from typing import Any
 
 from cohort.trainer.async_calls import AsyncCalls, run
 from cohort.trainer.data import Rows
+from cohort.trainer.processes import processes
 from cohort.trainer.reward_models import is_model, model_name
 
 RewardFunction = Callable[..., Sequence[float | None]]
@@ -102,7 +103,8 @@ class RewardCalls:
         self._mask_errors = mask_errors
         self._prompt_only = prompt_only
         self._environments = environments
-        self.extra: dict[str, list[Any]] = defaultdict(list)
+        self._extra: dict[str, list[Any]] = defaultdict(list)
+        self._judged: dict[object, list[tuple[str, str]]] = {}  # prompt id and text of what each function got
         self.metrics: dict[str, list[float]] = defaultdict(list)
         self._scored: list[set[tuple[str, int]]] = []  # by each function, of its last call
         self._rows: list[str] = []
@@ -117,20 +119,23 @@ class RewardCalls:
         """Adds a data set, whose file has its name."""
         self._data_sets[rows.name] = rows
 
-    def end_evaluation(self, rows: Rows) -> dict[str, float]:
-        """Forgets a data set and what was logged of it; returns the means of log_metric."""
+    def end_evaluation(self, rows: Rows) -> None:
+        """Forgets a data set and what was logged of it."""
         del self._data_sets[rows.name]
-        self.extra.clear()
+        self.forget_extra()
         self._scored.clear()
-        return self.take_metrics()
+        self.metrics.clear()
 
     def function(self, function: RewardFunction) -> Callable[[list[EngineRow]], list[Any]]:
         """What the engine calls for `function`: rows -> a score for each, None where there is none, or a text that says
         why there is none."""
         if is_async(function):
             self._async.add(function)
+        number = object()
 
         def score(rows: list[EngineRow]) -> list[Any]:
+            if processes().size > 1:
+                self._judged.setdefault(number, []).extend((row_id, text) for row_id, text, *_ in rows)
             try:
                 return self._scores(function, rows)
             except Exception as error:
@@ -191,16 +196,43 @@ class RewardCalls:
         return self._data_sets[os.path.splitext(os.path.basename(file))[0]].row_of(row_id)
 
     def _log_extra(self, column: str, values: list[Any]) -> None:
-        self.extra[column].extend(values)
+        self._extra[column].extend(values)
 
     def _log_metric(self, name: str, value: float) -> None:
         self.metrics[name].append(float(value))
 
+    def forget_extra(self) -> None:
+        """Drops what log_extra was given."""
+        self._extra.clear()
+        self._judged.clear()
+
+    def extra_of(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+        """The columns of log_extra in all processes, a value for each row of completions.jsonl; None where its process gave
+        another number of values than it had completions. Alone: as they were given."""
+        if processes().size == 1:
+            return self._extra
+        columns: dict[str, list[Any]] = {}
+        places = defaultdict(list)
+        for place, row in enumerate(rows):
+            places[row["prompt_id"], row["completion"]].append(place)
+        own_rows = next(iter(self._judged.values()), [])  # all functions get the same
+        for judged, extra in processes().gather((own_rows, self._extra), "the columns of log_extra"):
+            own = [places[row_id, text].pop(0) for row_id, text in judged if places[row_id, text]]
+            for name, values in extra.items():
+                column = columns.setdefault(name, [None] * len(rows))
+                if len(values) == len(own):
+                    for place, value in zip(own, values, strict=True):
+                        column[place] = value
+        return columns
+
     def take_metrics(self) -> dict[str, float]:
-        """The means of what was logged since the last call."""
-        means = {name: sum(values) / len(values) for name, values in self.metrics.items()}
+        """The means of what was logged since the last call, in all processes."""
+        found: dict[str, list[float]] = defaultdict(list)
+        for metrics in processes().gather(self.metrics, "the metrics of reward functions"):
+            for name, values in metrics.items():
+                found[name] += values
         self.metrics.clear()
-        return means
+        return {name: _mean(values) for name, values in found.items()}
 
     def take_unscored(self, num_functions: int) -> list[str]:
         """The prompts of completions that none of `num_functions` functions scored since the last call."""
@@ -209,6 +241,12 @@ class RewardCalls:
             return []
         known = set().union(*scored)
         return [row_id for place, row_id in enumerate(self._rows) if (row_id, place) not in known]
+
+
+def _mean(values: list[float]) -> float:
+    """The same in any order, as which processes have them."""
+    total = math.fsum(values) if all(map(math.isfinite, values)) else sum(values)
+    return total / len(values)
 
 
 def weakly(function: Callable[..., Any]) -> Callable[..., Any]:

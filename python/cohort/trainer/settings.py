@@ -7,7 +7,7 @@ from typing import Any
 from cohort.trainer.offline_settings import OWN
 from cohort.trainer.setting_lists import SettingLists
 
-_LAYOUT = "one process on one device computes; there is no torch module to wrap"
+_LAYOUT = "the engine has processes of its own, and no torch module to wrap"
 _LOADER = "rows are read by the engine, not by a DataLoader"
 _SAMPLER = "the engine samples; there is no other inference engine"
 _EXACT = "sampler and trainer agree exactly, so that every weight would be 1"
