@@ -7,9 +7,11 @@ COHORT=build/cohort python3 tests/cli/test_processes.py
 import itertools
 import json
 import os
+import pathlib
 import signal
 import socket
 import subprocess
+import sys
 import time
 import unittest
 
@@ -21,6 +23,7 @@ TEMPLATE = """{%- for m in messages -%}
 {{ m.role[0] | upper }}:{{ m.content }}{{ eos_token if m.role == 'assistant' else '\\n' }}
 {%- endfor -%}
 {%- if add_generation_prompt -%}A:{%- endif -%}"""
+AGENT = pathlib.Path(__file__).with_name("agent.py")
 SLOTS = ("--dist.gradient-slots", 8)
 AHEAD = ("--objective.ratio-anchor", "sampler", "--rollout.prompts-ahead")
 
@@ -143,6 +146,16 @@ class ProcessesTest(RunsTest):
         self.check_sizes(*self.play_games())
         turns = [line["episodes/max_turns"] for line in read_lines(self.place / "one/metrics.jsonl")]
         self.assertGreater(max(turns), 1)
+
+    def test_with_agents(self):
+        options = self.play_games()[:2]
+        agent = ("--agent.command", f"{sys.executable} {AGENT} plays", "--max-completion-length", 100)
+        self.check_sizes(*options, *agent, sizes=(2,))
+        turns = [line["episodes/max_turns"] for line in read_lines(self.place / "one/metrics.jsonl")]
+        self.assertGreater(max(turns), 1)
+        for how in ((*agent, "--agent.port", free_port()), ("--agent.serve", "true")):
+            for error in self.refused(*options, *how):
+                self.assertIn("each process of a run serves the policy at an endpoint of its own", error)
 
     def test_with_prompts_that_are_drawn_ahead(self):
         self.check_sizes(*AHEAD, 1)
