@@ -104,14 +104,12 @@ def run_recipe(
     try:
         run = trainer.grpo_run(recipe, resume, {}, accept_changed=accept_changed, **own.calls())
         code = run.run()
-    except trainer.RankLost as lost:
-        run = None
-        processes.fail()
-        print(f"cohort: {lost}", file=sys.stderr)
-        return trainer.RANK_LOST_EXIT_CODE
     except Exception as error:
         run = None  # ends its line of progress before another one is written
         processes.fail()
+        if isinstance(error, trainer.RankLost):
+            print(f"cohort: {error}", file=sys.stderr)
+            return trainer.RANK_LOST_EXIT_CODE
         for place in filter(None, (loss, advantages)):
             source = place.rpartition(":")[0]
             if _line_in(error, source):
