@@ -34,6 +34,7 @@ TRIES = [
     {"cache_implementation": "static"},
     {"use_transformers_continuous_batching": True},
     {"gradient_checkpointing": True},
+    {"torch_compile": True},
 ]
 
 
