@@ -267,6 +267,17 @@ class ProgramTest(Case):
         self.assertEqual(done.returncode, code, done.stderr)
         return done
 
+    def train_on_two(self, recipe, run, *more, codes=(0, 0)):
+        """The same on two processes, which end with these codes."""
+        port = str(free_port())
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            started = []
+            for rank, code in enumerate(codes):
+                names = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "MASTER_PORT": port}
+                names["MASTER_ADDR"] = "127.0.0.1"
+                started.append(pool.submit(self.train, recipe, run, *more, code=code, **names))
+            return [one.result() for one in started]
+
     def recipe(self, loss="own.py:dapo", advantages="own.py:centred"):
         """The recipe of a trainer whose functions stand in a file, and the trainer, which has run."""
         scope = {}
@@ -300,18 +311,23 @@ class ProgramTest(Case):
         recipe, _ = self.recipe()
         slots = ("--dist.gradient-slots", "2")
         self.train(recipe, "alone", *slots)
-        port = str(free_port())
-        ranks = [
-            {"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": str(rank), "MASTER_ADDR": "127.0.0.1"}
-            for rank in range(2)
-        ]
-        with concurrent.futures.ThreadPoolExecutor() as pool:
-            started = [
-                pool.submit(self.train, recipe, "shared", *slots, MASTER_PORT=port, **rank) for rank in ranks
-            ]
-            self.assertEqual([one.result().stdout for one in started], ["shared\n", ""])
+        done = self.train_on_two(recipe, "shared", *slots)
+        self.assertEqual([one.stdout for one in done], ["shared\n", ""])
         for name in ("metrics.jsonl", "completions.jsonl", "final/model.safetensors"):
             self.assertEqual(self.bytes_of("shared", name), self.bytes_of("alone", name), name)
+
+    def test_a_failure_in_one_process_ends_the_others(self):
+        recipe, _ = self.recipe(loss="own.py:failing")
+        self.source.write_text(
+            SOURCE
+            + "def failing(*given):\n    global calls\n    calls += 1\n"
+            + "    import os\n    if calls > 3 and os.environ['RANK'] == '1':\n        raise LookupError('of rank 1')\n"
+            + "    return dapo(*given)\n"
+        )
+        done = self.train_on_two(recipe, "shared", codes=(75, 2))
+        last = [one.stderr.splitlines()[-1] for one in done]
+        self.assertRegex(last[0], r"^cohort: rank 1 \([^)]*\) has ended by an error")
+        self.assertRegex(last[1], r"^cohort: own.py:failing: line \d+: LookupError: of rank 1$")
 
     def test_the_trainer_takes_the_functions_from_the_file(self):
         _, trainer = self.recipe()
