@@ -3,10 +3,11 @@
   PYTHONPATH=build/python .venv-test/bin/python bench/trl_smollm2.py            # everything; goes on where it ended
   PYTHONPATH=build/python .venv-test/bin/python bench/trl_smollm2.py --report   # the table of what there is
 
-First TRL takes two steps at each setting that may help it on a CPU, one after another. The fastest ones are kept, and both
-sides get them. Then whole runs alternate, one of each side for each seed. Every run is a process of its own with two
-threads. It saves the model every few steps, outside the time of a step, and `cohort eval` judges the saved models greedily
-on held-out problems, in float32. Each result is a line of WORK_DIR/runs.jsonl. An interrupted run begins again.
+First TRL takes three steps at each setting that may help it on a CPU, one after another. The first step compiles; the
+median of the others counts. A setting that takes twice as long as the fastest so far is given up. The fastest settings are
+kept, and both sides get them. Then whole runs alternate, one of each side for each seed. Every run is a process of its own with two threads. It saves the model every few steps, outside the time
+of a step, and `cohort eval` judges the saved models greedily on held-out problems, in float32. Each result is a line of
+WORK_DIR/runs.jsonl. An interrupted run begins again.
 """
 
 import argparse
@@ -14,16 +15,19 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import threading
+import time
 
-from trl_smollm2_report import print_report
+from trl_smollm2_report import print_report, tried_seconds
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SIDE = ROOT / "bench/trl_smollm2_side.py"
 SUMS = {"min_terms": 2, "max_terms": 2, "min_digits": 1, "max_digits": 2}
 FIRST = {"per_device_train_batch_size": 16, "bf16": False, "gradient_checkpointing": False}
+TRY_STEPS = 3
 #: What may make TRL faster, each tried on top of what was fastest before.
 TRIES = [
     {},
@@ -75,11 +79,11 @@ def prepare(work_dir):
 
 def run(package, work_dir, settings, limit_s=3 * 3600):
     """A run in its own process: what it printed, its peak memory, its processor time and the load before it. RuntimeError
-    if it fails or takes longer than `limit_s`."""
+    if it fails, or takes longer than `limit_s` and is killed."""
     folder = work_dir / package
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    load = os.getloadavg()[0]
+    load, began = os.getloadavg()[0], time.monotonic()
     command = [sys.executable, SIDE, package, folder, json.dumps(settings)]
     with open(folder / "log", "w") as log:
         process = subprocess.Popen(
@@ -91,6 +95,8 @@ def run(package, work_dir, settings, limit_s=3 * 3600):
         timer.cancel()
         _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode == -signal.SIGKILL and time.monotonic() - began >= limit_s:
+        raise RuntimeError(f"{package} was given up after {limit_s:.0f} s")
     if process.returncode != 0:
         raise RuntimeError(f"{package} failed with {process.returncode}: see {folder / 'log'}")
     return {
@@ -112,22 +118,22 @@ def accuracy(model, work_dir):
 
 
 def best_settings(results, work_dir):
-    """TRL's fastest settings by the second of two steps."""
-    best, seconds = FIRST, None
+    """TRL's fastest settings by the median of the steps after the first."""
+    best, seconds, limit_s = FIRST, None, 1800
     for change in TRIES:
         arguments = {**best, **change}
         row = results.find(kind="try", arguments=arguments)
         if row is None:
-            settings = {"arguments": arguments, "steps": 2, "save_steps": 0, "seed": 1}
+            settings = {"arguments": arguments, "steps": TRY_STEPS, "save_steps": 0, "seed": 1}
             try:
-                measured = run("trl", work_dir, settings, limit_s=900)
+                measured = run("trl", work_dir, settings, limit_s)
             except RuntimeError as error:
-                measured = {"step_s": [None, None], "error": str(error)}
+                measured = {"step_s": [], "error": str(error)}
             row = {"kind": "try", "arguments": arguments, **measured}
             results.add(row)
-        second = row["step_s"][1]
-        if second is not None and (seconds is None or second < 0.98 * seconds):
-            best, seconds = arguments, second
+        found = tried_seconds(row)
+        if found is not None and (seconds is None or found < 0.98 * seconds):
+            best, seconds, limit_s = arguments, found, 2 * sum(row["step_s"])
     return best
 
 

@@ -8,9 +8,9 @@ def print_report(rows, steps):
     """What was tried for TRL, then figures of whole runs of `steps` steps."""
     for row in rows:
         if row["kind"] == "try":
-            seconds = row["step_s"][1]
+            seconds = tried_seconds(row)
             text = f"{seconds:.1f} s" if seconds is not None else row["error"]
-            print("TRL, second step:", text, "with", _words(row["arguments"]))
+            print("TRL, a step:", text, "with", _words(row["arguments"]))
     runs = [row for row in rows if row["kind"] == "run" and row["steps"] == steps]
     before = next((row["accuracy"] for row in rows if row["kind"] == "before"), None)
     sides = {name: [row for row in runs if row["package"] == name] for name in ("trl", "cohort")}
@@ -29,6 +29,11 @@ def print_report(rows, steps):
             f"({', '.join(f'{one:.1%}' for one in last)})"
         )
     _print_equal_seconds(sides, before)
+
+
+def tried_seconds(row):
+    """Seconds of a tried setting: the median of the steps after the first, which compiles. None if the run failed."""
+    return statistics.median(row["step_s"][1:]) if row["step_s"] else None
 
 
 def _print_equal_seconds(sides, before):
