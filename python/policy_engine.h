@@ -20,7 +20,7 @@
 #include "cohort/text/tokenizer.h"
 #include "cohort/train/grpo/policy_loss.h"
 #include "cohort/train/run/optimizer.h"
-#include "cohort/train/run/tensorboard.h"
+#include "cohort/records/tensorboard.h"
 #include "python/engine_settings.h"
 
 namespace cohort::python {

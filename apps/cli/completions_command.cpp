@@ -4,7 +4,7 @@
 #include "apps/cli/command.h"
 #include "cohort/core/error.h"
 #include "cohort/core/json.h"
-#include "cohort/train/run/completions_log.h"
+#include "cohort/records/completions_log.h"
 
 namespace cohort::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "cohort/serve/http/error_json.h"
+#include "cohort/http/error_json.h"
 
 namespace cohort {
 namespace {

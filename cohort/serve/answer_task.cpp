@@ -6,7 +6,7 @@
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
 #include "cohort/serve/api/request_fields.h"
-#include "cohort/serve/http/error_json.h"
+#include "cohort/http/error_json.h"
 
 namespace cohort {
 namespace {

@@ -5,7 +5,7 @@
 #include "cohort/serve/api/body_reader.h"
 #include "cohort/serve/api/chat_messages.h"
 #include "cohort/serve/api/request_fields.h"
-#include "cohort/serve/http/error_json.h"
+#include "cohort/http/error_json.h"
 
 namespace cohort {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cohort/serve/api/served_model.h"
-#include "cohort/serve/http/http_server.h"
+#include "cohort/http/http_server.h"
 
 namespace cohort {
 

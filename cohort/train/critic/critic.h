@@ -12,7 +12,7 @@
 #include "cohort/train/run/checkpoint.h"
 #include "cohort/train/run/loss_result.h"
 #include "cohort/train/run/optimizer.h"
-#include "cohort/train/run/tensorboard.h"
+#include "cohort/records/tensorboard.h"
 
 namespace cohort {
 

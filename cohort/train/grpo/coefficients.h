@@ -7,7 +7,7 @@
 #include "cohort/objectives/objective_config.h"
 #include "cohort/rl/types.h"
 #include "cohort/train/grpo/policy_loss.h"
-#include "cohort/train/run/tensorboard.h"
+#include "cohort/records/tensorboard.h"
 
 namespace cohort {
 

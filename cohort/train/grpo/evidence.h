@@ -9,7 +9,7 @@
 #include "cohort/rewards/checker.h"
 #include "cohort/rl/batch.h"
 #include "cohort/train/grpo/monitor_config.h"
-#include "cohort/train/run/tensorboard.h"
+#include "cohort/records/tensorboard.h"
 
 namespace cohort {
 

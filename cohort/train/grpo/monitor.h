@@ -10,7 +10,7 @@
 #include "cohort/core/json.h"
 #include "cohort/train/grpo/evidence.h"
 #include "cohort/train/grpo/monitor_config.h"
-#include "cohort/train/run/tensorboard.h"
+#include "cohort/records/tensorboard.h"
 
 namespace cohort {
 

@@ -18,7 +18,7 @@
 #include "cohort/train/grpo/step_metrics.h"
 #include "cohort/train/run/checkpoint.h"
 #include "cohort/train/run/memory_plan.h"
-#include "cohort/train/run/run_directory.h"
+#include "cohort/records/run_directory.h"
 #include "cohort/train/run/run_setup.h"
 
 namespace cohort {

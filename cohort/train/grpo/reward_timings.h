@@ -6,7 +6,7 @@
 
 #include "cohort/rewards/reward_scorer.h"
 #include "cohort/sampler/turn_handler.h"
-#include "cohort/train/run/tensorboard.h"
+#include "cohort/records/tensorboard.h"
 
 namespace cohort {
 

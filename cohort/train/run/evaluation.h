@@ -13,7 +13,7 @@
 #include "cohort/rewards/reward_scorer.h"
 #include "cohort/sampler/sampler.h"
 #include "cohort/train/run/majority.h"
-#include "cohort/train/run/tensorboard.h"
+#include "cohort/records/tensorboard.h"
 
 namespace cohort {
 

@@ -8,8 +8,8 @@
 #include "cohort/core/error.h"
 #include "cohort/core/json.h"
 #include "cohort/objectives/sample_statistics.h"
-#include "cohort/train/run/completions_log.h"
-#include "cohort/train/run/record_lines.h"
+#include "cohort/records/completions_log.h"
+#include "cohort/records/record_lines.h"
 #include "libs/common/random.h"
 
 namespace cohort {

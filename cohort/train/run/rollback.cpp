@@ -6,7 +6,7 @@
 #include "cohort/core/atomic_file.h"
 #include "cohort/core/error.h"
 #include "cohort/core/json.h"
-#include "cohort/train/run/record_lines.h"
+#include "cohort/records/record_lines.h"
 
 namespace cohort {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cohort/train/run/run_directory.h"
+#include "cohort/records/run_directory.h"
 
 namespace cohort {
 

@@ -15,7 +15,7 @@
 #include "cohort/train/run/common_config.h"
 #include "cohort/train/run/optimizer.h"
 #include "cohort/train/run/resume.h"
-#include "cohort/train/run/run_directory.h"
+#include "cohort/records/run_directory.h"
 #include "cohort/train/run/run_loop.h"
 #include "cohort/train/run/run_setup.h"
 

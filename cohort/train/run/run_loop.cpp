@@ -9,9 +9,9 @@
 #include "cohort/core/log.h"
 #include "cohort/core/units.h"
 #include "cohort/models/adapter.h"
-#include "cohort/train/run/completions_log.h"
+#include "cohort/records/completions_log.h"
 #include "cohort/train/run/metrics.h"
-#include "cohort/train/run/metrics_log.h"
+#include "cohort/records/metrics_log.h"
 #include "cohort/train/run/rollback.h"
 
 namespace cohort {

@@ -16,8 +16,8 @@
 #include "cohort/rl/batch.h"
 #include "cohort/train/run/checkpoint.h"
 #include "cohort/train/run/optimizer.h"
-#include "cohort/train/run/run_directory.h"
-#include "cohort/train/run/tensorboard.h"
+#include "cohort/records/run_directory.h"
+#include "cohort/records/tensorboard.h"
 
 namespace cohort {
 

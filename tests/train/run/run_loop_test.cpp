@@ -9,7 +9,7 @@
 #include "cohort/core/error.h"
 #include "cohort/core/time_text.h"
 #include "cohort/models/pretrained.h"
-#include "cohort/train/run/completions_log.h"
+#include "cohort/records/completions_log.h"
 #include "cohort/train/run/rollback.h"
 #include "tests/core/test_files.h"
 #include "tests/models/tiny_decoder.h"

@@ -14,7 +14,7 @@
 #include <string>
 #include <utility>
 
-#include "cohort/serve/http/http_server.h"
+#include "cohort/http/http_server.h"
 
 namespace cohort {
 

@@ -1,4 +1,4 @@
-#include "cohort/train/run/completions_log.h"
+#include "cohort/records/completions_log.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -9,8 +9,8 @@
 #include "cohort/core/jsonl_reader.h"
 #include "cohort/core/log.h"
 #include "cohort/core/zstd_writer.h"
-#include "cohort/train/run/metrics_log.h"
-#include "cohort/train/run/record_lines.h"
+#include "cohort/records/metrics_log.h"
+#include "cohort/records/record_lines.h"
 
 namespace cohort {
 namespace {

@@ -1,4 +1,4 @@
-#include "cohort/train/run/run_directory.h"
+#include "cohort/records/run_directory.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/time_text.h"
-#include "cohort/train/run/metrics_log.h"
+#include "cohort/records/metrics_log.h"
 #include "tests/core/test_files.h"
 
 namespace cohort {

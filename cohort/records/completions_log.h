@@ -14,7 +14,7 @@
 
 #include "cohort/core/json.h"
 #include "cohort/core/jsonl_writer.h"
-#include "cohort/train/run/run_directory.h"
+#include "cohort/records/run_directory.h"
 
 namespace cohort {
 

@@ -1,5 +1,5 @@
 // completions.jsonl and the compressed files of its older lines.
-#include "cohort/train/run/completions_log.h"
+#include "cohort/records/completions_log.h"
 
 #include <gtest/gtest.h>
 

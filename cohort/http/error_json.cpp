@@ -1,4 +1,4 @@
-#include "cohort/serve/http/error_json.h"
+#include "cohort/http/error_json.h"
 
 namespace cohort {
 namespace {

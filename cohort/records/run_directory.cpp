@@ -1,4 +1,4 @@
-#include "cohort/train/run/run_directory.h"
+#include "cohort/records/run_directory.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

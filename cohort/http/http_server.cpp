@@ -1,4 +1,4 @@
-#include "cohort/serve/http/http_server.h"
+#include "cohort/http/http_server.h"
 
 #include <sys/resource.h>
 
@@ -22,8 +22,8 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
-#include "cohort/serve/http/error_json.h"
-#include "cohort/serve/http/exchange.h"
+#include "cohort/http/error_json.h"
+#include "cohort/http/exchange.h"
 #include "libs/common/ascii.h"
 
 namespace cohort {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "cohort/core/jsonl_writer.h"
-#include "cohort/train/run/run_directory.h"
-#include "cohort/train/run/tensorboard.h"
+#include "cohort/records/run_directory.h"
+#include "cohort/records/tensorboard.h"
 
 namespace cohort {
 

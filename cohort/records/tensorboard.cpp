@@ -1,4 +1,4 @@
-#include "cohort/train/run/tensorboard.h"
+#include "cohort/records/tensorboard.h"
 
 #include <array>
 #include <bit>

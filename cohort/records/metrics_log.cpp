@@ -1,4 +1,4 @@
-#include "cohort/train/run/metrics_log.h"
+#include "cohort/records/metrics_log.h"
 
 #include <cmath>
 
