@@ -14,13 +14,13 @@
 
 #include "cohort/models/decoder.h"
 #include "cohort/models/weight_snapshot.h"
+#include "cohort/records/tensorboard.h"
 #include "cohort/rl/batch.h"
 #include "cohort/sampler/sampler.h"
 #include "cohort/tasks/text_format.h"
 #include "cohort/text/tokenizer.h"
 #include "cohort/train/grpo/policy_loss.h"
 #include "cohort/train/run/optimizer.h"
-#include "cohort/records/tensorboard.h"
 #include "python/engine_settings.h"
 
 namespace cohort::python {

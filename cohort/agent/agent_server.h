@@ -6,8 +6,8 @@
 
 #include "cohort/agent/agent_config.h"
 #include "cohort/agent/agent_hub.h"
-#include "cohort/serve/api_server.h"
 #include "cohort/http/http_server.h"
+#include "cohort/serve/api_server.h"
 
 namespace cohort {
 

@@ -1,7 +1,6 @@
 #include "cohort/records/completions_log.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "cohort/core/atomic_file.h"
 #include "cohort/core/byte_stream.h"
@@ -9,6 +8,7 @@
 #include "cohort/core/jsonl_reader.h"
 #include "cohort/core/log.h"
 #include "cohort/core/zstd_writer.h"
+#include "cohort/records/completion_files.h"
 #include "cohort/records/metrics_log.h"
 #include "cohort/records/record_lines.h"
 
@@ -16,36 +16,6 @@ namespace cohort {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view kCompressed = ".jsonl.zst";
-
-fs::path folder_of(const fs::path& run) { return run / "completions"; }
-
-fs::path compressed_file(const fs::path& folder, int64_t first_step) {
-  char name[32];
-  std::snprintf(name, sizeof name, "%08lld", static_cast<long long>(first_step));
-  return folder / str(name, kCompressed);
-}
-
-/// The first steps of the compressed files, ascending.
-std::vector<int64_t> first_steps(const fs::path& folder) {
-  std::vector<int64_t> steps;
-  std::error_code none;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, none)) {
-    const std::string name = entry.path().filename().string();
-    if (name.ends_with(kCompressed)) steps.push_back(std::strtoll(name.c_str(), nullptr, 10));
-  }
-  std::ranges::sort(steps);
-  return steps;
-}
-
-/// The step of the first line; nothing if there is none.
-std::optional<int64_t> first_step_in(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string line;
-  if (!std::getline(file, line) || file.eof()) return std::nullopt;
-  return step_of(line);
-}
 
 /// Appends all bytes of a file, decompressed.
 void append_file(const fs::path& from, AppendFile& to) {
@@ -60,7 +30,10 @@ void append_file(const fs::path& from, AppendFile& to) {
 }  // namespace
 
 CompletionsLog::CompletionsLog(const RunDirectory& run, int64_t max_bytes)
-    : path_(run.completions_file()), folder_(folder_of(run.root())), max_bytes_(max_bytes) {
+    : path_(run.completions_file()),
+      folder_(compressed_folder(run.root())),
+      max_bytes_(max_bytes),
+      index_(run.root()) {
   delete_copies();
   file_ = std::make_unique<JsonlWriter>(path_);
 }
@@ -79,12 +52,20 @@ void CompletionsLog::delete_copies() {
 }
 
 void CompletionsLog::write(const std::vector<Json>& rows) {
-  for (const Json& row : rows) file_->write(row);
+  index_.open();
+  for (const Json& row : rows) {
+    const std::string line = to_json_text(row);
+    index_.add(line, file_->size());
+    file_->append(line + "\n");
+  }
   file_->flush();
+  index_.flush();
 }
 
 Json CompletionsLog::save(int64_t step) {
+  index_.open();
   file_->sync();
+  index_.sync();
   if (file_->size() > max_bytes_) {
     if (const std::optional<int64_t> first = first_step_in(path_)) compress(*first);
     from_ = step + 1;
@@ -113,10 +94,16 @@ void CompletionsLog::compress(int64_t first_step) {
   sync_name(path);
   write_file_atomically(path_, "");
   file_ = std::make_unique<JsonlWriter>(path_);
+  index_.begin_file();
 }
 
 void CompletionsLog::load(const Json& saved, int64_t step) {
-  restore_lines(saved);
+  go_back_to(saved, step);
+  index_.heal();
+}
+
+void CompletionsLog::go_back_to(const Json& saved, int64_t step) {
+  restore(saved);
   const auto size = saved.value("completions", int64_t{0});
   const std::optional<int64_t> first = first_step_in(path_);
   if (!first) return go_back(*file_, size);
@@ -132,7 +119,17 @@ void CompletionsLog::load(const Json& saved, int64_t step) {
   file_->truncate_to(older + size);
 }
 
+void CompletionsLog::truncate_to(int64_t bytes) {
+  file_->truncate_to(bytes);
+  index_.heal();
+}
+
 void CompletionsLog::restore_lines(const Json& saved) {
+  restore(saved);
+  index_.heal();
+}
+
+void CompletionsLog::restore(const Json& saved) {
   from_ = saved.value("completions_from", int64_t{1});
   std::vector<int64_t> steps = first_steps(folder_);
   std::erase_if(steps, [&](int64_t step) { return step < from_; });
@@ -154,7 +151,7 @@ void CompletionsLog::restore_lines(const Json& saved) {
 void for_each_completion(const fs::path& run, std::optional<int64_t> step,
                          const std::function<void(const std::string& line)>& f) {
   std::ifstream open(run / "completions.jsonl", std::ios::binary);
-  const fs::path folder = folder_of(run);
+  const fs::path folder = compressed_folder(run);
   const std::vector<int64_t> steps = first_steps(folder);
   int64_t newest = -1;  // of the compressed lines
   for (size_t i = 0; i < steps.size(); ++i) {

@@ -2,6 +2,7 @@
 //
 //   completions.jsonl                  the newest steps
 //   completions/00000001.jsonl.zst     those from step 1 to the next file
+//   completions.index                  a row of figures for each line, see completion_index.h
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 
 #include "cohort/core/json.h"
 #include "cohort/core/jsonl_writer.h"
+#include "cohort/records/index_writer.h"
 #include "cohort/records/run_directory.h"
 
 namespace cohort {
@@ -22,7 +24,8 @@ namespace cohort {
 /// the file when the system refuses.
 class CompletionsLog {
  public:
-  /// Opens the files of a run. Lines are compressed once there are more than `max_bytes` of them.
+  /// Opens the files of a run. Lines are compressed once there are more than `max_bytes` of them. The index
+  /// is kept up with the lines, and made from them where it does not fit.
   CompletionsLog(const RunDirectory& run, int64_t max_bytes);
 
   void write(const std::vector<Json>& rows);
@@ -39,16 +42,19 @@ class CompletionsLog {
   void restore_lines(const Json& saved);
 
   /// Cuts completions.jsonl to its first bytes.
-  void truncate_to(int64_t bytes) { file_->truncate_to(bytes); }
+  void truncate_to(int64_t bytes);
 
  private:
   void compress(int64_t first_step);
+  void restore(const Json& saved);
+  void go_back_to(const Json& saved, int64_t step);
   void delete_copies();
 
   std::filesystem::path path_, folder_;
   int64_t max_bytes_;
   int64_t from_ = 1;
   std::unique_ptr<JsonlWriter> file_;
+  IndexWriter index_;
 };
 
 /// Calls f(line) for each completion of a run, or of one of its steps, in order. A run may write to the files

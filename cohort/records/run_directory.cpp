@@ -176,6 +176,7 @@ void RunDirectory::withdraw() const {
   std::error_code none;
   if (const auto size = fs::file_size(metrics_file(), none); !none && size > 0) return;
   std::ofstream(metrics_file(), std::ios::app).close();
+  fs::remove(memory_plan_file(), none);
   fs::remove(config_file(), none);
 }
 

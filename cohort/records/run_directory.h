@@ -1,6 +1,7 @@
 // Where a run's files lie, who may write there, and which checkpoints it has.
 //
-//   config.toml  changes.jsonl  metrics.jsonl  timings.jsonl  completions.jsonl  events.out.tfevents.cohort
+//   config.toml  memory_plan.json  changes.jsonl  metrics.jsonl  timings.jsonl  events.out.tfevents.cohort
+//   completions.jsonl  completions.index  completions/00000001.jsonl.zst ...
 //   rollbacks.jsonl  rollbacks/1/ ...
 //   checkpoints/step-00000100/ ...  batches/step-00000100.batch ...  best/  final/  critic/
 #pragma once
@@ -59,6 +60,7 @@ class RunDirectory {
   std::filesystem::path changes_file() const { return root_ / "changes.jsonl"; }
   std::filesystem::path start_file() const { return root_ / ".start"; }
   std::filesystem::path files_file() const { return root_ / ".files.json"; }
+  std::filesystem::path memory_plan_file() const { return root_ / "memory_plan.json"; }
   std::filesystem::path saved_file() const { return root_ / ".saved"; }
   std::filesystem::path metrics_file() const { return root_ / "metrics.jsonl"; }
   std::filesystem::path timings_file() const { return root_ / "timings.jsonl"; }

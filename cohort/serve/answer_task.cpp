@@ -5,8 +5,8 @@
 
 #include "cohort/core/error.h"
 #include "cohort/core/log.h"
-#include "cohort/serve/api/request_fields.h"
 #include "cohort/http/error_json.h"
+#include "cohort/serve/api/request_fields.h"
 
 namespace cohort {
 namespace {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "cohort/serve/api/served_model.h"
 #include "cohort/http/http_server.h"
+#include "cohort/serve/api/served_model.h"
 
 namespace cohort {
 

@@ -158,7 +158,7 @@ class FileFaultsTest(RunsTest):
         self.assertGreaterEqual(max(checkpoints, default=0), operation.finished, what)
         codes, errors = self.train_kind(name, run_dir, "--resume")
         self.assertEqual(codes, [0], f"{what}: {errors}")
-        for file in ("metrics.jsonl", "completions.jsonl", f"final/{KINDS[name].model}"):
+        for file in ("metrics.jsonl", "completions.jsonl", "completions.index", f"final/{KINDS[name].model}"):
             self.assertEqual(
                 (run_dir / file).read_bytes(), (self.place / name / file).read_bytes(), f"{what}: {file}"
             )

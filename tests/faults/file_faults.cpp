@@ -131,6 +131,7 @@ class Faults {
     if (!concerns(to)) return;
     const std::lock_guard lock(mutex_);
     changes_.push_back({Change::Kind::kRenamed, to, from, std::move(kept)});
+    synced_sizes_.erase(to);  // of the file that was replaced
     // What is below has another name from now on.
     std::map<std::string, off_t> sizes;
     for (auto& [path, size] : synced_sizes_) sizes.emplace(moved(path, from, to), size);

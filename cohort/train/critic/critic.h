@@ -7,12 +7,12 @@
 #include <span>
 
 #include "cohort/models/decoder.h"
+#include "cohort/records/tensorboard.h"
 #include "cohort/rl/batch.h"
 #include "cohort/train/critic/critic_config.h"
 #include "cohort/train/run/checkpoint.h"
 #include "cohort/train/run/loss_result.h"
 #include "cohort/train/run/optimizer.h"
-#include "cohort/records/tensorboard.h"
 
 namespace cohort {
 

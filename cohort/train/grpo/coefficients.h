@@ -5,9 +5,9 @@
 
 #include "cohort/core/json.h"
 #include "cohort/objectives/objective_config.h"
+#include "cohort/records/tensorboard.h"
 #include "cohort/rl/types.h"
 #include "cohort/train/grpo/policy_loss.h"
-#include "cohort/records/tensorboard.h"
 
 namespace cohort {
 

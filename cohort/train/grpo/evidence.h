@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "cohort/records/tensorboard.h"
 #include "cohort/rewards/checker.h"
 #include "cohort/rl/batch.h"
 #include "cohort/train/grpo/monitor_config.h"
-#include "cohort/records/tensorboard.h"
 
 namespace cohort {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "cohort/core/json.h"
+#include "cohort/records/tensorboard.h"
 #include "cohort/train/grpo/evidence.h"
 #include "cohort/train/grpo/monitor_config.h"
-#include "cohort/records/tensorboard.h"
 
 namespace cohort {
 

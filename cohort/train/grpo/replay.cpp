@@ -11,6 +11,7 @@
 #include "cohort/core/jsonl_reader.h"
 #include "cohort/models/adapter.h"
 #include "cohort/objectives/objective_config.h"
+#include "cohort/records/run_directory.h"
 #include "cohort/rl/batch_file.h"
 #include "cohort/train/critic/critic_config.h"
 #include "cohort/train/grpo/credit.h"
@@ -18,7 +19,6 @@
 #include "cohort/train/grpo/step_metrics.h"
 #include "cohort/train/run/checkpoint.h"
 #include "cohort/train/run/memory_plan.h"
-#include "cohort/records/run_directory.h"
 #include "cohort/train/run/run_setup.h"
 
 namespace cohort {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "cohort/records/tensorboard.h"
 #include "cohort/rewards/reward_scorer.h"
 #include "cohort/sampler/turn_handler.h"
-#include "cohort/records/tensorboard.h"
 
 namespace cohort {
 

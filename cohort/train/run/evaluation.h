@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "cohort/dist/group.h"
+#include "cohort/records/tensorboard.h"
 #include "cohort/rewards/reward_scorer.h"
 #include "cohort/sampler/sampler.h"
 #include "cohort/train/run/majority.h"
-#include "cohort/records/tensorboard.h"
 
 namespace cohort {
 

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "cohort/models/decoder.h"
+#include "cohort/records/run_directory.h"
 #include "cohort/train/run/common_config.h"
 #include "cohort/train/run/optimizer.h"
 #include "cohort/train/run/resume.h"
-#include "cohort/records/run_directory.h"
 #include "cohort/train/run/run_loop.h"
 #include "cohort/train/run/run_setup.h"
 

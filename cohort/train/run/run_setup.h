@@ -11,11 +11,11 @@
 #include "cohort/core/log.h"
 #include "cohort/dist/group.h"
 #include "cohort/models/decoder.h"
+#include "cohort/records/run_directory.h"
 #include "cohort/tasks/text_format.h"
 #include "cohort/text/tokenizer.h"
 #include "cohort/train/run/common_config.h"
 #include "cohort/train/run/resume.h"
-#include "cohort/records/run_directory.h"
 #include "cohort/train/run/run_loop.h"
 
 namespace cohort {
