@@ -23,6 +23,7 @@ SDIST = {
     "apps",
     "cmake",
     "cohort",
+    "docs",
     "libs",
     "pyproject.toml",
 }

@@ -1,0 +1,60 @@
+// What is wrong with a run, found in its records by rules.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cohort/core/json.h"
+#include "cohort/records/completion_index.h"
+#include "cohort/records/figures.h"
+
+namespace cohort {
+
+enum class FindingLevel : uint8_t {
+  kProblem,  ///< the run learns nothing, or something else than it should
+  kWarning,  ///< likely to cost reward or time
+  kNote,     ///< nothing is lost
+};
+
+/// A value that a rule looked at.
+struct MetricEvidence {
+  std::string metric;
+  int64_t step = 0;
+  double value = 0.0;
+};
+
+/// A completion that shows it: `cohort completions RUN --step S --prompt-id P` prints it.
+struct SampleEvidence {
+  int64_t step = 0;
+  std::string prompt_id;
+  int64_t sample = 0;
+};
+
+struct RunFinding {
+  std::string rule;  ///< its name in rules.def, such as "entropy_collapse"
+  FindingLevel level = FindingLevel::kWarning;
+  std::string text;    ///< one line: what is wrong, with figures
+  std::string advice;  ///< one line: what to do
+  std::vector<MetricEvidence> metrics{};
+  std::vector<SampleEvidence> samples{};
+};
+
+/// What rules read of a run. All parts outlive the rules.
+struct RunEvidence {
+  const Json& recipe;  ///< config.toml, as nested objects
+  const Figures& figures;
+  CompletionIndex& completions;  ///< may be empty: `train.log_completions = false`
+};
+
+/// Runs every rule of rules.def. Problems come first, then warnings and notes.
+std::vector<RunFinding> find_problems(const RunEvidence& evidence);
+
+/// The same for a run's directory. Throws ConfigError if there is no run, and FormatError for damaged
+/// records.
+std::vector<RunFinding> find_problems(const std::filesystem::path& run);
+
+Json to_json(const RunFinding& finding);
+
+}  // namespace cohort
