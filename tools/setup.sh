@@ -7,7 +7,7 @@
 #   tools/setup.sh --test [PYTHON]   the reference libraries of the tests, in .venv-test
 #   tools/setup.sh --wheel [PYTHON]  what tools/make_wheel.sh needs, in .venv-wheel
 #   tools/setup.sh --fuzz            the compiler of the fuzz targets
-#   tools/setup.sh --clusters        the Slurm and the mpirun that slow tests start
+#   tools/setup.sh --clusters        the Slurm, the mpirun and the browser that slow tests start
 #
 # A torch of at least 2.11 that `python3` (or $COHORT_PYTHON) already has is used as it is; otherwise torch goes into
 # .venv. On a machine without an NVIDIA driver .venv gets none of CUDA's libraries that the program can do without:
@@ -45,6 +45,10 @@ missing_packages() {
   [ -e /usr/include/boost/beast/http.hpp ] || printf '%s ' libboost-dev
   [ -e /usr/include/acb.h ] || printf '%s ' libflint-arb-dev
   [ -e /usr/include/gloo/context.h ] || printf '%s ' libgloo-dev
+  # JavaScript of the page of `cohort view`.
+  [ -e /usr/share/javascript/dygraphs/dygraph.min.js ] || printf '%s ' libjs-dygraphs
+  [ -e /usr/share/javascript/jquery/jquery.min.js ] || printf '%s ' libjs-jquery
+  [ -e /usr/share/javascript/jquery-datatables/jquery.dataTables.min.js ] || printf '%s ' libjs-jquery-datatables
   python3 -c 'import ensurepip, venv' 2> /dev/null || printf '%s' 'python3 python3-venv'
 }
 
@@ -55,6 +59,12 @@ missing_fuzz_packages() {
 
 missing_cluster_packages() {
   for pair in mpirun:openmpi-bin munged:munge slurmctld:slurmctld slurmd:slurmd srun:slurm-client; do
+    command -v "${pair%%:*}" > /dev/null || printf '%s ' "${pair#*:}"
+  done
+}
+
+missing_browser_packages() {
+  for pair in chromium:chromium chromedriver:chromium-driver; do
     command -v "${pair%%:*}" > /dev/null || printf '%s ' "${pair#*:}"
   done
 }
@@ -165,7 +175,7 @@ write_if_new() { # write_if_new FILE TEXT: leaves the file's time if it has the 
 install_packages "$(missing_packages)"
 case ${1:-} in
   --fuzz) install_packages "$(missing_fuzz_packages)" ;;
-  --clusters) install_packages "$(missing_cluster_packages)" ;;
+  --clusters) install_packages "$(missing_cluster_packages)$(missing_browser_packages)" ;;
   --tools) make_venv .venv-tools "$(command -v python3)" tools/requirements-tools.txt ;;
   --test)
     python=${2:-$(choose_python)}

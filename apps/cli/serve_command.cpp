@@ -8,6 +8,7 @@
 #include "cohort/core/log.h"
 #include "cohort/core/memory.h"
 #include "cohort/core/time_text.h"
+#include "cohort/http/access.h"
 #include "cohort/serve/answer_task.h"
 #include "cohort/serve/api_server.h"
 #include "cohort/serve/model_service.h"
@@ -38,8 +39,7 @@ struct ServeConfig {
   }
 
   void settle() const {
-    const bool is_local = host == "localhost" || host == "::1" || host.starts_with("127.");
-    if (!is_local && api_key.empty())
+    if (!is_loopback(host) && api_key.empty())
       throw ConfigError(
           str("host ", host, " lets other machines in: set --api-key, or take --host 127.0.0.1"));
   }

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cohort/http/http_server.h"
 
@@ -23,6 +24,8 @@ using boost::system::error_code;
 
 inline auto await(error_code& error) { return net::redirect_error(net::use_awaitable, error); }
 
+using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
+
 /// The session waits for output on the server's thread; the answer comes from
 /// any.
 class Exchange : public HttpAnswer, public std::enable_shared_from_this<Exchange> {
@@ -30,12 +33,18 @@ class Exchange : public HttpAnswer, public std::enable_shared_from_this<Exchange
   struct Output {
     int status = 200;
     std::string content_type;
+    HttpHeaders headers;
     std::string bytes;
     bool is_stream = false;
     bool is_last = false;
   };
 
   Exchange(net::io_context& io, int64_t max_waiting) : io_(io), wake_(io), max_waiting_(max_waiting) {}
+
+  void set_header(const std::string& name, const std::string& value) override {
+    const std::lock_guard lock(mutex_);
+    output_.headers.emplace_back(name, value);
+  }
 
   void send(int status, std::string body, const std::string& content_type) override {
     change([&] {

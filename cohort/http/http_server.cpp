@@ -57,7 +57,9 @@ IncomingRequest to_request(http::request<http::string_body> message) {
   IncomingRequest request;
   request.method = std::string(message.method_string());
   const std::string target(message.target());
-  request.path = target.substr(0, target.find('?'));
+  const size_t mark = target.find('?');
+  request.path = target.substr(0, mark);
+  if (mark != std::string::npos) request.query = target.substr(mark + 1);
   for (const auto& field : message)
     request.headers[lower_case(std::string(field.name_string()))] = std::string(field.value());
   request.body = std::move(message.body());
@@ -90,6 +92,10 @@ class HttpServer::Impl {
 
   int64_t port() const { return acceptor_.local_endpoint().port(); }
 
+  void repeat(double period_s, std::function<void()> function) {
+    net::co_spawn(io_, repeat_forever(seconds(period_s), std::move(function)), net::detached);
+  }
+
  private:
   /// Each connection is an open file.
   void raise_file_limit() {
@@ -113,6 +119,20 @@ class HttpServer::Impl {
     } catch (const boost::system::system_error& error) {
       throw ConfigError(str("cannot listen at ", host, " port ", port, ": ", error.code().message(),
                             "; choose another host or port"));
+    }
+  }
+
+  net::awaitable<void> repeat_forever(std::chrono::nanoseconds period, std::function<void()> function) {
+    net::steady_timer timer(io_);
+    while (true) {
+      error_code ignored;
+      timer.expires_after(period);
+      co_await timer.async_wait(await(ignored));
+      try {
+        function();
+      } catch (const std::exception& fault) {
+        log_warn("a repeated task of the server failed: ", fault.what());
+      }
     }
   }
 
@@ -176,11 +196,11 @@ class HttpServer::Impl {
       co_return false;
     }
     const bool keeps_open = parser.get().keep_alive();
-    const unsigned version = parser.get().version();
+    const Form form{parser.get().version(), keeps_open, parser.get().method() == http::verb::head};
     const auto exchange = std::make_shared<Exchange>(io_, limits_.max_waiting_bytes);
     watch(stream, exchange);
     handle(to_request(parser.release()), exchange);
-    const bool is_complete = co_await answer(stream, *exchange, version, keeps_open);
+    const bool is_complete = co_await answer(stream, *exchange, form);
     exchange->close(is_complete);
     co_return (is_complete && keeps_open);
   }
@@ -213,27 +233,45 @@ class HttpServer::Impl {
     });
   }
 
-  net::awaitable<bool> answer(beast::tcp_stream& stream, Exchange& exchange, unsigned version,
-                              bool keeps_open) {
+  /// What of a request decides the form of its answer.
+  struct Form {
+    unsigned version;  ///< of HTTP: 10 or 11
+    bool keeps_open;
+    bool is_head;
+  };
+
+  net::awaitable<bool> answer(beast::tcp_stream& stream, Exchange& exchange, Form form) {
     auto output = co_await exchange.next();
     if (!output) co_return false;
+    if (output->is_stream) co_return co_await answer_stream(stream, exchange, std::move(*output), form);
     error_code error;
     stream.expires_after(seconds(limits_.write_s));
-    if (!output->is_stream) {
-      http::response<http::string_body> response{static_cast<http::status>(output->status), version};
-      response.set(http::field::content_type, output->content_type);
-      response.keep_alive(keeps_open);
-      response.body() = std::move(output->bytes);
-      response.prepare_payload();
+    http::response<http::string_body> response{static_cast<http::status>(output->status), form.version};
+    response.set(http::field::content_type, output->content_type);
+    for (const auto& [name, value] : output->headers) response.insert(name, value);
+    response.keep_alive(form.keeps_open);
+    response.body() = std::move(output->bytes);
+    response.prepare_payload();
+    if (form.is_head) {
+      http::response_serializer<http::string_body> serializer(response);
+      co_await http::async_write_header(stream, serializer, await(error));
+    } else {
       co_await http::async_write(stream, response, await(error));
-      co_return !error;
     }
-    const bool is_chunked = version >= 11;
-    http::response<http::empty_body> head{http::status::ok, version};
+    co_return !error;
+  }
+
+  net::awaitable<bool> answer_stream(beast::tcp_stream& stream, Exchange& exchange,
+                                     std::optional<Exchange::Output> output, Form form) {
+    error_code error;
+    stream.expires_after(seconds(limits_.write_s));
+    const bool is_chunked = form.version >= 11;
+    http::response<http::empty_body> head{http::status::ok, form.version};
     head.set(http::field::content_type, output->content_type);
     head.set(http::field::cache_control, "no-cache");
+    for (const auto& [name, value] : output->headers) head.insert(name, value);
     head.chunked(is_chunked);
-    head.keep_alive(keeps_open && is_chunked);
+    head.keep_alive(form.keeps_open && is_chunked);
     http::response_serializer<http::empty_body> serializer(head);
     co_await http::async_write_header(stream, serializer, await(error));
     while (!error) {
@@ -282,6 +320,10 @@ HttpServer::HttpServer(const std::string& host, int64_t port, HttpLimits limits,
 HttpServer::~HttpServer() = default;
 
 int64_t HttpServer::port() const { return impl_->port(); }
+
+void HttpServer::repeat(double seconds, std::function<void()> function) {
+  impl_->repeat(seconds, std::move(function));
+}
 
 void HttpServer::stop() { impl_->stop(); }
 

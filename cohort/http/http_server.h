@@ -12,6 +12,7 @@ namespace cohort {
 struct IncomingRequest {
   std::string method;                          ///< such as "POST"
   std::string path;                            ///< without the query
+  std::string query;                           ///< what follows the first '?', as it was sent
   std::map<std::string, std::string> headers;  ///< names in lower case
   std::string body;
 
@@ -25,6 +26,10 @@ class HttpAnswer {
  public:
   virtual ~HttpAnswer() = default;
 
+  /// A header of the answer besides its type and length. Call before send() and the first write().
+  virtual void set_header(const std::string& name, const std::string& value) = 0;
+
+  /// The body of an answer to HEAD is left out; its length stays.
   virtual void send(int status, std::string body, const std::string& content_type = "application/json") = 0;
 
   /// A part of a stream of server-sent events, which has status 200.
@@ -57,6 +62,9 @@ class HttpServer {
   ~HttpServer();
 
   int64_t port() const;
+
+  /// Calls `function` on the server's thread every `seconds` from now on. What it throws is logged.
+  void repeat(double seconds, std::function<void()> function);
 
   /// Closes all connections and calls the handler no more.
   void stop();

@@ -1,21 +1,15 @@
 #include "cohort/serve/api_server.h"
 
 #include "cohort/core/error.h"
+#include "cohort/http/access.h"
+#include "cohort/http/error_json.h"
 #include "cohort/serve/api/api_error.h"
 #include "cohort/serve/api/body_reader.h"
 #include "cohort/serve/api/chat_messages.h"
 #include "cohort/serve/api/request_fields.h"
-#include "cohort/http/error_json.h"
 
 namespace cohort {
 namespace {
-
-/// Whether two texts are equal, in a time that says nothing of where they differ.
-bool is_same_key(const std::string& a, const std::string& b) {
-  int differs = a.size() != b.size() ? 1 : 0;
-  for (size_t i = 0; i < a.size() && i < b.size(); ++i) differs |= a[i] ^ b[i];
-  return differs == 0;
-}
 
 struct Generator {
   const char* path;
@@ -69,13 +63,13 @@ void ApiServer::route(const IncomingRequest& request, const std::shared_ptr<Http
 }
 
 void ApiServer::check_key(const IncomingRequest& request) const {
-  if (api_key_.empty() || is_same_key(api_key_of(request), api_key_)) return;
+  if (api_key_.empty() || is_same_secret(api_key_of(request), api_key_)) return;
   throw ApiError("the API key is missing or wrong; send it as \"Authorization: Bearer KEY\"", "", 401);
 }
 
 std::string api_key_of(const IncomingRequest& request) {
-  const std::string bearer = request.header("authorization");
-  return bearer.starts_with("Bearer ") ? bearer.substr(7) : request.header("x-api-key");
+  const std::string bearer = bearer_secret(request);
+  return bearer.empty() ? request.header("x-api-key") : bearer;
 }
 
 Json parse_body(const std::string& body) {

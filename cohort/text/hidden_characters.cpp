@@ -20,16 +20,19 @@ constexpr CodePoints kHidden[] = {
 std::optional<char32_t> find_in(std::string_view text) {
   for (size_t pos = 0; pos < text.size();) {
     const char32_t point = next_code_point(text, pos);
-    if (point >= 0x20 && point < 0x7F) continue;
-    const bool is_hidden = std::any_of(std::begin(kHidden), std::end(kHidden), [&](const CodePoints& range) {
-      return point >= range.first && point <= range.last;
-    });
-    if (is_hidden) return point;
+    if (is_hidden_character(point)) return point;
   }
   return std::nullopt;
 }
 
 }  // namespace
+
+bool is_hidden_character(char32_t code_point) {
+  if (code_point >= 0x20 && code_point < 0x7F) return false;
+  return std::any_of(std::begin(kHidden), std::end(kHidden), [&](const CodePoints& range) {
+    return code_point >= range.first && code_point <= range.last;
+  });
+}
 
 std::optional<char32_t> find_hidden_character(const Json& value) {
   if (value.is_string()) return find_in(value.get_ref<const std::string&>());

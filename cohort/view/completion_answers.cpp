@@ -1,0 +1,228 @@
+#include "cohort/view/completion_answers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "cohort/view/completion_query.h"
+#include "cohort/view/visible_text.h"
+#include "libs/common/excerpt.h"
+
+namespace cohort {
+namespace {
+
+constexpr size_t kRowBytes = 300;          // of each text in a row of the table
+constexpr size_t kPromptViewBytes = 4000;  // of a completion in the view of a prompt
+constexpr size_t kMostSteps = 200;         // of that view
+
+Json number_or_null(float value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json line_json(RunView& run, const CompletionEntry& entry) {
+  return parse_json_line(run.completions().line(entry), run.path() / "completions.jsonl", 1);
+}
+
+std::string text_of(const Json& row, const char* key, size_t max_bytes) {
+  const auto found = row.find(key);
+  if (found == row.end() || found->is_null()) return "";
+  return first_bytes(string_or_json(*found), max_bytes);
+}
+
+Json table_row(RunView& run, uint32_t index) {
+  const CompletionEntry& entry = run.completions().entries()[index];
+  const Json row = line_json(run, entry);
+  return {{"index", index},
+          {"step", entry.step},
+          {"sample", entry.sample},
+          {"prompt_id", row.value("prompt_id", "")},
+          {"reward", number_or_null(entry.reward)},
+          {"advantage", number_or_null(entry.advantage)},
+          {"tokens", entry.num_tokens},
+          {"flags", flag_names(entry.flags)},
+          {"prompt", text_of(row, "prompt", kRowBytes)},
+          {"completion", text_of(row, "completion", kRowBytes)}};
+}
+
+/// The whole line with its tokens as texts.
+Json completion_json(RunView& run, uint32_t index) {
+  Json row = line_json(run, run.completions().entries()[index]);
+  row["index"] = index;
+  Json tokens = Json::array();
+  const Tokenizer* tokenizer = run.tokenizer().find(run.recipe());
+  if (tokenizer == nullptr) {
+    row["tokens_problem"] = run.tokenizer().problem();
+  } else if (row.contains("completion_ids")) {
+    try {
+      for (const TokenText& token : token_texts(*tokenizer, row)) tokens.push_back(to_json(token));
+    } catch (const std::exception& error) {
+      row["tokens_problem"] = error.what();
+    }
+  }
+  row["tokens"] = std::move(tokens);
+  return row;
+}
+
+std::string required(const Query& query, const char* name) {
+  const std::optional<std::string> value = query.text(name);
+  if (!value) throw RequestError(400, str("parameter ", name, " is missing"));
+  return *value;
+}
+
+/// Numbers of the entries of a prompt in a range of steps.
+std::vector<uint32_t> entries_of(std::span<const CompletionEntry> entries, const std::string& prompt_id) {
+  const uint64_t prompt = prompt_hash(prompt_id);
+  std::vector<uint32_t> found;
+  for (uint32_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].prompt == prompt) found.push_back(i);
+  }
+  return found;
+}
+
+float mean_reward(std::span<const CompletionEntry> entries, std::span<const uint32_t> numbers) {
+  double sum = 0.0;
+  int64_t count = 0;
+  for (const uint32_t i : numbers) {
+    if (!std::isfinite(entries[i].reward)) continue;
+    sum += static_cast<double>(entries[i].reward);
+    ++count;
+  }
+  return count > 0 ? static_cast<float>(sum / static_cast<double>(count))
+                   : std::numeric_limits<float>::quiet_NaN();
+}
+
+/// Ranges of numbers whose entries have one step.
+std::vector<std::span<const uint32_t>> by_step(std::span<const CompletionEntry> entries,
+                                               std::span<const uint32_t> numbers) {
+  std::vector<std::span<const uint32_t>> steps;
+  for (size_t begin = 0; begin < numbers.size();) {
+    size_t end = begin + 1;
+    while (end < numbers.size() && entries[numbers[end]].step == entries[numbers[begin]].step) ++end;
+    steps.push_back(numbers.subspan(begin, end - begin));
+    begin = end;
+  }
+  return steps;
+}
+
+Json step_row(RunView& run, std::span<const uint32_t> numbers) {
+  const std::span<const CompletionEntry> entries = run.completions().entries();
+  Json samples = Json::array();
+  for (const uint32_t i : numbers) {
+    samples.push_back({{"index", i},
+                       {"reward", number_or_null(entries[i].reward)},
+                       {"completion", text_of(line_json(run, entries[i]), "completion", kPromptViewBytes)}});
+  }
+  return {{"step", entries[numbers.front()].step},
+          {"mean_reward", number_or_null(mean_reward(entries, numbers))},
+          {"samples", std::move(samples)}};
+}
+
+}  // namespace
+
+Json completions_answer(RunView& run, const Query& query) {
+  const CompletionQuery wanted = completion_query(query);
+  CompletionIndex& index = run.completions();
+  const CompletionPage page = find_completions(
+      index.entries(), wanted, [&](const CompletionEntry& entry) { return index.line(entry); });
+  // Lines are read in the order of the files, each of which is then decompressed once.
+  std::vector<size_t> places(page.rows.size());
+  std::iota(places.begin(), places.end(), size_t{0});
+  std::ranges::sort(places, {}, [&](size_t place) { return page.rows[place]; });
+  Json rows(std::vector<Json>(page.rows.size()));
+  for (const size_t place : places) rows[place] = table_row(run, page.rows[place]);
+  return {
+      {"total", index.entries().size()}, {"matched", page.matched},
+      {"offset", wanted.offset},         {"rows", std::move(rows)},
+      {"is_complete", page.is_complete}, {"resume", page.is_complete ? Json(nullptr) : Json(page.resume)}};
+}
+
+Json completion_answer(RunView& run, const Query& query) {
+  query.check_known({"run", "index"});
+  required(query, "index");
+  const int64_t index = *query.integer("index", 0, std::numeric_limits<uint32_t>::max());
+  const int64_t count = std::ssize(run.completions().entries());
+  if (index >= count) throw RequestError(404, str("there is no completion ", index, "; the run has ", count));
+  return completion_json(run, static_cast<uint32_t>(index));
+}
+
+Json group_answer(RunView& run, const Query& query) {
+  query.check_known({"run", "step", "prompt_id"});
+  required(query, "step");
+  const int64_t step = *query.integer("step", 0, std::numeric_limits<uint32_t>::max());
+  const std::string prompt_id = required(query, "prompt_id");
+  const std::span<const CompletionEntry> entries = run.completions().entries();
+  const auto of_step =
+      std::ranges::equal_range(entries, static_cast<uint32_t>(step), {}, &CompletionEntry::step);
+  const uint64_t prompt = prompt_hash(prompt_id);
+  Json samples = Json::array();
+  for (const CompletionEntry& entry : of_step) {
+    if (entry.prompt == prompt)
+      samples.push_back(completion_json(run, static_cast<uint32_t>(&entry - entries.data())));
+  }
+  if (samples.empty())
+    throw RequestError(404, str("step ", step, " has no completion of prompt ", excerpt(prompt_id)));
+  const std::string text = text_of(samples.front(), "prompt", std::string::npos);
+  return {{"step", step}, {"prompt_id", prompt_id}, {"prompt", text}, {"samples", std::move(samples)}};
+}
+
+Json prompt_answer(RunView& run, const Query& query) {
+  query.check_known({"run", "prompt_id"});
+  const std::string prompt_id = required(query, "prompt_id");
+  const std::span<const CompletionEntry> entries = run.completions().entries();
+  const std::vector<uint32_t> numbers = entries_of(entries, prompt_id);
+  if (numbers.empty())
+    throw RequestError(404, str("the run has no completion of prompt ", excerpt(prompt_id)));
+  const std::vector<std::span<const uint32_t>> all = by_step(entries, numbers);
+  const size_t count = std::min(all.size(), kMostSteps);
+  Json steps = Json::array();
+  for (size_t i = 0; i < count; ++i)
+    steps.push_back(step_row(run, all[count > 1 ? i * (all.size() - 1) / (count - 1) : 0]));
+  return {{"prompt_id", prompt_id}, {"num_steps", all.size()}, {"steps", std::move(steps)}};
+}
+
+std::vector<PromptSummary> prompt_summaries(std::span<const CompletionEntry> entries) {
+  std::vector<uint32_t> order(entries.size());
+  for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::sort(order, [&](uint32_t a, uint32_t b) {
+    return entries[a].prompt != entries[b].prompt ? entries[a].prompt < entries[b].prompt : a < b;
+  });
+  std::vector<PromptSummary> prompts;
+  for (size_t begin = 0; begin < order.size();) {
+    const uint64_t prompt = entries[order[begin]].prompt;
+    size_t end = begin, first_end = begin, last_begin = begin;
+    for (; end < order.size() && entries[order[end]].prompt == prompt; ++end) {
+      if (entries[order[end]].step == entries[order[begin]].step) first_end = end + 1;
+      if (entries[order[end]].step != entries[order[last_begin]].step) last_begin = end;
+    }
+    const std::span<const uint32_t> all(order);
+    prompts.push_back({prompt, order[begin], static_cast<uint32_t>(end - begin), entries[order[begin]].step,
+                       entries[order[end - 1]].step,
+                       mean_reward(entries, all.subspan(begin, first_end - begin)),
+                       mean_reward(entries, all.subspan(last_begin, end - last_begin))});
+    begin = end;
+  }
+  std::ranges::sort(prompts, [](const PromptSummary& a, const PromptSummary& b) {
+    return a.count != b.count ? a.count > b.count : a.first_entry < b.first_entry;
+  });
+  return prompts;
+}
+
+Json prompts_answer(RunView& run, const Query& query) {
+  query.check_known({"run", "offset", "limit"});
+  const int64_t offset = query.integer("offset", 0, std::numeric_limits<int64_t>::max()).value_or(0);
+  const int64_t limit = query.integer("limit", 0, 500).value_or(100);
+  const std::span<const CompletionEntry> entries = run.completions().entries();
+  const std::vector<PromptSummary> prompts = prompt_summaries(entries);
+  Json rows = Json::array();
+  for (int64_t i = offset; i < std::ssize(prompts) && i - offset < limit; ++i) {
+    const PromptSummary& prompt = prompts[static_cast<size_t>(i)];
+    rows.push_back({{"prompt_id", line_json(run, entries[prompt.first_entry]).value("prompt_id", "")},
+                    {"count", prompt.count},
+                    {"first_step", prompt.first_step},
+                    {"last_step", prompt.last_step},
+                    {"first_reward", number_or_null(prompt.first_reward)},
+                    {"last_reward", number_or_null(prompt.last_reward)}});
+  }
+  return {{"total", prompts.size()}, {"rows", std::move(rows)}};
+}
+
+}  // namespace cohort

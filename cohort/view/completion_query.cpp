@@ -1,0 +1,222 @@
+#include "cohort/view/completion_query.h"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <compare>
+#include <limits>
+
+#include "libs/common/excerpt.h"
+#include "libs/common/nearest.h"
+
+namespace cohort {
+namespace {
+
+constexpr int64_t kMostRows = 500;
+constexpr int64_t kMostEntries = int64_t{1} << 32;
+
+struct NamedFlag {
+  const char* name;
+  CompletionFlag flag;
+};
+
+constexpr NamedFlag kFlags[] = {{"cut", kIsCut},
+                                {"masked", kIsMasked},
+                                {"untrained", kIsUntrained},
+                                {"failed", kHasFailedReward},
+                                {"injected", kHasInjected},
+                                {"demonstration", kIsDemonstration},
+                                {"environment", kHasFailedEnvironment}};
+
+struct NamedOrder {
+  const char* name;
+  CompletionOrder order;
+};
+
+constexpr NamedOrder kOrders[] = {
+    {"order", CompletionOrder::kLine},    {"step", CompletionOrder::kStep},
+    {"reward", CompletionOrder::kReward}, {"advantage", CompletionOrder::kAdvantage},
+    {"tokens", CompletionOrder::kTokens}, {"sample", CompletionOrder::kSample},
+    {"prompt", CompletionOrder::kPrompt}};
+
+template <typename Named, size_t count>
+const Named& find_named(const Named (&list)[count], const char* parameter, const std::string& name) {
+  std::vector<std::string> names;
+  for (const Named& each : list) {
+    if (name == each.name) return each;
+    names.emplace_back(each.name);
+  }
+  throw RequestError(400, str("parameter ", parameter, " is ", excerpt(name), "; the nearest name is \"",
+                              nearest_name(name, names), "\""));
+}
+
+ValueRange range_of(const Query& query, const std::string& name) {
+  ValueRange range;
+  range.low = query.number(name + "_from").value_or(range.low);
+  range.high = query.number(name + "_to").value_or(range.high);
+  return range;
+}
+
+/// Whether an entry matches all but the text.
+class EntryFilter {
+ public:
+  explicit EntryFilter(const CompletionQuery& query)
+      : query_(query),
+        has_prompt_(query.prompt_id.has_value()),
+        prompt_(has_prompt_ ? prompt_hash(*query.prompt_id) : 0) {}
+
+  bool operator()(const CompletionEntry& entry) const {
+    return (entry.flags & query_.flags) == query_.flags && (!has_prompt_ || entry.prompt == prompt_) &&
+           query_.step.contains(entry.step) && query_.tokens.contains(entry.num_tokens) &&
+           query_.reward.contains(static_cast<double>(entry.reward)) &&
+           query_.advantage.contains(static_cast<double>(entry.advantage));
+  }
+
+ private:
+  const CompletionQuery& query_;
+  bool has_prompt_;
+  uint64_t prompt_;
+};
+
+/// An entry's value in the query's order: what comes first has the smallest key, then the smallest tie.
+struct SortKey {
+  uint64_t key;
+  uint32_t tie;
+
+  auto operator<=>(const SortKey&) const = default;
+};
+
+constexpr uint64_t kLast = std::numeric_limits<uint64_t>::max();
+
+/// Ascends with the value; kLast for NaN.
+uint64_t ascending_key(float value) {
+  if (std::isnan(value)) return kLast;
+  const auto bits = std::bit_cast<uint32_t>(value + 0.0F);  // no negative zero
+  return (bits & 0x80000000U) != 0 ? ~bits : bits | 0x80000000U;
+}
+
+uint64_t ascending_key(const CompletionEntry& entry, CompletionOrder order) {
+  switch (order) {
+    case CompletionOrder::kLine:
+      return 0;
+    case CompletionOrder::kStep:
+      return entry.step;
+    case CompletionOrder::kReward:
+      return ascending_key(entry.reward);
+    case CompletionOrder::kAdvantage:
+      return ascending_key(entry.advantage);
+    case CompletionOrder::kTokens:
+      return entry.num_tokens;
+    case CompletionOrder::kSample:
+      return static_cast<uint64_t>(int64_t{entry.sample} - std::numeric_limits<int32_t>::min());
+    case CompletionOrder::kPrompt:
+      return entry.prompt;
+  }
+  return 0;
+}
+
+SortKey sort_key(const CompletionEntry& entry, uint32_t number, const CompletionQuery& query) {
+  const uint64_t key = ascending_key(entry, query.order);
+  if (!query.is_descending) return {key, number};
+  return {key == kLast ? kLast : ~key, ~number};
+}
+
+/// The page of the entries with these keys, whose order is lost. The whole is not sorted.
+std::vector<uint32_t> page_of(std::vector<SortKey> keys, const CompletionQuery& query) {
+  const int64_t first = std::min(query.offset, std::ssize(keys));
+  const int64_t end = std::min(first + query.limit, std::ssize(keys));
+  if (first == end) return {};
+  const auto begin = keys.begin();
+  if (first > 0) std::nth_element(begin, begin + first, keys.end());
+  if (end < std::ssize(keys)) std::nth_element(begin + first, begin + end, keys.end());
+  std::sort(begin + first, begin + end);
+  std::vector<uint32_t> rows;
+  for (int64_t i = first; i < end; ++i) rows.push_back(query.is_descending ? ~begin[i].tie : begin[i].tie);
+  return rows;
+}
+
+/// Numbers of entries in the order in which lines are searched, without those before `resume`.
+class SearchOrder {
+ public:
+  SearchOrder(int64_t count, const CompletionQuery& query)
+      : is_backward_(query.is_descending &&
+                     (query.order == CompletionOrder::kLine || query.order == CompletionOrder::kStep)),
+        next_(query.resume.value_or(is_backward_ ? count : 0)),
+        count_(count) {
+    next_ = std::clamp<int64_t>(next_, 0, count);
+  }
+
+  bool has_more() const { return is_backward_ ? next_ > 0 : next_ < count_; }
+  uint32_t take() { return static_cast<uint32_t>(is_backward_ ? --next_ : next_++); }
+
+  /// What a later search takes as `resume`.
+  int64_t place() const { return next_; }
+
+ private:
+  bool is_backward_;
+  int64_t next_, count_;
+};
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+CompletionQuery completion_query(const Query& query) {
+  query.check_known({"run", "step_from", "step_to", "reward_from", "reward_to", "tokens_from", "tokens_to",
+                     "advantage_from", "advantage_to", "prompt_id", "flag", "text", "sort", "descending",
+                     "offset", "limit", "resume"});
+  CompletionQuery result;
+  result.step = range_of(query, "step");
+  result.reward = range_of(query, "reward");
+  result.advantage = range_of(query, "advantage");
+  result.tokens = range_of(query, "tokens");
+  result.prompt_id = query.text("prompt_id");
+  for (const std::string& name : query.texts("flag")) result.flags |= find_named(kFlags, "flag", name).flag;
+  result.text = query.text("text").value_or("");
+  result.order = find_named(kOrders, "sort", query.text("sort").value_or("order")).order;
+  result.is_descending = query.flag("descending");
+  result.offset = query.integer("offset", 0, kMostEntries).value_or(0);
+  result.limit = query.integer("limit", 0, kMostRows).value_or(result.limit);
+  result.resume = query.integer("resume", 0, kMostEntries);
+  return result;
+}
+
+std::vector<std::string> flag_names(uint32_t flags) {
+  std::vector<std::string> names;
+  for (const NamedFlag& each : kFlags) {
+    if ((flags & each.flag) != 0) names.emplace_back(each.name);
+  }
+  return names;
+}
+
+CompletionPage find_completions(std::span<const CompletionEntry> entries, const CompletionQuery& query,
+                                const std::function<std::string(const CompletionEntry&)>& line_of) {
+  CompletionPage page;
+  const EntryFilter is_match(query);
+  std::vector<SortKey> found;
+  if (query.text.empty()) {
+    // Counted first: a vector that grows takes thrice the memory.
+    found.reserve(static_cast<size_t>(std::ranges::count_if(entries, is_match)));
+    for (uint32_t i = 0; i < entries.size(); ++i) {
+      if (is_match(entries[i])) found.push_back(sort_key(entries[i], i, query));
+    }
+  } else {
+    SearchOrder order(std::ssize(entries), query);
+    const double end_s = now_s() + query.search_s;
+    while (order.has_more() && page.is_complete) {
+      const uint32_t i = order.take();
+      if (!is_match(entries[i])) continue;
+      if (has_text(line_of(entries[i]), query.text)) found.push_back(sort_key(entries[i], i, query));
+      page.is_complete = now_s() < end_s || !order.has_more();
+    }
+    page.resume = order.place();
+  }
+  page.matched = std::ssize(found);
+  page.rows = page_of(std::move(found), query);
+  return page;
+}
+
+}  // namespace cohort
