@@ -1,8 +1,6 @@
 #include "cohort/core/log.h"
 
-#include <unistd.h>
-
-#include <cstdio>
+#include "cohort/core/progress.h"
 
 namespace cohort {
 namespace {
@@ -21,10 +19,7 @@ void write_info(const std::string& message) {
 void write_warning(const std::string& message) { write_log_line("warning: ", prefix_of_warnings + message); }
 
 void write_log_line(const char* prefix, const std::string& message) {
-  // A progress line may stand on the terminal: return to its start and erase it.
-  const char* erase = ::isatty(STDERR_FILENO) ? "\r\033[K" : "";
-  const std::string line = str(erase, prefix, message, "\n");
-  std::fwrite(line.data(), 1, line.size(), stderr);
+  write_above_progress(prefix + message);
 }
 
 }  // namespace cohort

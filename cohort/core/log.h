@@ -7,8 +7,8 @@
 
 namespace cohort {
 
-/// Writes `prefix` and `message` as one line, whole even when several threads write. A progress line is
-/// cleared first.
+/// Writes `prefix` and `message` as one line, whole even when several threads write, above the
+/// progress that a terminal shows.
 void write_log_line(const char* prefix, const std::string& message);
 
 /// From now on this process says nothing of how it goes on, and puts `prefix` before its warnings: another

@@ -105,7 +105,8 @@ class WholeRuns {
       const std::string name = entry.path().lexically_relative(run).string();
       const std::string file = entry.path().filename().string();
       if (!entry.is_regular_file() || file.starts_with(".") || file.starts_with("events.")) continue;
-      if (name == "config.toml" || file == "timings.jsonl") continue;
+      // The log has the memory plan, too, and is cleared of what the program takes.
+      if (name == "config.toml" || file == "timings.jsonl" || file == "memory_plan.json") continue;
       traces[name] = file == "state.json" ? steady_state(entry.path()) : read_text(entry.path());
     }
   }

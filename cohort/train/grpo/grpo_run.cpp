@@ -248,6 +248,7 @@ void GrpoRun::make_evaluation() {
   check_cache(config_, data, texts_.format, policy_->config());
   std::vector<Prompt> prompts = all_prompts(data, texts_.format);
   add_evaluation(config_, *policy_, prompts, shape_);
+  num_evaluated_ = std::ssize(prompts) * generations_eval(config_);
   evaluate_ = evaluator(config_, *eval_sampler_, *scorer_, *texts_.tokenizer, policy_->config(),
                         std::move(prompts), generations_eval(config_), episodes_.turns(), processes_);
 }
@@ -272,10 +273,10 @@ void GrpoRun::open(const ResumeOptions& options) {
   const double difference = largest(sampler_trainer_difference(*policy_), processes_);
   if (!is_sampled_elsewhere_) check_mismatch_acts(config_, difference);
   trainer_->assume_exact(difference == 0.0);
-  const MemoryPlan memory = plan_memory(*policy_, shape_);
+  const MemoryPlan memory = memory_plan();
   if (policy_->device().is_cpu()) check_memory(memory, processes_.num_local());
   directory_.emplace(open_run(config_, options, start_, processes_));
-  report_memory(memory, processes_.num_local());
+  report_memory(memory, processes_.is_first() ? &*directory_ : nullptr, processes_.num_local());
   report_exactness(difference);
   for (const auto& [reward, environment] : trainer_->reward_environments())
     log_info("reward ", reward, ": ", environment);
@@ -286,11 +287,15 @@ void GrpoRun::open(const ResumeOptions& options) {
   open_loop(config_, options, num_steps_, optimizer_, evaluate_, processes_);
 }
 
-// A run that would learn nothing leaves its directory free for another try.
-void GrpoRun::check_before_first_step() {
-  const std::vector<Finding> findings = preflight(
+std::vector<Finding> GrpoRun::trial_findings() {
+  return preflight(
       {config_, policy_->config(), *texts_.tokenizer, texts_.format, texts_.data, episodes_.turns()},
       *policy_, *scorer_);
+}
+
+// A run that would learn nothing leaves its directory free for another try.
+void GrpoRun::check_before_first_step() {
+  const std::vector<Finding> findings = trial_findings();
   try {
     report_findings(findings);
   } catch (const ConfigError&) {

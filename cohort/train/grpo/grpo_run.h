@@ -22,9 +22,11 @@
 #include "cohort/tasks/dataset_source.h"
 #include "cohort/train/critic/critic.h"
 #include "cohort/train/grpo/grpo_trainer.h"
+#include "cohort/train/grpo/preflight.h"
 #include "cohort/train/grpo/step_rollout.h"
 #include "cohort/train/grpo/step_shape.h"
 #include "cohort/train/grpo/train_config.h"
+#include "cohort/train/run/memory_plan.h"
 #include "cohort/train/run/run.h"
 #include "cohort/train/run/run_data.h"
 
@@ -52,6 +54,15 @@ class GrpoRun : public Run {
   Metrics evaluate_on(const std::vector<std::string>& files) override {
     return evaluate_on(files, generations_eval(config_));
   }
+
+  /// What a trial of completions finds before the first step (preflight.h).
+  std::vector<Finding> trial_findings();
+
+  /// The most memory that the run takes at once.
+  MemoryPlan memory_plan() const { return plan_memory(*policy_, shape_); }
+
+  /// Completions that an evaluation draws; 0 without held-out rows.
+  int64_t num_evaluated() const { return num_evaluated_; }
 
   Decoder& model() override { return *policy_; }
   GrpoTrainer& trainer() override { return *trainer_; }
@@ -98,6 +109,7 @@ class GrpoRun : public Run {
   bool is_sampled_elsewhere_ = false;
   std::optional<Sampler> eval_sampler_;
   std::function<EvalRecord()> evaluate_;
+  int64_t num_evaluated_ = 0;
 };
 
 /// Runs `config` in config.run.dir, or continues what is there if the options say so, together with the other

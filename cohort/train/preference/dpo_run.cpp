@@ -135,7 +135,7 @@ DpoRun::DpoRun(const DpoConfig& config, const ResumeOptions& options)
   const int64_t steps = num_steps(config_.train.max_steps, config_.train.num_train_epochs, data_.num_rows(),
                                   config_.train.pairs_per_step);
   directory_.emplace(open_run(config_, options, start_));
-  report_memory(plan_memory(*policy_, pair_step_shape(config_, longest_sequence)));
+  report_memory(plan_memory(*policy_, pair_step_shape(config_, longest_sequence)), &*directory_);
   trainer_.emplace(config_, steps, *policy_, reference_sums(), format_, rows_, optimizer_);
   std::function<EvalRecord()> evaluate;
   if (config_.train.eval_steps > 0) evaluate = [this] { return trainer_->evaluate(held_out_.examples); };

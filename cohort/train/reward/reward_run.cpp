@@ -61,7 +61,7 @@ RewardRun::RewardRun(const RewardTrainConfig& config, const ResumeOptions& optio
                                   config_.train.rows_per_step);
   trainer_.emplace(config_, steps, *model_, format_, rows_, optimizer_);
   directory_.emplace(open_run(config_, options, start_));
-  report_memory(plan_memory(*model_, step_shape(config_, data_)));
+  report_memory(plan_memory(*model_, step_shape(config_, data_)), &*directory_);
   std::function<EvalRecord()> evaluate;
   if (config_.train.eval_steps > 0) evaluate = [this] { return trainer_->evaluate(held_out_); };
   open_loop(config_, options, steps, optimizer_, std::move(evaluate));

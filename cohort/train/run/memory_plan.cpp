@@ -2,12 +2,15 @@
 
 #include <algorithm>
 
+#include "cohort/core/atomic_file.h"
 #include "cohort/core/error.h"
+#include "cohort/core/json.h"
 #include "cohort/core/log.h"
 #include "cohort/core/memory.h"
 #include "cohort/core/units.h"
 #include "cohort/ops/linear.h"
 #include "cohort/ops/token_logprobs.h"
+#include "cohort/records/run_directory.h"
 #include "cohort/sampler/block_manager.h"
 #include "cohort/train/run/microbatches.h"
 
@@ -252,7 +255,24 @@ void check_memory(const MemoryPlan& plan, int64_t num_processes) {
                                           : "share the run out over machines (docs/processes.md)"));
 }
 
-void report_memory(const MemoryPlan& plan, int64_t num_processes) {
+namespace {
+
+Json to_json(const MemoryPlan& plan) {
+  const auto parts = [](const MemoryPlan::Parts& from) {
+    Json json = Json::object();
+    for (const auto& [name, bytes] : from) json[name] = bytes;
+    return json;
+  };
+  return {{"total_bytes", plan.total()},
+          {"always", parts(plan.always)},
+          {"sampling", parts(plan.sampling)},
+          {"updating", parts(plan.updating)}};
+}
+
+}  // namespace
+
+void report_memory(const MemoryPlan& plan, const RunDirectory* run, int64_t num_processes) {
+  if (run != nullptr) write_file_atomically(run->memory_plan_file(), to_json_text(to_json(plan)) + "\n");
   const std::string each =
       num_processes > 1 ? str(" for each of ", num_processes, " processes on this machine") : "";
   log_info("memory planned", each, ": ", plan.describe());

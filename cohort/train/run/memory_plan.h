@@ -12,6 +12,8 @@
 
 namespace cohort {
 
+class RunDirectory;
+
 /// Bytes by what holds them, in the order of the report.
 struct MemoryPlan {
   using Parts = std::vector<std::pair<std::string, int64_t>>;
@@ -77,7 +79,8 @@ MemoryPlan plan_sampling_memory(const Decoder& decoder, int64_t cache_pages, int
 /// the machine has. Whatever else a run takes depends on what it draws.
 void check_memory(const MemoryPlan& plan, int64_t num_processes = 1);
 
-/// Says what is planned, and warns where the machine has less than so many processes take.
-void report_memory(const MemoryPlan& plan, int64_t num_processes = 1);
+/// Says what is planned, and warns where the machine has less than so many processes take. Writes the plan's
+/// bytes to memory_plan.json of `run`, for a viewer; null writes nothing.
+void report_memory(const MemoryPlan& plan, const RunDirectory* run, int64_t num_processes = 1);
 
 }  // namespace cohort

@@ -10,8 +10,8 @@
 #include "cohort/core/units.h"
 #include "cohort/models/adapter.h"
 #include "cohort/records/completions_log.h"
-#include "cohort/train/run/metrics.h"
 #include "cohort/records/metrics_log.h"
+#include "cohort/train/run/metrics.h"
 #include "cohort/train/run/rollback.h"
 
 namespace cohort {
@@ -111,7 +111,8 @@ RunLoop::RunLoop(const RunDirectory& run, const LoopConfig& config, Decoder& dec
       trainer_(trainer),
       source_model_(std::move(source_model)),
       evaluate_(std::move(evaluate)),
-      processes_(processes) {
+      processes_(processes),
+      progress_(run) {
   if (models_.empty()) models_.push_back({"", &decoder, &optimizer});
 }
 

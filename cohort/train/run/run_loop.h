@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "cohort/core/json.h"
-#include "cohort/core/progress.h"
 #include "cohort/dist/group.h"
 #include "cohort/models/decoder.h"
+#include "cohort/records/run_directory.h"
+#include "cohort/records/tensorboard.h"
 #include "cohort/rl/batch.h"
 #include "cohort/train/run/checkpoint.h"
 #include "cohort/train/run/optimizer.h"
-#include "cohort/records/run_directory.h"
-#include "cohort/records/tensorboard.h"
+#include "cohort/train/run/training_panel.h"
 
 namespace cohort {
 
@@ -88,7 +88,7 @@ struct LoopConfig {
   int64_t early_stopping_patience =
       0;  ///< evaluations in a row without a better one that end the run; 0: never
   bool log_completions = true;
-  int64_t completions_bytes = int64_t{256}
+  int64_t completions_bytes = int64_t{64}
                               << 20;         ///< of completions.jsonl, after which its lines are compressed
   bool save_batches = false;                 ///< keep every step's batch; otherwise the last one alone
   std::filesystem::path chat_template = {};  ///< of the models that are written, in place of the source's
@@ -144,7 +144,7 @@ class RunLoop {
   /// Writes the last checkpoint and the final model. Throws as run() does.
   void finish();
 
-  /// Shows no line of progress from now on.
+  /// Shows no progress from now on.
   void hide_progress() { shows_progress_ = false; }
 
   /// Steps taken since the start of the run, those of earlier processes included.
@@ -185,7 +185,7 @@ class RunLoop {
   int64_t evaluations_without_gain_ = 0;
   Json file_sizes_ = Json::object();
   std::unique_ptr<struct RunRecords> records_;  // once the run has begun; of the first process
-  ProgressLine progress_;
+  TrainingPanel progress_;
   bool shows_progress_ = true;
   int64_t first_step_ = 0;  // of this process
   double started_s_ = 0.0;

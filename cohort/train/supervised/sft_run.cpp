@@ -57,7 +57,7 @@ SftRun::SftRun(const SftConfig& config, const ResumeOptions& options)
                                   config_.train.sequences_per_step);
   trainer_.emplace(config_, steps, *model_, format_, rows_, optimizer_);
   directory_.emplace(open_run(config_, options, start_));
-  report_memory(plan_memory(*model_, shape));
+  report_memory(plan_memory(*model_, shape), &*directory_);
   std::function<EvalRecord()> evaluate;
   if (config_.train.eval_steps > 0) evaluate = [this] { return trainer_->evaluate(held_out_); };
   open_loop(config_, options, steps, optimizer_, std::move(evaluate));
