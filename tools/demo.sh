@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The main job, end to end: a tiny model is warm-started on demonstrations of countdown, half of which miss the
-# target, then trained on further problems by GRPO, which sees the reward alone; held-out accuracy before and after, and
-# three problems that were wrong before and are right after. SEED=2 tools/demo.sh repeats it with another seed, CONFIG=config.json RUN=folder with
+# target, then trained on further problems by GRPO, which sees the reward alone; held-out accuracy before and after,
+# problems that were and were not learnt, and a report. SEED=2 tools/demo.sh repeats it with another seed, CONFIG=config.json RUN=folder with
 # another model.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -20,19 +20,24 @@ judge() { # judge NAME MODEL: accuracy and format on the held-out problems, over
     --max-completion-length 64 --output "$run/$1-format.json"
 }
 mean() { python3 -c "import json, sys; print(f\"{100 * json.load(open(sys.argv[1]))['mean']:.1f} %\")" "$1"; }
-show() { # show BEFORE AFTER: of the first completion of each problem, what changed; three that show what was learnt
+show() { # show BEFORE AFTER: three problems that show what was learnt and what was not, by the first completion of each
   python3 - "$@" <<'END'
 import json, sys
 before, after = ([row for row in map(json.loads, open(path)) if row["sample"] == 0] for path in sys.argv[1:])
 is_right = lambda row: row["rewards"]["countdown"]["score"] == 1
-learnt = [pair for pair in zip(before, after) if not is_right(pair[0]) and is_right(pair[1])]
-lost = sum(is_right(one) and not is_right(two) for one, two in zip(before, after))
-print(f"{len(learnt)} of {len(before)} problems were wrong before and are right after, {lost} the other way round.")
-print(f"The first {len(learnt[:3])} of those {len(learnt)}, not a fair sample of all problems:")
-for one, two in learnt[:3]:
-    print(one["prompt"].splitlines()[0])
-    print("    before:", repr(one["completion"]))
-    print("    after: ", repr(two["completion"]))
+kinds = {
+    "right before and after": (True, True),
+    "newly right": (False, True),
+    "still wrong": (False, False),
+    "no longer right": (True, False),
+}
+for name, wanted in kinds.items():
+    pairs = [pair for pair in zip(before, after) if tuple(map(is_right, pair)) == wanted]
+    print(f"{len(pairs)} of {len(before)} problems are {name}" + ("; the first of them:" if pairs else "."))
+    for one, two in pairs[:1]:
+        print("   ", one["prompt"].splitlines()[0])
+        print("        before:", repr(one["completion"]))
+        print("        after: ", repr(two["completion"]))
 END
 }
 
@@ -56,4 +61,6 @@ judge after "$run/grpo/final"
 say "before: $(mean "$run/before-accuracy.json") right, $(mean "$run/before-format.json") well formed"
 say "after: $(mean "$run/after-accuracy.json") right, $(mean "$run/after-format.json") well formed"
 show "$run/before-accuracy.completions.jsonl" "$run/after-accuracy.completions.jsonl"
-say "the run lies in $run"
+"$cohort" report "$run/grpo" --output "$run/report.html" > /dev/null
+say "the report of the run: file://$(realpath "$run/report.html")"
+say "curves, completions and findings in a browser: $cohort view $run/grpo"

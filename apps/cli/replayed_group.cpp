@@ -1,0 +1,67 @@
+#include "apps/cli/replayed_group.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cohort/core/error.h"
+#include "cohort/train/grpo/replay.h"
+
+namespace cohort::cli {
+namespace {
+
+Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+int64_t group_of(const Batch& batch, const std::string& prompt_id) {
+  const auto found =
+      std::ranges::find_if(batch.groups, [&](const Group& group) { return group.prompt.id == prompt_id; });
+  if (found == batch.groups.end())
+    throw ConfigError(str("the batch of step ", batch.step, " has no prompt ", prompt_id));
+  return found - batch.groups.begin();
+}
+
+Json token_of(const ReplayedToken& token) {
+  return {{"place", token.place}, {"entropy", number_or_null(token.entropy)}};
+}
+
+/// The samples under the weights before the step.
+Json samples_before(Replay& replay, int64_t group) {
+  Json samples = Json::array();
+  const std::vector<const Sample*> sequences = sequences_of(replay.batch().groups[group]);
+  for (int64_t i = 0, branch = 0; i < std::ssize(sequences); ++i) {
+    const int64_t sample = sequences[i]->completion.sample;
+    branch = i > 0 && sequences[i - 1]->completion.sample == sample ? branch + 1 : 0;
+    Json tokens = Json::array();
+    for (const ReplayedToken& token : replay.tokens(group, i)) tokens.push_back(token_of(token));
+    const std::optional<GradientShare> gradient = replay.gradient_share(group, i);
+    samples.push_back({{"sample", sample},
+                       {"branch", branch},
+                       {"gradient_share", gradient ? number_or_null(gradient->share) : Json(nullptr)},
+                       {"tokens", std::move(tokens)}});
+  }
+  return samples;
+}
+
+void add_ratios(Replay& replay, int64_t group, Json& samples) {
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const std::vector<ReplayedToken> tokens = replay.tokens(group, static_cast<int64_t>(i));
+    for (size_t t = 0; t < tokens.size(); ++t) {
+      samples[i]["tokens"][t]["ratio"] = number_or_null(tokens[t].ratio);
+      samples[i]["tokens"][t]["clipped"] = tokens[t].is_clipped;
+    }
+  }
+}
+
+}  // namespace
+
+Json replayed_group(const std::filesystem::path& run, int64_t step, const std::string& prompt_id) {
+  Json samples;
+  {
+    Replay before(run, step);
+    samples = samples_before(before, group_of(before.batch(), prompt_id));
+  }
+  Replay after(run, step, ReplayWeights::kAfter);
+  add_ratios(after, group_of(after.batch(), prompt_id), samples);
+  return {{"samples", std::move(samples)}};
+}
+
+}  // namespace cohort::cli
