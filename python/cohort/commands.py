@@ -38,6 +38,7 @@ def _parser(program):
     kinds = get.add_subparsers(required=True, metavar="WHAT")
     _add_smollm2(kinds)
     _add_recipes(kinds)
+    _add_track(commands)
     _add_train(commands)
     return parser
 
@@ -88,6 +89,17 @@ def _recipes(options, rest):
     if Path(options.directory).exists():
         raise ValueError(f"{options.directory} exists; name a directory to make")
     print(shutil.copytree(Path(__file__).parent / "recipes", options.directory))
+
+
+def _add_track(commands):
+    from cohort import track
+
+    about = "Sends a run's settings, figures and completions to W&B, Trackio, MLflow or Comet, during the run or afterwards."
+    parser = commands.add_parser(
+        "track", help="a run in an experiment tracker", description=about, allow_abbrev=False
+    )
+    track.add_arguments(parser)
+    parser.set_defaults(run=lambda options, rest: track.run(options))
 
 
 def _add_train(commands):
