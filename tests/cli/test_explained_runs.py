@@ -165,7 +165,7 @@ def train(name, settings, tables=COUNTDOWN, data="train.jsonl"):
     """The run's directory, and how it ended."""
     place = CliTest.place
     recipe = place / f"{name}.toml"
-    recipe.write_text(tables)
+    recipe.write_text(tables.replace("rewards.py:", f"{place}/rewards.py:"))
     options = [text for key, value in {**BASE, **settings}.items() for text in (f"--{key}", value)]
     places = ("--model.path", place / "warm/final", "--data.path", place / data, "--run-dir", place / name)
     fixed = (
@@ -194,7 +194,10 @@ class ExplainedRunsTest(CliTest):
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             ended = list(pool.map(lambda one: train(*one), runs))
         for run_dir, result in ended:
-            self.assertTrue((run_dir / "metrics.jsonl").exists(), f"{run_dir.name}: {result.stderr[-1000:]}")
+            taken = run_dir / "metrics.jsonl"
+            self.assertTrue(
+                taken.exists() and taken.stat().st_size, f"{run_dir.name}: {result.stderr[-800:]}"
+            )
         return [findings(run_dir) for run_dir, _ in ended]
 
     def test_planted_failures_are_found_by_name(self):
