@@ -49,7 +49,8 @@ void print(const SettingHelp& setting) {
 }
 
 void print(const RunView& run, const RunFinding& finding) {
-  std::cout << level_name(finding) << ": " << visible_line(finding.text) << "  [" << finding.rule << "]\n"
+  std::cout << to_string(finding.level) << ": " << visible_line(finding.text) << "  [" << finding.rule
+            << "]\n"
             << "  " << visible_line(finding.advice) << "\n";
   for (const MetricEvidence& metric : finding.metrics)
     std::cout << "  " << visible_line(metric.metric) << " = " << short_number(metric.value) << " at step "

@@ -4,13 +4,7 @@
 namespace cohort::cli {
 
 int get_command(const Command& self, const Arguments& arguments) {
-  if (arguments.size() == 1 && (arguments[0] == "--help" || arguments[0] == "-h")) {
-    print_help(self, Section{});
-    return 0;
-  }
-  Arguments all{self.name};
-  all.insert(all.end(), arguments.begin(), arguments.end());
-  run_python_package(all);
+  return run_command_in_python(self, arguments);
 }
 
 }  // namespace cohort::cli

@@ -33,4 +33,14 @@ void run_python_package(const Arguments& arguments) {
   throw ConfigError(str("python3 can't be run: ", std::strerror(errno)));
 }
 
+int run_command_in_python(const Command& self, const Arguments& arguments) {
+  if (arguments.size() == 1 && (arguments[0] == "--help" || arguments[0] == "-h")) {
+    print_help(self, Section{});
+    return 0;
+  }
+  Arguments all{self.name};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  run_python_package(all);
+}
+
 }  // namespace cohort::cli

@@ -23,7 +23,8 @@ constexpr uint64_t kAlwaysAllowed = uint64_t{64} << 20;
 
 class FileStream : public ByteStream {
  public:
-  explicit FileStream(std::shared_ptr<const InputFile> file) : file_(std::move(file)) {}
+  FileStream(std::shared_ptr<const InputFile> file, uint64_t begin)
+      : file_(std::move(file)), position_(begin) {}
 
   size_t read(char* out, size_t size) override {
     const size_t count = file_->read_at(out, size, position_);
@@ -33,7 +34,7 @@ class FileStream : public ByteStream {
 
  private:
   std::shared_ptr<const InputFile> file_;
-  uint64_t position_ = 0;
+  uint64_t position_;
 };
 
 class MemoryStream : public ByteStream {
@@ -205,8 +206,8 @@ Compression compression_of(std::string_view first_bytes, const std::string& name
   return Compression::kNone;
 }
 
-std::unique_ptr<ByteStream> file_stream(std::shared_ptr<const InputFile> file) {
-  return std::make_unique<FileStream>(std::move(file));
+std::unique_ptr<ByteStream> file_stream(std::shared_ptr<const InputFile> file, uint64_t begin) {
+  return std::make_unique<FileStream>(std::move(file), begin);
 }
 
 std::unique_ptr<ByteStream> memory_stream(std::string_view text) {

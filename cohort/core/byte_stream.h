@@ -25,8 +25,8 @@ enum class Compression { kNone, kGzip, kZstd };
 /// beginning with `name` for formats that are known but not read (foreign_format.h).
 Compression compression_of(std::string_view first_bytes, const std::string& name);
 
-/// The bytes of a file, unchanged.
-std::unique_ptr<ByteStream> file_stream(std::shared_ptr<const InputFile> file);
+/// The bytes of a file from byte `begin` on, unchanged.
+std::unique_ptr<ByteStream> file_stream(std::shared_ptr<const InputFile> file, uint64_t begin = 0);
 
 /// `text` must outlive the stream.
 std::unique_ptr<ByteStream> memory_stream(std::string_view text);

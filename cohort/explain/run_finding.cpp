@@ -48,6 +48,8 @@ void drop_effects(std::vector<RunFinding>& found) {
   found = std::move(kept);
 }
 
+}  // namespace
+
 const char* to_string(FindingLevel level) {
   switch (level) {
     case FindingLevel::kProblem:
@@ -59,8 +61,6 @@ const char* to_string(FindingLevel level) {
   }
   return "";
 }
-
-}  // namespace
 
 std::vector<RunFinding> find_problems(const RunEvidence& evidence) {
   std::vector<RunFinding> found;

@@ -18,6 +18,9 @@ enum class FindingLevel : uint8_t {
   kNote,     ///< nothing is lost
 };
 
+/// "problem", "warning" or "note".
+const char* to_string(FindingLevel level);
+
 /// A value that a rule looked at.
 struct MetricEvidence {
   std::string metric;

@@ -4,6 +4,7 @@
 #include "cohort/core/error.h"
 #include "cohort/records/completion_index.h"
 #include "cohort/records/json_scan.h"
+#include "libs/common/hash.h"
 
 namespace cohort {
 namespace {
@@ -61,14 +62,8 @@ uint32_t step_of_line(std::string_view value, int64_t place) {
 
 }  // namespace
 
-uint64_t prompt_hash(std::string_view prompt_id) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : prompt_id) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
-
 CompletionEntry completion_entry(std::string_view line, int64_t place, uint32_t file) {
-  CompletionEntry entry{.place = place, .prompt = prompt_hash(""), .file = file};
+  CompletionEntry entry{.place = place, .prompt = fnv1a(""), .file = file};
   entry.length = static_cast<uint32_t>(line.size());
   entry.reward = entry.advantage = std::numeric_limits<float>::quiet_NaN();
   bool has_step = false;
@@ -79,7 +74,7 @@ CompletionEntry completion_entry(std::string_view line, int64_t place, uint32_t 
       entry.step = step_of_line(value, place);
       has_step = true;
     } else if (key == "prompt_id") {
-      entry.prompt = prompt_hash(text_of(value));
+      entry.prompt = fnv1a(text_of(value));
     } else if (key == "sample") {
       entry.sample = static_cast<int32_t>(json_integer(value).value_or(0));
     } else if (key == "reward") {

@@ -24,22 +24,6 @@ uint64_t file_id(const fs::path& path) {
   return ::stat(path.c_str(), &info) == 0 ? info.st_ino : 0;
 }
 
-class TailStream : public ByteStream {
- public:
-  TailStream(std::shared_ptr<const InputFile> file, int64_t begin)
-      : file_(std::move(file)), place_(static_cast<uint64_t>(begin)) {}
-
-  size_t read(char* out, size_t size) override {
-    const size_t count = file_->read_at(out, size, place_);
-    place_ += count;
-    return count;
-  }
-
- private:
-  std::shared_ptr<const InputFile> file_;
-  uint64_t place_;
-};
-
 std::optional<int64_t> first_step_of(const InputFile& file) {
   std::string text;
   size_t end = std::string::npos;
@@ -126,7 +110,7 @@ fs::path CompletionFiles::path_of(int64_t first_step) const {
 }
 
 std::unique_ptr<ByteStream> CompletionFiles::open(int64_t first_step, int64_t begin) const {
-  if (current_ == first_step) return std::make_unique<TailStream>(current_file_, begin);
+  if (current_ == first_step) return file_stream(current_file_, static_cast<uint64_t>(begin));
   const fs::path path = path_of(first_step);
   auto stream = decompressed(file_stream(std::make_shared<const InputFile>(path)), path.string());
   std::string part(kPartBytes, '\0');

@@ -22,7 +22,7 @@ class CompletionLines;
 /// What the index knows of a completion. The layout is that of the file.
 struct CompletionEntry {
   int64_t place = 0;    ///< first byte of the line in its file, decompressed
-  uint64_t prompt = 0;  ///< prompt_hash() of the prompt's id
+  uint64_t prompt = 0;  ///< fnv1a() of the prompt's id
   uint32_t file = 0;    ///< first step of the file: completions/<file>.jsonl.zst once it is compressed
   uint32_t step = 0;
   uint32_t length = 0;      ///< bytes of the line, without its end
@@ -43,9 +43,6 @@ enum CompletionFlag : uint32_t {
   kIsDemonstration = 32,
   kHasFailedEnvironment = 64,
 };
-
-/// FNV-1a of 64 bits.
-uint64_t prompt_hash(std::string_view prompt_id);
 
 /// The entry of a line of completions.jsonl. Throws FormatError for a line that is no completion.
 CompletionEntry completion_entry(std::string_view line, int64_t place, uint32_t file);

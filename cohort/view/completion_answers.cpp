@@ -8,6 +8,7 @@
 #include "cohort/view/completion_query.h"
 #include "cohort/view/visible_text.h"
 #include "libs/common/excerpt.h"
+#include "libs/common/hash.h"
 
 namespace cohort {
 namespace {
@@ -70,7 +71,7 @@ std::string required(const Query& query, const char* name) {
 
 /// Numbers of the entries of a prompt in a range of steps.
 std::vector<uint32_t> entries_of(std::span<const CompletionEntry> entries, const std::string& prompt_id) {
-  const uint64_t prompt = prompt_hash(prompt_id);
+  const uint64_t prompt = fnv1a(prompt_id);
   std::vector<uint32_t> found;
   for (uint32_t i = 0; i < entries.size(); ++i) {
     if (entries[i].prompt == prompt) found.push_back(i);
@@ -152,7 +153,7 @@ Json group_answer(RunView& run, const Query& query) {
   const std::span<const CompletionEntry> entries = run.completions().entries();
   const auto of_step =
       std::ranges::equal_range(entries, static_cast<uint32_t>(step), {}, &CompletionEntry::step);
-  const uint64_t prompt = prompt_hash(prompt_id);
+  const uint64_t prompt = fnv1a(prompt_id);
   Json samples = Json::array();
   for (const CompletionEntry& entry : of_step) {
     if (entry.prompt == prompt)

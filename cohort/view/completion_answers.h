@@ -26,7 +26,7 @@ Json prompts_answer(RunView& run, const Query& query);
 
 /// A prompt's reward, or its count, over the run. NaN without a reward.
 struct PromptSummary {
-  uint64_t prompt = 0;  ///< prompt_hash() of its id
+  uint64_t prompt = 0;  ///< fnv1a() of its id
   uint32_t first_entry = 0, count = 0;
   uint32_t first_step = 0, last_step = 0;
   float first_reward = 0.0F,

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "libs/common/excerpt.h"
+#include "libs/common/hash.h"
 #include "libs/common/nearest.h"
 
 namespace cohort {
@@ -64,7 +65,7 @@ class EntryFilter {
   explicit EntryFilter(const CompletionQuery& query)
       : query_(query),
         has_prompt_(query.prompt_id.has_value()),
-        prompt_(has_prompt_ ? prompt_hash(*query.prompt_id) : 0) {}
+        prompt_(has_prompt_ ? fnv1a(*query.prompt_id) : 0) {}
 
   bool operator()(const CompletionEntry& entry) const {
     return (entry.flags & query_.flags) == query_.flags && (!has_prompt_ || entry.prompt == prompt_) &&

@@ -88,7 +88,7 @@ void add_findings(const PanelData& data, const PanelOptions& options, std::vecto
   constexpr size_t kMost = 3;
   for (size_t i = 0; i < std::min(kMost, data.findings.size()); ++i) {
     const RunFinding& finding = data.findings[i];
-    const std::string text = str(level_name(finding), ": ", visible_line(finding.text));
+    const std::string text = str(to_string(finding.level), ": ", visible_line(finding.text));
     const std::string cut = first_columns(text, options.width);
     lines.push_back(options.has_colours ? colour_of(finding.level) + cut + "\x1b[0m" : cut);
   }

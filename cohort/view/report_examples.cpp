@@ -129,7 +129,7 @@ std::vector<Block> health(RunView& run) {
   }
   BulletList list;
   for (const RunFinding& finding : findings) {
-    std::string text = str(level_name(finding), ": ", finding.text, " ", finding.advice);
+    std::string text = str(to_string(finding.level), ": ", finding.text, " ", finding.advice);
     if (!finding.samples.empty()) text += " See: " + completions_command(run, finding.samples.front());
     list.items.push_back(std::move(text));
   }

@@ -123,8 +123,6 @@ const std::vector<RunFinding>& RunView::findings() {
   return findings_;
 }
 
-std::string level_name(const RunFinding& finding) { return to_json(finding).at("level").get<std::string>(); }
-
 std::string completions_command(const RunView& run, const SampleEvidence& sample) {
   return str("cohort completions ", shell_word(run.path().string()), " --step ", sample.step, " --prompt-id ",
              shell_word(sample.prompt_id));

@@ -71,9 +71,6 @@ class RunView {
 /// A setting by its dotted key, such as "train.max_steps"; null if the recipe lacks it.
 const Json* find_setting(const Json& recipe, std::string_view key);
 
-/// "problem", "warning" or "note".
-std::string level_name(const RunFinding& finding);
-
 /// The command that prints the completions of an evidence, its words quoted for a shell.
 std::string completions_command(const RunView& run, const SampleEvidence& sample);
 

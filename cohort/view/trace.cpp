@@ -10,6 +10,7 @@
 #include "cohort/records/run_directory.h"
 #include "cohort/view/run_answers.h"
 #include "cohort/view/step_timeline.h"
+#include "libs/common/hash.h"
 
 namespace cohort {
 namespace {
@@ -23,7 +24,7 @@ std::string hex(uint64_t value) {
 }
 
 /// Eight bytes that differ for other texts; an id of zeros is invalid.
-uint64_t id_of(const std::string& text) { return std::max<uint64_t>(1, prompt_hash(text)); }
+uint64_t id_of(const std::string& text) { return std::max<uint64_t>(1, fnv1a(text)); }
 
 std::string nanoseconds(double unix_s) { return std::to_string(std::llround(unix_s * 1e6)) + "000"; }
 

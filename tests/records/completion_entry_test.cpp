@@ -5,6 +5,7 @@
 
 #include "cohort/core/error.h"
 #include "cohort/records/completion_index.h"
+#include "libs/common/hash.h"
 #include "tests/core/test_files.h"
 
 namespace cohort {
@@ -12,9 +13,9 @@ namespace {
 
 // The vectors that the authors of FNV publish for FNV-1a of 64 bits.
 TEST(CompletionEntry, HashesAsPublished) {
-  EXPECT_EQ(prompt_hash(""), 0xcbf29ce484222325);
-  EXPECT_EQ(prompt_hash("a"), 0xaf63dc4c8601ec8c);
-  EXPECT_EQ(prompt_hash("foobar"), 0x85944171f73967e8);
+  EXPECT_EQ(fnv1a(""), 0xcbf29ce484222325);
+  EXPECT_EQ(fnv1a("a"), 0xaf63dc4c8601ec8c);
+  EXPECT_EQ(fnv1a("foobar"), 0x85944171f73967e8);
 }
 
 TEST(CompletionEntry, HoldsTheFiguresOfALine) {
@@ -28,7 +29,7 @@ TEST(CompletionEntry, HoldsTheFiguresOfALine) {
   EXPECT_EQ(entry.file, 9u);
   EXPECT_EQ(entry.step, 12u);
   EXPECT_EQ(entry.length, line.size());
-  EXPECT_EQ(entry.prompt, prompt_hash("a/b.jsonl:3"));
+  EXPECT_EQ(entry.prompt, fnv1a("a/b.jsonl:3"));
   EXPECT_EQ(entry.sample, -1);
   EXPECT_EQ(entry.num_tokens, 3u);
   EXPECT_EQ(entry.reward, -0.5F);
@@ -42,7 +43,7 @@ TEST(CompletionEntry, TakesKeysInAnyOrderAndEscapes) {
   const CompletionEntry entry = completion_entry(line + "\r", 0, 1);
   EXPECT_EQ(entry.step, 5u);
   EXPECT_EQ(entry.num_tokens, 0u);
-  EXPECT_EQ(entry.prompt, prompt_hash("é\n\""));
+  EXPECT_EQ(entry.prompt, fnv1a("é\n\""));
   EXPECT_TRUE(std::isnan(entry.reward));
   EXPECT_TRUE(std::isnan(entry.advantage));
 }

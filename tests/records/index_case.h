@@ -12,6 +12,7 @@
 #include "cohort/records/completion_files.h"
 #include "cohort/records/completion_index.h"
 #include "cohort/records/completions_log.h"
+#include "libs/common/hash.h"
 #include "tests/core/test_files.h"
 
 namespace cohort {
@@ -23,7 +24,7 @@ inline float float_or_nan(const Json& row, const char* key) {
 inline CompletionEntry parsed_entry(const std::string& line, int64_t place, uint32_t file) {
   const Json row = Json::parse(line);
   CompletionEntry entry{.place = place, .file = file};
-  entry.prompt = prompt_hash(row.value("prompt_id", ""));
+  entry.prompt = fnv1a(row.value("prompt_id", ""));
   entry.step = row.at("step").get<uint32_t>();
   entry.length = static_cast<uint32_t>(line.size());
   entry.num_tokens = static_cast<uint32_t>(row.value("logprobs", Json::array()).size());

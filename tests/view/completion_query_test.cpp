@@ -9,6 +9,7 @@
 #include <random>
 
 #include "cohort/core/json.h"
+#include "libs/common/hash.h"
 
 namespace cohort {
 namespace {
@@ -21,7 +22,7 @@ std::vector<CompletionEntry> random_entries(size_t count, uint64_t seed) {
   for (size_t i = 0; i < count; ++i) {
     CompletionEntry& entry = entries[i];
     entry.place = static_cast<int64_t>(i);
-    entry.prompt = prompt_hash(std::to_string(random() % 50));
+    entry.prompt = fnv1a(std::to_string(random() % 50));
     entry.step = static_cast<uint32_t>(i / 16 + 1);
     entry.num_tokens = static_cast<uint32_t>(random() % 64);
     entry.reward = random() % 8 == 0 ? NAN : static_cast<float>(random() % 5) / 4;
@@ -62,7 +63,7 @@ std::vector<uint32_t> naive(const std::vector<CompletionEntry>& entries, const C
   for (uint32_t i = 0; i < entries.size(); ++i) {
     const CompletionEntry& entry = entries[i];
     const bool has_flags = (entry.flags & query.flags) == query.flags;
-    const bool has_prompt = !query.prompt_id || prompt_hash(*query.prompt_id) == entry.prompt;
+    const bool has_prompt = !query.prompt_id || fnv1a(*query.prompt_id) == entry.prompt;
     if (has_flags && has_prompt && is_within(static_cast<double>(entry.reward), reward_from, reward_to))
       found.push_back(i);
   }
