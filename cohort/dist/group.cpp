@@ -1,6 +1,7 @@
 #include "cohort/dist/group.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -41,6 +42,14 @@ std::shared_ptr<gloo::transport::Device> network(const Place& place) {
   if (place.address == "localhost" || place.address.starts_with("127."))
     return c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1");
   return c10d::ProcessGroupGloo::createDefaultDevice();
+}
+
+/// c10d and Gloo write to connections whose other end may be gone, also in threads of their own. By default
+/// the signal of such a write ends this process before it can say which one it has lost.
+void ignore_sigpipe() {
+  struct sigaction action {};
+  sigaction(SIGPIPE, nullptr, &action);
+  if (action.sa_handler == SIG_DFL) signal(SIGPIPE, SIG_IGN);
 }
 
 /// A connection to the store of the job, for one thread.
@@ -111,6 +120,7 @@ int64_t meet(c10d::Store& store, const Place& place, double patience_s) {
 class Group::Link {
  public:
   Link(const Place& place, Patience patience) {
+    ignore_sigpipe();
     try {
       auto options = c10d::ProcessGroupGloo::Options::create(milliseconds(patience.to_meet_s));
       options->devices.push_back(network(place));

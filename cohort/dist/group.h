@@ -37,7 +37,8 @@ class Group {
   /// Of one process.
   Group();
 
-  /// Waits until all processes are there. Throws ConfigError naming those that are not.
+  /// Waits until all processes are there. Throws ConfigError naming those that are not. This process ignores
+  /// SIGPIPE from here on, where nothing else handles it.
   explicit Group(const Place& place, Patience patience = {});
 
   /// Leaves, by an error while an exception ends its scope.

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+
 #include "cohort/core/error.h"
 #include "tests/dist/ranks.h"
 
@@ -61,6 +63,14 @@ TEST_P(GroupTest, CallsOfAProcessThatHasLeftThrow) {
     } else {
       EXPECT_THROW(group.barrier("a later test"), RankLost);
     }
+  });
+}
+
+TEST(GroupStartTest, AWriteToALostProcessDoesNotEndTheOther) {
+  signal(SIGPIPE, SIG_DFL);
+  for_each_rank(2, [](Group& group) {
+    raise(SIGPIPE);
+    EXPECT_TRUE(group.all_true(true, "a test"));
   });
 }
 
