@@ -16,6 +16,7 @@ namespace {
 constexpr size_t kRowBytes = 300;          // of each text in a row of the table
 constexpr size_t kPromptViewBytes = 4000;  // of a completion in the view of a prompt
 constexpr size_t kMostSteps = 200;         // of that view
+constexpr size_t kMostTokens = 300'000;    // of an answer, in which each is an object
 
 Json number_or_null(float value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
@@ -44,15 +45,20 @@ Json table_row(RunView& run, uint32_t index) {
           {"completion", text_of(row, "completion", kRowBytes)}};
 }
 
-/// The whole line with its tokens as texts.
-Json completion_json(RunView& run, uint32_t index) {
+/// The whole line with its tokens as texts, unless they are more than `num_left`, which they are taken from.
+Json completion_json(RunView& run, uint32_t index, size_t& num_left) {
   Json row = line_json(run, run.completions().entries()[index]);
   row["index"] = index;
   Json tokens = Json::array();
   const Tokenizer* tokenizer = run.tokenizer().find(run.recipe());
+  const size_t count = row.contains("completion_ids") ? row["completion_ids"].size() : 0;
   if (tokenizer == nullptr) {
     row["tokens_problem"] = run.tokenizer().problem();
-  } else if (row.contains("completion_ids")) {
+  } else if (count > num_left) {
+    row["tokens_problem"] =
+        str("the completion's ", count, " would make more than ", kMostTokens, " in one answer");
+  } else if (count > 0) {
+    num_left -= count;
     try {
       for (const TokenText& token : token_texts(*tokenizer, row)) tokens.push_back(to_json(token));
     } catch (const std::exception& error) {
@@ -142,7 +148,8 @@ Json completion_answer(RunView& run, const Query& query) {
   const int64_t index = *query.integer("index", 0, std::numeric_limits<uint32_t>::max());
   const int64_t count = std::ssize(run.completions().entries());
   if (index >= count) throw RequestError(404, str("there is no completion ", index, "; the run has ", count));
-  return completion_json(run, static_cast<uint32_t>(index));
+  size_t num_left = kMostTokens;
+  return completion_json(run, static_cast<uint32_t>(index), num_left);
 }
 
 Json group_answer(RunView& run, const Query& query) {
@@ -155,9 +162,10 @@ Json group_answer(RunView& run, const Query& query) {
       std::ranges::equal_range(entries, static_cast<uint32_t>(step), {}, &CompletionEntry::step);
   const uint64_t prompt = fnv1a(prompt_id);
   Json samples = Json::array();
+  size_t num_left = kMostTokens;
   for (const CompletionEntry& entry : of_step) {
     if (entry.prompt == prompt)
-      samples.push_back(completion_json(run, static_cast<uint32_t>(&entry - entries.data())));
+      samples.push_back(completion_json(run, static_cast<uint32_t>(&entry - entries.data()), num_left));
   }
   if (samples.empty())
     throw RequestError(404, str("step ", step, " has no completion of prompt ", excerpt(prompt_id)));

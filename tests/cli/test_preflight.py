@@ -85,10 +85,10 @@ class PreflightTest(CliTest):
     def rows(self, rows):
         write_lines(self.place / "rows.jsonl", rows)
 
-    def train(self, reward, *options, name="run", model=None, **environment):
+    def train(self, reward, *options, command="train", name="run", model=None, **environment):
         recipe = RECIPE.replace("MODEL", str(model or self.model)).replace("REWARD", reward)
         (self.place / "recipe.toml").write_text(recipe)
-        arguments = ("train", "recipe.toml", "--run-dir", name, "--threads", 1, *options)
+        arguments = (command, "recipe.toml", "--run-dir", name, "--threads", 1, *options)
         return run(*arguments, cwd=self.place, env={**os.environ, **environment})
 
     def python(self, function, *options, **more):
@@ -257,13 +257,16 @@ class PreflightTest(CliTest):
             path.write_text(json.dumps(content))
         return model
 
-    def test_a_model_without_a_stop_token(self):
-        model = self.copy_of_model(
+    def endless_model(self):
+        return self.copy_of_model(
             "endless",
             config=lambda c: c.pop("eos_token_id", None),
             generation_config=lambda c: c.pop("eos_token_id", None),
             tokenizer_config=lambda c: c.pop("eos_token", None),
         )
+
+    def test_a_model_without_a_stop_token(self):
+        model = self.endless_model()
         said = "names a stop token"
         self.assertIn(said, self.python("letters", model=model).stderr)
         options = ["--stop-strings", "zzz"]
@@ -342,6 +345,28 @@ class PreflightTest(CliTest):
                 self.assertIn(part, result.stderr)
             else:
                 self.assertNotIn("can never be 1", result.stderr)
+
+    def test_the_command_names_what_is_wrong_with_broken_recipes(self):
+        letters, no_stop = PYTHON.replace("NAME", "letters"), self.endless_model()
+        cut_off = ("--stop-strings", "</answer>", "--include-stop-str-in-output", "false")
+        for reward, options, parts in [
+            (PYTHON.replace("NAME", "raises"), (), ["LookupError: nothing here", "reward.0.function"]),
+            (PYTHON.replace("NAME", "asks"), (), ["'reference'", "the columns are: answer"]),
+            ('type = "countdown"', (), ['"numbers"', "data.columns"]),
+            ('type = "format"', (), ["no reward differs within any of 2 trial groups"]),
+            (letters, (), ["all 8 trial completions were cut", "raise rollout.max_completion_length = 12"]),
+            ('type = "format"', ("--max-completion-length", 3), ["can never be 1", "take 4 tokens"]),
+            ('type = "format"', cut_off, ["cuts the stop string </answer> off: set it to true"]),
+            (letters, ("--max-completion-length", 400), [f"passes the model's context of {CONTEXT}"]),
+            (letters, ("--model.path", no_stop), ["names a stop token"]),
+            (PYTHON.replace("NAME", "slow") + "timeout_s = 0.5\n", (), ["raise reward.0.timeout_s"]),
+            ('type = "http"\nurl = "http://127.0.0.1:9/"\nretries = 0\n', (), ["start the server"]),
+        ]:
+            with self.subTest(reward=reward, options=options):
+                result = self.train(reward, *options, command="preflight")
+                for part in parts:
+                    self.assertIn(part, result.stdout + result.stderr)
+                self.assertFalse((self.place / "run").exists())
 
 
 if __name__ == "__main__":

@@ -131,6 +131,23 @@ TEST_F(ViewHandlerTest, ShowsTokens) {
   EXPECT_EQ(ask("/api/completion?index=-1").status, 400);
 }
 
+TEST_F(ViewHandlerTest, ShowsLongCompletionsWithoutTheirTokens) {
+  run_.add_final();
+  for (const int64_t count : {200'000, 150'000, 100'000}) {
+    Json line = completion_line(7, "long", 0, 1.0, "1");
+    line["completion_ids"] = std::vector<int32_t>(static_cast<size_t>(count), 7);
+    line["logprobs"] = std::vector<double>(static_cast<size_t>(count), -0.25);
+    run_.add(line);
+  }
+  run_.write();
+  handler_.follow();
+  const Json samples = json("/api/group?step=7&prompt_id=long")["samples"];
+  EXPECT_EQ(samples[0]["tokens"].size(), 200'000u);
+  EXPECT_TRUE(samples[1]["tokens"].empty());
+  EXPECT_NE(samples[1]["tokens_problem"].get<std::string>().find("150000"), std::string::npos);
+  EXPECT_EQ(samples[2]["tokens"].size(), 100'000u);
+}
+
 TEST_F(ViewHandlerTest, ShowsGroupsAndPrompts) {
   const Json group = json("/api/group?step=4&prompt_id=hard");
   EXPECT_EQ(group["prompt"], "What is the answer to hard?");
