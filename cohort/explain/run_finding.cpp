@@ -29,6 +29,7 @@ struct Effect {
 
 constexpr Effect kEffects[] = {{"learning_rate_too_high", "tasks_too_hard"},
                                {"learning_rate_too_high", "no_progress"},
+                               {"no_stop_token", "cut_at_limit"},
                                {"cut_at_limit", "tasks_too_hard"},
                                {"cut_at_limit", "no_progress"},
                                {"learning_rate_too_low", "no_progress"}};

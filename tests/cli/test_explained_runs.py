@@ -7,6 +7,7 @@ COHORT=build/cohort python3 tests/cli/test_explained_runs.py [HEALTHY]
 import concurrent.futures
 import dataclasses
 import json
+import shutil
 import sys
 import unittest
 
@@ -77,6 +78,7 @@ class Planted:
     settings: dict = dataclasses.field(default_factory=dict)
     tables: str = COUNTDOWN  # [[reward]] and [[monitor]]
     data: str = "train.jsonl"
+    model: str = "warm/final"
 
 
 PLANTED = [
@@ -89,7 +91,7 @@ PLANTED = [
     Planted("unparsed_rows", {"train.max_failed_share": 1.0}, data="unparsed.jsonl"),
     Planted("rewards_are_bottleneck", {"train.max_steps": 12}, python_reward("slow")),
     Planted("cut_at_limit", {"rollout.max_completion_length": 16}),
-    Planted("no_stop_token", {"rollout.ignore_eos": "true", "train.max_steps": 12}),
+    Planted("no_stop_token", {"train.max_steps": 12}, model="endless"),
     Planted("learning_rate_too_high", {"optimizer.learning_rate": 2e-2}),
     Planted("learning_rate_too_low", {"optimizer.learning_rate": 1e-9, "train.max_steps": 60}),
     Planted("length_collapse", {"optimizer.learning_rate": 1e-3}, python_reward("short")),
@@ -111,16 +113,16 @@ PLANTED = [
         {"optimizer.learning_rate": 4e-3, "objective.beta": 1e-5, "train.max_steps": 60},
         python_reward("plus"),
     ),
-    Planted("clip_too_often", {"objective.num_iterations": 16, "optimizer.learning_rate": 1e-3}),
     Planted(
-        "entropy_collapse",
-        {"optimizer.learning_rate": 1e-3, "rollout.temperature": 1.0, "train.max_steps": 80},
-        python_reward("plus"),
+        "clip_too_often",  # by bounds that are meant for ratios of whole sequences
+        {"objective.num_iterations": 8, "objective.epsilon": 3e-4},
+        python_reward("noise"),
     ),
+    Planted("entropy_collapse", {"objective.entropy_coef": -0.3, "optimizer.learning_rate": 1e-3}),
     Planted("entropy_explosion", {"objective.entropy_coef": 0.3, "optimizer.learning_rate": 1e-3}),
     Planted(
         "gradient_vanished",
-        {"rollout.max_completion_length": 8, "objective.mask_truncated_completions": "true"},
+        {"rollout.max_completion_length": 2, "objective.mask_truncated_completions": "true"},
         python_reward("noise"),
     ),
     Planted("doubled_bos", data="doubled.jsonl"),
@@ -155,19 +157,25 @@ def setUpModule():
     write_lines(
         folder / "doubled.jsonl", [{**row, "prompt": "<|endoftext|>" * 2 + row["prompt"]} for row in rows]
     )
+    endless = shutil.copytree(folder / "warm/final", folder / "endless")
+    for name in ("config.json", "tokenizer_config.json"):
+        content = json.loads((endless / name).read_text())
+        for key in ("eos_token_id", "eos_token"):
+            content.pop(key, None)
+        (endless / name).write_text(json.dumps(content))
     write_lines(
         folder / "unparsed.jsonl",
         [{**row, "target": "none"} if i % 4 == 0 else row for i, row in enumerate(rows)],
     )
 
 
-def train(name, settings, tables=COUNTDOWN, data="train.jsonl"):
+def train(name, settings, tables=COUNTDOWN, data="train.jsonl", model="warm/final"):
     """The run's directory, and how it ended."""
     place = CliTest.place
     recipe = place / f"{name}.toml"
     recipe.write_text(tables.replace("rewards.py:", f"{place}/rewards.py:"))
     options = [text for key, value in {**BASE, **settings}.items() for text in (f"--{key}", value)]
-    places = ("--model.path", place / "warm/final", "--data.path", place / data, "--run-dir", place / name)
+    places = ("--model.path", place / model, "--data.path", place / data, "--run-dir", place / name)
     fixed = (
         "--model.dtype",
         "float32",
@@ -201,7 +209,7 @@ class ExplainedRunsTest(CliTest):
         return [findings(run_dir) for run_dir, _ in ended]
 
     def test_planted_failures_are_found_by_name(self):
-        found = self.explain_all([(one.rule, one.settings, one.tables, one.data) for one in PLANTED])
+        found = self.explain_all([(one.rule, one.settings, one.tables, one.data, one.model) for one in PLANTED])
         missed = [
             f"{planted.rule}: found {[each['rule'] for each in rules]}"
             for planted, rules in zip(PLANTED, found, strict=True)
