@@ -168,17 +168,19 @@ class FileFaultsTest(RunsTest):
         shutil.rmtree(run_dir.with_name(run_dir.name + "-trash"))
 
     def test_no_state_is_lost(self):
-        tries = [(name, way, one) for name in KINDS for one in self.operations(name) for way in WAYS]
+        operations = [(name, one) for name in KINDS for one in self.operations(name)]
         self.assertTrue((self.place / "rollback/rollbacks.jsonl").exists())
-        stride = 1 if STATES == "all" else max(1, len(tries) // int(STATES))
-        while stride > 1 and stride % len(WAYS) == 0:
-            stride += 1  # each way has its turn
-        chosen = tries[::stride]
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        possible = len(operations) * len(WAYS)
+        count = possible if STATES == "all" else min(int(STATES), possible)
+        chosen = []
+        for place in range(count):  # neighbours in `chosen` fail at the same operation, or the next one, in other ways
+            name, one = operations[place * len(operations) // count]
+            chosen.append((name, WAYS[place % len(WAYS)], one))
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count() + 1) as pool:  # some wait for each other
             futures = [pool.submit(self.try_one, *one) for one in chosen]
         errors = [str(future.exception()) for future in futures if future.exception() is not None]
         self.assertEqual(errors, [])
-        print(f"{len(chosen)} of {len(tries)} states", file=sys.stderr)
+        print(f"{count} of {possible} states", file=sys.stderr)
 
 
 if __name__ == "__main__":
