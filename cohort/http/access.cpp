@@ -42,9 +42,9 @@ std::string cookie_of(const IncomingRequest& request, std::string_view name) {
   return {};
 }
 
-std::string_view host_name(std::string_view header) {
-  if (header.starts_with("[")) return header.substr(1, header.find(']') - 1);
-  return header.substr(0, header.find(':'));
+std::string host_name(std::string_view header) {
+  if (header.starts_with("[")) return std::string(header.substr(1, header.find(']') - 1));
+  return std::string(header.substr(0, header.find(':')));
 }
 
 std::string random_secret() {

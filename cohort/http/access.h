@@ -21,7 +21,7 @@ std::string bearer_secret(const IncomingRequest& request);
 std::string cookie_of(const IncomingRequest& request, std::string_view name);
 
 /// The host of a Host header, without its port and the brackets of an IPv6 address.
-std::string_view host_name(std::string_view header);
+std::string host_name(std::string_view header);
 
 /// 128 bits of the system's randomness in hexadecimal digits. Throws InternalError if the system has none.
 std::string random_secret();

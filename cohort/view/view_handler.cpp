@@ -131,7 +131,7 @@ void ViewHandler::send_replay(const Query& query, const std::shared_ptr<HttpAnsw
 /// Whether the request may go on; otherwise it has an answer.
 bool ViewHandler::check_access(const IncomingRequest& request, const Query& query, HttpAnswer& answer) const {
   // A foreign page whose name leads here (DNS rebinding) sends its own name.
-  const std::string_view name = host_name(request.header("host"));
+  const std::string name = host_name(request.header("host"));
   const bool is_any = host_ == "0.0.0.0" || host_ == "::";
   if (!is_loopback(name) && name != host_ && !(is_any && !token_.empty()))
     throw RequestError(
