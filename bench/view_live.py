@@ -100,7 +100,9 @@ def main():
             print(f"{kind:6} {statistics.median(taken):.3f} s a step", flush=True)
             if kind == "shown":
                 share = seconds / sum(taken)
-                print(f"       the server: {seconds:.2f} s, {100 * share:.2f} % of a processor, {answers} answers")
+                print(
+                    f"       the server: {seconds:.2f} s, {100 * share:.2f} % of a processor, {answers} answers"
+                )
     alone, shown = (statistics.median(times[kind]) for kind in ("alone", "shown"))
     print(f"{arguments.workload}: {alone:.3f} and {shown:.3f} s a step, ratio {shown / alone:.4f}")
     shutil.rmtree(folder)

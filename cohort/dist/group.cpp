@@ -47,7 +47,7 @@ std::shared_ptr<gloo::transport::Device> network(const Place& place) {
 /// c10d and Gloo write to connections whose other end may be gone, also in threads of their own. By default
 /// the signal of such a write ends this process before it can say which one it has lost.
 void ignore_sigpipe() {
-  struct sigaction action {};
+  struct sigaction action{};
   sigaction(SIGPIPE, nullptr, &action);
   if (action.sa_handler == SIG_DFL) signal(SIGPIPE, SIG_IGN);
 }

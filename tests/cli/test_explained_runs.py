@@ -209,7 +209,9 @@ class ExplainedRunsTest(CliTest):
         return [findings(run_dir) for run_dir, _ in ended]
 
     def test_planted_failures_are_found_by_name(self):
-        found = self.explain_all([(one.rule, one.settings, one.tables, one.data, one.model) for one in PLANTED])
+        found = self.explain_all(
+            [(one.rule, one.settings, one.tables, one.data, one.model) for one in PLANTED]
+        )
         missed = [
             f"{planted.rule}: found {[each['rule'] for each in rules]}"
             for planted, rules in zip(PLANTED, found, strict=True)

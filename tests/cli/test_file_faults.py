@@ -173,7 +173,9 @@ class FileFaultsTest(RunsTest):
         possible = len(operations) * len(WAYS)
         count = possible if STATES == "all" else min(int(STATES), possible)
         chosen = []
-        for place in range(count):  # neighbours in `chosen` fail at the same operation, or the next one, in other ways
+        for place in range(
+            count
+        ):  # neighbours in `chosen` fail at the same operation, or the next one, in other ways
             name, one = operations[place * len(operations) // count]
             chosen.append((name, WAYS[place % len(WAYS)], one))
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count() + 1) as pool:  # some wait for each other
