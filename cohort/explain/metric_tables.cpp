@@ -43,7 +43,7 @@ std::vector<std::string> names_of(const std::string& cell) {
     if (end == std::string::npos) break;
     std::string name = cell.substr(begin + 1, end - begin - 1);
     if (name.starts_with('/')) name.erase(0, 1);
-    if (name.find('/') == std::string::npos) name = folder + name;
+    if (name.find('/') == std::string::npos) name.insert(0, folder);
     folder = name.substr(0, name.rfind('/') == std::string::npos ? 0 : name.rfind('/') + 1);
     names.push_back(std::move(name));
     begin = end;

@@ -47,7 +47,7 @@ std::vector<RunFinding> failed_cells(const RuleInput& run, const std::string& st
   std::vector<RunFinding> found;
   if (!run.is_policy()) return found;
   for (const std::string& reward : run.rewards()) {
-    const std::string metric = "rewards/" + reward + "/" + status;
+    const std::string metric = str("rewards/", reward, "/", status);
     const Curve failures = run.curve(metric);
     const double count = failures.sum();
     if (count == 0.0) continue;

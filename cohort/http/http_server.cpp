@@ -243,7 +243,7 @@ class HttpServer::Impl {
   net::awaitable<bool> answer(beast::tcp_stream& stream, Exchange& exchange, Form form) {
     auto output = co_await exchange.next();
     if (!output) co_return false;
-    if (output->is_stream) co_return co_await answer_stream(stream, exchange, std::move(*output), form);
+    if (output->is_stream) co_return co_await answer_stream(stream, exchange, *std::move(output), form);
     error_code error;
     stream.expires_after(seconds(limits_.write_s));
     http::response<http::string_body> response{static_cast<http::status>(output->status), form.version};

@@ -45,7 +45,7 @@ double newest(const FigureColumn& column) {
   return found != column.values.rend() ? *found : std::nan("");
 }
 
-std::string padded(std::string text, int64_t width, bool to_the_right = false) {
+std::string padded(const std::string& text, int64_t width, bool to_the_right = false) {
   const int64_t missing = std::max<int64_t>(0, width - num_columns(text));
   const std::string spaces(static_cast<size_t>(missing), ' ');
   return to_the_right ? spaces + text : text + spaces;

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "libs/common/ascii.h"
+#include "libs/common/str.h"
 #include "libs/common/utf8.h"
 
 namespace cohort {
@@ -58,7 +59,7 @@ std::string prometheus_text(std::span<const RunView> runs) {
     }
   }
   std::string text;
-  for (const auto& [name, samples] : families) text += "# TYPE " + name + " gauge\n" + samples;
+  for (const auto& [name, samples] : families) text += str("# TYPE ", name, " gauge\n", samples);
   return text;
 }
 

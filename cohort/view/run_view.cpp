@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path& existing_run(const fs::path& run) {
+fs::path existing_run(fs::path run) {
   if (!RunDirectory::holds_run(run))
     throw ConfigError(
         str(run.string(), ": holds no run; name a directory with a config.toml that cohort wrote"));

@@ -8,6 +8,7 @@
 
 #include "cohort/view/interval.h"
 #include "cohort/view/markup.h"
+#include "libs/common/str.h"
 
 namespace cohort {
 namespace {
@@ -103,8 +104,8 @@ std::string grid(const Axis& x, const Axis& y) {
   std::string svg = "<g stroke=\"currentColor\" stroke-opacity=\"0.2\">";
   for (const double tick : scale_ticks(y.low, y.high, 5)) {
     const std::string place = fixed(y.place(tick));
-    svg += "<line x1=\"" + fixed(x.from) + "\" x2=\"" + fixed(x.to) + "\" y1=\"" + place + "\" y2=\"" +
-           place + "\"/>";
+    svg += str("<line x1=\"", fixed(x.from), "\" x2=\"", fixed(x.to), "\" y1=\"", place, "\" y2=\"", place,
+               "\"/>");
   }
   svg += "</g>";
   for (const double tick : scale_ticks(y.low, y.high, 5))
@@ -123,8 +124,9 @@ std::vector<double> scale_ticks(double low, double high, int count) {
   const double ratio = rough / power;
   const double distance = power * (ratio <= 1 ? 1 : ratio <= 2 ? 2 : ratio <= 5 ? 5 : 10);
   std::vector<double> ticks;
-  for (double i = std::ceil(low / distance - 1e-9) + 0.0; i * distance <= high + distance * 1e-9; ++i)
-    ticks.push_back(i * distance);
+  const double first = std::ceil(low / distance - 1e-9) + 0.0;  // + 0.0: no tick is "-0"
+  const auto num_ticks = static_cast<int64_t>(std::floor(high / distance + 1e-9) - first) + 1;
+  for (int64_t i = 0; i < num_ticks; ++i) ticks.push_back((first + static_cast<double>(i)) * distance);
   return ticks;
 }
 

@@ -32,7 +32,7 @@ class ViewServer::Impl {
   }
 
  private:
-  static const ViewOptions& checked(const ViewOptions& options) {
+  static ViewOptions checked(ViewOptions options) {
     if (!is_loopback(options.host) && options.token.empty())
       throw ConfigError(
           str("host ", options.host, " lets other machines in: give a token, or take the host 127.0.0.1"));
