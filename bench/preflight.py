@@ -62,7 +62,7 @@ def compare(name, rounds, steps):
             sys.exit(said.stdout + said.stderr)
         estimate = json.loads(said.stdout)
         seconds, peak = measure(train)
-        memory = estimate["memory_bytes"] / GIB
+        memory = estimate["planned_memory_bytes"] / GIB
         ratios.append((estimate["run_s"] / seconds, memory / peak))
         print(
             f"{name}: estimate in {took:.1f} s: {estimate['run_s']:.1f} s and {memory:.3f} GiB; "

@@ -44,7 +44,7 @@ class Page:
             for line in self.events:
                 if line.startswith(b"data: "):
                     self.ask("runs")
-                    names = [metric["name"] for metric in self.ask("metrics", ("run", 0))["metrics"]]
+                    names = [metric["name"] for metric in self.ask("metrics", ("run", 0))]
                     if names:
                         self.ask("figures", ("run", 0), *(("name", name) for name in names[:NUM_FIGURES]))
                     time.sleep(1.0)

@@ -212,8 +212,6 @@ RunEstimate estimate_run(TrainConfig config) {
   take_steps(*run, reports);
   describe_completions(reports, estimate);
   estimate_time(config, reports, *run, estimate);
-  const bool is_measured = config.model.device == "cpu" && estimate.trial_prompts == estimate.step_prompts;
-  estimate.memory = is_measured ? peak_memory_bytes() : estimate.planned_memory;
   return estimate;
 }
 

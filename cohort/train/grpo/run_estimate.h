@@ -40,9 +40,7 @@ struct RunEstimate {
   int64_t num_evaluations = 0;
 
   // Memory in bytes.
-  int64_t memory = 0;  ///< of the run: the trial's peak if its steps are the run's, else what is planned
-  int64_t planned_memory = 0;  ///< with completions of the greatest length
-  int64_t machine_memory = 0;
+  int64_t planned_memory = 0, machine_memory = 0;
 
   /// Of the whole run. Lengths of completions are taken to stay as they are in the trial.
   double run_s() const {

@@ -82,9 +82,8 @@ std::string describe(const RunEstimate& estimate, double price_per_hour) {
   if (price_per_hour > 0.0)
     text +=
         line("cost", str(rounded(cost_of(estimate, price_per_hour), 2), " at ", price_per_hour, " per hour"));
-  text += line("memory",
-               str(format_bytes(estimate.memory), ", and at most ", format_bytes(estimate.planned_memory),
-                   " with completions of full length, of ", format_bytes(estimate.machine_memory)));
+  text += line("memory", str(format_bytes(estimate.planned_memory), " at most, of ",
+                             format_bytes(estimate.machine_memory)));
   for (const Finding& finding : estimate.findings)
     text += str(name_of(finding.severity), ": ", finding.text, "\n");
   return text;
@@ -105,7 +104,6 @@ Json to_json(const RunEstimate& estimate, double price_per_hour) {
             {"evaluation_s", estimate.evaluation_s},
             {"evaluations", estimate.num_evaluations},
             {"run_s", estimate.run_s()},
-            {"memory_bytes", estimate.memory},
             {"planned_memory_bytes", estimate.planned_memory},
             {"machine_memory_bytes", estimate.machine_memory},
             {"rewards", Json::object()},
