@@ -70,7 +70,7 @@ void print_samples(const Batch& batch, bool as_json) {
   }
 }
 
-Json token_row(const ReplayedToken& token, const std::string& text) {
+Json token_row(const ReplayedToken& token, const std::string& text, std::optional<double> gradient) {
   Json row{{"place", token.place},
            {"id", token.id},
            {"text", text},
@@ -81,37 +81,46 @@ Json token_row(const ReplayedToken& token, const std::string& text) {
            {"clipped", token.is_clipped},
            {"entropy", number(token.entropy)}};
   if (token.ref_logprob) row["ref_logprob"] = number(*token.ref_logprob);
+  if (gradient) row["gradient"] = number(*gradient);
   return row;
 }
 
 void print_tokens(Replay& replay, int64_t group, int64_t sample, bool as_json) {
   const std::vector<ReplayedToken> tokens = replay.tokens(group, sample);
-  const std::optional<GradientShare> gradient = replay.gradient_share(group, sample);
+  const std::optional<SampleGradient> gradient = replay.sample_gradient(group, sample);
+  const auto gradient_of = [&](size_t t) {
+    return gradient ? std::optional(gradient->tokens[t]) : std::nullopt;
+  };
   if (as_json) {
-    for (const ReplayedToken& token : tokens)
-      std::cout << to_json_text(token_row(token, replay.tokenizer().decode({&token.id, 1}))) << "\n";
+    for (size_t t = 0; t < tokens.size(); ++t) {
+      const std::string text = replay.tokenizer().decode({&tokens[t].id, 1});
+      std::cout << to_json_text(token_row(tokens[t], text, gradient_of(t))) << "\n";
+    }
     if (gradient) {
-      std::cout << to_json_text({{"gradient_norm", number(gradient->sample_norm)},
-                                 {"batch_gradient_norm", number(gradient->batch_norm)},
-                                 {"gradient_share", number(gradient->share)}})
+      const GradientShare& whole = gradient->whole;
+      std::cout << to_json_text({{"gradient_norm", number(whole.sample_norm)},
+                                 {"batch_gradient_norm", number(whole.batch_norm)},
+                                 {"gradient_share", number(whole.share)}})
                 << "\n";
     }
     return;
   }
-  std::printf("%6s %8s %10s %10s %10s %8s %10s %8s %7s  %s\n", "place", "id", "sampler", "policy",
-              "reference", "ratio", "advantage", "entropy", "clipped", "text");
-  for (const ReplayedToken& token : tokens) {
+  std::printf("%6s %8s %10s %10s %10s %8s %10s %8s %7s %10s  %s\n", "place", "id", "sampler", "policy",
+              "reference", "ratio", "advantage", "entropy", "clipped", "gradient", "text");
+  for (size_t t = 0; t < tokens.size(); ++t) {
+    const ReplayedToken& token = tokens[t];
     const std::string text = to_json_text(replay.tokenizer().decode({&token.id, 1}));
-    char reference[32] = "-";
+    char reference[32] = "-", share[32] = "-";
     if (token.ref_logprob) std::snprintf(reference, sizeof(reference), "%.5f", *token.ref_logprob);
-    std::printf("%6lld %8d %10.5f %10.5f %10s %8.5f %10.4g %8.4f %7s  %s\n",
+    if (gradient) std::snprintf(share, sizeof(share), "%.3g", gradient->tokens[t]);
+    std::printf("%6lld %8d %10.5f %10.5f %10s %8.5f %10.4g %8.4f %7s %10s  %s\n",
                 static_cast<long long>(token.place), token.id, token.sampler_logprob, token.policy_logprob,
                 reference, token.ratio, token.advantage, token.entropy, token.is_clipped ? "yes" : "no",
-                text.c_str());
+                share, text.c_str());
   }
   if (!gradient) return;
   std::printf("gradient: norm %.6g of the sample alone, %.6g of its mini-batch, share %.4f\n",
-              gradient->sample_norm, gradient->batch_norm, gradient->share);
+              gradient->whole.sample_norm, gradient->whole.batch_norm, gradient->whole.share);
 }
 
 /// The places of the weights with the largest norms, largest first.

@@ -19,10 +19,6 @@ int64_t group_of(const Batch& batch, const std::string& prompt_id) {
   return found - batch.groups.begin();
 }
 
-Json token_of(const ReplayedToken& token) {
-  return {{"place", token.place}, {"entropy", number_or_null(token.entropy)}};
-}
-
 /// The samples under the weights before the step.
 Json samples_before(Replay& replay, int64_t group) {
   Json samples = Json::array();
@@ -30,12 +26,16 @@ Json samples_before(Replay& replay, int64_t group) {
   for (int64_t i = 0, branch = 0; i < std::ssize(sequences); ++i) {
     const int64_t sample = sequences[i]->completion.sample;
     branch = i > 0 && sequences[i - 1]->completion.sample == sample ? branch + 1 : 0;
+    const std::optional<SampleGradient> gradient = replay.sample_gradient(group, i);
     Json tokens = Json::array();
-    for (const ReplayedToken& token : replay.tokens(group, i)) tokens.push_back(token_of(token));
-    const std::optional<GradientShare> gradient = replay.gradient_share(group, i);
+    for (const ReplayedToken& token : replay.tokens(group, i)) {
+      Json row{{"place", token.place}, {"entropy", number_or_null(token.entropy)}};
+      if (gradient) row["gradient"] = number_or_null(gradient->tokens[tokens.size()]);
+      tokens.push_back(std::move(row));
+    }
     samples.push_back({{"sample", sample},
                        {"branch", branch},
-                       {"gradient_share", gradient ? number_or_null(gradient->share) : Json(nullptr)},
+                       {"gradient_share", gradient ? number_or_null(gradient->whole.share) : Json(nullptr)},
                        {"tokens", std::move(tokens)}});
   }
   return samples;
@@ -59,9 +59,14 @@ Json replayed_group(const std::filesystem::path& run, int64_t step, const std::s
     Replay before(run, step);
     samples = samples_before(before, group_of(before.batch(), prompt_id));
   }
-  Replay after(run, step, ReplayWeights::kAfter);
-  add_ratios(after, group_of(after.batch(), prompt_id), samples);
-  return {{"samples", std::move(samples)}};
+  Json ratio_problem;
+  try {
+    Replay after(run, step, ReplayWeights::kAfter);
+    add_ratios(after, group_of(after.batch(), prompt_id), samples);
+  } catch (const UserError& error) {  // such as a checkpoint that was not kept
+    ratio_problem = error.what();
+  }
+  return {{"samples", std::move(samples)}, {"ratio_problem", std::move(ratio_problem)}};
 }
 
 }  // namespace cohort::cli

@@ -9,10 +9,11 @@
 
 namespace cohort::cli {
 
-/// Loads the model twice: with the weights before the step for entropies and the share of the gradient, and
-/// with those after it for ratios. {samples: [{sample, branch, gradient_share, tokens: [{place, entropy,
-/// ratio, clipped}]}]}; `place` counts a completion's tokens from 0. Throws UserError if the run keeps no
-/// batch or checkpoint of the step.
+/// Loads the model twice: with the weights before the step for entropies and gradients, and with those after
+/// it for ratios. {samples: [{sample, branch, gradient_share, tokens: [{place, entropy, gradient, ratio,
+/// clipped}]}], ratio_problem}; `place` counts a completion's tokens from 0, `gradient` is
+/// SampleGradient::tokens, and `ratio_problem` says why there are no ratios, or is null. Throws UserError if
+/// the run keeps no batch of the step or no checkpoint before it.
 Json replayed_group(const std::filesystem::path& run, int64_t step, const std::string& prompt_id);
 
 }  // namespace cohort::cli

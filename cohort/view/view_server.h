@@ -32,9 +32,11 @@
 //   GET /api/group?run=&step=&prompt_id=
 //        {step, prompt_id, prompt, samples: [as /api/completion]}
 //   GET /api/replay?run=&step=&prompt_id=
-//        {samples: [{sample, branch, gradient_share, tokens: [{place, entropy, ratio, clipped}]}]},
-//        recomputed with the model; 409 with the reason if the run keeps no batch or checkpoint of the step,
-//        503 while another is computed
+//        {samples: [{sample, branch, gradient_share, tokens: [{place, entropy, gradient, ratio, clipped}]}],
+//        ratio_problem}, recomputed with the model. `gradient`: SampleGradient::tokens of grpo/replay.h.
+//        Without a checkpoint of the step there are no ratios, and `ratio_problem` says so. 409 with the
+//        reason if the run keeps no batch of the step or no checkpoint before it, 503 while another is
+//        computed
 //   GET /api/prompt?run=&prompt_id=
 //        {prompt_id, num_steps, steps: [{step, mean_reward, samples: [{index, reward, completion}]}]}: at
 //        most 200 steps, spread evenly

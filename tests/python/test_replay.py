@@ -110,6 +110,28 @@ class ReplayTest(tiny_run.TinyRunTest):
             metrics = next(line for line in map(json.loads, file) if line["step"] == 2)
         self.assertAlmostEqual(gradient["batch_gradient_norm"], metrics["grad_norm"], places=5)
 
+    def test_gradients_of_tokens(self):
+        # By hand: where every ratio is 1, the loss's derivative by a token's log-probability is minus its advantage times
+        # its weight: 1 / (its completion's tokens) of "grpo", 1 / (the batch's tokens) of "dapo".
+        for loss_type, weight in {
+            "grpo": lambda row: 1 / len(row["logprobs"]),
+            "dapo": lambda row: 1,
+        }.items():
+            run = self.train("pushed-" + loss_type, "--objective.loss_type", loss_type)
+            with open(run / "completions.jsonl") as file:
+                rows = [row for row in map(json.loads, file) if row["step"] == 3]
+            pushes = [row["advantage"] * weight(row) for row in rows]
+            total = sum(abs(push) * len(row["logprobs"]) for push, row in zip(pushes, rows))
+            self.assertGreater(total, 0)
+            for place in (0, 5, 15):
+                group, sample = divmod(place, 4)
+                done = replay(run, "--group", group, "--sample", sample, "--json")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                *tokens, _ = lines(done)
+                self.assertEqual(len(tokens), len(rows[place]["logprobs"]))
+                for token in tokens:
+                    self.assertAlmostEqual(token["gradient"], pushes[place] / total, places=7)
+
     def test_gradients_of_prompts(self):
         for name, flags in {"whole": [], "adapters": ["--lora.r", 4]}.items():
             run = self.train("moved-" + name, *flags)

@@ -3,7 +3,9 @@ accessibility, a phone.
 
 COHORT names the program that makes the runs, VIEW_SERVER the server, VIEW_SCREENSHOTS the folder for pictures of each view."""
 
+import json
 import statistics
+import subprocess
 import unittest
 from urllib.parse import quote
 
@@ -11,7 +13,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from view_page_case import PHONE, PageCase, Server, close_to, read_lines
-from view_real_runs import make_real_runs
+from view_real_runs import COHORT, ENVIRONMENT, make_real_runs
 
 VIEWS = ["curves", "completions", "prompt", "rewards", "timeline", "compare", "health", "recipe"]
 
@@ -237,6 +239,64 @@ class RealRun(PageCase):
         close_to(self, readout.split("log-probability ")[1].split(" ")[0], row["logprobs"][1], digits=3)
         self.keys("c")
         self.assertIn("color=advantage", self.hash())
+
+    def colors(self):
+        return self.js("return [...document.querySelector('.bar select').options].map((one) => one.value)")
+
+    def test_a_replay_adds_entropies_ratios_and_gradients(self):
+        command = [COHORT, "view", *self.runs]
+        program = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
+        self.addCleanup(program.stdout.close)
+        self.addCleanup(program.wait, 20)
+        self.addCleanup(program.terminate)
+        program.address = program.stdout.readline().strip().rstrip("/")
+        row = next(row for row in self.completions if row["step"] == 3 and row["advantage"])
+        group = [one for one in self.completions if (one["step"], one["prompt_id"]) == (3, row["prompt_id"])]
+        place = f"step=3&prompt={quote(row['prompt_id'])}"
+        self.open(f"group?run=0&{place}", program)
+        self.assertEqual(self.colors(), ["logprob", "advantage", "none"])
+        self.one("#replay").click()
+        self.wait(lambda: len(self.colors()) == 6, "no colors of the replay")
+        self.assertEqual(self.colors(), ["logprob", "advantage", "entropy", "ratio", "gradient", "none"])
+        self.assertFalse(self.all("#replay"))
+        self.keys("cccc")
+        self.assertIn("color=gradient", self.hash())
+        self.screenshot("replayed")
+        self.check_accessibility("a replayed group")
+        number = sum(one["step"] == 3 for one in self.completions[: self.completions.index(row)])
+        replay = [COHORT, "replay", self.runs[0], "--step", "3", "--json", "--group", str(number // len(group)),
+                  "--sample", str(row["sample"])]  # fmt: skip
+        *tokens, whole = map(
+            json.loads,
+            subprocess.run(replay, capture_output=True, check=True, env=ENVIRONMENT).stdout.splitlines(),
+        )
+        card = f'[data-sample="{row["sample"]}"]'
+        share = self.texts(f"{card} .gradient b")[0].removesuffix(" %")
+        close_to(self, share, 100 * whole["gradient_share"], digits=3)
+        self.one(f"{card} .tokens").send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+        readout = self.one(f"{card} .readout").text
+        close_to(self, readout.split(", entropy ")[1].split(",")[0], tokens[1]["entropy"], digits=3)
+        gradient = readout.split("share of gradient ")[1].split(" %")[0]
+        close_to(self, gradient, 100 * tokens[1]["gradient"], digits=3)
+        self.assertIn(", ratio ", readout)
+        self.open(
+            f"group?run=1&{self.place_of_run(1, 1)}", program
+        )  # its only checkpoint is the one after the last step
+        self.one("#replay").click()
+        self.wait(lambda: len(self.colors()) == 5, "no colors of the replay")
+        self.assertIn("checkpoints/step-00000001 is missing", self.one("#ratio-note").text)
+        self.open(f"group?run=1&{self.place_of_run(1, 2)}", program)
+        self.one("#replay").click()
+        self.wait(lambda: "step-00000001 is missing" in self.texts("#replay + .note")[0], "no reason")
+        self.assertTrue(self.one("#replay").is_enabled())
+        refused = [entry["message"] for entry in self.driver.get_log("browser")]  # the browser's own line
+        self.assertEqual(len(refused), 1)
+        self.assertIn("409", refused[0])
+
+    def place_of_run(self, run, step):
+        rows = read_lines(self.runs[run] / "completions.jsonl")
+        prompt = next(row["prompt_id"] for row in rows if row["step"] == step)
+        return f"step={step}&prompt={quote(prompt)}"
 
     def test_compare_names_the_seed_as_a_difference(self):
         self.open("compare?run=0&b=1")

@@ -20,9 +20,11 @@ weight = 0.5
 """
 
 
+ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1"}
+
+
 def cohort(*arguments):
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    subprocess.run([COHORT, *map(str, arguments)], check=True, capture_output=True, env=environment)
+    subprocess.run([COHORT, *map(str, arguments)], check=True, capture_output=True, env=ENVIRONMENT)
 
 
 def make_real_runs(folder):
@@ -50,5 +52,6 @@ def make_real_runs(folder):
     for seed in (1, 2):
         cohort("train", DEMO / "grpo.toml", recipe, "--seed", seed, "--model.path", warm / "final", "--data.path", rows,
                "--rollout.prompts_per_step", 4, "--rollout.num_generations", 4, "--train.max_steps", 8,
-               "--train.save_steps", 8, "--threads", 1, "--run-dir", folder / f"seed-{seed}")  # fmt: skip
+               "--train.save_steps", 8 if seed == 2 else 1, "--train.save_total_limit", 9,
+               "--run.save_batches", "true", "--threads", 1, "--run-dir", folder / f"seed-{seed}")  # fmt: skip
     return [folder / f"seed-{seed}" for seed in (1, 2)]

@@ -207,21 +207,33 @@ struct UpdateScope {
   MicrobatchRows rows;
 };
 
+/// Hands each completion the gradient by its tokens' log-probabilities, [M]; undefined: no term reads them.
+void hand_out(const at::Tensor& gradient, const PackedBatch& batch, const LossOptions& options) {
+  if (!gradient.defined()) return;
+  const at::Tensor column = gradient.cpu().to(at::kFloat).contiguous();
+  const float* value = column.const_data_ptr<float>();
+  for (const PackedCompletion& packed : batch.completions) {
+    const auto count = static_cast<size_t>(packed.completion->num_sampled());
+    options.on_token_gradient(packed.place, {value, count});
+    value += count;
+  }
+}
+
 /// Forward, loss and, where it is finite, backward of one micro-batch. `by_weights`: see weights_gradient.
 LossResult train_on(const PackedBatch& batch, const UpdateScope& update, at::Tensor& by_weights) {
+  const LossOptions& options = update.options;
   const at::Tensor hidden = update.policy.forward(batch.input);
   const at::Tensor rows = update.policy.head_input(hidden, batch.logit_rows);
-  const TokenLogprobs values = packed_logprobs(update.policy, batch, rows, update.options.temperature);
+  const TokenLogprobs values = packed_logprobs(update.policy, batch, rows, options.temperature);
   std::vector<int64_t> chosen;
   chosen.reserve(batch.completions.size());
   for (const PackedCompletion& packed : batch.completions) chosen.push_back(packed.place);
   LossInput part = loss_part(update.input, update.objective, chosen, values);
   if (update.objective.echo_coef != 0.0) part.reply_logprobs = reply_logprobs(update.policy, batch, hidden);
-  const Linear* value_head = update.options.value_head;
+  const Linear* value_head = options.value_head;
   if (value_head != nullptr) part.values = token_values(*value_head, rows);
-  if (update.options.loss) part.entropies = values.entropies;
-  const LossOutput output =
-      update.options.loss ? update.options.loss(part) : policy_loss(part, update.objective);
+  if (options.loss) part.entropies = values.entropies;
+  const LossOutput output = options.loss ? options.loss(part) : policy_loss(part, update.objective);
   LossResult result;
   record(batch, values, part, result);
   result.objective = output.metrics;
@@ -233,9 +245,11 @@ LossResult train_on(const PackedBatch& batch, const UpdateScope& update, at::Ten
     for (const PackedCompletion& packed : batch.completions) result.nonfinite.push_back(*packed.completion);
     return result;
   }
+  if (options.on_token_gradient) values.logprobs.retain_grad();
   output.loss.backward();
+  if (options.on_token_gradient) hand_out(values.logprobs.grad(), batch, options);
   by_weights = weights_gradient(part, chosen, std::ssize(update.input.lengths));
-  if (update.options.router_aux_loss_coef != 0.0) result.aux_loss = batch.balance.loss;
+  if (options.router_aux_loss_coef != 0.0) result.aux_loss = batch.balance.loss;
   return result;
 }
 

@@ -265,28 +265,27 @@ std::vector<ReplayedToken> Replay::tokens(int64_t group_place, int64_t sample_pl
   return tokens;
 }
 
-std::span<const Group> Replay::mini_batch_of(int64_t group) const {
+const Replay::MiniBatch& Replay::mini_batch_of(int64_t group) {
   const std::span<const Group> groups(batch_.groups);
   const auto size = std::max<int64_t>(1, std::ssize(groups) / config_.train.steps_per_generation);
   const int64_t first = group / size * size;
-  return groups.subspan(first, std::min(size, std::ssize(groups) - first));
-}
-
-std::optional<GradientShare> Replay::gradient_share(int64_t group_place, int64_t sample_place) {
-  group(group_place, sample_place);
-  if (!config_.objective.python.empty()) return std::nullopt;
-  const std::span<const Group> mini_batch = mini_batch_of(group_place);
-  const auto first_group = &mini_batch.front() - batch_.groups.data();
-  const int64_t place = num_sequences(mini_batch.first(group_place - first_group)) + sample_place;
-  const std::vector<at::Tensor> whole = gradient_of(mini_batch, std::nullopt);
-  return gradient_share_of(gradient_of(mini_batch, SampleRange{place, 1}), whole);
+  const std::span<const Group> own = groups.subspan(first, std::min(size, std::ssize(groups) - first));
+  if (mini_batch_.groups.data() == own.data()) return mini_batch_;
+  mini_batch_ = MiniBatch();
+  mini_batch_.groups = own;
+  mini_batch_.tokens.resize(num_sequences(own));
+  LossOptions options = loss_options(config_, *policy_);
+  options.on_token_gradient = [&](int64_t place, std::span<const float> gradient) {
+    mini_batch_.tokens[place].assign(gradient.begin(), gradient.end());
+  };
+  mini_batch_.gradient = gradient_of(own, options);
+  for (const std::vector<float>& tokens : mini_batch_.tokens)
+    for (const float gradient : tokens) mini_batch_.token_sum += std::abs(gradient);
+  return mini_batch_;
 }
 
 /// For each of the policy's parameters().
-std::vector<at::Tensor> Replay::gradient_of(std::span<const Group> mini_batch,
-                                            std::optional<SampleRange> only) {
-  LossOptions options = loss_options(config_, *policy_);
-  options.only = only;
+std::vector<at::Tensor> Replay::gradient_of(std::span<const Group> mini_batch, LossOptions options) {
   clear_gradients(*policy_);
   accumulate_policy_gradient(*policy_, mini_batch, objective_.loss, options);
   std::vector<at::Tensor> gradients = gradients_of(*policy_);
@@ -294,18 +293,33 @@ std::vector<at::Tensor> Replay::gradient_of(std::span<const Group> mini_batch,
   return gradients;
 }
 
+std::optional<SampleGradient> Replay::sample_gradient(int64_t group_place, int64_t sample_place) {
+  const Sample& sample = *sequences_of(group(group_place, sample_place))[sample_place];
+  if (!config_.objective.python.empty()) return std::nullopt;
+  const MiniBatch& mini_batch = mini_batch_of(group_place);
+  const auto groups_before = &batch_.groups[group_place] - mini_batch.groups.data();
+  const int64_t place = num_sequences(mini_batch.groups.first(groups_before)) + sample_place;
+  LossOptions options = loss_options(config_, *policy_);
+  options.only = SampleRange{place, 1};
+  SampleGradient gradient{
+      .whole = gradient_share_of(gradient_of(mini_batch.groups, options), mini_batch.gradient),
+      .tokens = std::vector<double>(sample.completion.num_sampled())};
+  const std::vector<float>& tokens = mini_batch.tokens[place];  // empty if it was not forwarded
+  for (size_t t = 0; t < tokens.size() && mini_batch.token_sum > 0.0; ++t)
+    gradient.tokens[t] = -tokens[t] / mini_batch.token_sum;
+  return gradient;
+}
+
 std::vector<GroupGradient> Replay::group_gradients() {
   if (!config_.objective.python.empty())
     throw UserError("--gradients calls no function of Python, and the run has objective.python");
   std::vector<GroupGradient> gradients;
-  std::vector<at::Tensor> whole;
   for (int64_t g = 0; g < std::ssize(batch_.groups); ++g) {
-    const std::span<const Group> mini_batch = mini_batch_of(g);
-    const auto place = static_cast<size_t>(&batch_.groups[g] - mini_batch.data());
-    if (place == 0) whole = gradient_of(mini_batch, std::nullopt);
-    const SampleRange own_samples{num_sequences(mini_batch.first(place)),
-                                  num_sequences(mini_batch.subspan(place, 1))};
-    const std::vector<at::Tensor> own = gradient_of(mini_batch, own_samples);
+    const auto& [groups, whole, tokens, token_sum] = mini_batch_of(g);
+    const auto place = static_cast<size_t>(&batch_.groups[g] - groups.data());
+    LossOptions options = loss_options(config_, *policy_);
+    options.only = SampleRange{num_sequences(groups.first(place)), num_sequences(groups.subspan(place, 1))};
+    const std::vector<at::Tensor> own = gradient_of(groups, options);
     GroupGradient gradient{.whole = gradient_share_of(own, whole), .weights = {}};
     const NamedTensors own_weights = by_weight(*policy_, own), all_weights = by_weight(*policy_, whole);
     for (size_t w = 0; w < own_weights.size(); ++w) {

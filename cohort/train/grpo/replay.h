@@ -42,6 +42,15 @@ struct GradientShare {
   double share = 0.0;  ///< (sample . batch) / batch_norm^2: the shares of all samples add up to 1
 };
 
+/// What a mini-batch's loss did to one sample.
+struct SampleGradient {
+  GradientShare whole;
+  /// For each sampled token, how far the loss raises (above 0) or lowers its log-probability: minus the
+  /// loss's derivative by it, as a share of the sum of its magnitudes over the mini-batch. Terms that act on
+  /// the whole distribution, such as an entropy bonus, are not in it.
+  std::vector<double> tokens;
+};
+
 /// A weight's part of the gradient of some samples, beside that of their mini-batch.
 struct WeightGradient {
   std::string name;  ///< Hugging Face's, or PEFT's of an adapter
@@ -68,9 +77,9 @@ class Replay {
   /// batch has no such group or sample.
   std::vector<ReplayedToken> tokens(int64_t group, int64_t sample) const;
 
-  /// Two backward passes: of the sample's mini-batch, and of the sample alone with that mini-batch's
-  /// normalizers. Nothing where the loss is a function of Python.
-  std::optional<GradientShare> gradient_share(int64_t group, int64_t sample);
+  /// A backward pass of the sample alone, with the normalizers of its mini-batch, and one of that mini-batch,
+  /// which is kept for its other samples. Nothing where the loss is a function of Python.
+  std::optional<SampleGradient> sample_gradient(int64_t group, int64_t sample);
 
   /// A backward pass for each group and one for each mini-batch: a gradient for each group of the batch.
   /// Throws UserError where the loss is a function of Python.
@@ -82,10 +91,16 @@ class Replay {
   std::vector<std::string> check();
 
  private:
+  struct MiniBatch {
+    std::span<const Group> groups;
+    std::vector<at::Tensor> gradient;        ///< of each of the policy's parameters()
+    std::vector<std::vector<float>> tokens;  ///< by sequence: the gradient by its log-probabilities
+    double token_sum = 0.0;                  ///< of their magnitudes
+  };
+
   const Group& group(int64_t group, int64_t sample) const;
-  Decoder* reference() const;
-  std::span<const Group> mini_batch_of(int64_t group) const;
-  std::vector<at::Tensor> gradient_of(std::span<const Group> mini_batch, std::optional<SampleRange> only);
+  const MiniBatch& mini_batch_of(int64_t group);
+  std::vector<at::Tensor> gradient_of(std::span<const Group> mini_batch, LossOptions options);
 
   std::filesystem::path root_;
   TrainConfig config_;
@@ -95,6 +110,7 @@ class Replay {
   std::unique_ptr<const Tokenizer> tokenizer_;
   std::unique_ptr<Decoder> policy_;
   std::unique_ptr<Decoder> own_reference_;
+  MiniBatch mini_batch_;  ///< the last one that was asked for
 };
 
 }  // namespace cohort

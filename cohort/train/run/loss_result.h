@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,9 +39,12 @@ struct LossOptions {
   std::optional<SampleRange> only{};         ///< forward these samples alone, of a whole batch
   const Linear* value_head = nullptr;        ///< a critic on the policy's rows, which learns in the same pass
   std::function<void()> on_microbatch{};     ///< called before each micro-batch; what it throws ends the pass
-  LossFunction loss{};                       ///< empty: the objective's
-  dist::Group* processes = &dist::alone();   ///< that share the rows; all of them get the same result
-  int64_t gradient_slots = 1;                ///< of an update, see dist/gradient_sum.h
+  /// Called with a forwarded completion's place in the batch and the loss's gradient by the log-probabilities
+  /// of its loss tokens. Threads may call it at the same time.
+  std::function<void(int64_t place, std::span<const float> gradient)> on_token_gradient{};
+  LossFunction loss{};                      ///< empty: the objective's
+  dist::Group* processes = &dist::alone();  ///< that share the rows; all of them get the same result
+  int64_t gradient_slots = 1;               ///< of an update, see dist/gradient_sum.h
 };
 
 /// Of one micro-batch, or sums over those of an update or a step.

@@ -6,7 +6,7 @@ import { number } from "./format.js";
 import { runOf } from "./runs.js";
 import { sampleCard } from "./sample_card.js";
 import { textBlock, visible, visibleLine } from "./text.js";
-import { availableColorings, COLORINGS, legend } from "./tokens.js";
+import { availableColorings, legend } from "./tokens.js";
 
 const SHOWN = 24; // cards at once: a thousand tokens are as many elements
 
@@ -68,8 +68,9 @@ class GroupView {
         field("Color", choice),
         this.legend,
         field("Order", order),
-        this.replayButton(),
+        this.isReplayed ? null : this.replayButton(),
       ),
+      el("p", { class: "note", id: "ratio-note", role: "status" }, this.ratioNote()),
       el(
         "p",
         { class: "facts" },
@@ -91,26 +92,36 @@ class GroupView {
     this.place();
   }
 
-  /** Entropy, ratio and share of the gradient, which the files do not hold: the server computes them with the model. */
+  /** Entropies, ratios and gradients, which the files do not hold: the server computes them with the model. */
   replayButton() {
-    const button = el("button", { type: "button", id: "replay", title: "Loads the model" }, "Replay tokens");
+    const title = "Computes each token's entropy, ratio and share of the gradient with the model";
+    const button = el("button", { type: "button", id: "replay", title }, "Replay tokens");
+    const problem = el("span", { class: "note", role: "alert" });
     button.addEventListener("click", async () => {
       button.disabled = true;
+      problem.textContent = "";
       button.textContent = "Replaying …";
       try {
         const answer = await ask("replay", { run: this.run, step: this.step, prompt_id: this.prompt });
         if (this.app.isGone(this)) return;
-        this.addReplay(answer.samples);
+        this.addReplay(answer);
       } catch (error) {
+        button.disabled = false;
         button.textContent = "Replay tokens";
-        button.after(el("span", { class: "note", role: "alert" }, visible(error.message)));
+        problem.replaceChildren(visible(error.message));
       }
     });
-    return button;
+    return el("span", {}, button, problem);
   }
 
-  addReplay(replayed) {
-    const byName = new Map(replayed.map((one) => [`${one.sample}/${one.branch}`, one]));
+  ratioNote() {
+    return this.ratioProblem ? `Ratios cannot be shown: ${visible(this.ratioProblem)}` : null;
+  }
+
+  addReplay({ samples, ratio_problem: ratioProblem }) {
+    const byName = new Map(samples.map((one) => [`${one.sample}/${one.branch}`, one]));
+    this.isReplayed = true;
+    this.ratioProblem = ratioProblem;
     for (const sample of this.group.samples) {
       const one = byName.get(`${sample.sample}/${sample.branch ?? 0}`);
       if (!one) continue;
@@ -120,6 +131,7 @@ class GroupView {
     this.colorings = availableColorings(this.group.samples);
     this.main.replaceChildren();
     this.draw();
+    this.main.querySelector("h1").focus();
     this.loadSteps();
   }
 
@@ -167,7 +179,7 @@ class GroupView {
 
   recolor(key) {
     this.color = key;
-    const coloring = COLORINGS.find((one) => one.key === key) ?? null;
+    const coloring = this.colorings.find((one) => one.key === key) ?? null;
     for (const card of this.cards.values()) card.color(coloring);
     this.legend.replaceChildren(legend(coloring) ?? "");
     this.remember();

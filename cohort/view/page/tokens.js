@@ -3,8 +3,9 @@ import { el } from "./dom.js";
 import { number, percent } from "./format.js";
 import { addText, visibleLine } from "./text.js";
 
-/** What a token can be colored by: its key in the answers, its scale (-1 to 1 or 0 to 1), and what it says. */
-export const COLORINGS = [
+/** What a token can be colored by: its key in the answers, its scale (-1 to 1 or 0 to 1), and what it says.
+ * `most` of a scale is the largest magnitude of the group's tokens. */
+const COLORINGS = [
   {
     key: "logprob",
     title: "log-probability",
@@ -26,12 +27,28 @@ export const COLORINGS = [
     isSigned: true,
     scale: (value) => Math.max(-1, Math.min(1, (value - 1) * 5)),
   },
+  {
+    key: "gradient",
+    title: "share of gradient",
+    ends: ["made less likely", "0", "more likely"],
+    isSigned: true,
+    isShare: true,
+    scale: (value, most) => (most > 0 ? value / most : 0),
+  },
 ];
 
-/** The colorings that some token has a value for. */
+/** The colorings that some token has a value for, with the scale of these samples. */
 export function availableColorings(samples) {
-  const has = (key) => samples.some(({ tokens }) => tokens?.some((token) => Number.isFinite(token[key])));
-  return COLORINGS.filter(({ key }) => has(key));
+  return COLORINGS.flatMap((coloring) => {
+    let most = -1;
+    for (const { tokens } of samples) {
+      for (const token of tokens ?? []) {
+        const value = token[coloring.key];
+        if (Number.isFinite(value)) most = Math.max(most, Math.abs(value));
+      }
+    }
+    return most < 0 ? [] : [{ ...coloring, scale: (value) => coloring.scale(value, most) }];
+  });
 }
 
 export function legend(coloring) {
@@ -58,11 +75,12 @@ function colored(element, share) {
 function describe(token, place, count) {
   const parts = [`“${visibleLine(token.text)}”`, `token ${place + 1} of ${count}`];
   if (token.injected) parts.push("injected: not sampled, not trained on");
-  for (const { key, title } of COLORINGS) {
+  for (const { key, title, isShare } of COLORINGS) {
     if (!Number.isFinite(token[key])) continue;
     const chance = key === "logprob" ? ` (${percent(Math.exp(token.logprob))})` : "";
-    parts.push(`${title} ${number(token[key], 3)}${chance}`);
+    parts.push(`${title} ${isShare ? percent(token[key]) : number(token[key], 3)}${chance}`);
   }
+  if (token.clipped) parts.push("clipped");
   return parts.join(", ");
 }
 
