@@ -200,7 +200,7 @@ bool Engine::step() {
     has_prompt |= rows.is_prompt;
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-  if (!has_prompt) stats_.decode_s += took.count();
+  (has_prompt ? stats_.prefill_s : stats_.decode_s) += took.count();
   return true;
 }
 

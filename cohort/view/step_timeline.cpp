@@ -30,7 +30,11 @@ std::vector<StepPart> step_parts(const Figures& figures, int64_t step) {
     const bool is_within = name == "gen_ahead" && has_episodes;
     add(name, is_within ? 0.0 : from_s, seconds);
     if (!is_within) from_s += seconds;
-    if (name == "gen") add("reward_beside_gen", 0.0, seconds_of("reward_beside_gen"));
+    if (name != "gen") continue;
+    const double prefill_s = seconds_of("gen/prefill");
+    add("gen/prefill", 0.0, prefill_s);
+    add("gen/decode", prefill_s, seconds_of("gen/decode"));
+    add("reward_beside_gen", 0.0, seconds_of("reward_beside_gen"));
   }
   add("other", from_s, whole - from_s);
   add("testing", std::max(from_s, whole), seconds_of("testing"));

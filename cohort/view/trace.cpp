@@ -42,21 +42,25 @@ double start_of(const RunView& run) {
   return static_cast<double>(std::mktime(&start));
 }
 
-/// The spans of a run's steps. All ids are made of its path, so that the same file comes out again.
+/// The spans of a run's steps, each step a trace of its own: programs that show traces limit their size. All
+/// ids are made of the run's path, so that the same file comes out again.
 class Trace {
  public:
-  explicit Trace(const RunView& run)
-      : run_(run), id_(hex(id_of(run.path().string())) + hex(id_of(run.path().string() + "/trace"))) {}
+  explicit Trace(const RunView& run) : run_(run) {}
 
   void add_step(int64_t step, double begin_s) {
     const std::vector<StepPart> parts = step_parts(run_.figures(), step);
     const std::string name = "step " + std::to_string(step);
+    const std::string place = run_.path().string() + "/" + name;
+    id_ = hex(id_of(place)) + hex(id_of(place + "/trace"));
     const double seconds = figure_at(run_.figures(), "timing_s/step", step).value_or(0.0);
     Json root = span(name, "", begin_s, seconds);
     root["attributes"] = attributes_of(step);
     spans_.push_back(std::move(root));
-    for (const StepPart& part : parts)
-      spans_.push_back(span(name + "/" + part.name, name, begin_s + part.from_s, part.seconds));
+    for (const StepPart& part : parts) {
+      const std::string path = name + "/" + part.name;  // "step 3/gen/decode"
+      spans_.push_back(span(path, path.substr(0, path.rfind('/')), begin_s + part.from_s, part.seconds));
+    }
   }
 
   Json document() && {
@@ -90,7 +94,7 @@ class Trace {
   }
 
   const RunView& run_;
-  std::string id_;
+  std::string id_;  // of the newest step's trace
   Json spans_ = Json::array();
 };
 

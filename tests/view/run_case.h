@@ -73,6 +73,8 @@ class RunCase {
     timings_ += to_json_text({{"step", step},
                               {"timing_s/step", 10.0},
                               {"timing_s/gen", 4.0},
+                              {"timing_s/gen/prefill", 0.5},
+                              {"timing_s/gen/decode", 3.0},
                               {"timing_s/reward", 1.0},
                               {"timing_s/update_actor", 3.0},
                               {"timing_s/reward/accuracy/p50", 0.01 * step},

@@ -38,11 +38,9 @@ TEST(OtlpTrace, PlacesThePartsOfAStepOneAfterTheOther) {
   const RunCase files;
   const RunView run(files.path());
   const auto times = times_of(spans_of(otlp_trace(run, {2})));
-  const std::map<std::string, Times> expected{{"step 2", {0.0, 10.0}},
-                                              {"gen", {0.0, 4.0}},
-                                              {"reward", {4.0, 5.0}},
-                                              {"update_actor", {5.0, 8.0}},
-                                              {"other", {8.0, 10.0}}};
+  const std::map<std::string, Times> expected{
+      {"step 2", {0.0, 10.0}}, {"gen", {0.0, 4.0}},          {"prefill", {0.0, 0.5}}, {"decode", {0.5, 3.5}},
+      {"reward", {4.0, 5.0}},  {"update_actor", {5.0, 8.0}}, {"other", {8.0, 10.0}}};
   EXPECT_EQ(times.size(), expected.size());
   for (const auto& [name, wanted] : expected) {
     ASSERT_EQ(times.count(name), 1) << name;
@@ -65,13 +63,20 @@ TEST(OtlpTrace, StepsFollowEachOtherFromTheRunsStart) {
 TEST(OtlpTrace, SpansHaveValidIdsAndParents) {
   const RunCase files;
   const RunView run(files.path());
-  std::set<std::string> ids;
+  std::set<std::string> ids, traces;
+  std::string gen;
   for (const Json& span : spans_of(otlp_trace(run, timed_steps(run)))) {
     EXPECT_EQ(span.at("traceId").get<std::string>().size(), 32U);
+    EXPECT_EQ(traces.insert(span.at("traceId").get<std::string>()).second, !span.contains("parentSpanId"))
+        << "each step is a trace";
     const auto id = span.at("spanId").get<std::string>();
     EXPECT_EQ(id.size(), 16U);
     EXPECT_EQ(id.find_first_not_of("0123456789abcdef"), std::string::npos);
     EXPECT_TRUE(ids.insert(id).second);
+    if (span.at("name") == "gen") gen = id;
+    if (span.at("name") == "decode") {
+      EXPECT_EQ(span.at("parentSpanId"), gen);
+    }
     if (span.contains("parentSpanId")) {
       EXPECT_TRUE(ids.contains(span["parentSpanId"].get<std::string>()));
     } else {

@@ -102,6 +102,9 @@ Batch StepRollout::collect(int64_t index, int64_t policy_version, StepTimer& tim
   if (config_.num_rerolls > 0) reroll_calls(drawing);
   if (config_.keep_generations) keep_most_varied(*config_.keep_generations, config_.is_adaptive(), batch);
   sampler_.release_cache();  // an update takes the same memory for its activations
+  if (!is_sampled_elsewhere()) {
+    timer.add({{"timing_s/gen/prefill", drawing.prefill_s}, {"timing_s/gen/decode", drawing.decode_s}});
+  }
   timer.add(reward_timings(scorer_.names(), drawing.reward_rounds));
   if (turns_ != nullptr) {
     if (const auto times = turns_->take_times()) timer.add(reply_timings(*times));
@@ -205,11 +208,19 @@ std::vector<Group> StepRollout::draw(const RolloutShare& share, const std::vecto
     }
     return groups;
   }
-  if (config_.has_trees()) {
-    return sampler_.rollout_trees(prompts, sizes, sampling_, config_.tree, address, drawing.policy_version,
-                                  score);
-  }
-  return sampler_.rollout(prompts, sizes, sampling_, address, drawing.policy_version, score, record, turns_);
+  std::vector<Group> groups = config_.has_trees()
+                                  ? sampler_.rollout_trees(prompts, sizes, sampling_, config_.tree, address,
+                                                           drawing.policy_version, score)
+                                  : sampler_.rollout(prompts, sizes, sampling_, address,
+                                                     drawing.policy_version, score, record, turns_);
+  count_passes(drawing);
+  return groups;
+}
+
+/// Adds those of the sampler's last call.
+void StepRollout::count_passes(Drawing& drawing) const {
+  drawing.prefill_s += sampler_.stats().prefill_s;
+  drawing.decode_s += sampler_.stats().decode_s;
 }
 
 // Single turns of the next step are drawn after those of this one, whose rewards are at work meanwhile.
@@ -319,6 +330,7 @@ std::vector<Group> StepRollout::draw_greedy(const RolloutShare& share, int64_t f
   };
   std::vector<Group> groups = sampler_.rollout(share.prompts, share.sizes, greedy, share.address,
                                                drawing.policy_version, score, /*record=*/nullptr, turns_);
+  count_passes(drawing);
   for (Group& group : groups) group.samples.front().completion.sample = -1;  // it is no draw
   return groups;
 }

@@ -61,7 +61,8 @@ class StepRollout {
   void begin_branch(int64_t count);
 
   /// Draws the samples of step `index`, with their rewards, by weights with `policy_version` updates behind
-  /// them. Adds the laps `timing_s/gen` and `timing_s/reward` and the rewards' own timings to `timer`.
+  /// them. Adds the laps `timing_s/gen` and `timing_s/reward`, the sampler's passes and the rewards' own
+  /// timings to `timer`.
   Batch collect(int64_t index, int64_t policy_version, StepTimer& timer);
 
   /// `rollout/*` of the newest step, if a setting decides what is trained on.
@@ -104,6 +105,7 @@ class StepRollout {
     Batch batch{};
     Counts counts{};
     std::vector<RewardRound> reward_rounds{};
+    double prefill_s = 0.0, decode_s = 0.0;  // of the sampler's passes
   };
   /// Prompts that are to be sampled, and where.
   struct Active {
@@ -139,6 +141,7 @@ class StepRollout {
   void draw_with_ahead(Drawing& drawing);
   std::vector<Group> take_ahead(Ahead ahead, Drawing& drawing);
   std::vector<Group> draw_greedy(const RolloutShare& share, int64_t first, Drawing& drawing);
+  void count_passes(Drawing& drawing) const;
   std::vector<Group> given_groups(const RolloutShare& share, int64_t policy_version) const;
   void take_rewards(int64_t first, std::vector<Group>& groups, Drawing& drawing);
   void start_groups(Round round, Drawing& drawing);

@@ -10,19 +10,22 @@ import { visible } from "./text.js";
 
 const MEANING = {
   gen: "sampling",
+  "gen/prefill": "passes of the sampler that read prompts; they may come later, too",
+  "gen/decode": "passes of the sampler that only draw tokens",
+  update_actor: "update of the policy",
   gen_ahead: "sampling for the next step",
   reward: "waiting for rewards",
-  reward_beside_gen: "rewards at work beside sampling, summed over workers",
+  reward_beside_gen: "rewards at work beside sampling: the sum over workers, which may exceed gen",
   adv: "advantages",
   ref: "log-probabilities of the reference",
   old_log_prob: "log-probabilities before the update",
   values: "values of the critic",
   update_critic: "update of the critic",
-  update_actor: "update of the policy",
   other: "everything else",
   testing: "evaluation",
 };
-const colorOfPart = (name) => `--curve-${Math.max(0, Object.keys(MEANING).indexOf(name)) % 8}`;
+const colorOfPart = (name) =>
+  name === "other" ? "--strong-line" : `--curve-${Math.max(0, Object.keys(MEANING).indexOf(name)) % 8}`;
 
 /** Parts that overlap get rows of their own. */
 function lanes(parts) {

@@ -83,6 +83,10 @@ TEST(GrpoTrainer, MetricsHaveTheDocumentedNames) {
   for (const char* name : {"timing_s/gen", "timing_s/reward", "timing_s/adv", "timing_s/update_actor",
                            "step_time", "perf/throughput"})
     EXPECT_TRUE(timings.contains(name)) << name;
+  EXPECT_GT(timings.at("timing_s/gen/prefill"), 0.0);
+  EXPECT_GT(timings.at("timing_s/gen/decode"), 0.0);
+  EXPECT_LT(timings.at("timing_s/gen/prefill") + timings.at("timing_s/gen/decode"),
+            timings.at("timing_s/gen"));
   EXPECT_EQ(metrics.at("sampling/sampling_logp_difference/max"), 0.0);
   EXPECT_EQ(metrics.at("num_tokens"), static_cast<double>(total_tokens(*report.batch)));
   EXPECT_EQ(metrics.at("learning_rate"), run.config.optimizer.learning_rate);

@@ -184,7 +184,7 @@ TEST_F(StepRolloutTest, ThrowsGroupsWithoutDifferenceAway) {
   EXPECT_EQ(metric("surplus"), 0.0);
   EXPECT_EQ(metric("filled"), 0.0);
   EXPECT_EQ(metric("reward"), (3 * 1.0 + 3 * 1.5) / 6.0);
-  EXPECT_EQ(timings_.size(), 7U);  // of both batches together
+  EXPECT_EQ(timings_.size(), 9U);  // of both batches together
 }
 
 TEST_F(StepRolloutTest, DropsWhatDiffersBeyondTheStep) {
