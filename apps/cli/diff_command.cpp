@@ -3,7 +3,7 @@
 
 #include "apps/cli/command.h"
 #include "cohort/explain/run_diff.h"
-#include "cohort/view/visible_text.h"
+#include "libs/common/visible_text.h"
 
 namespace cohort::cli {
 namespace {

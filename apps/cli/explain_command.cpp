@@ -9,7 +9,7 @@
 #include "cohort/train/setting_help.h"
 #include "cohort/view/interval.h"
 #include "cohort/view/run_view.h"
-#include "cohort/view/visible_text.h"
+#include "libs/common/visible_text.h"
 #include "libs/common/excerpt.h"
 #include "libs/common/nearest.h"
 

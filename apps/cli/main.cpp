@@ -14,6 +14,7 @@
 #include "cohort/dist/group.h"
 #include "cohort/ops/cpu_arch.h"
 #include "libs/common/nearest.h"
+#include "libs/common/visible_text.h"
 
 namespace cohort::cli {
 
@@ -94,13 +95,13 @@ int main(int argc, char** argv) {
     cohort::limit_libraries_to_cpu_arch();
     return cohort::cli::run({argv + 1, argv + argc});
   } catch (const cohort::UserError& error) {
-    std::cerr << "cohort: " << error.what() << "\n";
+    std::cerr << "cohort: " << cohort::visible_text(error.what()) << "\n";
     return 2;
   } catch (const std::filesystem::filesystem_error& error) {
-    std::cerr << "cohort: " << error.what() << "\n";
+    std::cerr << "cohort: " << cohort::visible_text(error.what()) << "\n";
     return 2;
   } catch (const cohort::dist::RankLost& error) {
-    std::cerr << "cohort: " << error.what() << "\n";
+    std::cerr << "cohort: " << cohort::visible_text(error.what()) << "\n";
     return cohort::dist::kRankLostExitCode;
   } catch (const std::exception& error) {
     if (cohort::cli::is_out_of_memory(error)) {
@@ -109,7 +110,7 @@ int main(int argc, char** argv) {
              "tokens_per_microbatch\n";
       return 2;
     }
-    std::cerr << "cohort: internal error: " << error.what() << "\n";
+    std::cerr << "cohort: internal error: " << cohort::visible_text(error.what()) << "\n";
     return 1;
   }
 }

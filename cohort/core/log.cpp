@@ -1,6 +1,7 @@
 #include "cohort/core/log.h"
 
 #include "cohort/core/progress.h"
+#include "libs/common/visible_text.h"
 
 namespace cohort {
 namespace {
@@ -19,7 +20,7 @@ void write_info(const std::string& message) {
 void write_warning(const std::string& message) { write_log_line("warning: ", prefix_of_warnings + message); }
 
 void write_log_line(const char* prefix, const std::string& message) {
-  write_above_progress(prefix + message);
+  write_above_progress(visible_text(prefix + message));  // messages quote what rewards and models say
 }
 
 }  // namespace cohort

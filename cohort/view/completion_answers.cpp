@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "cohort/view/completion_query.h"
-#include "cohort/view/visible_text.h"
+#include "libs/common/visible_text.h"
 #include "libs/common/excerpt.h"
 #include "libs/common/hash.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cohort/view/visible_text.h"
+#include "libs/common/visible_text.h"
 
 namespace cohort {
 

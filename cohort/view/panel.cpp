@@ -5,7 +5,7 @@
 
 #include "cohort/core/units.h"
 #include "cohort/view/interval.h"
-#include "cohort/view/visible_text.h"
+#include "libs/common/visible_text.h"
 #include "libs/common/str.h"
 
 namespace cohort {

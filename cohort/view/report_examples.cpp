@@ -5,7 +5,7 @@
 
 #include "cohort/view/completion_answers.h"
 #include "cohort/view/report_parts.h"
-#include "cohort/view/visible_text.h"
+#include "libs/common/visible_text.h"
 
 namespace cohort {
 namespace {

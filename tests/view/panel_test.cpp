@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "cohort/view/visible_text.h"
+#include "libs/common/visible_text.h"
 #include "tests/view/run_case.h"
 
 namespace cohort {

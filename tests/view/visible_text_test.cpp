@@ -1,4 +1,4 @@
-#include "cohort/view/visible_text.h"
+#include "libs/common/visible_text.h"
 
 #include <gtest/gtest.h>
 

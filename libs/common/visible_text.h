@@ -1,10 +1,16 @@
 // Texts of models as something to look at: what would act on a terminal or hide in a page is spelled out.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace cohort {
+
+/// Whether nobody sees the code point: a control character other than tab, line feed and carriage return, an
+/// invisible format character such as U+200B or U+202E, or a tag of plane 14. The joiners U+200C and U+200D,
+/// which scripts and emoji need, do not count.
+bool is_hidden_character(char32_t code_point);
 
 /// `text` with every control character but tab and line feed, every bidirectional mark and every invisible
 /// character as its number: U+202E becomes "⟨U+202E⟩". Bytes that are no UTF-8 become U+FFFD.
