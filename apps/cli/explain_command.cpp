@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <set>
 
 #include "apps/cli/command.h"
 #include "cohort/explain/metric_info.h"
@@ -9,9 +10,9 @@
 #include "cohort/train/setting_help.h"
 #include "cohort/view/interval.h"
 #include "cohort/view/run_view.h"
-#include "libs/common/visible_text.h"
 #include "libs/common/excerpt.h"
 #include "libs/common/nearest.h"
+#include "libs/common/visible_text.h"
 
 namespace cohort::cli {
 namespace {
@@ -53,10 +54,13 @@ void print(const RunView& run, const RunFinding& finding) {
             << "]\n"
             << "  " << visible_line(finding.advice) << "\n";
   for (const MetricEvidence& metric : finding.metrics)
-    std::cout << "  " << visible_line(metric.metric) << " = " << short_number(metric.value) << " at step "
-              << metric.step << "\n";
-  for (const SampleEvidence& sample : finding.samples)
-    std::cout << "  " << visible_line(completions_command(run, sample)) << "\n";
+    std::cout << "  " << evidence_text(visible_line(metric.metric), short_number(metric.value), metric)
+              << "\n";
+  std::set<std::string> commands;  // samples of one prompt have one
+  for (const SampleEvidence& sample : finding.samples) {
+    std::string command = visible_line(completions_command(run, sample));
+    if (commands.insert(command).second) std::cout << "  " << command << "\n";
+  }
 }
 
 void explain_run(const std::string& path, bool as_json) {
@@ -68,12 +72,18 @@ void explain_run(const std::string& path, bool as_json) {
     std::cout << to_json_text({{"run", run.path().string()}, {"findings", std::move(rows)}}, 2) << "\n";
     return;
   }
-  if (findings.empty())
-    std::cout << "nothing is wrong, as far as the rules see after step " << run.figures().last_step() << "\n";
+  const int64_t last_step = run.figures().last_step();
+  if (findings.empty() && last_step < kStepsOfRules) {
+    std::cout << "the run is at step " << last_step << ": most rules need " << kStepsOfRules << " steps\n";
+  } else if (findings.empty()) {
+    std::cout << "nothing is wrong, as far as the rules see after step " << last_step << "\n";
+  }
   for (const RunFinding& finding : findings) print(run, finding);
 }
 
 [[noreturn]] void refuse_name(const std::string& name) {
+  if (std::filesystem::exists(name))
+    throw ConfigError(str(name, ": there is no run here: give a directory with a config.toml"));
   constexpr size_t kShown = 3;
   std::vector<std::string> names = setting_keys();
   const std::vector<std::string> metrics = similar_metrics(name, kShown);

@@ -7,40 +7,45 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <utility>
 
 #include "cohort/core/error.h"
 
 namespace cohort::cli {
 namespace {
 
-volatile sig_atomic_t event_descriptor = -1;
+volatile sig_atomic_t event_descriptor = -1, newest_signal = 0;
 
-void note_interrupt(int) {
+void note_interrupt(int number) {
+  newest_signal = number;
   const int saved = errno;
   const uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(event_descriptor, &one, sizeof one);
   errno = saved;
 }
 
-void handle_interrupts(void (*handler)(int)) {
+void handle(const std::vector<int>& signals, void (*handler)(int)) {
   struct sigaction action{};
   action.sa_handler = handler;
   action.sa_flags = SA_RESTART;  // writes of an answer go on; poll() returns in any case
-  sigaction(SIGINT, &action, nullptr);
+  for (const int number : signals) sigaction(number, &action, nullptr);
 }
 
 }  // namespace
 
-Interrupts::Interrupts() : descriptor_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+Interrupts::Interrupts(std::vector<int> signals)
+    : signals_(std::move(signals)), descriptor_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   COHORT_CHECK(descriptor_ >= 0);
   event_descriptor = descriptor_;
-  handle_interrupts(note_interrupt);
+  handle(signals_, note_interrupt);
 }
 
 Interrupts::~Interrupts() {
-  handle_interrupts(SIG_DFL);
+  handle(signals_, SIG_DFL);
   close(descriptor_);
 }
+
+int Interrupts::last_signal() { return newest_signal; }
 
 bool Interrupts::take() {
   uint64_t count = 0;

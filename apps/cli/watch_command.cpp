@@ -38,13 +38,13 @@ class Display {
  public:
   void show(RunView& run) {
     const std::optional<winsize> size = terminal_size();
-    const PanelData data =
-        panel_data(run, size ? std::optional(num_shown_++ / kTicksOfSample) : std::nullopt);
+    PanelData data = panel_data(run, size ? std::optional(num_shown_++ / kTicksOfSample) : std::nullopt);
     if (!size) {
       if (data.step != last_step_ || last_step_ < 0) std::cout << plain_line(data) << std::endl;
       last_step_ = data.step;
       return;
     }
+    data.findings = run.findings();
     std::vector<std::string> lines = panel_lines(data, {size->ws_col, std::getenv("NO_COLOR") == nullptr});
     const auto most = static_cast<size_t>(std::max(1, size->ws_row - 1));
     if (lines.size() > most) lines.resize(most);

@@ -10,8 +10,6 @@ namespace {
 
 constexpr const char* kClipped = "completions/clipped_ratio";
 constexpr const char* kMeanLength = "completions/mean_length";
-constexpr double kOftenCut = 0.25;   // healthy runs stay below 0.1; early ones may be above it
-constexpr double kMostlyCut = 0.7;   // rewards judge halves for the most part
 constexpr double kLongGrowth = 2.0;  // of the first length
 constexpr double kNearLimit = 0.6;   // of the length limit
 constexpr double kShrunk = 0.3;      // of the first length
@@ -50,9 +48,10 @@ std::vector<RunFinding> cut_at_limit(const RuleInput& run) {
   const Curve clipped = run.curve(kClipped);
   if (!is_measured(run) || !is_certain(run, clipped.size())) return {};
   const CurveWindow last = clipped.last();
-  if (last.mean < kOftenCut || (clipped.size() < kFewestSteps && clipped.lowest().mean < kMostlyCut))
+  const bool is_short = clipped.size() < kFewestSteps;
+  if (last.mean < thresholds::kOftenCut || (is_short && clipped.lowest().mean < thresholds::kMostlyCut))
     return {};
-  return {finding(last.mean >= kMostlyCut ? FindingLevel::kProblem : FindingLevel::kWarning,
+  return {finding(last.mean >= thresholds::kMostlyCut ? FindingLevel::kProblem : FindingLevel::kWarning,
                   str(percent(last.mean), " of the completions in ", steps_text(last),
                       " are cut at the limit of ", figure(run.number("rollout.max_completion_length", 0.0)),
                       " tokens, and rewards judge texts without an end"),

@@ -78,12 +78,16 @@ size_t Curve::window_length() const { return std::max(kFewestInWindow, size() / 
 
 CurveWindow Curve::highest() const {
   const size_t length = window_length();
-  CurveWindow best = window(0, length);
-  for (size_t end = length + 1; end <= size(); ++end) {
-    const double mean = mean_of(std::span(values_).subspan(end - length, length));
-    if (mean > best.mean) best = window(end - length, end);
+  double sum = 0.0, largest = 0.0;
+  size_t best_end = std::min(length, size());
+  for (size_t end = 1; end <= size(); ++end) {
+    sum += values_[end - 1];
+    if (end > length) sum -= values_[end - 1 - length];
+    if (end < length || (end > length && sum <= largest)) continue;
+    largest = sum;
+    best_end = end;
   }
-  return best;
+  return window(best_end - std::min(best_end, length), best_end);
 }
 
 CurveWindow Curve::lowest() const {

@@ -9,15 +9,8 @@
 namespace cohort {
 namespace {
 
-constexpr double kTotalRate =
-    1e-4;  // AdamW moves a weight by at most this in the whole run; weights are some 0.02
-constexpr double kTotalRateOfAdapters = 1e-3;  // an adapter begins at 0
-constexpr double kGradientPeak = 8.0;          // of the median norm
-constexpr double kEntropyJump = 3.0;           // as a factor, within a few steps
-constexpr double kLeastEntropyJump = 0.2;      // nats
-constexpr double kLengthJump = 1.6;            // as a factor, within a few steps
-constexpr double kLeastLengthJump = 8.0;       // tokens
-constexpr double kKlOfStep = 0.1;              // nats a token that one step adds
+constexpr double kGradientPeak = 8.0;  // of the median norm
+constexpr double kKlOfStep = 0.1;      // nats a token that one step adds
 constexpr double kClipShare = 0.3;
 constexpr double kFarRatio = 100.0;
 constexpr size_t kFewestSigns = 2;  // one alone has other causes, too
@@ -94,8 +87,9 @@ void add_end_of_differences(const RuleInput& run, Signs& signs) {
 
 Signs signs_of_large_updates(const RuleInput& run) {
   Signs signs;
-  add_jump(run, "entropy", "entropy", kEntropyJump, kLeastEntropyJump, signs);
-  add_jump(run, "completions/mean_length", "the mean length", kLengthJump, kLeastLengthJump, signs);
+  add_jump(run, "entropy", "entropy", thresholds::kEntropyJump, thresholds::kLeastEntropyJump, signs);
+  add_jump(run, "completions/mean_length", "the mean length", thresholds::kLengthJump,
+           thresholds::kLeastLengthJump, signs);
   add_end_of_differences(run, signs);
   const Curve norm = run.curve("grad_norm"), kl = run.curve("kl"),
               clipped = run.curve("clip_ratio/region_mean"), ratio = run.curve("ratio/max");
@@ -164,7 +158,8 @@ std::vector<RunFinding> learning_rate_too_low(const RuleInput& run) {
   const Curve norm = run.curve("grad_norm"), rate = run.curve("learning_rate");
   if (run.is_game() || norm.size() < 2 * kFewestSteps || norm.last_half().median <= 0.0) return {};
   const bool has_adapters = run.number("lora.r", 0.0) > 0.0 || !run.text("lora.path").empty();
-  const double enough = has_adapters ? kTotalRateOfAdapters : kTotalRate, total = total_rate(run);
+  const double enough = has_adapters ? thresholds::kTotalRateOfAdapters : thresholds::kTotalRate,
+               total = total_rate(run);
   if (rate.is_empty() || total >= enough) return {};
   const bool is_still = run.is_policy() ? !reward_rose(run) && is_flat(run.drawn_reward()) &&
                                               is_flat(run.curve("entropy")) && is_flat(run.curve("kl"))

@@ -9,7 +9,6 @@ namespace cohort {
 namespace {
 
 constexpr const char* kZeroGroups = "frac_reward_zero_std";
-constexpr double kMostGroups = 0.9;  // a policy that is right once in thirty still learns at 0.8
 constexpr double kNearlyAll = 0.97;  // what is left moves nothing
 constexpr double kLowReward = 0.2;   // of the range of rewards
 constexpr double kHighReward = 0.8;
@@ -35,9 +34,10 @@ std::vector<RunFinding> equal_rewards_at(const RuleInput& run, bool low) {
   const CurveWindow late = zero.window(half, zero.size()),
                     late_reward = reward.window(reward.size() / 2, reward.size());
   const double position = run.reward_position(late_reward.mean);
-  if (late.mean < kMostGroups || (low ? position > kLowReward : position < kHighReward)) return {};
+  if (late.mean < thresholds::kMostGroups || (low ? position > kLowReward : position < kHighReward))
+    return {};
   const bool was_so_before =
-      run.reward_position(reward.first().mean) >= kHighReward && zero.first().mean >= kMostGroups;
+      run.reward_position(reward.first().mean) >= kHighReward && zero.first().mean >= thresholds::kMostGroups;
   if (low ? reward_rose(run) : !was_so_before) return {};
   const FindingLevel level = late.mean >= kNearlyAll ? FindingLevel::kProblem : FindingLevel::kWarning;
   const std::string text = str(percent(late.mean), " of the groups in ", steps_text(late),
@@ -75,7 +75,7 @@ std::vector<RunFinding> all_rewards_equal(const RuleInput& run) {
   if (!is_certain(run, zero.size())) return {};
   const CurveWindow late =
       zero.window(zero.size() - std::min(zero.size(), std::max(kFewestSteps, zero.size() / 4)), zero.size());
-  const bool became_equal = zero.first().mean < kMostGroups;
+  const bool became_equal = zero.first().mean < thresholds::kMostGroups;
   if (late.mean < 1.0 || (became_equal && is_solved(run))) return {};
   const Curve reward = run.curve("reward");
   return {finding(FindingLevel::kProblem,

@@ -92,7 +92,7 @@ std::string RuleInput::key_of(std::string_view key) const {
 
 std::string RuleInput::named(std::string_view key) const {
   const Json value = setting(key);
-  return value.is_null() ? key_of(key) : named(key, to_json_text(value));
+  return value.is_null() ? key_of(key) : str(key_of(key), " (now ", to_json_text(value), ")");
 }
 
 std::string RuleInput::named(std::string_view key, std::string_view value) const {
@@ -177,7 +177,9 @@ std::vector<SampleEvidence> samples_of(const std::vector<Json>& completions) {
 }
 
 MetricEvidence evidence_of(std::string metric, const CurveWindow& window) {
-  return {std::move(metric), window.last_step, window.mean};
+  const bool is_one_step = window.first_step == window.last_step;
+  return {std::move(metric), window.last_step, window.mean,
+          is_one_step ? std::nullopt : std::optional(window.first_step)};
 }
 
 std::string figure(double value) {

@@ -46,7 +46,8 @@ class RuleInput {
   bool flag(std::string_view key) const;
   std::string text(std::string_view key) const;
 
-  /// "objective.beta = 0", for advice: a key with its present value, or with the one to give it.
+  /// For advice: a key with its present value, "objective.beta (now 0)", or with the one to give it,
+  /// "objective.beta = 0".
   std::string named(std::string_view key) const;
   std::string named(std::string_view key, std::string_view value) const;
 
@@ -90,7 +91,7 @@ class RuleInput {
 /// Places of completions, for a finding.
 std::vector<SampleEvidence> samples_of(const std::vector<Json>& completions);
 
-/// The mean of a window as evidence, at its last step.
+/// The mean of a window as evidence.
 MetricEvidence evidence_of(std::string metric, const CurveWindow& window);
 
 /// "0.031", with three digits; whole numbers with all.

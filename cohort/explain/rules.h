@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cohort/explain/rule_input.h"
+#include "cohort/explain/thresholds.h"
 
 namespace cohort {
 
@@ -16,27 +17,21 @@ inline RunFinding finding(FindingLevel level, std::string text, std::string advi
 }
 
 /// Steps that a rule needs, unless its evidence is certain: fewer tell noise from nothing.
-constexpr size_t kFewestSteps = 8;
+constexpr size_t kFewestSteps = kStepsOfRules;
 
 /// Steps that are enough if each has many completions and all say the same.
 constexpr size_t kFewestCertainSteps = 3;
-
-/// Completions from which on such evidence is certain.
-constexpr double kCertainCompletions = 64.0;
 
 /// Whether `steps` steps that all say the same are no accident.
 inline bool is_certain(const RuleInput& run, size_t steps) {
   return steps >= kFewestSteps ||
          (steps >= kFewestCertainSteps &&
-          static_cast<double>(steps) * run.completions_per_step() >= kCertainCompletions);
+          static_cast<double>(steps) * run.completions_per_step() >= thresholds::kFewCompletions);
 }
-
-/// Standard errors between two windows that make a change: a run has dozens of windows to compare.
-constexpr double kClearScore = 5.0;
 
 /// Whether a window's mean is clearly above another's.
 inline bool is_clearly_above(const CurveWindow& a, const CurveWindow& b) {
-  return standard_score(a, b) >= kClearScore;
+  return standard_score(a, b) >= thresholds::kClearScore;
 }
 
 /// Whether the reward rose over the run, by its windows or by its trend.

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "cohort/core/error.h"
 #include "cohort/core/toml_json.h"
+#include "cohort/explain/prompt_summary.h"
 #include "cohort/explain/rule_input.h"
 #include "cohort/records/run_directory.h"
 #include "libs/common/excerpt.h"
@@ -49,7 +51,7 @@ std::optional<MetricEnd> end_of(const Figures& figures, const std::string& name)
   const Curve curve = column == nullptr ? Curve() : Curve(*column);
   if (curve.is_empty()) return std::nullopt;
   const CurveWindow last = curve.last();
-  return MetricEnd{last.mean, last.error};
+  return MetricEnd{last.mean, last.count > 1 ? std::optional(last.error) : std::nullopt};
 }
 
 std::vector<MetricDifference> compare_metrics(const Figures& a, const Figures& b) {
@@ -65,72 +67,53 @@ std::vector<MetricDifference> compare_metrics(const Figures& a, const Figures& b
   return metrics;
 }
 
-/// The rewards of a prompt in the first and the last step that drew it.
-struct PromptSteps {
-  const CompletionEntry* entry = nullptr;  ///< any of its lines
-  uint32_t first_step = 0, last_step = 0;
-  double first_sum = 0.0, last_sum = 0.0;
-  int64_t first_count = 0, last_count = 0;
+PromptRewards rewards_of(const PromptSummary& prompt) { return {prompt.first_reward, prompt.last_reward}; }
 
-  void add(const CompletionEntry& completion) {
-    if (entry == nullptr || completion.step == first_step) {
-      if (entry == nullptr) first_step = completion.step;
-      first_sum += completion.reward;
-      ++first_count;
-    }
-    if (entry == nullptr || completion.step != last_step) last_sum = 0.0, last_count = 0;
-    last_step = completion.step;
-    last_sum += completion.reward;
-    ++last_count;
-    entry = &completion;
-  }
-
-  PromptRewards rewards() const {
-    return {first_sum / static_cast<double>(first_count), last_sum / static_cast<double>(last_count)};
-  }
-};
-
-std::map<uint64_t, PromptSteps> prompts_of(const CompletionIndex& index) {
-  std::map<uint64_t, PromptSteps> prompts;
-  for (const CompletionEntry& entry : index.entries()) {
-    if (std::isfinite(entry.reward) && (entry.flags & kIsDemonstration) == 0)
-      prompts[entry.prompt].add(entry);
-  }
-  return prompts;
-}
-
-void compare_prompts(const OpenRun& a, const OpenRun& b, RunDiff& diff) {
-  const std::map<uint64_t, PromptSteps> ours = prompts_of(a.completions), theirs = prompts_of(b.completions);
-  std::vector<std::pair<PromptDifference, const CompletionEntry*>> shared;
-  for (const auto& [hash, steps] : ours) {
-    const auto other = theirs.find(hash);
-    if (other != theirs.end())
-      shared.push_back({{"", steps.rewards(), other->second.rewards()}, steps.entry});
+void compare_prompts(const RunEvidence& a, const RunEvidence& b, RunDiff& diff) {
+  const std::span<const CompletionEntry> entries = a.completions.entries();
+  std::unordered_map<uint64_t, PromptRewards> theirs;
+  for (const PromptSummary& prompt : prompt_summaries(b.completions.entries()))
+    if (std::isfinite(prompt.last_reward)) theirs.emplace(prompt.prompt, rewards_of(prompt));
+  std::vector<std::pair<PromptDifference, uint32_t>> shared;
+  for (const PromptSummary& prompt : prompt_summaries(entries)) {
+    const auto other = theirs.find(prompt.prompt);
+    if (other != theirs.end() && std::isfinite(prompt.last_reward))
+      shared.push_back({{"", rewards_of(prompt), other->second}, prompt.first_entry});
   }
   diff.num_shared_prompts = std::ssize(shared);
   std::ranges::stable_sort(shared, std::greater{},
                            [](const auto& one) { return std::abs(one.first.b.end - one.first.a.end); });
   if (shared.size() > RunDiff::kMostPrompts) shared.resize(RunDiff::kMostPrompts);
   for (auto& [prompt, entry] : shared) {
-    prompt.prompt_id = Json::parse(a.completions.line(*entry)).value("prompt_id", "");
+    prompt.prompt_id = Json::parse(a.completions.line(entries[entry])).value("prompt_id", "");
     diff.prompts.push_back(std::move(prompt));
   }
 }
 
 Json json_of(const std::optional<MetricEnd>& end) {
-  return end ? Json{{"mean", end->mean}, {"error", end->error}} : Json(nullptr);
+  if (!end) return nullptr;
+  return {{"mean", end->mean}, {"error", end->error ? Json(*end->error) : Json(nullptr)}};
 }
 
 Json json_of(const PromptRewards& rewards) { return {{"begin", rewards.begin}, {"end", rewards.end}}; }
 
-std::string text_of(const std::optional<MetricEnd>& end) {
-  return end ? str(figure(end->mean), " ± ", figure(end->error)) : "-";
+std::string text_of(const MetricEnd& end) {
+  return str(figure(end.mean), " ± ", figure(end.error.value_or(0.0)));
 }
 
 bool differs_clearly(const MetricDifference& metric) {
   constexpr double kClear = 3.0;  // standard errors
-  if (!metric.a || !metric.b) return true;
-  return std::abs(metric.a->mean - metric.b->mean) > kClear * std::hypot(metric.a->error, metric.b->error);
+  if (!metric.a || !metric.b || !metric.a->error || !metric.b->error) return false;
+  return std::abs(metric.a->mean - metric.b->mean) > kClear * std::hypot(*metric.a->error, *metric.b->error);
+}
+
+/// "only the first has: kl, entropy"; nothing where there are none.
+std::string names_of_one(const RunDiff& diff, const char* which,
+                         std::optional<MetricEnd> MetricDifference::* missing) {
+  std::string names;
+  for (const MetricDifference& metric : diff.metrics)
+    if (!(metric.*missing)) names += (names.empty() ? "" : ", ") + metric.name;
+  return names.empty() ? "" : str("  only the ", which, " run has: ", names, "\n");
 }
 
 }  // namespace
@@ -154,11 +137,16 @@ std::vector<SettingDifference> compare_settings(const Json& a, const Json& b) {
 }
 
 RunDiff compare_runs(const fs::path& a, const fs::path& b) {
-  const OpenRun ours(a), theirs(b);
+  OpenRun ours(a), theirs(b);
+  return compare_runs(RunEvidence{ours.recipe, ours.figures, ours.completions},
+                      RunEvidence{theirs.recipe, theirs.figures, theirs.completions});
+}
+
+RunDiff compare_runs(const RunEvidence& a, const RunEvidence& b) {
   RunDiff diff;
-  diff.settings = compare_settings(ours.recipe, theirs.recipe);
-  diff.metrics = compare_metrics(ours.figures, theirs.figures);
-  compare_prompts(ours, theirs, diff);
+  diff.settings = compare_settings(a.recipe, b.recipe);
+  diff.metrics = compare_metrics(a.figures, b.figures);
+  compare_prompts(a, b, diff);
   return diff;
 }
 
@@ -184,15 +172,28 @@ std::string to_text(const RunDiff& diff) {
     };
     text += str("  ", setting.key, ": ", shown(setting.a), " -> ", shown(setting.b), "\n");
   }
-  const auto num_clear = std::ranges::count_if(diff.metrics, differs_clearly);
-  text += str("metrics, mean of the last tenth of the steps ± standard error: ", num_clear, " of ",
-              diff.metrics.size(), " differ by more than 3 standard errors\n");
+  const auto is_shared = [](const MetricDifference& metric) { return metric.a && metric.b; };
+  const auto has_one_value = [&](const MetricDifference& metric) {
+    return is_shared(metric) && (!metric.a->error || !metric.b->error);
+  };
+  const auto num_single = std::ranges::count_if(diff.metrics, has_one_value);
+  text += str("metrics, mean of the last tenth of the values ± standard error: ",
+              std::ranges::count_if(diff.metrics, differs_clearly), " of ",
+              std::ranges::count_if(diff.metrics, is_shared), " differ by more than 3 standard errors",
+              num_single > 0 ? str("; ", num_single, " have one value, which tells nothing") : "", "\n");
   for (const MetricDifference& metric : diff.metrics) {
     if (differs_clearly(metric))
-      text += str("  ", metric.name, ": ", text_of(metric.a), " -> ", text_of(metric.b), "\n");
+      text += str("  ", metric.name, ": ", text_of(*metric.a), " -> ", text_of(*metric.b), "\n");
   }
-  text += str("prompts: ", diff.num_shared_prompts, " are in both runs\n");
+  text +=
+      names_of_one(diff, "first", &MetricDifference::b) + names_of_one(diff, "second", &MetricDifference::a);
+  text += str("prompts: ", diff.num_shared_prompts, " are in both runs",
+              diff.num_shared_prompts > std::ssize(diff.prompts)
+                  ? str(", ", diff.prompts.size(), " of which end most differently")
+                  : "",
+              "\n");
   for (const PromptDifference& prompt : diff.prompts) {
+    if (prompt.a.begin == prompt.b.begin && prompt.a.end == prompt.b.end) continue;
     text += str("  ", excerpt(prompt.prompt_id), ": reward ", figure(prompt.a.begin), " to ",
                 figure(prompt.a.end), " -> ", figure(prompt.b.begin), " to ", figure(prompt.b.end), "\n");
   }

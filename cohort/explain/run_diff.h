@@ -7,19 +7,21 @@
 #include <vector>
 
 #include "cohort/core/json.h"
+#include "cohort/explain/run_finding.h"
 
 namespace cohort {
 
-/// A setting by its dotted key, items of lists counted from 0 (`reward.0.name`); null where a run has none.
+/// A setting by its dotted key. Tables in a list are counted from 0 (`reward.0.name`), other lists are
+/// values; null where a run lacks the setting.
 struct SettingDifference {
   std::string key;
   Json a, b;
 };
 
-/// The mean of the last tenth of a metric's steps.
+/// The mean of the last tenth of a metric's values, at least of four.
 struct MetricEnd {
   double mean = 0.0;
-  double error = 0.0;  ///< standard error of the mean
+  std::optional<double> error{};  ///< standard error of the mean; nothing for a single value
 };
 
 /// A metric that at least one run has.
@@ -28,12 +30,12 @@ struct MetricDifference {
   std::optional<MetricEnd> a{}, b{};  ///< nothing where a run has no number of it
 };
 
-/// Mean rewards of a prompt's completions in the first and in the last step that drew it.
+/// Mean rewards of a prompt in the first and in the last step that drew it, as prompt_summaries() takes them.
 struct PromptRewards {
   double begin = 0.0, end = 0.0;
 };
 
-/// A prompt that both runs drew.
+/// A prompt that both runs drew and rewarded.
 struct PromptDifference {
   std::string prompt_id;
   PromptRewards a{}, b{};
@@ -51,7 +53,10 @@ struct RunDiff {
 /// Throws ConfigError if a directory holds no run, and FormatError for damaged records.
 RunDiff compare_runs(const std::filesystem::path& a, const std::filesystem::path& b);
 
-/// Settings that differ between two recipes.
+/// The same for runs that are read already.
+RunDiff compare_runs(const RunEvidence& a, const RunEvidence& b);
+
+/// Settings that differ between two recipes, by key, without `run.dir`.
 std::vector<SettingDifference> compare_settings(const Json& a, const Json& b);
 
 Json to_json(const RunDiff& diff);

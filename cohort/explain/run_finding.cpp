@@ -29,6 +29,12 @@ struct Effect {
 
 constexpr Effect kEffects[] = {{"learning_rate_too_high", "tasks_too_hard"},
                                {"learning_rate_too_high", "no_progress"},
+                               {"learning_rate_too_high", "cut_at_limit"},
+                               {"learning_rate_too_high", "all_rewards_equal"},
+                               {"learning_rate_too_high", "same_text"},
+                               {"constant_reward", "all_rewards_equal"},
+                               {"constant_reward", "tasks_too_hard"},
+                               {"constant_reward", "tasks_too_easy"},
                                {"no_stop_token", "cut_at_limit"},
                                {"cut_at_limit", "tasks_too_hard"},
                                {"cut_at_limit", "no_progress"},
@@ -94,10 +100,18 @@ std::vector<RunFinding> find_problems(const std::filesystem::path& run) {
   return find_problems({recipe, figures, completions});
 }
 
+std::string evidence_text(const std::string& name, const std::string& value, const MetricEvidence& evidence) {
+  if (!evidence.first_step) return str(name, " = ", value, " at step ", evidence.step);
+  return str(name, " = ", value, ", the mean of steps ", *evidence.first_step, " to ", evidence.step);
+}
+
 Json to_json(const RunFinding& finding) {
   Json metrics = Json::array(), samples = Json::array();
   for (const MetricEvidence& metric : finding.metrics)
-    metrics.push_back({{"metric", metric.metric}, {"step", metric.step}, {"value", metric.value}});
+    metrics.push_back({{"metric", metric.metric},
+                       {"first_step", metric.first_step.value_or(metric.step)},
+                       {"step", metric.step},
+                       {"value", metric.value}});
   for (const SampleEvidence& sample : finding.samples)
     samples.push_back({{"step", sample.step}, {"prompt_id", sample.prompt_id}, {"sample", sample.sample}});
   return {{"rule", finding.rule},     {"level", to_string(finding.level)}, {"text", finding.text},

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,11 +22,12 @@ enum class FindingLevel : uint8_t {
 /// "problem", "warning" or "note".
 const char* to_string(FindingLevel level);
 
-/// A value that a rule looked at.
+/// A value that a rule looked at: of `step`, or the mean of the steps from `first_step` to `step`.
 struct MetricEvidence {
   std::string metric;
   int64_t step = 0;
   double value = 0.0;
+  std::optional<int64_t> first_step{};
 };
 
 /// A completion that shows it: `cohort completions RUN --step S --prompt-id P` prints it.
@@ -51,12 +53,18 @@ struct RunEvidence {
   CompletionIndex& completions;  ///< may be empty: `train.log_completions = false`
 };
 
+/// Steps from which on most rules judge a run.
+constexpr int64_t kStepsOfRules = 8;
+
 /// Runs every rule of rules.def. Problems come first, then warnings and notes.
 std::vector<RunFinding> find_problems(const RunEvidence& evidence);
 
 /// The same for a run's directory. Throws ConfigError if there is no run, and FormatError for damaged
 /// records.
 std::vector<RunFinding> find_problems(const std::filesystem::path& run);
+
+/// `name` with the value: "kl = 0.2 at step 5", or "kl = 0.2, the mean of steps 1 to 12".
+std::string evidence_text(const std::string& name, const std::string& value, const MetricEvidence& evidence);
 
 Json to_json(const RunFinding& finding);
 

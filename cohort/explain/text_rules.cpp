@@ -14,6 +14,17 @@ constexpr size_t kMostRead = 64;      // lines, of 28 bytes a token
 constexpr size_t kFewestPrompts = 4;  // fewer may look alike by accident
 constexpr double kSameShare = 0.8;    // of all completions; short answers of one word come to half
 
+/// Whether a text begins with the same piece twice, such as "**" or "ha ha": its first tokens may be the
+/// same. The names of special tokens do not count.
+bool repeats_its_begin(const std::string& text) {
+  constexpr size_t kLongest = 32;
+  if (text.empty() || text[0] == '<' || text[0] == '[') return false;
+  for (size_t n = 1; n <= kLongest && 2 * n <= text.size(); ++n) {
+    if (text.compare(0, n, text, n, n) == 0) return true;
+  }
+  return false;
+}
+
 bool is_own(const CompletionEntry& entry) { return (entry.flags & kIsDemonstration) == 0; }
 
 /// The most frequent text with the lines that have it.
@@ -44,7 +55,7 @@ std::vector<RunFinding> doubled_bos(const RuleInput& run) {
   std::set<int64_t> firsts;
   for (const Json& line : lines) {
     const Json ids = line.value("prompt_ids", Json::array());
-    if (ids.size() < 2 || ids[0] != ids[1]) return {};
+    if (ids.size() < 2 || ids[0] != ids[1] || repeats_its_begin(line.value("prompt", ""))) return {};
     firsts.insert(ids[0].get<int64_t>());
   }
   if (firsts.size() != 1) return {};

@@ -4,12 +4,11 @@
 
 #include "cohort/core/error.h"
 #include "cohort/explain/rules.h"
+#include "libs/common/visible_text.h"
 
 namespace cohort {
 namespace {
 
-constexpr double kFewFailures = 0.01;  // below this share a failure is an accident
-constexpr double kManyFailures = 0.2;  // above this share the groups' statistics are other ones
 constexpr double kGapGrowth = 0.1;     // scores are from 0 to 1
 constexpr double kWideGap = 0.4;       // two honest judges of the same answer agree more often
 constexpr double kHeldOutFall = 0.1;   // of the best evaluation
@@ -24,7 +23,7 @@ std::string detail_of(const std::vector<Json>& completions, const std::string& r
     if (cell.value("status", "") != status) continue;
     std::string detail = cell.value("detail", "");
     std::ranges::replace(detail, '\n', ' ');
-    return detail.size() > kLongestDetail ? detail.substr(0, kLongestDetail) + "…" : detail;
+    return detail.size() > kLongestDetail ? first_bytes(detail, kLongestDetail) + "…" : detail;
   }
   return "";
 }
@@ -53,9 +52,9 @@ std::vector<RunFinding> failed_cells(const RuleInput& run, const std::string& st
     if (count == 0.0) continue;
     const double cells = run.completions_per_step() * static_cast<double>(failures.size());
     const double share = std::min(1.0, count / std::max(1.0, cells));
-    const FindingLevel level = share >= kManyFailures  ? FindingLevel::kProblem
-                               : share >= kFewFailures ? FindingLevel::kWarning
-                                                       : FindingLevel::kNote;
+    const FindingLevel level = share >= thresholds::kManyFailures  ? FindingLevel::kProblem
+                               : share >= thresholds::kFewFailures ? FindingLevel::kWarning
+                                                                   : FindingLevel::kNote;
     const std::vector<Json> examples = failed_completions(run, reward, status);
     const std::string detail = detail_of(examples, reward, status);
     found.push_back(

@@ -34,8 +34,8 @@ std::vector<RunFinding> kl_runaway(const RuleInput& run) {
   const CurveWindow first = kl.first(), last = kl.last();
   if (last.median < kHighKl) return {};
   return {finding(last.median >= kRunawayKl ? FindingLevel::kProblem : FindingLevel::kWarning,
-                  str("the KL divergence to the reference grew from ", figure(first.mean), " in ",
-                      steps_text(first), " to ", figure(last.mean), " nats a token in ", steps_text(last)),
+                  str("the KL divergence to the reference is ", figure(last.mean), " nats a token in ",
+                      steps_text(last), ", and was ", figure(first.mean), " in ", steps_text(first)),
                   str("lower ", run.named("optimizer.learning_rate"), ", raise ", run.named("objective.beta"),
                       ", or set ", run.named("objective.use_adaptive_beta", "true")),
                   {evidence_of("kl", first), evidence_of("kl", last)})};

@@ -35,6 +35,7 @@ bool CompletionIndex::update() {
 
 void CompletionIndex::load() {
   files_.reset();
+  ++num_loads_;
   entries_ = {};
   std::optional<CompletionFiles> files;
   CompletionRows loaded = load_rows(run_, files);

@@ -60,6 +60,9 @@ class CompletionIndex {
   /// In the order of the lines: steps ascend. Valid until the next update().
   std::span<const CompletionEntry> entries() const { return entries_; }
 
+  /// Counts how often all entries were read anew. Until then, entries are only added behind the others.
+  int64_t num_loads() const { return num_loads_; }
+
   /// The line of an entry, without its end. Throws FormatError if the run's files no longer have it.
   std::string line(const CompletionEntry& entry) const;
 
@@ -72,6 +75,7 @@ class CompletionIndex {
   std::vector<CompletionEntry> entries_;
   std::shared_ptr<const CompletionFiles> files_;  ///< of `entries_`; null before the first update()
   std::shared_ptr<CompletionLines> lines_;
+  int64_t num_loads_ = 0;
   int64_t num_indexed_ = 0;   ///< the first so many entries are rows of the index
   int64_t num_left_out_ = 0;  ///< rows of the index whose files are gone
   int64_t gap_end_ = 0;       ///< the first entry whose row comes after all those

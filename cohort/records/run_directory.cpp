@@ -209,6 +209,26 @@ void RunDirectory::write_batch(const Batch& batch) const {
   cohort::write_batch(batch_in(root_, batch.step), batch);
 }
 
+std::string RunDirectory::missing_batch(const fs::path& root, int64_t step) {
+  std::error_code none;
+  if (fs::exists(batch_in(root, step), none)) return "";
+  const std::vector<int64_t> steps = batch_steps(root);
+  const std::string held = steps.empty()       ? "none"
+                           : steps.size() == 1 ? str("that of step ", steps.front())
+                                               : str("those of ", steps.size(), " steps from ", steps.front(),
+                                                     " to ", steps.back());
+  return str("step ", step, " has no batch in ", (root / "batches").string(), ", which holds ", held,
+             "; run.save_batches = true keeps them all");
+}
+
+std::string RunDirectory::missing_checkpoint(const fs::path& root, int64_t step) {
+  std::error_code none;
+  const fs::path checkpoint = checkpoint_in(root, step);
+  if (fs::exists(checkpoint, none)) return "";
+  return str(checkpoint.string(), " is missing, which holds the weights after step ", step,
+             "; train.save_steps and train.save_total_limit decide which checkpoints are kept");
+}
+
 void RunDirectory::keep_one_batch(int64_t step) const {
   std::error_code none;
   for (const int64_t other : batch_steps(root_)) {

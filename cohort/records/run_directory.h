@@ -91,6 +91,12 @@ class RunDirectory {
   /// The steps of all batches of a run, ascending.
   static std::vector<int64_t> batch_steps(const std::filesystem::path& root);
 
+  /// Says that the batch of `step` is missing, and how runs keep it; empty if it is there.
+  static std::string missing_batch(const std::filesystem::path& root, int64_t step);
+
+  /// Says that the checkpoint after `step` is missing, and how runs keep it; empty if it is there.
+  static std::string missing_checkpoint(const std::filesystem::path& root, int64_t step);
+
   /// Deletes all batches but that of `step`.
   void keep_one_batch(int64_t step) const;
 

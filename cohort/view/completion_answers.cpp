@@ -5,10 +5,11 @@
 #include <limits>
 #include <numeric>
 
+#include "cohort/explain/prompt_summary.h"
 #include "cohort/view/completion_query.h"
-#include "libs/common/visible_text.h"
 #include "libs/common/excerpt.h"
 #include "libs/common/hash.h"
+#include "libs/common/visible_text.h"
 
 namespace cohort {
 namespace {
@@ -128,18 +129,18 @@ Json step_row(RunView& run, std::span<const uint32_t> numbers) {
 Json completions_answer(RunView& run, const Query& query) {
   const CompletionQuery wanted = completion_query(query);
   CompletionIndex& index = run.completions();
-  const CompletionPage page = find_completions(
-      index.entries(), wanted, [&](const CompletionEntry& entry) { return index.line(entry); });
+  const std::span<const CompletionEntry> entries = index.entries();
+  const auto line_of = [&](const CompletionEntry& entry) { return index.line(entry); };
+  const CompletionPage page =
+      wanted.text.empty() ? find_completions(entries, wanted) : run.searches().find(entries, wanted, line_of);
   // Lines are read in the order of the files, each of which is then decompressed once.
   std::vector<size_t> places(page.rows.size());
   std::iota(places.begin(), places.end(), size_t{0});
   std::ranges::sort(places, {}, [&](size_t place) { return page.rows[place]; });
   Json rows(std::vector<Json>(page.rows.size()));
   for (const size_t place : places) rows[place] = table_row(run, page.rows[place]);
-  return {
-      {"total", index.entries().size()}, {"matched", page.matched},
-      {"offset", wanted.offset},         {"rows", std::move(rows)},
-      {"is_complete", page.is_complete}, {"resume", page.is_complete ? Json(nullptr) : Json(page.resume)}};
+  return {{"total", entries.size()}, {"matched", page.matched},         {"offset", wanted.offset},
+          {"rows", std::move(rows)}, {"is_complete", page.is_complete}, {"num_searched", page.num_searched}};
 }
 
 Json completion_answer(RunView& run, const Query& query) {
@@ -170,7 +171,17 @@ Json group_answer(RunView& run, const Query& query) {
   if (samples.empty())
     throw RequestError(404, str("step ", step, " has no completion of prompt ", excerpt(prompt_id)));
   const std::string text = text_of(samples.front(), "prompt", std::string::npos);
-  return {{"step", step}, {"prompt_id", prompt_id}, {"prompt", text}, {"samples", std::move(samples)}};
+  const std::span<const CompletionEntry> before(entries.begin(), of_step.begin()),
+      after(of_step.end(), entries.end());
+  const auto is_of_prompt = [&](const CompletionEntry& entry) { return entry.prompt == prompt; };
+  const auto previous = std::ranges::find_if(before.rbegin(), before.rend(), is_of_prompt);
+  const auto next = std::ranges::find_if(after, is_of_prompt);
+  return {{"step", step},
+          {"prompt_id", prompt_id},
+          {"prompt", text},
+          {"previous_step", previous != before.rend() ? Json(previous->step) : Json(nullptr)},
+          {"next_step", next != after.end() ? Json(next->step) : Json(nullptr)},
+          {"samples", std::move(samples)}};
 }
 
 Json prompt_answer(RunView& run, const Query& query) {
@@ -188,33 +199,6 @@ Json prompt_answer(RunView& run, const Query& query) {
   return {{"prompt_id", prompt_id}, {"num_steps", all.size()}, {"steps", std::move(steps)}};
 }
 
-std::vector<PromptSummary> prompt_summaries(std::span<const CompletionEntry> entries) {
-  std::vector<uint32_t> order(entries.size());
-  for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::sort(order, [&](uint32_t a, uint32_t b) {
-    return entries[a].prompt != entries[b].prompt ? entries[a].prompt < entries[b].prompt : a < b;
-  });
-  std::vector<PromptSummary> prompts;
-  for (size_t begin = 0; begin < order.size();) {
-    const uint64_t prompt = entries[order[begin]].prompt;
-    size_t end = begin, first_end = begin, last_begin = begin;
-    for (; end < order.size() && entries[order[end]].prompt == prompt; ++end) {
-      if (entries[order[end]].step == entries[order[begin]].step) first_end = end + 1;
-      if (entries[order[end]].step != entries[order[last_begin]].step) last_begin = end;
-    }
-    const std::span<const uint32_t> all(order);
-    prompts.push_back({prompt, order[begin], static_cast<uint32_t>(end - begin), entries[order[begin]].step,
-                       entries[order[end - 1]].step,
-                       mean_reward(entries, all.subspan(begin, first_end - begin)),
-                       mean_reward(entries, all.subspan(last_begin, end - last_begin))});
-    begin = end;
-  }
-  std::ranges::sort(prompts, [](const PromptSummary& a, const PromptSummary& b) {
-    return a.count != b.count ? a.count > b.count : a.first_entry < b.first_entry;
-  });
-  return prompts;
-}
-
 Json prompts_answer(RunView& run, const Query& query) {
   query.check_known({"run", "offset", "limit"});
   const int64_t offset = query.integer("offset", 0, std::numeric_limits<int64_t>::max()).value_or(0);
@@ -228,8 +212,8 @@ Json prompts_answer(RunView& run, const Query& query) {
                     {"count", prompt.count},
                     {"first_step", prompt.first_step},
                     {"last_step", prompt.last_step},
-                    {"first_reward", number_or_null(prompt.first_reward)},
-                    {"last_reward", number_or_null(prompt.last_reward)}});
+                    {"first_reward", number_or_null(static_cast<float>(prompt.first_reward))},
+                    {"last_reward", number_or_null(static_cast<float>(prompt.last_reward))}});
   }
   return {{"total", prompts.size()}, {"rows", std::move(rows)}};
 }

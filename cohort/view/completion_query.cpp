@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <cmath>
 #include <compare>
 #include <limits>
+#include <unordered_map>
 
 #include "libs/common/excerpt.h"
 #include "libs/common/hash.h"
@@ -59,27 +59,6 @@ ValueRange range_of(const Query& query, const std::string& name) {
   return range;
 }
 
-/// Whether an entry matches all but the text.
-class EntryFilter {
- public:
-  explicit EntryFilter(const CompletionQuery& query)
-      : query_(query),
-        has_prompt_(query.prompt_id.has_value()),
-        prompt_(has_prompt_ ? fnv1a(*query.prompt_id) : 0) {}
-
-  bool operator()(const CompletionEntry& entry) const {
-    return (entry.flags & query_.flags) == query_.flags && (!has_prompt_ || entry.prompt == prompt_) &&
-           query_.step.contains(entry.step) && query_.tokens.contains(entry.num_tokens) &&
-           query_.reward.contains(static_cast<double>(entry.reward)) &&
-           query_.advantage.contains(static_cast<double>(entry.advantage));
-  }
-
- private:
-  const CompletionQuery& query_;
-  bool has_prompt_;
-  uint64_t prompt_;
-};
-
 /// An entry's value in the query's order: what comes first has the smallest key, then the smallest tie.
 struct SortKey {
   uint64_t key;
@@ -97,31 +76,57 @@ uint64_t ascending_key(float value) {
   return (bits & 0x80000000U) != 0 ? ~bits : bits | 0x80000000U;
 }
 
-uint64_t ascending_key(const CompletionEntry& entry, CompletionOrder order) {
-  switch (order) {
-    case CompletionOrder::kLine:
-      return 0;
-    case CompletionOrder::kStep:
-      return entry.step;
-    case CompletionOrder::kReward:
-      return ascending_key(entry.reward);
-    case CompletionOrder::kAdvantage:
-      return ascending_key(entry.advantage);
-    case CompletionOrder::kTokens:
-      return entry.num_tokens;
-    case CompletionOrder::kSample:
-      return static_cast<uint64_t>(int64_t{entry.sample} - std::numeric_limits<int32_t>::min());
-    case CompletionOrder::kPrompt:
-      return entry.prompt;
+/// Gives entries their keys in a query's order.
+class SortKeys {
+ public:
+  SortKeys(std::span<const CompletionEntry> entries, const CompletionQuery& query)
+      : entries_(entries), order_(query.order), is_descending_(query.is_descending) {
+    if (order_ != CompletionOrder::kPrompt) return;
+    for (size_t i = 0; i < entries.size(); ++i) {
+      if (i == 0 || entries[i].prompt != entries[i - 1].prompt)
+        prompt_places_.emplace(entries[i].prompt, prompt_places_.size());
+    }
   }
-  return 0;
-}
 
-SortKey sort_key(const CompletionEntry& entry, uint32_t number, const CompletionQuery& query) {
-  const uint64_t key = ascending_key(entry, query.order);
-  if (!query.is_descending) return {key, number};
-  return {key == kLast ? kLast : ~key, ~number};
-}
+  SortKey operator()(uint32_t number) {
+    const uint64_t key = ascending(entries_[number]);
+    if (!is_descending_) return {key, number};
+    return {key == kLast ? kLast : ~key, ~number};
+  }
+
+ private:
+  uint64_t ascending(const CompletionEntry& entry) {
+    switch (order_) {
+      case CompletionOrder::kLine:
+        return 0;
+      case CompletionOrder::kStep:
+        return entry.step;
+      case CompletionOrder::kReward:
+        return ascending_key(entry.reward);
+      case CompletionOrder::kAdvantage:
+        return ascending_key(entry.advantage);
+      case CompletionOrder::kTokens:
+        return entry.num_tokens;
+      case CompletionOrder::kSample:
+        return static_cast<uint64_t>(int64_t{entry.sample} - std::numeric_limits<int32_t>::min());
+      case CompletionOrder::kPrompt:
+        return place_of(entry.prompt);
+    }
+    return 0;
+  }
+
+  uint64_t place_of(uint64_t prompt) {
+    if (last_prompt_.second == kLast || prompt != last_prompt_.first)
+      last_prompt_ = {prompt, prompt_places_.at(prompt)};
+    return last_prompt_.second;
+  }
+
+  std::span<const CompletionEntry> entries_;
+  CompletionOrder order_;
+  bool is_descending_;
+  std::unordered_map<uint64_t, uint64_t> prompt_places_;
+  std::pair<uint64_t, uint64_t> last_prompt_{0, kLast};  ///< completions of a prompt come together
+};
 
 /// The page of the entries with these keys, whose order is lost. The whole is not sorted.
 std::vector<uint32_t> page_of(std::vector<SortKey> keys, const CompletionQuery& query) {
@@ -137,38 +142,12 @@ std::vector<uint32_t> page_of(std::vector<SortKey> keys, const CompletionQuery& 
   return rows;
 }
 
-/// Numbers of entries in the order in which lines are searched, without those before `resume`.
-class SearchOrder {
- public:
-  SearchOrder(int64_t count, const CompletionQuery& query)
-      : is_backward_(query.is_descending &&
-                     (query.order == CompletionOrder::kLine || query.order == CompletionOrder::kStep)),
-        next_(query.resume.value_or(is_backward_ ? count : 0)),
-        count_(count) {
-    next_ = std::clamp<int64_t>(next_, 0, count);
-  }
-
-  bool has_more() const { return is_backward_ ? next_ > 0 : next_ < count_; }
-  uint32_t take() { return static_cast<uint32_t>(is_backward_ ? --next_ : next_++); }
-
-  /// What a later search takes as `resume`.
-  int64_t place() const { return next_; }
-
- private:
-  bool is_backward_;
-  int64_t next_, count_;
-};
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 }  // namespace
 
 CompletionQuery completion_query(const Query& query) {
   query.check_known({"run", "step_from", "step_to", "reward_from", "reward_to", "tokens_from", "tokens_to",
                      "advantage_from", "advantage_to", "prompt_id", "flag", "text", "sort", "descending",
-                     "offset", "limit", "resume"});
+                     "offset", "limit"});
   CompletionQuery result;
   result.step = range_of(query, "step");
   result.reward = range_of(query, "reward");
@@ -181,7 +160,6 @@ CompletionQuery completion_query(const Query& query) {
   result.is_descending = query.flag("descending");
   result.offset = query.integer("offset", 0, kMostEntries).value_or(0);
   result.limit = query.integer("limit", 0, kMostRows).value_or(result.limit);
-  result.resume = query.integer("resume", 0, kMostEntries);
   return result;
 }
 
@@ -193,31 +171,38 @@ std::vector<std::string> flag_names(uint32_t flags) {
   return names;
 }
 
-CompletionPage find_completions(std::span<const CompletionEntry> entries, const CompletionQuery& query,
-                                const std::function<std::string(const CompletionEntry&)>& line_of) {
-  CompletionPage page;
+EntryFilter::EntryFilter(const CompletionQuery& query)
+    : query_(query),
+      has_prompt_(query.prompt_id.has_value()),
+      prompt_(has_prompt_ ? fnv1a(*query.prompt_id) : 0) {}
+
+bool EntryFilter::operator()(const CompletionEntry& entry) const {
+  return (entry.flags & query_.flags) == query_.flags && (!has_prompt_ || entry.prompt == prompt_) &&
+         query_.step.contains(entry.step) && query_.tokens.contains(entry.num_tokens) &&
+         query_.reward.contains(static_cast<double>(entry.reward)) &&
+         query_.advantage.contains(static_cast<double>(entry.advantage));
+}
+
+std::vector<uint32_t> sorted_page(std::span<const CompletionEntry> entries, std::span<const uint32_t> matches,
+                                  const CompletionQuery& query) {
+  SortKeys key_of(entries, query);
+  std::vector<SortKey> keys;
+  keys.reserve(matches.size());
+  for (const uint32_t number : matches) keys.push_back(key_of(number));
+  return page_of(std::move(keys), query);
+}
+
+CompletionPage find_completions(std::span<const CompletionEntry> entries, const CompletionQuery& query) {
   const EntryFilter is_match(query);
+  SortKeys key_of(entries, query);
   std::vector<SortKey> found;
-  if (query.text.empty()) {
-    // Counted first: a vector that grows takes thrice the memory.
-    found.reserve(static_cast<size_t>(std::ranges::count_if(entries, is_match)));
-    for (uint32_t i = 0; i < entries.size(); ++i) {
-      if (is_match(entries[i])) found.push_back(sort_key(entries[i], i, query));
-    }
-  } else {
-    SearchOrder order(std::ssize(entries), query);
-    const double end_s = now_s() + query.search_s;
-    while (order.has_more() && page.is_complete) {
-      const uint32_t i = order.take();
-      if (!is_match(entries[i])) continue;
-      if (has_text(line_of(entries[i]), query.text)) found.push_back(sort_key(entries[i], i, query));
-      page.is_complete = now_s() < end_s || !order.has_more();
-    }
-    page.resume = order.place();
+  // Counted first: a vector that grows takes thrice the memory.
+  found.reserve(static_cast<size_t>(std::ranges::count_if(entries, is_match)));
+  for (uint32_t i = 0; i < entries.size(); ++i) {
+    if (is_match(entries[i])) found.push_back(key_of(i));
   }
-  page.matched = std::ssize(found);
-  page.rows = page_of(std::move(found), query);
-  return page;
+  const int64_t matched = std::ssize(found);
+  return {.matched = matched, .rows = page_of(std::move(found), query), .num_searched = std::ssize(entries)};
 }
 
 }  // namespace cohort

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <optional>
 #include <span>
@@ -21,9 +20,16 @@ struct ValueRange {
 
   bool is_open() const { return low == -std::numeric_limits<double>::infinity() && high == -low; }
   bool contains(double value) const { return is_open() || (value >= low && value <= high); }
+  bool operator==(const ValueRange&) const = default;
 };
 
+/// kPrompt: in the order in which the prompts first came.
 enum class CompletionOrder : uint8_t { kLine, kStep, kReward, kAdvantage, kTokens, kSample, kPrompt };
+
+/// Whether the order of the lines is also this order.
+inline bool is_in_line_order(CompletionOrder order) {
+  return order == CompletionOrder::kLine || order == CompletionOrder::kStep;
+}
 
 struct CompletionQuery {
   ValueRange step{}, reward{}, advantage{}, tokens{};
@@ -33,15 +39,16 @@ struct CompletionQuery {
   CompletionOrder order = CompletionOrder::kLine;
   bool is_descending = false;  ///< a value that is NaN is last in both directions
   int64_t offset = 0, limit = 100;
-  std::optional<int64_t> resume{};  ///< of the page that a search for text ended with
-  double search_s = 0.5;            ///< after which a search for text stops
+  double search_s = 0.5;  ///< after which a search for text stops
+
+  bool operator==(const CompletionQuery&) const = default;
 };
 
 struct CompletionPage {
-  int64_t matched = 0;           ///< entries that match; of a search for text those that this call has found
+  int64_t matched = 0;           ///< entries that match; of a search for text those that it has found so far
   std::vector<uint32_t> rows{};  ///< numbers of entries, sorted, from `offset` on
-  bool is_complete = true;       ///< false if a search for text has to go on from `resume`
-  int64_t resume = 0;
+  bool is_complete = true;       ///< false if a search for text has to go on
+  int64_t num_searched = 0;      ///< entries that have been compared with the query
 };
 
 /// Reads the parameters of /api/completions. Throws RequestError (400) naming the parameter.
@@ -50,13 +57,23 @@ CompletionQuery completion_query(const Query& query);
 /// The names of the flags that are set, as the parameter `flag` takes them.
 std::vector<std::string> flag_names(uint32_t flags);
 
-/// `line_of` gives the line of an entry. It is called for entries that match all but the text, in the order
-/// of their lines, the last line first if the newest come first; a search for text sorts what it has found.
-CompletionPage find_completions(std::span<const CompletionEntry> entries, const CompletionQuery& query,
-                                const std::function<std::string(const CompletionEntry&)>& line_of);
+/// Whether an entry matches all of a query but the text. The query has to outlive it.
+class EntryFilter {
+ public:
+  explicit EntryFilter(const CompletionQuery& query);
+  bool operator()(const CompletionEntry& entry) const;
 
-/// Whether a line has `text` in its prompt or completion, no matter the case. Throws FormatError for a line
-/// that is no JSON object.
-bool has_text(const std::string& line, const std::string& text);
+ private:
+  const CompletionQuery& query_;
+  bool has_prompt_;
+  uint64_t prompt_;
+};
+
+/// The query's page of those entries whose numbers are `matches`.
+std::vector<uint32_t> sorted_page(std::span<const CompletionEntry> entries, std::span<const uint32_t> matches,
+                                  const CompletionQuery& query);
+
+/// The page of a query without a text.
+CompletionPage find_completions(std::span<const CompletionEntry> entries, const CompletionQuery& query);
 
 }  // namespace cohort

@@ -5,8 +5,8 @@
 
 #include "cohort/core/units.h"
 #include "cohort/view/interval.h"
-#include "libs/common/visible_text.h"
 #include "libs/common/str.h"
+#include "libs/common/visible_text.h"
 
 namespace cohort {
 namespace {
@@ -137,14 +137,18 @@ std::optional<double> seconds_left(const PanelData& data) {
   const size_t count = std::min<size_t>(20, times->values.size());
   std::vector<double> newest_times(times->values.end() - static_cast<int64_t>(count), times->values.end());
   std::ranges::nth_element(newest_times, newest_times.begin() + static_cast<int64_t>(count / 2));
-  const double median = newest_times[count / 2];
-  return std::isfinite(median) ? std::optional(median * static_cast<double>(data.max_steps - data.step))
+  double step_s = newest_times[count / 2];
+  if (const FigureColumn* testing = data.figures->find("timing_s/testing")) {
+    for (const double seconds : testing->values)
+      step_s += std::isfinite(seconds) ? seconds / static_cast<double>(times->values.size()) : 0.0;
+  }
+  return std::isfinite(step_s) ? std::optional(step_s * static_cast<double>(data.max_steps - data.step))
                                : std::nullopt;
 }
 
 std::vector<std::string> panel_lines(const PanelData& data, const PanelOptions& options) {
   constexpr int64_t kLabel = 9, kValue = 10;
-  const int64_t width = std::max<int64_t>(options.width, 20);
+  const int64_t width = std::max<int64_t>(options.width, 1);
   std::vector<std::string> lines;
   const std::string head = first_columns(head_line(data), width);
   lines.push_back(options.has_colours ? "\x1b[1m" + head + "\x1b[0m" : head);
@@ -178,8 +182,7 @@ PanelData panel_data(RunView& run, std::optional<int64_t> sample_number) {
                  .step = run.figures().last_step(),
                  .max_steps = run.max_steps(),
                  .is_finished = run.is_finished(),
-                 .figures = &run.figures(),
-                 .findings = run.findings()};
+                 .figures = &run.figures()};
   const std::span<const CompletionEntry> entries = run.completions().entries();
   if (!sample_number || entries.empty()) return data;
   const auto newest_step = std::ranges::equal_range(entries, entries.back().step, {}, &CompletionEntry::step);

@@ -20,19 +20,21 @@ std::string title_of(std::span<const RunView> runs) {
 
 }  // namespace
 
-Document report_document(std::span<RunView> runs) {
+Document report_document(std::span<RunView> runs, const ReportOptions& options) {
   COHORT_CHECK(!runs.empty());
   Document document{title_of(runs), {}};
   std::vector<Block>& blocks = document.blocks;
-  blocks.push_back(Paragraph{result_sentence(runs)});
+  blocks.push_back(headline(runs));
   blocks.push_back(Heading{2, "What was trained"});
   blocks.push_back(properties_table(runs));
   blocks.push_back(Heading{2, "How"});
   blocks.push_back(settings_table(runs));
   blocks.push_back(Heading{2, "Result"});
+  if (!options.evaluations.empty()) blocks.push_back(evaluations_table(options.evaluations));
   blocks.push_back(
       Paragraph{"A mean has its 95 % interval (Student's t over steps, as if they were independent). "
                 "Evaluations are single values."});
+  if (runs.size() > 1) blocks.push_back(Paragraph{averaging_text(runs)});
   blocks.push_back(result_table(runs));
   blocks.push_back(Heading{2, "Curves"});
   for (Chart& chart : curves(runs)) blocks.push_back(std::move(chart));
@@ -41,32 +43,37 @@ Document report_document(std::span<RunView> runs) {
   blocks.push_back(Heading{2, "Health"});
   for (RunView& run : runs) append(blocks, health(run));
   blocks.push_back(Heading{2, "How to repeat it"});
-  append(blocks, repetition(runs));
+  append(blocks, repetition(runs, options.version));
   return document;
 }
 
-std::string html_report(const std::vector<std::filesystem::path>& runs) {
+std::string html_report(const std::vector<std::filesystem::path>& runs, const ReportOptions& options) {
   std::vector<RunView> views = open_runs(runs);
-  return to_html(report_document(views));
+  return to_html(report_document(views, options));
 }
 
-MarkdownFiles markdown_report(const std::vector<std::filesystem::path>& runs,
-                              const std::string& chart_prefix) {
+MarkdownFiles markdown_report(const std::vector<std::filesystem::path>& runs, const std::string& chart_prefix,
+                              const ReportOptions& options) {
   std::vector<RunView> views = open_runs(runs);
-  return to_markdown(report_document(views), chart_prefix);
+  return to_markdown(report_document(views, options), chart_prefix);
 }
 
 std::vector<std::filesystem::path> write_report(const std::vector<std::filesystem::path>& runs,
-                                                const std::filesystem::path& output) {
+                                                const std::filesystem::path& output,
+                                                const ReportOptions& options) {
   const std::string ending = output.extension().string();
   if (ending != ".html" && ending != ".md")
     throw ConfigError(str("the report ", output.string(), " ends in \"", ending,
                           "\"; give a name that ends in .html or .md"));
+  const std::filesystem::path folder = output.parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder))
+    throw ConfigError(
+        str("--output ", output.string(), ": there is no folder ", folder.string(), "; make it first"));
   if (ending == ".html") {
-    write_file_atomically(output, html_report(runs));
+    write_file_atomically(output, html_report(runs, options));
     return {output};
   }
-  const MarkdownFiles files = markdown_report(runs, output.stem().string() + "-");
+  const MarkdownFiles files = markdown_report(runs, output.stem().string() + "-", options);
   std::vector<std::filesystem::path> written{output};
   for (const auto& [name, svg] : files.charts) {
     written.push_back(output.parent_path() / name);

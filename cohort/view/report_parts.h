@@ -1,6 +1,7 @@
 // The parts of a report. Private to report.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,7 +20,8 @@ struct BeforeAfter {
 };
 
 /// Means over the first and the last tenth of a figure's steps, at least three each where there are six; of
-/// an evaluation (`eval_...`) its first and last value. Nothing for a figure without values.
+/// an evaluation (`eval_...`) and of fewer steps the first and the last value. Nothing for a figure without
+/// values.
 std::optional<BeforeAfter> before_and_after(const Figures& figures, const std::string& name);
 
 /// "What was trained": a row for each property, a column for each run.
@@ -31,8 +33,15 @@ Table settings_table(std::span<const RunView> runs);
 /// Before and after for the figures that show the result.
 Table result_table(std::span<const RunView> runs);
 
-/// One sentence with the main figure; of several runs with the interval over runs.
-std::string result_sentence(std::span<const RunView> runs);
+/// What the main figure did: a sentence for each run, but one with the interval over runs for those whose
+/// recipes differ in nothing but the seed and the table `run`.
+Block headline(std::span<const RunView> runs);
+
+/// Which of several runs are averaged.
+std::string averaging_text(std::span<const RunView> runs);
+
+/// The figures of files of `cohort eval --output`. Throws FormatError for other files.
+Table evaluations_table(std::span<const std::filesystem::path> files);
 
 std::vector<Chart> curves(std::span<const RunView> runs);
 
@@ -43,7 +52,7 @@ std::vector<Block> examples(RunView& run);
 /// What find_problems() says of the run.
 std::vector<Block> health(RunView& run);
 
-/// Commands and the recipe.
-std::vector<Block> repetition(std::span<const RunView> runs);
+/// Commands and recipes, and the version of the program that writes the report unless it is empty.
+std::vector<Block> repetition(std::span<const RunView> runs, const std::string& version);
 
 }  // namespace cohort

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "cohort/core/time_text.h"
+#include "cohort/explain/run_diff.h"
 #include "cohort/records/run_directory.h"
 #include "cohort/view/report_parts.h"
 
@@ -109,6 +110,68 @@ std::vector<std::string> result_names(std::span<const RunView> runs) {
   return names;
 }
 
+/// Runs that repeat one recipe with other seeds.
+using SeedGroup = std::vector<const RunView*>;
+
+bool differ_in_seed_alone(const Json& a, const Json& b) {
+  return std::ranges::all_of(compare_settings(a, b), [](const SettingDifference& setting) {
+    return setting.key == "seed" || setting.key.starts_with("run.");
+  });
+}
+
+std::vector<SeedGroup> seed_groups(std::span<const RunView> runs) {
+  std::vector<SeedGroup> groups;
+  for (const RunView& run : runs) {
+    const auto group = std::ranges::find_if(groups, [&](const SeedGroup& other) {
+      return differ_in_seed_alone(other.front()->recipe(), run.recipe());
+    });
+    if (group == groups.end()) {
+      groups.push_back({&run});
+    } else {
+      group->push_back(&run);
+    }
+  }
+  return groups;
+}
+
+std::string names_of(const SeedGroup& group) {
+  std::string names;
+  for (const RunView* run : group) names += (names.empty() ? "" : ", ") + run->name();
+  return names;
+}
+
+/// "from the first 45 to the last 45 steps", as far as the runs have the same number of steps.
+std::string span_text(const std::string& name, const std::vector<BeforeAfter>& changes) {
+  if (is_evaluation(name)) return "from the first to the last evaluation";
+  const int64_t count = changes.front().before.count;
+  const auto has_count = [&](const BeforeAfter& change) { return change.before.count == count; };
+  if (!std::ranges::all_of(changes, has_count)) return "from the first to the last tenth of each run's steps";
+  return count == 1 ? "from the first to the last step"
+                    : str("from the first ", count, " to the last ", count, " steps");
+}
+
+/// What the first main figure that all runs of the group have did.
+std::string sentence_of(const SeedGroup& group, bool is_only) {
+  const std::string subject = is_only ? "" : names_of(group) + ": ";
+  for (const std::string name : kMainFigures) {
+    std::vector<BeforeAfter> changes;
+    std::vector<double> before, after;
+    for (const RunView* run : group) {
+      const std::optional<BeforeAfter> change = before_and_after(run->figures(), name);
+      if (!change) break;
+      changes.push_back(*change);
+      before.push_back(change->before.mean);
+      after.push_back(change->after.mean);
+    }
+    if (changes.size() != group.size()) continue;
+    const bool is_one = group.size() == 1;
+    return str(subject, name, " went from ", to_text(is_one ? changes[0].before : mean_interval(before)),
+               " to ", to_text(is_one ? changes[0].after : mean_interval(after)), " ",
+               span_text(name, changes), is_one ? "." : str(" (mean over ", group.size(), " runs)."));
+  }
+  return subject + (is_only ? "The runs have no figure of a result yet." : "no figure of a result yet.");
+}
+
 }  // namespace
 
 std::optional<BeforeAfter> before_and_after(const Figures& figures, const std::string& name) {
@@ -172,42 +235,44 @@ Table settings_table(std::span<const RunView> runs) {
 }
 
 Table result_table(std::span<const RunView> runs) {
-  Table table{"Figures at the beginning and at the end.", {"figure", "run", "steps", "before", "after"}, {}};
+  Table table{"Figures at the beginning and at the end, each a mean over so many values.",
+              {"figure", "run", "steps", "values", "before", "after"},
+              {}};
+  const std::vector<SeedGroup> groups = seed_groups(runs);
   for (const std::string& name : result_names(runs)) {
-    std::vector<double> ends;
-    for (const RunView& run : runs) {
-      const std::optional<BeforeAfter> change = before_and_after(run.figures(), name);
-      if (!change) continue;
-      ends.push_back(change->after.mean);
-      table.rows.push_back({name, run.name(), str(change->first_step, " to ", change->last_step),
-                            to_text(change->before), to_text(change->after)});
+    for (const SeedGroup& group : groups) {
+      std::vector<double> ends;
+      for (const RunView* run : group) {
+        const std::optional<BeforeAfter> change = before_and_after(run->figures(), name);
+        if (!change) continue;
+        ends.push_back(change->after.mean);
+        table.rows.push_back({name, run->name(), str(change->first_step, " to ", change->last_step),
+                              std::to_string(change->after.count), to_text(change->before),
+                              to_text(change->after)});
+      }
+      const std::string over = groups.size() == 1 ? "runs" : names_of(group);
+      if (ends.size() > 1)
+        table.rows.push_back({name, "mean over " + over, "", "", "", to_text(mean_interval(ends))});
     }
-    if (ends.size() > 1) table.rows.push_back({name, "mean over runs", "", "", to_text(mean_interval(ends))});
   }
   return table;
 }
 
-std::string result_sentence(std::span<const RunView> runs) {
-  for (const std::string name : kMainFigures) {
-    std::vector<double> before, after;
-    std::optional<BeforeAfter> only;
-    for (const RunView& run : runs) {
-      const std::optional<BeforeAfter> change = before_and_after(run.figures(), name);
-      if (!change) continue;
-      before.push_back(change->before.mean);
-      after.push_back(change->after.mean);
-      only = change;
-    }
-    if (after.size() != runs.size()) continue;
-    const bool is_one = runs.size() == 1;
-    const std::string from = to_text(is_one ? only->before : mean_interval(before));
-    const std::string to = to_text(is_one ? only->after : mean_interval(after));
-    return str(name, " went from ", from, " to ", to,
-               is_evaluation(name) ? " from the first to the last evaluation"
-                                   : " from the first to the last tenth of the steps",
-               is_one ? "." : str(" (mean over ", runs.size(), " runs)."));
-  }
-  return "The runs have no figure of a result yet.";
+Block headline(std::span<const RunView> runs) {
+  const std::vector<SeedGroup> groups = seed_groups(runs);
+  if (groups.size() == 1) return Paragraph{sentence_of(groups.front(), true)};
+  BulletList list;
+  for (const SeedGroup& group : groups) list.items.push_back(sentence_of(group, false));
+  return list;
+}
+
+std::string averaging_text(std::span<const RunView> runs) {
+  const std::vector<SeedGroup> groups = seed_groups(runs);
+  if (groups.size() == 1)
+    return "The recipes differ in nothing but the seed: the last row of a figure is the mean over the runs.";
+  if (groups.size() == runs.size())
+    return "The recipes differ in more than the seed, so that no mean over runs is given.";
+  return "A mean is taken over runs whose recipes differ in nothing but the seed.";
 }
 
 std::vector<Chart> curves(std::span<const RunView> runs) {

@@ -70,6 +70,8 @@ bool RunView::update() {
     bool has_changed = read_recipe();
     has_changed |= figures_.update();
     has_changed |= completions_.update();
+    if (num_loads_ != completions_.num_loads()) searches_.clear();
+    num_loads_ = completions_.num_loads();
     has_changed |= !problem_.empty();
     problem_.clear();
     if (has_changed) ++version_;
@@ -117,7 +119,7 @@ bool RunView::is_finished() const {
 
 const std::vector<RunFinding>& RunView::findings() {
   if (findings_version_ != version_) {
-    findings_ = find_problems({.recipe = recipe_, .figures = figures_, .completions = completions_});
+    findings_ = find_problems(evidence());
     findings_version_ = version_;
   }
   return findings_;

@@ -11,6 +11,7 @@
 #include "cohort/explain/run_finding.h"
 #include "cohort/records/completion_index.h"
 #include "cohort/records/figures.h"
+#include "cohort/view/text_search.h"
 #include "cohort/view/token_texts.h"
 
 namespace cohort {
@@ -36,6 +37,9 @@ class RunView {
   const Json& recipe() const { return recipe_; }
   const Figures& figures() const { return figures_; }
   CompletionIndex& completions() { return completions_; }
+  RunEvidence evidence() { return {recipe_, figures_, completions_}; }
+  /// Searches of `completions()`.
+  TextSearches& searches() { return searches_; }
   RunTokenizer& tokenizer() { return tokenizer_; }
 
   /// Counts the updates that changed something.
@@ -62,6 +66,8 @@ class RunView {
   std::filesystem::file_time_type recipe_time_{};
   Figures figures_;
   CompletionIndex completions_;
+  TextSearches searches_;
+  int64_t num_loads_ = 0;  ///< of the index, at the last update
   RunTokenizer tokenizer_;
   std::vector<RunFinding> findings_;
   std::string problem_;

@@ -14,7 +14,8 @@ namespace cohort {
 namespace {
 
 constexpr double kWidth = 640, kHeight = 260, kLeft = 64, kRight = 12, kTop = 12, kBottom = 36;
-constexpr size_t kMostPoints = 400;
+constexpr size_t kMostPoints = 800;        // of a series
+constexpr size_t kMostChartPoints = 4000;  // of all its series together
 
 struct LineStyle {
   const char* dashes;  ///< of SVG; empty: none
@@ -59,15 +60,27 @@ Axis axis_around(double low, double high, double from, double to) {
   return {low, high, from, to};
 }
 
-FigureColumn thinned(const FigureColumn& column) {
-  const size_t count = column.steps.size();
-  if (count <= kMostPoints) return column;
+/// At most `most` points: of each of half as many parts the least and the largest value, in their order, so
+/// that peaks stay.
+FigureColumn thinned(const FigureColumn& column, size_t most) {
+  const size_t count = column.steps.size(), num_parts = std::max<size_t>(1, most / 2);
+  if (count <= most) return column;
   FigureColumn result;
-  for (size_t part = 0; part < kMostPoints; ++part) {
-    const size_t begin = part * count / kMostPoints, end = (part + 1) * count / kMostPoints;
-    const std::span<const double> values(column.values.data() + begin, end - begin);
-    result.steps.push_back(column.steps[(begin + end - 1) / 2]);
-    result.values.push_back(mean_interval(values).mean);
+  const auto add = [&](size_t i) {
+    result.steps.push_back(column.steps[i]);
+    result.values.push_back(column.values[i]);
+  };
+  for (size_t part = 0; part < num_parts; ++part) {
+    const size_t begin = part * count / num_parts, end = (part + 1) * count / num_parts;
+    size_t least = begin, largest = begin;
+    for (size_t i = begin; i < end; ++i) {
+      if (!std::isfinite(column.values[i])) continue;
+      const bool is_first = !std::isfinite(column.values[least]);
+      if (is_first || column.values[i] < column.values[least]) least = i;
+      if (is_first || column.values[i] > column.values[largest]) largest = i;
+    }
+    add(std::min(least, largest));
+    if (least != largest) add(std::max(least, largest));
   }
   return result;
 }
@@ -146,9 +159,9 @@ std::string svg_chart(const Chart& chart) {
   double least = std::numeric_limits<double>::infinity(), most = -least;
   std::vector<FigureColumn> columns;
   for (const ChartSeries& series : chart.series) {
-    columns.push_back(thinned(series.column));
-    for (size_t i = 0; i < columns.back().steps.size(); ++i) {
-      const double step = static_cast<double>(columns.back().steps[i]), value = columns.back().values[i];
+    columns.push_back(thinned(series.column, std::min(kMostPoints, kMostChartPoints / chart.series.size())));
+    for (size_t i = 0; i < series.column.steps.size(); ++i) {
+      const double step = static_cast<double>(series.column.steps[i]), value = series.column.values[i];
       if (!std::isfinite(value)) continue;
       least_step = std::min(least_step, step), most_step = std::max(most_step, step);
       least = std::min(least, value), most = std::max(most, value);

@@ -21,7 +21,8 @@ struct Chart {
 };
 
 /// The chart, 640 by 260 units. Its colours follow the reader's choice of dark or light; series differ in
-/// their dashes, too. At most 400 points of a series are drawn, each the mean of its steps.
+/// their dashes, too. At most 800 points of a series are drawn, and about 4,000 in all: the least and the
+/// largest value of each of equal parts.
 std::string svg_chart(const Chart& chart);
 
 /// A sample of the line of series `index`, for a legend; an SVG of 30 by 10 units.

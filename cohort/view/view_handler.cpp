@@ -1,6 +1,7 @@
 #include "cohort/view/view_handler.h"
 
 #include <chrono>
+#include <cstdio>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -9,16 +10,17 @@
 #include "cohort/explain/run_diff.h"
 #include "cohort/http/access.h"
 #include "cohort/http/error_json.h"
+#include "cohort/records/run_directory.h"
 #include "cohort/view/completion_answers.h"
 #include "cohort/view/page_asset.h"
 #include "cohort/view/prometheus.h"
 #include "cohort/view/run_answers.h"
 #include "libs/common/excerpt.h"
+#include "libs/common/hash.h"
 
 namespace cohort {
 namespace {
 
-constexpr const char* kCookie = "cohort_view_token";
 constexpr int64_t kTicksBetweenComments = 15;
 
 /// The page may use only what this server gives, runs no script of its own text, and stands in no other page.
@@ -37,6 +39,13 @@ void set_common_headers(HttpAnswer& answer) {
 void refuse(HttpAnswer& answer, int status, const std::string& message) {
   answer.set_header("Cache-Control", "no-store");
   answer.send(status, to_json_text(error_json("", message, status)));
+}
+
+/// Of this token: cookies don't know of ports, and a machine may have several pages.
+std::string cookie_name(const std::string& token) {
+  char name[40];
+  std::snprintf(name, sizeof name, "cohort_view_%08x", static_cast<uint32_t>(fnv1a(token)));
+  return name;
 }
 
 /// A query without the parameter `token`.
@@ -58,13 +67,22 @@ struct RunPath {
   RunAnswer answer;
 };
 
+constexpr const char* kNoModel = "this server has no model to replay with";
+
+/// Why the tokens of a group can't be replayed; null if they can.
+Json replay_problem(const std::filesystem::path& run, int64_t step) {
+  std::string problem = RunDirectory::missing_batch(run, step);
+  if (problem.empty() && step > 1) problem = RunDirectory::missing_checkpoint(run, step - 1);
+  return problem.empty() ? Json(nullptr) : Json(problem);
+}
+
 /// The answers of one run that take more parameters than `run`.
 const std::vector<RunPath>& run_paths() {
   static const std::vector<RunPath> paths{
       {"/api/figures", figures_answer},       {"/api/completions", completions_answer},
-      {"/api/completion", completion_answer}, {"/api/group", group_answer},
-      {"/api/prompt", prompt_answer},         {"/api/prompts", prompts_answer},
-      {"/api/rewards", rewards_answer},       {"/api/timeline", timeline_answer}};
+      {"/api/completion", completion_answer}, {"/api/prompt", prompt_answer},
+      {"/api/prompts", prompts_answer},       {"/api/rewards", rewards_answer},
+      {"/api/timeline", timeline_answer}};
   return paths;
 }
 
@@ -116,7 +134,7 @@ void ViewHandler::send_replay(const Query& query, const std::shared_ptr<HttpAnsw
   const std::optional<std::string> prompt_id = query.text("prompt_id");
   if (!step || !prompt_id) throw RequestError(400, "parameters step and prompt_id are missing; give both");
   const std::filesystem::path run = run_of(query).path();
-  if (!replay_) throw RequestError(404, "this server has no model to replay with");
+  if (!replay_) throw RequestError(404, kNoModel);
   if (replaying_.valid() && replaying_.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
     throw RequestError(503, "another step is replayed now; ask again in some seconds");
   replaying_ = std::async(std::launch::async, [=, replay = replay_] {
@@ -139,7 +157,8 @@ bool ViewHandler::check_access(const IncomingRequest& request, const Query& quer
   if (token_.empty()) return true;
   const std::string given = query.text("token").value_or("");
   if (is_same_secret(given, token_)) {
-    answer.set_header("Set-Cookie", str(kCookie, "=", token_, "; Path=/; HttpOnly; SameSite=Lax"));
+    answer.set_header("Set-Cookie",
+                      str(cookie_name(token_), "=", token_, "; Path=/; HttpOnly; SameSite=Lax"));
     if (request.path != "/") return true;
     const std::string rest = without_token(request.query);
     answer.set_header("Location", rest.empty() ? "/" : "/?" + rest);
@@ -147,7 +166,8 @@ bool ViewHandler::check_access(const IncomingRequest& request, const Query& quer
     answer.send(303, "", "text/plain");
     return false;
   }
-  if (is_same_secret(bearer_secret(request), token_) || is_same_secret(cookie_of(request, kCookie), token_))
+  if (is_same_secret(bearer_secret(request), token_) ||
+      is_same_secret(cookie_of(request, cookie_name(token_).c_str()), token_))
     return true;
   throw RequestError(401, "the token is missing or wrong; open the address that cohort view printed");
 }
@@ -167,6 +187,12 @@ Json ViewHandler::json_of(const std::string& path, const Query& query) {
   for (const RunPath& each : run_paths()) {
     if (path == each.path) return each.answer(run_of(query), query);
   }
+  if (path == "/api/group") {
+    RunView& run = run_of(query);
+    Json group = group_answer(run, query);
+    group["replay_problem"] = replay_ ? replay_problem(run.path(), group["step"]) : Json(kNoModel);
+    return group;
+  }
   const bool is_run = path == "/api/run", is_metrics = path == "/api/metrics",
              is_findings = path == "/api/findings";
   if (!is_run && !is_metrics && !is_findings) throw RequestError(404, str("there is no ", excerpt(path)));
@@ -183,12 +209,12 @@ Json ViewHandler::all_runs(const Query& query) const {
   return rows;
 }
 
-Json ViewHandler::difference(const Query& query) const {
+Json ViewHandler::difference(const Query& query) {
   query.check_known({"a", "b"});
   const int64_t last = std::ssize(runs_) - 1;
   const auto a = query.integer("a", 0, last), b = query.integer("b", 0, last);
   if (!a || !b) throw RequestError(400, "parameters a and b are the numbers of two runs; give both");
-  return to_json(compare_runs(runs_[static_cast<size_t>(*a)].path(), runs_[static_cast<size_t>(*b)].path()));
+  return to_json(compare_runs(run_of(query, "a").evidence(), run_of(query, "b").evidence()));
 }
 
 RunView& ViewHandler::run_of(const Query& query, const char* parameter) {

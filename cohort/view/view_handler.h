@@ -42,7 +42,7 @@ class ViewHandler {
   void send_page(const IncomingRequest& request, HttpAnswer& answer) const;
   Json json_of(const std::string& path, const Query& query);
   Json all_runs(const Query& query) const;
-  Json difference(const Query& query) const;
+  Json difference(const Query& query);
   void send_replay(const Query& query, const std::shared_ptr<HttpAnswer>& answer);
   RunView& run_of(const Query& query, const char* parameter = "run");
   std::string change_of(size_t run) const;

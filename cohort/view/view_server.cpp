@@ -1,5 +1,7 @@
 #include "cohort/view/view_server.h"
 
+#include <unistd.h>
+
 #include "cohort/core/error.h"
 #include "cohort/http/access.h"
 #include "cohort/http/http_server.h"
@@ -27,7 +29,9 @@ class ViewServer::Impl {
   }
 
   std::string address() const {
-    const std::string host = host_.find(':') != std::string::npos ? "[" + host_ + "]" : host_;
+    const bool is_any = host_ == "0.0.0.0" || host_ == "::";
+    const std::string name = is_any ? own_name() : host_;
+    const std::string host = name.find(':') != std::string::npos ? "[" + name + "]" : name;
     return str("http://", host, ":", server_.port(), "/", token_.empty() ? "" : "?token=" + token_);
   }
 
@@ -42,6 +46,12 @@ class ViewServer::Impl {
             "the token may only have letters, digits, - and _: it is a part of the page's address");
     }
     return options;
+  }
+
+  /// What other machines call this one.
+  static std::string own_name() {
+    char name[256] = "";
+    return gethostname(name, sizeof name - 1) == 0 && name[0] != '\0' ? name : "localhost";
   }
 
   std::string host_, token_;

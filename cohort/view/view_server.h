@@ -15,22 +15,25 @@
 //   GET /api/figures?run=&name=&name=...
 //        {version, figures: {name: {steps: [...], values: [...]}}}; null for NaN
 //   GET /api/completions?run=&...
-//        {total, matched, offset, rows: [...], is_complete, resume}. Parameters:
+//        {total, matched, offset, rows: [...], is_complete, num_searched}. Parameters:
 //        - step_from, step_to, reward_from, reward_to, tokens_from, tokens_to, advantage_from, advantage_to
 //        - prompt_id: the exact one
 //        - flag: cut, masked, untrained, failed, injected, demonstration, environment; several mean all of
-//        them
-//        - text: in prompt or completion, no matter the case. The search stops after half a second;
-//        is_complete
-//          is then false, and the parameter `resume` goes on from the answer's `resume`
-//        - sort: order, step, reward, advantage, tokens, sample, prompt; descending: 1; offset, limit (<=
-//        500) A row is {index, step, sample, prompt_id, reward, advantage, tokens, flags: [...], prompt,
+//          them
+//        - text: in prompt or completion, no matter the case. A search stops after half a second:
+//          `is_complete` is then false, `num_searched` counts the completions that it has seen, and `matched`
+//          and `rows` are what it has found among them. The same request goes on with it.
+//        - sort: order, step, reward, advantage, tokens, sample, prompt (as prompts first came);
+//          descending: 1; offset, limit (<= 500)
+//        A row is {index, step, sample, prompt_id, reward, advantage, tokens, flags: [...], prompt,
 //        completion}; its texts are cut to 300 bytes at a character's end.
 //   GET /api/completion?run=&index=
 //        the whole line of completions.jsonl with `tokens`: [{text, logprob, advantage, injected}], if the
 //        run's tokenizer can be read; `tokens_problem` says why not
 //   GET /api/group?run=&step=&prompt_id=
-//        {step, prompt_id, prompt, samples: [as /api/completion]}
+//        {step, prompt_id, prompt, previous_step, next_step, replay_problem, samples: [as /api/completion]};
+//        previous_step and next_step drew the prompt, too, null if there is none. `replay_problem` says why
+//        /api/replay can't answer; null if the run has the files that it needs
 //   GET /api/replay?run=&step=&prompt_id=
 //        {samples: [{sample, branch, gradient_share, tokens: [{place, entropy, gradient, ratio, clipped}]}],
 //        ratio_problem}, recomputed with the model. `gradient`: SampleGradient::tokens of grpo/replay.h.

@@ -87,6 +87,32 @@ class ViewTest(RunsTest):
         result = run("report", self.run_dir, "--output", self.place / "report.pdf")
         self.assertEqual((result.returncode, result.stdout), (2, ""))
         self.assertIn(".html", result.stderr)
+        result = run("report", self.run_dir, "--output", self.place / "missing" / "report.html")
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertIn("--output", result.stderr)
+        self.assertIn(f"no folder {self.place / 'missing'}", result.stderr)
+
+    def test_reports_evaluations_and_the_version(self):
+        files = [self.place / "before.json", self.place / "after.json"]
+        for path, seed in zip(files, (1, 2)):
+            judged = ("--reward-config", self.recipe, "--reward", "sum", "--num-generations", 2)
+            self.cohort(
+                *("eval", "--model", self.run_dir / "final", "--input", self.data, "--seed", seed, *judged),
+                *("--max-completion-length", 6, "--output", path),
+            )
+        flags = [word for path in files for word in ("--evaluation", path)]
+        self.cohort("report", self.run_dir, *flags, "--output", self.place / "report.html")
+        page = (self.place / "report.html").read_text()
+        for path in files:
+            self.assertIn(str(path), page)
+            evaluation = json.loads(path.read_text())
+            mean = re.search(re.escape(str(path)) + r".*?sum: mean</td><td>([-0-9.e]+)<", page, re.S)
+            self.assertAlmostEqual(float(mean[1]), evaluation["mean"], delta=5e-4)
+        version = self.cohort("--version").stdout.split(",")[0]
+        self.assertIn(version, page)
+        result = run("report", self.run_dir, "--evaluation", self.data, "--output", self.place / "r.md")
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertIn("rows.jsonl", result.stderr)
 
     def test_explains_metrics_settings_and_runs(self):
         self.assertIn("denominator", self.cohort("explain", "frac_reward_zero_std").stdout)

@@ -61,7 +61,7 @@ std::vector<Planted> reward_failures() {
          run.metrics["frac_reward_zero_std"] = noisy(constant(0.95), 0.03, 1, 0.0, 1.0);
          flat_reward(run, 0.98, 0.005);
        }},
-      {"no_progress", "optimizer.learning_rate = 1e-05",
+      {"no_progress", "optimizer.learning_rate (now 1e-05)",
        [](RunBuilder& run) { flat_reward(run, 0.3, 0.02); }},
       {"reward_fell", "reward fell",
        [](RunBuilder& run) {
@@ -103,7 +103,7 @@ std::vector<Planted> reward_failures() {
 
 std::vector<Planted> completion_failures() {
   return {
-      {"cut_at_limit", "rollout.max_completion_length = 512",
+      {"cut_at_limit", "rollout.max_completion_length (now 512)",
        all("completions/clipped_ratio", noisy(constant(0.6), 0.05, 1))},
       {"no_stop_token", "eos_token_id", all("completions/clipped_ratio", constant(1.0))},
       {"doubled_bos", "token 1 twice",
@@ -115,7 +115,7 @@ std::vector<Planted> completion_failures() {
          run.metrics["completions/mean_length"] = noisy(line(100.0, 450.0, run.num_steps), 10.0, 3);
          flat_reward(run, 0.3, 0.03);
        }},
-      {"length_collapse", "rollout.min_tokens = 0",
+      {"length_collapse", "rollout.min_tokens (now 0)",
        [](RunBuilder& run) {
          run.metrics["completions/mean_length"] = noisy(line(120.0, 2.0, run.num_steps), 0.5, 3, 1.0);
          flat_reward(run, 0.3, 0.03);
@@ -125,7 +125,7 @@ std::vector<Planted> completion_failures() {
          for (Json& completion : run.completions) completion["completion"] = "I cannot";
          flat_reward(run, 0.3, 0.03);
        }},
-      {"entropy_collapse", "objective.beta = 0.04",
+      {"entropy_collapse", "objective.beta (now 0.04)",
        all("entropy", [](int64_t step) { return 0.001 + 0.6 * std::exp(-0.2 * step); })},
       {"entropy_explosion", "noise",
        [](RunBuilder& run) {
@@ -137,9 +137,9 @@ std::vector<Planted> completion_failures() {
 
 std::vector<Planted> update_failures() {
   return {
-      {"kl_runaway", "objective.beta = 0.04",
+      {"kl_runaway", "objective.beta (now 0.04)",
        all("kl", [](int64_t step) { return 0.001 * std::exp(0.1 * step); })},
-      {"gradient_growth", "optimizer.max_grad_norm = 1.0",
+      {"gradient_growth", "optimizer.max_grad_norm (now 1.0)",
        all("grad_norm", [](int64_t step) { return 0.2 * std::exp(0.05 * step); })},
       {"gradient_vanished", "mask_truncated_completions", all("grad_norm", constant(0.0))},
       {"nonfinite_updates", "first at step 51",
@@ -242,6 +242,43 @@ std::string text_of(const std::vector<RunFinding>& findings) {
   return text;
 }
 
+TEST(PlantedFailures, OneCauseIsSaidOnce) {
+  RunBuilder run(100);
+  make_healthy(run, HealthyShape::kLine, 11);
+  run.metrics["rewards/accuracy/mean"] = constant(0.0);
+  run.metrics["rewards/accuracy/std"] = constant(0.0);
+  run.metrics["frac_reward_zero_std"] = constant(1.0);
+  flat_reward(run, 0.0, 0.0);
+  const std::vector<RunFinding> findings = find_problems(run.write());
+  EXPECT_NE(find(findings, "constant_reward"), nullptr);
+  EXPECT_EQ(find(findings, "all_rewards_equal"), nullptr) << text_of(findings);
+  EXPECT_EQ(find(findings, "tasks_too_hard"), nullptr) << text_of(findings);
+}
+
+TEST(PlantedFailures, APromptThatBeginsWithTheSamePieceTwiceIsNone) {
+  RunBuilder run(100);
+  make_healthy(run, HealthyShape::kLine, 11);
+  for (Json& completion : run.completions) {
+    completion["prompt_ids"] = {1, 1, 9, completion["sample"]};
+    completion["prompt"] = "**Question**: " + completion["prompt"].get<std::string>();
+  }
+  EXPECT_EQ(find(find_problems(run.write()), "doubled_bos"), nullptr);
+}
+
+TEST(PlantedFailures, EvidenceNamesTheStepsOfItsMean) {
+  EXPECT_EQ(evidence_text("kl", "0.5", {"kl", 12, 0.5}), "kl = 0.5 at step 12");
+  EXPECT_EQ(evidence_text("kl", "0.5", {"kl", 12, 0.5, 3}), "kl = 0.5, the mean of steps 3 to 12");
+  RunBuilder run(100);
+  make_healthy(run, HealthyShape::kLine, 11);
+  run.metrics["kl"] = [](int64_t step) { return 3.0 - 0.015 * static_cast<double>(step); };  // it falls
+  const std::vector<RunFinding> findings = find_problems(run.write());
+  const RunFinding* found = find(findings, "kl_runaway");
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->text.find("grew"), std::string::npos) << found->text;
+  EXPECT_EQ(found->metrics.at(0).first_step, 1);
+  EXPECT_EQ(found->metrics.at(0).step, 10);
+}
+
 TEST(PlantedFailures, AreFoundByName) {
   for (const Planted& planted : policy_failures()) {
     RunBuilder run(100);
@@ -300,7 +337,7 @@ TEST(PlantedFailures, OfOnePolicyNameIt) {
   const RunFinding* kl = find(findings, "kl_runaway");
   ASSERT_NE(kl, nullptr);
   EXPECT_TRUE(kl->text.starts_with("attacker: ")) << kl->text;
-  EXPECT_NE(kl->advice.find("attacker.objective.beta = 0.5"), std::string::npos) << kl->advice;
+  EXPECT_NE(kl->advice.find("attacker.objective.beta (now 0.5)"), std::string::npos) << kl->advice;
   EXPECT_EQ(kl->metrics.front().metric, "attacker/kl");
   EXPECT_TRUE(find(findings, "cut_at_limit")->text.starts_with("defender: "));
 }

@@ -72,7 +72,7 @@ TEST(RunDiff, ComparesSettingsMetricsAndPrompts) {
   EXPECT_EQ(reward->a->mean, 0.25);
   EXPECT_EQ(reward->a->error, 0.0);
   EXPECT_EQ(reward->b->mean, 0.625);  // of the last four steps
-  EXPECT_NEAR(reward->b->error, 0.25 / std::sqrt(2.0) / 2.0, 0.01);
+  EXPECT_NEAR(reward->b->error.value(), 0.25 / std::sqrt(2.0) / 2.0, 0.01);
   const auto kl = std::ranges::find(diff.metrics, "kl", &MetricDifference::name);
   EXPECT_TRUE(kl->a.has_value());
   EXPECT_FALSE(kl->b.has_value());
@@ -102,6 +102,21 @@ TEST(RunDiff, IsWrittenAsJsonAndText) {
   EXPECT_NE(text.find("prompts: 1 are in both runs\n  \"p1\": reward 0.25 to 1 -> 0.5 to 0\n"),
             std::string::npos)
       << text;
+}
+
+TEST(RunDiff, ASingleValueTellsNothing) {
+  RunDiff diff;
+  diff.metrics = {{"eval_reward", MetricEnd{0.1, std::nullopt}, MetricEnd{0.9, 0.01}},
+                  {"kl", MetricEnd{0.1, 0.01}, std::nullopt},
+                  {"reward", MetricEnd{0.1, 0.01}, MetricEnd{0.9, 0.01}}};
+  const std::string text = to_text(diff);
+  EXPECT_NE(text.find(": 1 of 2 differ by more than 3 standard errors; 1 have one value"), std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("eval_reward"), std::string::npos) << text;
+  EXPECT_NE(text.find("  reward: 0.1 ± 0.01 -> 0.9 ± 0.01\n  only the first run has: kl\n"),
+            std::string::npos)
+      << text;
+  EXPECT_TRUE(to_json(diff)["metrics"][0]["a"]["error"].is_null());
 }
 
 TEST(RunDiff, OfARunWithItselfIsEmpty) {

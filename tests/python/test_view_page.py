@@ -149,6 +149,114 @@ class RealRun(PageCase):
             "rows without the text",
         )
 
+    def test_a_search_goes_on_until_it_has_seen_all(self):
+        """The server of this test says of its first answers that it has seen a part."""
+        script = """
+            const whole = window.fetch;
+            window.asked = [];
+            window.fetch = async (address, options) => {
+                if (!address.startsWith('api/completions')) return whole(address, options);
+                window.asked.push(new URLSearchParams(address.split('?')[1]));
+                const answer = await (await whole(address, options)).json();
+                if (window.asked.length < arguments[0])
+                    Object.assign(answer, {is_complete: false, num_searched: 10, matched: Math.min(answer.matched, 60)});
+                return new Response(JSON.stringify(answer));
+            };"""
+        text = self.completions[0]["completion"][0]
+        count = sum(
+            text.lower() in (row["prompt"] + "\0" + row["completion"]).lower() for row in self.completions
+        )
+        self.assertGreater(count, 60)
+        for sort, first in (("order", 1), ("tokens", 10)):  # requests until there are rows
+            with self.subTest(sort=sort):
+                self.open("curves?run=0")
+                self.js(script, 20)
+                self.js(f"location.hash = '#/completions?run=0&text={quote(text)}&sort={sort}'")
+                self.wait(lambda: self.rows(), "no rows")
+                self.assertEqual(self.js("return window.asked.length"), first)
+                self.assertEqual(
+                    self.texts(".dataTables_info")[0],
+                    f"1 to 50 of at least 60 (of {len(self.completions)} in all)",
+                )
+                self.assertIn(
+                    f"seen {self.percent(10)} of the completions: at least 60 match",
+                    self.one("main > p.note").text,
+                )
+                self.check_accessibility("a search")
+                self.screenshot(f"search-{sort}")
+                button = self.one("main > button")
+                self.assertEqual(button.text, "Search on")
+                button.click()
+                self.wait(
+                    lambda: f"50 of {count}" in self.texts(".dataTables_info")[0], "the search did not end"
+                )
+                self.assertFalse(button.is_displayed() or self.one("main > p.note").is_displayed())
+                asked = self.js("return window.asked.map((one) => [one.get('sort'), one.get('limit')])")
+                self.assertEqual(
+                    asked, [[sort, "50"]] * first + [[sort, "0"]] * (20 - first) + [[sort, "50"]]
+                )
+                if sort == "tokens":
+                    tokens = [int(row[5]) for row in self.rows()]
+                    self.assertEqual(tokens, sorted(tokens))
+
+    def percent(self, count):
+        share = 100 * count / len(self.completions)
+        return f"{float(f'{share:.3g}'):g} %"
+
+    def test_all_flags_of_an_address_are_shown(self):
+        self.open("completions?run=0&flag=cut&flag=failed")
+        checked = "return [...document.querySelectorAll('.choices label')].filter((one) => one.control.checked).map((one) => one.textContent)"
+        self.assertEqual(self.js(checked), ["cut", "failed"])
+        self.js("[...document.querySelectorAll('.choices label')][0].click()")
+        self.wait(lambda: "flag=failed" in self.hash() and "flag=cut" not in self.hash(), "the flag stays")
+        self.assertEqual(self.js(checked), ["failed"])
+        self.js("[...document.querySelectorAll('button')].find((one) => one.textContent === 'Clear').click()")
+        self.wait(lambda: "flag" not in self.hash(), "the flags were not cleared")
+        self.assertEqual(self.js(checked), [])
+
+    def test_prompts_are_sorted_as_they_first_came(self):
+        self.open("completions?run=0&sort=prompt")
+        self.wait(self.rows, "no rows")
+        first = list(dict.fromkeys(row["prompt_id"] for row in self.completions))
+        shown = [first.index(row[1]) for row in self.rows()]
+        self.assertEqual(shown, sorted(shown))
+        self.assertEqual(shown[0], 0)
+
+    def test_the_memory_plan_has_units(self):
+        self.open("recipe?run=0")
+        plan = json.loads((self.runs[0] / "memory_plan.json").read_text())
+        rows = dict(self.table_rows("Memory plan"))
+        units = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+        wanted = {"total": plan["total_bytes"]} | {
+            f"{phase}: {part}": bytes
+            for phase in ("always", "sampling", "updating")
+            for part, bytes in plan[phase].items()
+        }
+        self.assertEqual(set(rows), set(wanted))
+        for name, text in rows.items():
+            value, unit = text.split(" ")
+            close_to(self, str(float(value) * units[unit]), wanted[name], digits=3)
+
+    def test_a_change_of_the_run_brings_its_recipe_anew(self):
+        self.open("recipe?run=0")
+        script = """const done = arguments[0];
+            import('/assets/figures.js').then(({runDetails, forget}) => {
+                const before = runDetails(0), again = runDetails(0);
+                forget(0);
+                done([before === again, before === runDetails(0)]);
+            });"""
+        self.assertEqual(self.driver.execute_async_script(script), [True, False])
+
+    def test_other_has_a_neutral_color(self):
+        self.open("timeline?run=0&step=8")
+        script = """const other = [...document.querySelectorAll('.part')].find((one) => one.title.startsWith('other:'));
+            const neutral = document.createElement('i');
+            neutral.style.background = 'var(--strong-line)';
+            document.body.append(neutral);
+            return [other, neutral].map((one) => getComputedStyle(one).backgroundColor);"""
+        shown, neutral = self.js(script)
+        self.assertEqual(shown, neutral)
+
     @staticmethod
     def summary(row):
         return {"step": row["step"], "tokens": len(row["logprobs"])}
@@ -170,7 +278,12 @@ class RealRun(PageCase):
         self.assertEqual(
             self.one(".sample.chosen").get_attribute("data-sample"), str(self.completions[2]["sample"])
         )
-        self.wait(lambda: self.all(".walk a"), "no later step")
+        self.assertEqual(self.texts(".walk .off"), ["no earlier step"])
+        prompt = self.completions[2]["prompt_id"]
+        later = next(
+            row["step"] for row in self.completions if row["step"] > 1 and row["prompt_id"] == prompt
+        )
+        self.assertEqual(self.texts(".walk a"), [f"step {later} →"])
         self.keys("]")
         self.wait(lambda: self.texts("h1") not in ([], ["Step 1"]), "] goes to the prompt's next step")
         self.settle()
@@ -286,12 +399,12 @@ class RealRun(PageCase):
         self.wait(lambda: len(self.colors()) == 5, "no colors of the replay")
         self.assertIn("checkpoints/step-00000001 is missing", self.one("#ratio-note").text)
         self.open(f"group?run=1&{self.place_of_run(1, 2)}", program)
-        self.one("#replay").click()
-        self.wait(lambda: "step-00000001 is missing" in self.texts("#replay + .note")[0], "no reason")
-        self.assertTrue(self.one("#replay").is_enabled())
-        refused = [entry["message"] for entry in self.driver.get_log("browser")]  # the browser's own line
-        self.assertEqual(len(refused), 1)
-        self.assertIn("409", refused[0])
+        self.assertIn("step-00000001 is missing", self.texts("#replay + .note")[0])
+        self.assertFalse(self.one("#replay").is_enabled())
+        self.screenshot("not-replayed")
+        self.check_accessibility("a group that cannot be replayed")
+        self.open(f"group?run=1&{self.place_of_run(1, 2)}")
+        self.assertEqual(self.texts("#replay + .note"), ["this server has no model to replay with"])
 
     def place_of_run(self, run, step):
         rows = read_lines(self.runs[run] / "completions.jsonl")

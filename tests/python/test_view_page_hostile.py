@@ -4,6 +4,7 @@ import shutil
 import unittest
 from urllib.parse import quote
 
+from selenium.webdriver.common.keys import Keys
 from view_page_case import PageCase, Server, read_lines
 from view_runs import HOSTILE, add_long_line, make_run
 
@@ -74,6 +75,40 @@ class RunThatGoesOn(PageCase):
             self.wait(lambda: self.one("#live").text == "live", "no events")
             self.js("location.hash = '#/completions?run=0'")
             self.wait(lambda: self.all("tr[data-index]"), "no rows", seconds=10)
+
+
+class RunThatHasEnded(PageCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.run_dir = make_run(cls.folder / "ended", steps=20)
+        cls.server = Server(cls.run_dir)
+        cls.addClassCleanup(cls.server.close)
+
+    def test_rewards_lead_to_completions_with_any_failed_reward(self):
+        failed = sum(
+            any(reward["status"] not in ("ok", "skipped") for reward in row["rewards"].values())
+            for row in read_lines(self.run_dir / "completions.jsonl")
+            if row["step"] >= 2
+        )
+        self.assertGreater(failed, 0)
+        self.open("rewards?run=0&step_from=2")
+        link = self.one("main p.note a")
+        self.assertEqual(link.text, "Completions with any failed reward")
+        self.assertFalse(self.all(".statuses td.num a"))  # a status has no filter of its own
+        link.click()
+        self.wait(lambda: self.all("tr[data-index]"), "no rows")
+        self.assertIn(f"of {failed} (", self.texts(".dataTables_info")[0])
+
+    def test_a_logarithmic_chart_says_that_the_newest_value_is_0(self):
+        self.assertEqual(read_lines(self.run_dir / "metrics.jsonl")[-1]["learning_rate"], 0)
+        self.open("curves?run=0&log=1&m=learning_rate")
+        card = '.pinned[data-metric="learning_rate"]'
+        self.wait(lambda: self.texts(f"{card} .value"), "no value")
+        self.assertEqual(self.texts(f"{card} .value"), ["0"])
+        self.one(f"{card} .chart").send_keys(Keys.HOME, Keys.END)
+        self.assertEqual(self.texts(f"{card} .value"), ["0"])
+        self.assertEqual(self.texts(f"{card} .at"), ["step 20"])
 
 
 class HostileRun(PageCase):

@@ -4,17 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <numeric>
 #include <random>
 
 #include "cohort/core/json.h"
+#include "cohort/view/text_search.h"
 #include "libs/common/hash.h"
 
 namespace cohort {
 namespace {
-
-std::string no_line(const CompletionEntry&) { return "{}"; }
 
 std::vector<CompletionEntry> random_entries(size_t count, uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -96,7 +94,7 @@ TEST(CompletionQuery, EqualsANaiveFilterAndSort) {
     query.offset = static_cast<int64_t>(random() % 60);
     query.limit = static_cast<int64_t>(random() % 60);
     const std::vector<uint32_t> expected = naive(entries, query, low, high);
-    const CompletionPage page = find_completions(entries, query, no_line);
+    const CompletionPage page = find_completions(entries, query);
     EXPECT_EQ(page.matched, std::ssize(expected));
     EXPECT_TRUE(page.is_complete);
     const auto first = expected.begin() + std::min(query.offset, std::ssize(expected));
@@ -105,33 +103,24 @@ TEST(CompletionQuery, EqualsANaiveFilterAndSort) {
   }
 }
 
-TEST(CompletionQuery, GroupsByPrompt) {
+TEST(CompletionQuery, GroupsByPromptAsPromptsFirstCame) {
   const std::vector<CompletionEntry> entries = random_entries(200, 1);
-  CompletionQuery query{.order = CompletionOrder::kPrompt, .limit = 200};
-  const std::vector<uint32_t> rows = find_completions(entries, query, no_line).rows;
-  ASSERT_EQ(rows.size(), 200u);
-  for (size_t i = 1; i < rows.size(); ++i) {
-    const bool is_sorted = entries[rows[i - 1]].prompt < entries[rows[i]].prompt ||
-                           (entries[rows[i - 1]].prompt == entries[rows[i]].prompt && rows[i - 1] < rows[i]);
-    EXPECT_TRUE(is_sorted);
+  std::vector<uint64_t> prompts;
+  for (const CompletionEntry& entry : entries)
+    if (std::ranges::find(prompts, entry.prompt) == prompts.end()) prompts.push_back(entry.prompt);
+  for (const bool is_descending : {false, true}) {
+    std::vector<uint32_t> expected;
+    for (const uint64_t prompt : prompts)
+      for (uint32_t i = 0; i < entries.size(); ++i)
+        if (entries[i].prompt == prompt) expected.push_back(i);
+    if (is_descending) std::ranges::reverse(expected);
+    const CompletionQuery query{
+        .order = CompletionOrder::kPrompt, .is_descending = is_descending, .limit = 200};
+    EXPECT_EQ(find_completions(entries, query).rows, expected);
   }
 }
 
-TEST(CompletionQuery, SortsMillionsWithinASecond) {
-  const std::vector<CompletionEntry> entries = random_entries(2'000'000, 3);
-  const CompletionQuery query{.reward{.low = 0.2},
-                              .order = CompletionOrder::kAdvantage,
-                              .is_descending = true,
-                              .offset = 500'000,
-                              .limit = 500};
-  const std::clock_t begin = std::clock();  // of the processor, which other tests share
-  const CompletionPage page = find_completions(entries, query, no_line);
-  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-  EXPECT_EQ(page.rows.size(), 500u);
-  EXPECT_LT(seconds, 0.5);
-  RecordProperty("milliseconds", static_cast<int>(seconds * 1000));
-}
-
+/// A tenth of them has "YES", and "Question" all.
 std::vector<std::string> numbered_lines(size_t count) {
   std::vector<std::string> lines;
   for (size_t i = 0; i < count; ++i)
@@ -140,26 +129,99 @@ std::vector<std::string> numbered_lines(size_t count) {
   return lines;
 }
 
-TEST(CompletionQuery, SearchesTextsInPartsAndForgetsNone) {
-  const std::vector<CompletionEntry> entries = random_entries(100, 5);
-  const std::vector<std::string> lines = numbered_lines(entries.size());
-  const auto line_of = [&](const CompletionEntry& entry) { return lines[static_cast<size_t>(entry.place)]; };
-  for (const bool is_descending : {false, true}) {
-    CompletionQuery query{.text = "yes", .is_descending = is_descending, .search_s = 0.0};  // one line a call
-    std::vector<uint32_t> found;
-    int64_t num_calls = 0;
-    for (bool is_complete = false; !is_complete && num_calls < 1000; ++num_calls) {
-      const CompletionPage page = find_completions(entries, query, line_of);
-      EXPECT_EQ(page.matched, std::ssize(page.rows));
-      found.insert(found.end(), page.rows.begin(), page.rows.end());
-      query.resume = page.resume;
-      is_complete = page.is_complete;
-    }
-    EXPECT_EQ(num_calls, 100);
-    std::vector<uint32_t> expected{3, 13, 23, 33, 43, 53, 63, 73, 83, 93};
-    if (is_descending) std::ranges::reverse(expected);
-    EXPECT_EQ(found, expected);
+class TextSearchesTest : public testing::Test {
+ protected:
+  CompletionPage find(const CompletionQuery& query) { return find(entries_, query); }
+
+  CompletionPage find(std::span<const CompletionEntry> entries, const CompletionQuery& query) {
+    return searches_.find(entries, query, [&](const CompletionEntry& entry) {
+      ++num_lines_;
+      return lines_[static_cast<size_t>(entry.place)];
+    });
   }
+
+  /// Asks until the search is complete.
+  CompletionPage find_all(const CompletionQuery& query) {
+    CompletionPage page = find(query);
+    while (!page.is_complete && num_lines_ < 10'000) page = find(query);
+    return page;
+  }
+
+  std::vector<CompletionEntry> entries_ = random_entries(100, 5);
+  std::vector<std::string> lines_ = numbered_lines(100);
+  TextSearches searches_;
+  int64_t num_lines_ = 0;
+};
+
+TEST_F(TextSearchesTest, GoOnAndForgetNone) {
+  for (const bool is_descending : {false, true}) {
+    const CompletionQuery query{.text = "yes", .is_descending = is_descending, .search_s = 0.0};
+    std::vector<uint32_t> all{3, 13, 23, 33, 43, 53, 63, 73, 83, 93};
+    if (is_descending) std::ranges::reverse(all);
+    searches_.clear();
+    for (int64_t num_calls = 1; num_calls <= 100; ++num_calls) {  // one line a call
+      const CompletionPage page = find(query);
+      EXPECT_EQ(page.num_searched, num_calls);
+      EXPECT_EQ(page.is_complete, num_calls == 100);
+      EXPECT_EQ(page.matched, std::ssize(page.rows));
+      const int64_t found = is_descending ? (num_calls + 3) / 10 : (num_calls + 6) / 10;
+      EXPECT_EQ(page.rows, std::vector<uint32_t>(all.begin(), all.begin() + found));
+    }
+    EXPECT_EQ(find(query).rows, all);
+  }
+  EXPECT_EQ(num_lines_, 200);  // none twice
+}
+
+TEST_F(TextSearchesTest, SortAndPageAllThatWasFound) {
+  CompletionQuery query{.text = "question", .order = CompletionOrder::kTokens, .limit = 30, .search_s = 0.0};
+  for (int64_t num_calls = 1; num_calls <= 50; ++num_calls) {  // sorted before it is complete, too
+    std::vector<uint32_t> expected(static_cast<size_t>(num_calls));
+    std::iota(expected.begin(), expected.end(), 0);
+    std::ranges::stable_sort(expected, {}, [&](uint32_t i) { return entries_[i].num_tokens; });
+    expected.resize(std::min<size_t>(expected.size(), 30));
+    EXPECT_EQ(find(query).rows, expected);
+  }
+  find_all(query);
+  EXPECT_EQ(num_lines_, 100);
+  CompletionQuery plain = query;
+  plain.text.clear();
+  for (const CompletionOrder order :
+       {CompletionOrder::kReward, CompletionOrder::kStep, CompletionOrder::kPrompt}) {
+    for (const int64_t offset : {0, 30, 90, 120}) {
+      query.order = plain.order = order;
+      query.is_descending = plain.is_descending = offset == 30;
+      query.offset = plain.offset = offset;
+      const CompletionPage page = find(query);
+      EXPECT_EQ(page.rows, find_completions(entries_, plain).rows);
+      EXPECT_EQ(page.matched, 100);
+      EXPECT_TRUE(page.is_complete);
+    }
+  }
+  EXPECT_EQ(num_lines_, 100);  // a complete search reads no line again
+}
+
+TEST_F(TextSearchesTest, ReadNewLinesOnly) {
+  for (const bool is_descending : {false, true}) {
+    searches_.clear();
+    num_lines_ = 0;
+    const CompletionQuery query{.text = "yes", .is_descending = is_descending};
+    EXPECT_EQ(find(std::span(entries_).first(50), query).matched, 5);
+    const CompletionPage page = find(query);
+    EXPECT_EQ(page.matched, 10);
+    EXPECT_EQ(page.rows.front(), is_descending ? 93u : 3u);
+    EXPECT_EQ(num_lines_, 100);
+  }
+}
+
+TEST_F(TextSearchesTest, KeepTheFiltersApart) {
+  const CompletionQuery query{.text = "yes"};
+  EXPECT_EQ(find(query).matched, 10);
+  CompletionQuery later = query;
+  later.step.low = 3;  // from entry 32 on
+  EXPECT_EQ(find(later).matched, 7);
+  for (int n = 0; n < 20; ++n) find({.text = "no" + std::to_string(n)});  // the first ones are forgotten
+  EXPECT_EQ(find(query).matched, 10);
+  EXPECT_EQ(find(later).matched, 7);
 }
 
 TEST(CompletionQuery, FindsTextsInAnyCase) {
@@ -183,7 +245,7 @@ TEST(CompletionQuery, ReadsAllParameters) {
   const CompletionQuery query =
       completion_query(Query("run=0&step_from=2&step_to=9&reward_from=0.5&flag=cut&flag=failed&text=Hi&sort="
                              "tokens&descending=1&offset=20&"
-                             "limit=50&resume=7&prompt_id=a%3A1"));
+                             "limit=50&prompt_id=a%3A1"));
   EXPECT_EQ(query.step.low, 2.0);
   EXPECT_EQ(query.step.high, 9.0);
   EXPECT_EQ(query.reward.low, 0.5);
@@ -194,7 +256,6 @@ TEST(CompletionQuery, ReadsAllParameters) {
   EXPECT_TRUE(query.is_descending);
   EXPECT_EQ(query.offset, 20);
   EXPECT_EQ(query.limit, 50);
-  EXPECT_EQ(query.resume, 7);
   EXPECT_EQ(query.prompt_id, "a:1");
   EXPECT_EQ(flag_names(query.flags), (std::vector<std::string>{"cut", "failed"}));
 }

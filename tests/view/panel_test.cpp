@@ -73,6 +73,19 @@ TEST(Panel, KnowsNoTimeLeftWithoutTimesOrAnEnd) {
   EXPECT_FALSE(seconds_left({.max_steps = 5}).has_value());
 }
 
+TEST(Panel, TheTimeLeftIncludesEvaluations) {
+  const TemporaryDirectory folder;
+  write_text(folder.path() / "config.toml", "");
+  std::string timings;
+  for (const int step : {1, 2, 3, 4})
+    timings += str("{\"step\":", step, ",\"timing_s/step\":10.0",
+                   step % 2 == 0 ? ",\"timing_s/testing\":6.0" : "", "}\n");
+  write_text(folder.path() / "timings.jsonl", timings);
+  Figures figures(folder.path());
+  figures.update();
+  EXPECT_EQ(seconds_left({.step = 4, .max_steps = 6, .figures = &figures}), 2 * (10.0 + 12.0 / 4));
+}
+
 TEST(Sparkline, HasEightHeights) {
   const std::vector<double> rising{0, 1, 2, 3, 4, 5, 6, 7};
   EXPECT_EQ(sparkline(rising, 8), "▁▂▃▄▅▆▇█");

@@ -32,7 +32,24 @@ TEST(SvgChart, LeavesGapsAndShowsLonePoints) {
   EXPECT_EQ(path_in(svg_chart(chart_of({}, {}))), "");
 }
 
-TEST(SvgChart, ThinsLongSeriesToMeans) {
+TEST(SvgChart, KeepsPeaksOfLongSeries) {
+  std::vector<int64_t> steps;
+  std::vector<double> values;
+  for (int64_t i = 0; i <= 10'000; ++i) {
+    steps.push_back(i);
+    values.push_back(i == 7000 ? 2.0 : i == 7001 ? 0.0 : i >= 2000 && i < 2100 ? NAN : 1.0);
+  }
+  const std::string path = path_in(svg_chart(chart_of(steps, values)));
+  // The largest value comes before the smallest one, as in the series.
+  EXPECT_NE(path.find("L458.8 12.0L458.9 224.0"), std::string::npos) << path;
+  EXPECT_EQ(std::ranges::count(path, 'M'), 2) << path;
+  // Many series share the points of a chart.
+  Chart chart = chart_of(steps, values);
+  chart.series.resize(100, chart.series.front());
+  EXPECT_LT(svg_chart(chart).size(), 80'000u);
+}
+
+TEST(SvgChart, ThinsLongSeriesToExtremes) {
   std::vector<int64_t> steps;
   std::vector<double> values;
   for (int64_t i = 0; i < 100'000; ++i) {
@@ -41,7 +58,7 @@ TEST(SvgChart, ThinsLongSeriesToMeans) {
   }
   const std::string svg = svg_chart(chart_of(steps, values));
   EXPECT_LT(svg.size(), 16'000u);
-  EXPECT_EQ(std::ranges::count(path_in(svg), 'L'), 399);
+  EXPECT_EQ(std::ranges::count(path_in(svg), 'L'), 799);
 }
 
 TEST(SvgChart, IsDescribedAndEscaped) {

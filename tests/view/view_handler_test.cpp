@@ -72,6 +72,8 @@ TEST_F(ViewHandlerTest, GivesFiguresAndTheirMeaning) {
 TEST_F(ViewHandlerTest, HasNothingToReplayWithoutAModel) {
   EXPECT_EQ(ask("/api/replay?step=2&prompt_id=easy").status, 404);
   EXPECT_EQ(ask("/api/replay?step=2").status, 400);
+  EXPECT_EQ(json("/api/group?step=2&prompt_id=easy")["replay_problem"],
+            "this server has no model to replay with");
 }
 
 TEST(ViewHandlerReplay, AnswersAfterwardsAndOneAtATime) {
@@ -102,6 +104,28 @@ TEST(ViewHandlerReplay, AnswersAfterwardsAndOneAtATime) {
   EXPECT_NE(refused->body.find("step 3 has no batch"), std::string::npos);
 }
 
+TEST(ViewHandlerReplay, SaysBeforehandWhatIsMissing) {
+  const RunCase run;
+  ViewHandler handler({run.path()}, "127.0.0.1", "",
+                      [](const std::filesystem::path&, int64_t, const std::string&) { return Json(); });
+  const auto problem = [&](int step) {
+    const auto answer = std::make_shared<RecordedAnswer>();
+    handler.handle(get_request("/api/group?prompt_id=hard&step=" + std::to_string(step)), answer);
+    return Json::parse(answer->body).at("replay_problem");
+  };
+  const std::filesystem::path batches = run.path() / "batches";
+  EXPECT_TRUE(problem(1).get<std::string>().starts_with("step 1 has no batch in ")) << problem(1);
+  EXPECT_NE(problem(1).get<std::string>().find("/batches, which holds none;"), std::string::npos);
+  std::filesystem::create_directories(batches);
+  write_text(batches / "step-00000001.batch", "");
+  write_text(batches / "step-00000003.batch", "");
+  EXPECT_TRUE(problem(1).is_null());  // its weights are those of the start
+  EXPECT_NE(problem(2).get<std::string>().find("holds those of 2 steps from 1 to 3"), std::string::npos);
+  EXPECT_NE(problem(3).get<std::string>().find("checkpoints/step-00000002 is missing"), std::string::npos);
+  std::filesystem::create_directories(run.path() / "checkpoints/step-00000002");
+  EXPECT_TRUE(problem(3).is_null());
+}
+
 TEST_F(ViewHandlerTest, FiltersAndSortsCompletions) {
   const Json page = json("/api/completions?reward_to=0&sort=step&descending=1&limit=3");
   EXPECT_EQ(page["total"], 28);
@@ -115,7 +139,23 @@ TEST_F(ViewHandlerTest, FiltersAndSortsCompletions) {
   const Json found = json("/api/completions?text=NO+IDEA");
   EXPECT_EQ(found["matched"], 4);
   EXPECT_EQ(found["is_complete"], true);
-  EXPECT_TRUE(found["resume"].is_null());
+  EXPECT_EQ(found["num_searched"], 28);
+  EXPECT_EQ(json("/api/completions?text=no+idea&sort=step&descending=1")["rows"][0]["step"], 6);
+  run_.add(completion_line(6, "never", 2, 0.0, "no idea"));
+  run_.write();
+  handler_.follow();
+  EXPECT_EQ(json("/api/completions?text=no+idea")["matched"], 5);
+}
+
+TEST_F(ViewHandlerTest, SearchesAnewInARunThatWentBack) {
+  EXPECT_EQ(json("/api/completions?text=42")["matched"], 6);
+  std::string completions = read_text(run_.path() / "completions.jsonl");
+  for (size_t at; (at = completions.find("= 42")) != std::string::npos;) completions.replace(at, 4, "= 7");
+  write_text(run_.path() / "completions.jsonl", completions);
+  handler_.follow();
+  const Json found = json("/api/completions?text=42");
+  EXPECT_EQ(found["matched"], 0);
+  EXPECT_EQ(found["num_searched"], 28);
 }
 
 TEST_F(ViewHandlerTest, ShowsTokens) {
@@ -153,6 +193,12 @@ TEST_F(ViewHandlerTest, ShowsGroupsAndPrompts) {
   EXPECT_EQ(group["prompt"], "What is the answer to hard?");
   ASSERT_EQ(group["samples"].size(), 2u);
   EXPECT_EQ(group["samples"][1]["sample"], 1);
+  EXPECT_EQ(group["previous_step"], 3);
+  EXPECT_EQ(group["next_step"], 5);
+  const Json first = json("/api/group?step=1&prompt_id=never");
+  EXPECT_TRUE(first["previous_step"].is_null());
+  EXPECT_EQ(first["next_step"], 6);
+  EXPECT_TRUE(json("/api/group?step=6&prompt_id=never")["next_step"].is_null());
   EXPECT_EQ(ask("/api/group?step=2&prompt_id=never").status, 404);
   const Json prompt = json("/api/prompt?prompt_id=hard");
   ASSERT_EQ(prompt["steps"].size(), 6u);
@@ -183,8 +229,9 @@ TEST_F(ViewHandlerTest, LaysOutAStepInTime) {
   EXPECT_EQ(timeline["seconds"], 10.0);
   EXPECT_EQ(timeline["memory_gb"], 0.5);
   EXPECT_TRUE(timeline["planned_gb"].is_null());
-  const Json expected =
-      Json::parse(R"([{"name":"gen","from_s":0.0,"seconds":4.0},{"name":"reward","from_s":4.0,"seconds":1.0},
+  const Json expected = Json::parse(
+      R"([{"name":"gen","from_s":0.0,"seconds":4.0},{"name":"gen/prefill","from_s":0.0,"seconds":0.5},
+    {"name":"gen/decode","from_s":0.5,"seconds":3.0},{"name":"reward","from_s":4.0,"seconds":1.0},
     {"name":"update_actor","from_s":5.0,"seconds":3.0},{"name":"other","from_s":8.0,"seconds":2.0}])");
   EXPECT_EQ(timeline["parts"], expected);
   EXPECT_EQ(json("/api/timeline")["step"], 6);
@@ -295,9 +342,9 @@ TEST(ViewHandlerToken, AsksForTheToken) {
   RecordedAnswer entry = ask(get_request("/?token=secret&run=1", "192.0.2.7:80"));
   EXPECT_EQ(entry.status, 303);
   EXPECT_EQ(entry.headers["Location"], "/?run=1");
-  EXPECT_EQ(entry.headers["Set-Cookie"], "cohort_view_token=secret; Path=/; HttpOnly; SameSite=Lax");
+  EXPECT_EQ(entry.headers["Set-Cookie"], "cohort_view_c020c951=secret; Path=/; HttpOnly; SameSite=Lax");
   IncomingRequest with_cookie = get_request("/api/runs", "192.0.2.7:80");
-  with_cookie.headers["cookie"] = "other=1; cohort_view_token=secret";
+  with_cookie.headers["cookie"] = "other=1; cohort_view_c020c951=secret";
   EXPECT_EQ(ask(with_cookie).status, 200);
   IncomingRequest with_bearer = get_request("/metrics", "localhost");
   with_bearer.headers["authorization"] = "Bearer secret";

@@ -38,13 +38,8 @@ Batch batch_of(const fs::path& root, int64_t step) {
   const std::vector<int64_t> steps = RunDirectory::batch_steps(root);
   if (steps.empty()) throw UserError(str((root / "batches").string(), ": holds no batch"));
   const int64_t wanted = step == 0 ? steps.back() : step;
-  if (!std::ranges::binary_search(steps, wanted)) {
-    throw UserError(str("--step ", wanted, ": ", (root / "batches").string(), " has no batch of it, but of ",
-                        steps.size() == 1
-                            ? str("step ", steps.front())
-                            : str(steps.size(), " steps from ", steps.front(), " to ", steps.back()),
-                        "; run.save_batches = true keeps them all"));
-  }
+  if (const std::string problem = RunDirectory::missing_batch(root, wanted); !problem.empty())
+    throw UserError(problem);
   ReadBatch read = read_batch(RunDirectory::batch_in(root, wanted));
   if (!read.is_finished)
     throw UserError(str(RunDirectory::batch_in(root, wanted).string(), ": the batch is not finished"));
@@ -56,10 +51,8 @@ std::unique_ptr<Decoder> policy_after(const TrainConfig& config, const fs::path&
   auto policy = load_model(config.model, config.lora, config.seed);
   if (step == 0) return policy;
   const fs::path checkpoint = RunDirectory::checkpoint_in(root, step);
-  if (!fs::exists(checkpoint)) {
-    throw UserError(str(checkpoint.string(), " is missing, which holds the weights after step ", step,
-                        "; train.save_steps and train.save_total_limit decide which checkpoints are kept"));
-  }
+  if (const std::string problem = RunDirectory::missing_checkpoint(root, step); !problem.empty())
+    throw UserError(problem);
   load_checkpoint(checkpoint, {{"", policy->trained_weights(), nullptr, trained_weight_file(*policy)}});
   policy->refresh();
   return policy;

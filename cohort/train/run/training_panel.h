@@ -22,16 +22,20 @@ class TrainingPanel {
   /// run.
   void show(const std::string& line, double now_s);
 
-  void finish() { display_.finish(); }
+  /// Leaves the newest state where it is.
+  void finish();
 
  private:
-  void draw(double now_s);
+  void draw();
+  void draw_records();
 
   const RunDirectory& run_;
   ProgressDisplay display_;
   std::unique_ptr<RunView> view_;
   bool is_unreadable_ = false;
-  double drawn_s_ = -1e9;
+  bool is_drawn_ = true;  ///< what `show` was last called for
+  std::vector<RunFinding> findings_;
+  double now_s_ = 0.0, drawn_s_ = -1e9, found_s_ = -1e9;
 };
 
 }  // namespace cohort

@@ -18,7 +18,7 @@ const endText = (end) =>
 
 /** Both ends are means over the last tenth of the steps; a difference of more than three standard errors is clear. */
 const isClear = ({ a, b }) =>
-  a && b && Math.abs(b.mean - a.mean) > 3 * Math.hypot(a.error ?? 0, b.error ?? 0);
+  a?.error != null && b?.error != null && Math.abs(b.mean - a.mean) > 3 * Math.hypot(a.error, b.error);
 
 function difference(row) {
   const { a, b } = row;

@@ -3,7 +3,7 @@ import { groupLink, promptLink } from "./address.js";
 import { ask } from "./api.js";
 import { announce, el, heading } from "./dom.js";
 import { filterForm, filterValues, flagMeaning } from "./filters.js";
-import { number } from "./format.js";
+import { number, percent } from "./format.js";
 import { runOf } from "./runs.js";
 import { visible, visibleLine } from "./text.js";
 
@@ -48,24 +48,15 @@ export function flagChips(flags) {
   );
 }
 
-/** A page of rows. A search for text stops after half a second, so that it may take several requests. */
-async function page(query, maxSearches, signal) {
-  const answer = await ask("completions", query, signal);
-  const rows = [...answer.rows];
-  let { matched, is_complete: isComplete, resume } = answer;
-  for (let n = 1; !isComplete && rows.length < query.limit && n < maxSearches; ++n) {
-    const offset = Math.max(0, query.offset - matched);
-    const next = await ask(
-      "completions",
-      { ...query, offset, limit: query.limit - rows.length, resume },
-      signal,
-    );
-    rows.push(...next.rows);
-    matched += next.matched;
-    isComplete = next.is_complete;
-    resume = next.resume;
-  }
-  return { total: answer.total, matched, rows, isComplete };
+const inLineOrder = (sort) => sort === "order" || sort === "step"; // a search then finds the first rows first
+
+/** A page of rows. A search for text stops after half a second; the same request goes on with it. */
+async function page(query, signal) {
+  let answer = await ask("completions", query, signal);
+  const isFull = () => answer.rows.length === query.limit && inLineOrder(query.sort);
+  for (let n = 1; n < SEARCHES && !answer.is_complete && !isFull(); ++n)
+    answer = await ask("completions", query, signal);
+  return answer;
 }
 
 class CompletionsView {
@@ -78,12 +69,13 @@ class CompletionsView {
     this.pageLength = Number(parameters.get("limit")) || 50;
     this.first = Number(parameters.get("offset")) || 0;
     this.table = el("table", { class: "rows" }, el("caption", { class: "hidden" }, "Completions"));
-    this.maxSearches = SEARCHES;
+    this.isComplete = true; // false: a search for text has seen a part of the run
+    this.isSearching = false; // on and on, until it has seen all
     this.hint = el("p", { class: "note", hidden: true, role: "status" });
     this.more = el("button", { type: "button", hidden: true, onclick: () => this.searchOn() }, "Search on");
     main.append(
       el("div", { class: "bar" }, heading("Completions")),
-      filterForm(this.filters, () => this.restart()),
+      filterForm(this.filters, () => this.grid.page(0).draw()),
       this.hint,
       this.more,
       this.table,
@@ -124,6 +116,8 @@ class CompletionsView {
         paginate: { previous: "Previous", next: "Next" },
         thousands: "\u202f",
       },
+      infoCallback: (settings, start, end, max, total, text) =>
+        this.isComplete ? text : text.replace("of ", "of at least "),
     });
   }
 
@@ -136,7 +130,8 @@ class CompletionsView {
     this.remember();
     this.waiting?.abort();
     this.waiting = new AbortController();
-    const query = {
+    this.isSearching = false;
+    this.query = {
       run: this.run,
       ...this.filters,
       sort: this.sort,
@@ -145,24 +140,34 @@ class CompletionsView {
       limit: request.length,
     };
     try {
-      const found = await page(query, this.maxSearches, this.waiting.signal);
+      const found = await page(this.query, this.waiting.signal);
       if (this.app.isGone(this)) return;
-      this.say(
-        found.isComplete ? "" : `The search saw a part of the run and found ${number(found.matched)} so far.`,
-      );
-      this.more.hidden = found.isComplete;
+      this.showProgress(found);
       done({
         draw: request.draw,
         recordsTotal: found.total,
         recordsFiltered: found.matched,
         data: found.rows,
       });
+      const none = this.table.querySelector(".dataTables_empty");
+      if (none && !this.isComplete) none.textContent = "No match so far.";
       if (this.table.querySelector("tbody tr[tabindex]") === null) this.activate(this.rows()[0], false);
     } catch (error) {
       if (error.name === "AbortError" || this.app.isGone(this)) return;
       this.say(error.message);
       done({ draw: request.draw, recordsTotal: 0, recordsFiltered: 0, data: [] });
     }
+  }
+
+  /** What a search for text has seen of the run, and whether it can go on. */
+  showProgress({ is_complete: isComplete, num_searched: numSearched, total, matched }) {
+    this.isComplete = isComplete;
+    this.more.hidden = isComplete;
+    this.more.textContent = this.isSearching ? "Stop searching" : "Search on";
+    if (isComplete) return this.say("");
+    const order = inLineOrder(this.sort) ? "" : ", and the rows are the first of those";
+    const seen = `The search has seen ${percent(numSearched / total)} of the completions`;
+    return this.say(`${seen}: at least ${number(matched)} match${order}.`);
   }
 
   say(text) {
@@ -181,14 +186,29 @@ class CompletionsView {
     });
   }
 
-  searchOn() {
-    this.maxSearches *= 4;
-    this.grid.draw("page");
-  }
-
-  restart() {
-    this.maxSearches = SEARCHES;
-    this.grid.page(0).draw();
+  /** Goes on until the search has seen all, or the reader stops it or chooses something else. */
+  async searchOn() {
+    this.waiting?.abort();
+    this.waiting = new AbortController();
+    this.isSearching = !this.isSearching;
+    this.more.textContent = this.isSearching ? "Stop searching" : "Search on";
+    const { query, waiting } = this;
+    try {
+      while (this.isSearching && !waiting.signal.aborted) {
+        const found = await ask("completions", { ...query, limit: 0 }, waiting.signal);
+        if (this.app.isGone(this)) return;
+        this.showProgress(found);
+        if (!found.is_complete) continue;
+        announce(`${number(found.matched)} completions match`);
+        this.grid.draw("page");
+        return;
+      }
+    } catch (error) {
+      if (error.name === "AbortError" || this.app.isGone(this)) return;
+      this.isSearching = false;
+      this.more.textContent = "Search on";
+      this.say(error.message);
+    }
   }
 
   rows() {
@@ -253,6 +273,7 @@ class CompletionsView {
 
   refresh(run) {
     // Rows must not move under a reader: only the first page without a choice of his follows the run.
+    if (this.isSearching) return;
     if (run === this.run && this.first === 0 && !this.table.contains(document.activeElement))
       this.grid.draw("page");
   }

@@ -114,6 +114,7 @@ export class CurveCard {
       const curves = found.filter((curve) => curve !== null);
       const data = groups ? bandData(curves, groups) : lineData(curves, smooth);
       const rows = isLog ? withoutNonPositive(data.rows) : data.rows;
+      this.rows = data.rows;
       const isTime = x === "time";
       this.chart.setData({
         ...data,
@@ -130,14 +131,16 @@ export class CurveCard {
 
   /** The values under the cross-hair, or else the newest ones. */
   showValues(row) {
-    const { rows, curves, unit } = this.chart;
-    if (!rows?.length) {
+    const { curves, unit } = this.chart;
+    if (!this.chart.rows?.length) {
       this.values.textContent = this.settings().isLog ? "no values above 0" : "no values";
       return;
     }
+    // A logarithmic chart has gaps at values that are not above 0, which are shown as numbers.
+    const at = row && this.rows.find(([x]) => x === row[0]);
     const parts = curves.map(({ name, color, isFaint }, n) => {
       if (isFaint) return null;
-      const value = row ? row[n + 1] : rows.findLast((one) => one[n + 1] !== null)?.[n + 1];
+      const value = (at ?? this.rows.findLast((one) => one[n + 1] !== null))?.[n + 1];
       const text = valueText(value);
       return el(
         "span",

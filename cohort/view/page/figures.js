@@ -52,13 +52,14 @@ async function figureNames(run) {
   return new Set((await metrics(run)).map(({ name }) => name));
 }
 
+const recipes = new Map(); // run -> promise of the answer of api/run
+
 /** The run has changed: what is kept of it is old. */
 export function forget(run) {
   kept.delete(run);
   descriptions.delete(run);
+  recipes.delete(run);
 }
-
-const recipes = new Map();
 
 /** The answer of api/run. */
 export function runDetails(run) {

@@ -1,5 +1,5 @@
 // The filters of the table of completions: a form whose values stand in the address.
-import { debounced, el, field, select } from "./dom.js";
+import { checkbox, debounced, el, field } from "./dom.js";
 
 const RANGES = [
   ["step", "Step", 1],
@@ -52,9 +52,13 @@ export function filterForm(values, onChange) {
       input(`${name}_to`, { type: "number", step, placeholder: "to", "aria-label": `${title} to` }),
     ),
   );
-  const flags = select([["", "any"], ...Object.entries(FLAGS)], values.flag[0] ?? "", (flag) => {
-    values.flag = flag ? [flag] : [];
-    onChange(values);
+  const flags = Object.entries(FLAGS).map(([flag, meaning]) => {
+    const box = checkbox(flag, values.flag.includes(flag), (isChecked) => {
+      values.flag = values.flag.filter((other) => other !== flag).concat(isChecked ? [flag] : []);
+      onChange(values);
+    });
+    box.title = meaning;
+    return box;
   });
   const clear = el(
     "button",
@@ -62,7 +66,10 @@ export function filterForm(values, onChange) {
       type: "button",
       onclick: () => {
         for (const name of Object.keys(values)) values[name] = name === "flag" ? [] : null;
-        for (const control of form.querySelectorAll("input, select")) control.value = "";
+        for (const control of form.querySelectorAll("input")) {
+          if (control.type === "checkbox") control.checked = false;
+          else control.value = "";
+        }
         onChange(values);
       },
     },
@@ -81,7 +88,7 @@ export function filterForm(values, onChange) {
       input("text", { type: "search", placeholder: "in prompt or completion", "aria-keyshortcuts": "/" }),
     ),
     ranges,
-    field("Only if", flags),
+    el("fieldset", { class: "choices" }, el("legend", {}, "Only if"), flags),
     field("Prompt id", input("prompt_id", { type: "text", spellcheck: "false" })),
     clear,
   );

@@ -30,5 +30,13 @@ export function seconds(value) {
   return value < 7200 ? `${number(value / 60, 3)} min` : `${number(value / 3600, 3)} h`;
 }
 
+/** All numbers of bytes, such as 6.89 MiB. */
+export function bytes(value) {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let place = 0;
+  for (; value >= 1024 && place < units.length - 1; ++place) value /= 1024;
+  return `${number(value, 3)} ${units[place]}`;
+}
+
 export const percent = (share) => (Number.isFinite(share) ? `${number(100 * share, 3)} %` : "–");
 export const gigabytes = (value) => (value === null || value === undefined ? "–" : `${number(value, 3)} GiB`);

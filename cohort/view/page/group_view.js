@@ -28,7 +28,6 @@ class GroupView {
     if (this.app.isGone(this)) return;
     this.colorings = availableColorings(this.group.samples);
     this.draw();
-    this.loadSteps();
   }
 
   coloring() {
@@ -40,7 +39,6 @@ class GroupView {
     const { samples, prompt } = this.group;
     const scores = samples.map(({ reward }) => reward).filter((reward) => reward !== null);
     const mean = scores.reduce((sum, score) => sum + score, 0) / scores.length;
-    this.steps = el("span", { class: "walk" });
     this.legend = el("span", {}, legend(this.coloring()));
     const choice = select(
       [...this.colorings.map(({ key, title }) => [key, title]), ["none", "nothing"]],
@@ -64,7 +62,7 @@ class GroupView {
         { class: "bar" },
         heading(`Step ${number(this.step)}`),
         el("a", { href: promptLink(this.run, this.prompt), class: "id" }, visibleLine(this.prompt)),
-        this.steps,
+        this.walkLinks(),
         field("Color", choice),
         this.legend,
         field("Order", order),
@@ -95,8 +93,13 @@ class GroupView {
   /** Entropies, ratios and gradients, which the files do not hold: the server computes them with the model. */
   replayButton() {
     const title = "Computes each token's entropy, ratio and share of the gradient with the model";
-    const button = el("button", { type: "button", id: "replay", title }, "Replay tokens");
-    const problem = el("span", { class: "note", role: "alert" });
+    const missing = this.group.replay_problem; // known beforehand
+    const button = el(
+      "button",
+      { type: "button", id: "replay", title, disabled: missing !== null },
+      "Replay tokens",
+    );
+    const problem = el("span", { class: "note", role: "alert" }, missing && visible(missing));
     button.addEventListener("click", async () => {
       button.disabled = true;
       problem.textContent = "";
@@ -111,7 +114,7 @@ class GroupView {
         problem.replaceChildren(visible(error.message));
       }
     });
-    return el("span", {}, button, problem);
+    return el("span", {}, button, " ", problem);
   }
 
   ratioNote() {
@@ -132,7 +135,6 @@ class GroupView {
     this.main.replaceChildren();
     this.draw();
     this.main.querySelector("h1").focus();
-    this.loadSteps();
   }
 
   card(sample) {
@@ -202,12 +204,9 @@ class GroupView {
     });
   }
 
-  async loadSteps() {
-    const { steps } = await ask("prompt", { run: this.run, prompt_id: this.prompt });
-    if (this.app.isGone(this)) return;
-    const all = steps.map(({ step }) => step);
-    this.before = all.filter((step) => step < this.step).at(-1);
-    this.after = all.find((step) => step > this.step);
+  /** Links to the steps before and after this one that drew the prompt. */
+  walkLinks() {
+    const { previous_step: before, next_step: after } = this.group;
     const place = (step, text, key) => {
       const href = link("group", {
         run: this.run,
@@ -215,24 +214,22 @@ class GroupView {
         prompt: this.prompt,
         color: this.color === "logprob" ? null : this.color,
       });
-      return step === undefined
+      return step === null
         ? el("span", { class: "off" }, text)
         : el("a", { href, "aria-keyshortcuts": key, title: `Key ${key}` }, text);
     };
-    this.steps.replaceChildren(
-      place(
-        this.before,
-        this.before === undefined ? "no earlier step" : `← step ${visible(this.before)}`,
-        "[",
-      ),
+    return el(
+      "span",
+      { class: "walk" },
+      place(before, before === null ? "no earlier step" : `← step ${before}`, "["),
       " ",
-      place(this.after, this.after === undefined ? "no later step" : `step ${visible(this.after)} →`, "]"),
+      place(after, after === null ? "no later step" : `step ${after} →`, "]"),
     );
   }
 
   walk(direction) {
-    const step = direction < 0 ? this.before : this.after;
-    if (step !== undefined)
+    const step = direction < 0 ? this.group.previous_step : this.group.next_step;
+    if (step !== null)
       this.app.go("group", {
         run: this.run,
         step,

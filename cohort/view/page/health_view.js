@@ -9,12 +9,14 @@ import { sentence, visible, visibleLine } from "./text.js";
 const LEVELS = { problem: "Problem", warning: "Warning", note: "Note" };
 
 function finding(run, found) {
-  const metrics = found.metrics.map(({ metric, step, value }) =>
+  const metrics = found.metrics.map(({ metric, first_step: first, step, value }) =>
     el(
       "li",
       {},
       el("a", { href: metricLink(run, [metric]) }, visible(metric)),
-      ` ${number(value)} at step ${number(step)}`,
+      first === step
+        ? ` ${number(value)} at step ${number(step)}`
+        : ` ${number(value)}, the mean of steps ${number(first)} to ${number(step)}`,
     ),
   );
   const samples = found.samples.map((sample) =>

@@ -1,7 +1,7 @@
 // Recipe: all settings of the run, what --resume changed, rollbacks and the plan of memory.
 import { debounced, el, heading, table } from "./dom.js";
 import { runDetails } from "./figures.js";
-import { gigabytes, number } from "./format.js";
+import { bytes, number } from "./format.js";
 import { runOf } from "./runs.js";
 import { visible, visibleLine } from "./text.js";
 
@@ -44,11 +44,7 @@ function planBlock(plan) {
   if (!isTable(plan)) return [];
   const rows = [];
   const add = (name, value) => {
-    if (typeof value === "number")
-      rows.push([
-        name,
-        /bytes|^[a-z ]*$/.test(name) && value > 4096 ? gigabytes(value / 2 ** 30) : number(value),
-      ]);
+    if (typeof value === "number") rows.push([name, bytes(value)]);
     else if (Array.isArray(value))
       value.forEach((one) =>
         Array.isArray(one)
@@ -60,7 +56,7 @@ function planBlock(plan) {
     else if (isTable(value)) Object.entries(value).forEach(([key, one]) => add(`${name}: ${key}`, one));
     else if (value !== null && value !== undefined) rows.push([name, String(value)]);
   };
-  for (const [name, value] of Object.entries(plan)) add(name.replaceAll("_", " "), value);
+  for (const [name, value] of Object.entries(plan)) add(name.replace("_bytes", ""), value);
   return [
     el("h2", {}, "Memory plan"),
     table(

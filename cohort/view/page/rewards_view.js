@@ -70,11 +70,11 @@ class RewardsView {
       this.body.replaceChildren(el("p", { class: "note" }, "This run has no figures of rewards."));
       return;
     }
-    const share = ({ counts }, status) => {
-      const text = number(counts[status] ?? (status === "ok" ? null : 0));
-      if (status === "ok" || status === "skipped" || !counts[status]) return text;
-      return el("a", { href: link("completions", { run: this.run, flag: "failed", ...this.range }) }, text);
-    };
+    const count = ({ counts }, status) => number(counts[status] ?? (status === "ok" ? null : 0));
+    const hasFailed = rewards.some(({ counts }) =>
+      STATUSES.some((status) => status !== "ok" && status !== "skipped" && counts[status] > 0),
+    );
+    const failed = link("completions", { run: this.run, flag: "failed", ...this.range });
     const charts = rewards.flatMap((reward, n) => [
       smallChart(this.charts, `${visible(reward.name)}: mean`, [{ name: "mean", ...this.cut(means[n]) }]),
       smallChart(
@@ -101,12 +101,15 @@ class RewardsView {
           ...STATUSES.map((status) => ({
             title: el("span", {}, el("i", { class: `dot status-${status}` }), status),
             class: "num",
-            cell: (reward) => share(reward, status),
+            cell: (reward) => count(reward, status),
           })),
         ],
         rewards,
         { class: "rows statuses" },
       ),
+      hasFailed
+        ? el("p", { class: "note" }, el("a", { href: failed }, "Completions with any failed reward"))
+        : "",
       el(
         "div",
         { class: "grid two" },
