@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "apps/cli/command.h"
+#include "apps/cli/scratch_directory.h"
 #include "cohort/core/error.h"
 #include "cohort/core/json.h"
 #include "cohort/core/log.h"
@@ -50,7 +51,8 @@ int preflight_command(const Command& self, const Arguments& arguments) {
   }
   set_threads(config.threads);
   log_warnings_alone("preflight: ");  // the runs that are tried would each say the same
-  const RunEstimate estimate = estimate_run(config.recipe);
+  const ScratchDirectory scratch("cohort-preflight-");
+  const RunEstimate estimate = estimate_run(config.recipe, scratch.path());
   if (config.json) {
     std::cout << to_json_text(to_json(estimate, config.price_per_hour)) << "\n";
   } else {

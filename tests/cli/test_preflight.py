@@ -7,7 +7,10 @@ import json
 import os
 import pathlib
 import shutil
+import signal
+import subprocess
 import tempfile
+import time
 import unittest
 
 import cli_case
@@ -41,6 +44,11 @@ def skips(completions, **columns):
 def picky(completions, level, **columns):
     if any(value is None for value in level):
         raise ValueError("no level")
+    return [float(len(text)) for text in completions]
+
+def odd(completions, answer, **columns):
+    if int(answer[0]) % 2:
+        raise ValueError("odd")
     return [float(len(text)) for text in completions]
 
 def slow(completions, **columns):
@@ -212,7 +220,7 @@ class PreflightTest(CliTest):
         seen = self.place / "seen"
         self.finished(self.python("logs", "--prompts-per-step", 16, "--num-generations", 8, SEEN=str(seen)))
         drawn = sum(map(int, seen.read_text().split())) - 3 * 16 * 8
-        self.assertEqual(drawn, 4 * 4)
+        self.assertEqual(drawn, 4 * 8)
         seen.unlink()
         options = ["--prompts-per-step", 16, "--num-generations", 8, "--resume"]
         result = self.python("logs", *options, SEEN=str(seen))
@@ -346,6 +354,66 @@ class PreflightTest(CliTest):
             else:
                 self.assertNotIn("can never be 1", result.stderr)
 
+    def test_groups_teach_nothing_only_where_they_are_compared(self):
+        constant = PYTHON.replace("NAME", "logs")
+        environment = {"command": "preflight", "SEEN": str(self.place / "seen")}
+        result = self.train(constant, **environment)
+        self.assertIn("100 % of 6 have rewards without difference and teach nothing", result.stdout)
+        result = self.train(constant, "--num-generations", 1, "--preset", "reinforce_pp", **environment)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertNotIn("teach nothing", result.stdout)
+        self.assertNotIn("without difference", result.stdout)
+
+    def test_the_command_counts_all_groups_that_are_drawn(self):
+        (self.place / "mine.py").write_text(
+            "def f(completions, answer, **columns):\n"
+            "    return [len(text) * (int(n) % 4 == 0) for text, n in zip(completions, answer)]\n"
+        )
+        options = ("--dynamic-sampling", "true", "--max-num-gen-batches", 4, "--json")
+        result = self.train('type = "python"\nfunction = "mine.py:f"\n', *options, command="preflight")
+        said = json.loads(result.stdout)
+        self.assertEqual(said["completions"], 4 * said["groups"])
+        self.assertGreater(said["groups"], 6)
+        self.assertEqual(said["trained_completions"], 24)
+        self.assertLess(said["drawn_reward"], said["reward"])
+        self.assertEqual((said["trial_prompts"], said["step_prompts"]), (2, 2))
+
+    def test_the_command_draws_an_evaluation_and_times_it(self):
+        write_lines(self.place / "held-out.jsonl", [{"prompt": f"{i} + 2 ="} for i in range(5)])
+        seen = self.place / "seen"
+        options = ("--data.eval_path", "held-out.jsonl", "--eval-steps", 1, "--json")
+        result = self.python("logs", *options, command="preflight", SEEN=str(seen))
+        said = json.loads(result.stdout)
+        self.assertEqual(sum(map(int, seen.read_text().split())), 8 + 3 * 8 + 5 * 4)
+        self.assertEqual(said["evaluations"], 3)
+        self.assertGreater(said["evaluation_s"], 0)
+        self.assertAlmostEqual(said["run_s"], 3 * said["step_s"] + 3 * said["evaluation_s"])
+
+    def test_an_interrupted_command_leaves_nothing(self):
+        scratch = self.place / "scratch"
+        scratch.mkdir()
+        recipe = RECIPE.replace("MODEL", str(self.model)).replace("REWARD", PYTHON.replace("NAME", "slow"))
+        (self.place / "recipe.toml").write_text(recipe)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process = subprocess.Popen(
+                [cli_case.PROGRAM, "preflight", "recipe.toml", "--run-dir", "run", "--threads", "1"],
+                cwd=self.place,
+                env={**os.environ, "TMPDIR": str(scratch)},
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            deadline = time.monotonic() + 60
+            while not list(scratch.glob("cohort-preflight-*/0")) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            self.assertTrue(list(scratch.glob("cohort-preflight-*/0")))
+            process.send_signal(number)
+            self.assertEqual(process.wait(30), -number)
+            self.assertEqual(list(scratch.glob("cohort-preflight-*")), [])
+        result = self.python("letters", command="preflight", TMPDIR=str(self.place / "missing"))
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("set TMPDIR to one that can be written to", result.stderr)
+        self.assertNotIn("filesystem error", result.stderr)
+
     def test_the_command_names_what_is_wrong_with_broken_recipes(self):
         letters, no_stop = PYTHON.replace("NAME", "letters"), self.endless_model()
         cut_off = ("--stop-strings", "</answer>", "--include-stop-str-in-output", "false")
@@ -353,8 +421,23 @@ class PreflightTest(CliTest):
             (PYTHON.replace("NAME", "raises"), (), ["LookupError: nothing here", "reward.0.function"]),
             (PYTHON.replace("NAME", "asks"), (), ["'reference'", "the columns are: answer"]),
             ('type = "countdown"', (), ['"numbers"', "data.columns"]),
-            ('type = "format"', (), ["no reward differs within any of 2 trial groups"]),
-            (letters, (), ["all 8 trial completions were cut", "raise rollout.max_completion_length = 12"]),
+            ('type = "format"', (), ["no reward differs within any of 6 trial groups"]),
+            (letters, (), ["all 24 trial completions were cut", "raise rollout.max_completion_length = 12"]),
+            (
+                letters,
+                ("--learning-rate", 0.5),
+                ["optimizer.learning_rate = 0.5 lets AdamW move each weight"],
+            ),
+            (
+                letters,
+                ("--learning-rate", 1e-9),
+                ["optimizer.learning_rate = 1e-09 adds up to at most 3e-09"],
+            ),
+            (
+                PYTHON.replace("NAME", "odd") + "batch_size = 1\n",
+                (),
+                ["of 24 trial completions: rows.jsonl:"],
+            ),
             ('type = "format"', ("--max-completion-length", 3), ["can never be 1", "take 4 tokens"]),
             ('type = "format"', cut_off, ["cuts the stop string </answer> off: set it to true"]),
             (letters, ("--max-completion-length", 400), [f"passes the model's context of {CONTEXT}"]),

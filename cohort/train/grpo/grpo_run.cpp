@@ -1,5 +1,6 @@
 #include "cohort/train/grpo/grpo_run.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -61,17 +62,19 @@ std::unique_ptr<Critic> make_critic(const TrainConfig& config, const Decoder& po
   return critic;
 }
 
-/// Held-out evaluation for the loop; draws lie at a step that no rollout uses.
-std::function<EvalRecord()> evaluator(const TrainConfig& config, Sampler& sampler, RewardScorer& scorer,
-                                      const Tokenizer& tokenizer, const DecoderConfig& model,
-                                      std::vector<Prompt> prompts, int64_t num_generations,
-                                      TurnHandler* turns, dist::Group& processes) {
+/// Held-out evaluation on the first of `prompts`; draws lie at a step that no rollout uses.
+std::function<EvalRecord(int64_t)> evaluator(const TrainConfig& config, Sampler& sampler,
+                                             RewardScorer& scorer, const Tokenizer& tokenizer,
+                                             const DecoderConfig& model, std::vector<Prompt> prompts,
+                                             int64_t num_generations, TurnHandler* turns,
+                                             dist::Group& processes) {
   SamplingParams params = run_sampling(config, model, &tokenizer);
   params.temperature = config.train.temperature_eval.value_or(params.temperature);
   params.top_p = config.train.top_p_eval.value_or(params.top_p);
-  return [=, &config, &sampler, &scorer, &processes, prompts = std::move(prompts)] {
+  return [=, &config, &sampler, &scorer, &processes, prompts = std::move(prompts)](int64_t num_prompts) {
+    const std::vector<Prompt> first(prompts.begin(), prompts.begin() + num_prompts);
     const RolloutAddress address{static_cast<uint64_t>(config.seed), std::numeric_limits<uint64_t>::max(), 0};
-    const Evaluation evaluation = evaluate(sampler, prompts, num_generations, params, scorer, address,
+    const Evaluation evaluation = evaluate(sampler, first, num_generations, params, scorer, address,
                                            /*on_group=*/{}, turns, processes);
     sampler.release_cache();
     return EvalRecord{evaluation.mean_reward, evaluation_metrics(evaluation)};
@@ -249,8 +252,18 @@ void GrpoRun::make_evaluation() {
   std::vector<Prompt> prompts = all_prompts(data, texts_.format);
   add_evaluation(config_, *policy_, prompts, shape_);
   num_evaluated_ = std::ssize(prompts) * generations_eval(config_);
-  evaluate_ = evaluator(config_, *eval_sampler_, *scorer_, *texts_.tokenizer, policy_->config(),
-                        std::move(prompts), generations_eval(config_), episodes_.turns(), processes_);
+  const int64_t num_prompts = std::ssize(prompts);
+  evaluate_first_ = evaluator(config_, *eval_sampler_, *scorer_, *texts_.tokenizer, policy_->config(),
+                              std::move(prompts), generations_eval(config_), episodes_.turns(), processes_);
+  evaluate_ = [this, num_prompts] { return evaluate_first_(num_prompts); };
+}
+
+int64_t GrpoRun::evaluate_first(int64_t num_completions) {
+  const int64_t generations = generations_eval(config_);
+  const int64_t num_prompts =
+      std::clamp<int64_t>(num_completions / generations, 1, num_evaluated_ / generations);
+  evaluate_first_(num_prompts);
+  return num_prompts * generations;
 }
 
 Metrics GrpoRun::evaluate_on(const std::vector<std::string>& files, int64_t num_generations) {
@@ -259,8 +272,10 @@ Metrics GrpoRun::evaluate_on(const std::vector<std::string>& files, int64_t num_
   const Dataset data = open_prompts(rows, DataPart::kEvaluation, texts_.format, policy_->config());
   check_cache(config_, data, texts_.format, policy_->config());
   Sampler sampler(*policy_, texts_.tokenizer.get(), config_.rollout.cache_tokens);
-  return evaluator(config_, sampler, *scorer_, *texts_.tokenizer, policy_->config(),
-                   all_prompts(data, texts_.format), num_generations, episodes_.turns(), processes_)()
+  std::vector<Prompt> prompts = all_prompts(data, texts_.format);
+  const int64_t num_prompts = std::ssize(prompts);
+  return evaluator(config_, sampler, *scorer_, *texts_.tokenizer, policy_->config(), std::move(prompts),
+                   num_generations, episodes_.turns(), processes_)(num_prompts)
       .metrics;
 }
 
@@ -287,15 +302,17 @@ void GrpoRun::open(const ResumeOptions& options) {
   open_loop(config_, options, num_steps_, optimizer_, evaluate_, processes_);
 }
 
-std::vector<Finding> GrpoRun::trial_findings() {
-  return preflight(
-      {config_, policy_->config(), *texts_.tokenizer, texts_.format, texts_.data, episodes_.turns()},
-      *policy_, *scorer_);
+RunPlan GrpoRun::plan() {
+  return {config_,          policy_->config(), *texts_.tokenizer,
+          texts_.format,    texts_.data,       num_steps_ * GrpoTrainer::updates_per_step(config_),
+          episodes_.turns()};
 }
+
+Trial GrpoRun::draw_trial() { return cohort::draw_trial(plan(), *policy_, *scorer_); }
 
 // A run that would learn nothing leaves its directory free for another try.
 void GrpoRun::check_before_first_step() {
-  const std::vector<Finding> findings = trial_findings();
+  const std::vector<Finding> findings = findings_of(draw_trial());
   try {
     report_findings(findings);
   } catch (const ConfigError&) {

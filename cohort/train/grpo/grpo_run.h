@@ -55,14 +55,19 @@ class GrpoRun : public Run {
     return evaluate_on(files, generations_eval(config_));
   }
 
-  /// What a trial of completions finds before the first step (preflight.h).
-  std::vector<Finding> trial_findings();
+  /// A few completions before the first step, and what a trial of the run finds (preflight.h).
+  Trial draw_trial();
+  std::vector<Finding> findings_of(const Trial& trial) { return preflight(plan(), trial); }
 
   /// The most memory that the run takes at once.
   MemoryPlan memory_plan() const { return plan_memory(*policy_, shape_); }
 
   /// Completions that an evaluation draws; 0 without held-out rows.
   int64_t num_evaluated() const { return num_evaluated_; }
+
+  /// Evaluates on the first held-out rows, at least one, as the run does, and returns how many completions
+  /// that took. Nothing is recorded. Needs held-out rows.
+  int64_t evaluate_first(int64_t num_completions);
 
   Decoder& model() override { return *policy_; }
   GrpoTrainer& trainer() override { return *trainer_; }
@@ -89,6 +94,7 @@ class GrpoRun : public Run {
   void make_evaluation();
   void open(const ResumeOptions& options);
   void check_before_first_step();
+  RunPlan plan();
   void save_more() const override;
 
   dist::Group& processes_;
@@ -108,6 +114,7 @@ class GrpoRun : public Run {
   std::optional<GrpoTrainer> trainer_;
   bool is_sampled_elsewhere_ = false;
   std::optional<Sampler> eval_sampler_;
+  std::function<EvalRecord(int64_t num_prompts)> evaluate_first_;
   std::function<EvalRecord()> evaluate_;
   int64_t num_evaluated_ = 0;
 };

@@ -14,10 +14,10 @@ void append(std::vector<Finding> more, std::vector<Finding>& findings) {
 
 }  // namespace
 
-std::vector<Finding> preflight(const RunPlan& plan, const Decoder& policy, RewardScorer& scorer) {
-  const Trial trial = draw_trial(plan, policy, scorer);
+std::vector<Finding> preflight(const RunPlan& plan, const Trial& trial) {
   std::vector<Finding> findings = reward_findings(plan.config, trial);
   append(settings_findings(plan, trial.groups.front().prompt), findings);
+  append(rate_findings(plan), findings);
   append(completion_findings(plan.config, trial), findings);
   std::ranges::stable_sort(findings, {}, &Finding::severity);
   return findings;

@@ -1,4 +1,5 @@
-// Warnings before the first step of a run, from its settings and from a trial.
+// Warnings before the first step of a run, from its settings and from a trial. Shares are judged by the
+// thresholds of `cohort explain`.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +25,30 @@ struct Finding {
 /// no completion can have. `prompt` is one of the run's.
 std::vector<Finding> settings_findings(const RunPlan& plan, const Prompt& prompt);
 
+/// Findings about the learning rate: too low to move a weight in the whole run, or so high that one update
+/// replaces the weights.
+std::vector<Finding> rate_findings(const RunPlan& plan);
+
+/// A step's completions before its update.
+struct StepFigures {
+  double mean_length = 0.0, length_error = 0.0;  ///< tokens, and the standard error of the mean
+  double entropy = 0.0;                          ///< nats; 0 where it was not measured
+};
+
+/// A finding if the first updates move length or entropy far.
+std::vector<Finding> movement_findings(const TrainConfig& config, const std::vector<StepFigures>& steps);
+
+/// Whether rewards are compared within groups, so that a group without difference teaches nothing.
+bool compares_groups(const TrainConfig& config);
+
 /// Findings about rewards that fail in the trial.
 std::vector<Finding> reward_findings(const TrainConfig& config, const Trial& trial);
 
-/// Findings about the trial's completions and scores: all cut, no answer, no difference.
+/// Findings about the trial's completions and scores: cut, no answer, no difference.
 std::vector<Finding> completion_findings(const TrainConfig& config, const Trial& trial);
 
-/// Draws a trial and returns all findings, the worst first.
-std::vector<Finding> preflight(const RunPlan& plan, const Decoder& policy, RewardScorer& scorer);
+/// All findings from the plan and a trial, the worst first.
+std::vector<Finding> preflight(const RunPlan& plan, const Trial& trial);
 
 /// Writes at most five findings to standard error. Throws ConfigError with the first error.
 void report_findings(const std::vector<Finding>& findings);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 
+#include "cohort/explain/thresholds.h"
 #include "cohort/objectives/baseline.h"
 #include "cohort/objectives/objective_config.h"
 #include "cohort/rewards/reward_weight.h"
@@ -16,18 +17,34 @@ bool is_unfinished(const Trial& trial, const Completion& completion) {
   return trial.is_shortened && completion.finish_reason == FinishReason::kLength;
 }
 
-std::optional<Finding> all_cut(const TrainConfig& config, const Trial& trial) {
+/// "all 32" or "94 % of 320".
+std::string share_text(int64_t part, int64_t whole) {
+  if (part == whole) return str("all ", whole);
+  const double share = static_cast<double>(part) / static_cast<double>(whole);
+  return str(std::min<int64_t>(std::llround(100.0 * share), 99), " % of ", whole);
+}
+
+double share_of(int64_t part, int64_t whole) {
+  return static_cast<double>(part) / static_cast<double>(std::max<int64_t>(whole, 1));
+}
+
+// Few completions are cut often by chance, so most of them must be.
+std::optional<Finding> often_cut(const TrainConfig& config, const Trial& trial) {
   if (config.rollout.ignore_eos) return std::nullopt;
-  for (const Group& group : trial.groups) {
-    for (const Sample& sample : group.samples) {
-      if (sample.completion.finish_reason == FinishReason::kStop || is_unfinished(trial, sample.completion))
-        return std::nullopt;
-    }
-  }
+  int64_t num_all = 0, num_cut = 0;
+  bool is_known = true;
+  for_each_sample(trial.groups, [&](const Sample& sample) {
+    ++num_all;
+    num_cut += sample.completion.finish_reason != FinishReason::kStop;
+    is_known &= !is_unfinished(trial, sample.completion);
+  });
+  const bool is_few = static_cast<double>(num_all) < thresholds::kFewCompletions;
+  const double most = is_few ? thresholds::kMostlyCut : thresholds::kOftenCut;
+  if (!is_known || num_cut == 0 || share_of(num_cut, num_all) < most) return std::nullopt;
   const bool is_masked = config.objective.mask_truncated_completions;
   return Finding{
       Severity::kWarning,
-      str("all ", num_samples(trial.groups), " trial completions were cut before they ended",
+      str(share_text(num_cut, num_all), " trial completions were cut before they ended",
           is_masked ? ", and objective.mask_truncated_completions would train on none of them" : "",
           "; raise rollout.max_completion_length = ", config.rollout.max_completion_length,
           ", or check that the model writes its stop token")};
@@ -54,18 +71,19 @@ const NoAnswer* no_answer_of(const RewardConfig& reward) {
 std::optional<Finding> no_answers(const TrainConfig& config, const Trial& trial, size_t reward) {
   const NoAnswer* none = no_answer_of(config.reward[reward]);
   if (none == nullptr) return std::nullopt;
-  int64_t count = 0;
-  for (const Group& group : trial.groups) {
-    for (const Sample& sample : group.samples) {
-      const RewardResult& cell = sample.rewards.at(reward);
-      if (cell.status != RewardStatus::kOk || is_unfinished(trial, sample.completion)) continue;
-      if (!cell.detail.starts_with(none->detail)) return std::nullopt;
-      ++count;
-    }
-  }
-  if (count < 2) return std::nullopt;
-  return Finding{Severity::kWarning, str("reward ", config.reward[reward].name, " found no answer in any of ",
-                                         count, " trial completions (", none->detail, "): ", none->advice)};
+  int64_t num_judged = 0, num_without = 0;
+  for_each_sample(trial.groups, [&](const Sample& sample) {
+    const RewardResult& cell = sample.rewards.at(reward);
+    if (cell.status != RewardStatus::kOk || is_unfinished(trial, sample.completion)) return;
+    ++num_judged;
+    num_without += cell.detail.starts_with(none->detail);
+  });
+  constexpr double kMostAnswers = 0.9;
+  if (num_judged < 2 || share_of(num_without, num_judged) < kMostAnswers) return std::nullopt;
+  const std::string which =
+      num_without == num_judged ? str("any of ", num_judged) : share_text(num_without, num_judged);
+  return Finding{Severity::kWarning, str("reward ", config.reward[reward].name, " found no answer in ", which,
+                                         " trial completions (", none->detail, "): ", none->advice)};
 }
 
 /// The total rewards of a group's samples that are finished and judged.
@@ -97,36 +115,56 @@ bool has_steps(const Trial& trial) {
   });
 }
 
+/// What few completions with equal rewards leave open: with which share of others chance gives this in one
+/// trial of 20. Empty for many.
+std::string doubt(int64_t num_equal) {
+  const auto count = static_cast<double>(num_equal);
+  if (count >= thresholds::kFewCompletions) return "";
+  const double share = 1.0 - std::pow(0.05, 1.0 / count);
+  return str("; chance does this in one trial of 20 if ", std::llround(100.0 * share),
+             " % of completions have another reward");
+}
+
 std::optional<Finding> no_difference(const TrainConfig& config, const Trial& trial) {
-  const ObjectiveSettings settings = resolved(config.objective, config.rollout.max_completion_length);
-  if (!find_baseline(settings.advantages.baseline).is_of_group || has_steps(trial)) return std::nullopt;
+  if (!compares_groups(config) || has_steps(trial)) return std::nullopt;
   const std::vector<double> weights = weights_of(config);
-  int64_t num_judged = 0;
+  int64_t num_judged = 0, num_groups = 0, num_equal = 0;
   double lowest = 0.0, highest = 0.0;
   for (const Group& group : trial.groups) {
     const std::vector<double> totals = judged_totals(trial, group, weights);
     if (totals.size() < 2) continue;
     const auto [low, high] = std::ranges::minmax(totals);
-    if (low != high) return std::nullopt;
+    ++num_groups;
+    num_equal += low == high;
     lowest = num_judged == 0 ? low : std::min(lowest, low);
     highest = num_judged == 0 ? high : std::max(highest, high);
     num_judged += std::ssize(totals);
   }
-  if (num_judged == 0) return std::nullopt;
-  const std::string values = lowest == highest ? str(lowest) : str(lowest, " to ", highest);
-  return Finding{Severity::kWarning,
-                 str("no reward differs within any of ", trial.groups.size(), " trial groups (", num_judged,
-                     " completions, rewards of ", values,
-                     "), and such groups teach nothing: take prompts that succeed "
-                     "now and then, a reward with partial credit, or raise rollout.num_generations or "
-                     "rollout.temperature")};
+  if (num_judged == 0 || share_of(num_equal, num_groups) < thresholds::kMostGroups) return std::nullopt;
+  const std::string values =
+      lowest == highest ? str(lowest, doubt(num_judged)) : str(lowest, " to ", highest);
+  return Finding{
+      Severity::kWarning,
+      str(num_equal == num_groups
+              ? str("no reward differs within any of ", num_groups, " trial groups")
+              : str("no reward differs within ", share_text(num_equal, num_groups), " trial groups"),
+          " (", num_judged, " completions, rewards of ", values,
+          "). Such groups teach nothing: take prompts that succeed "
+          "now and then, a reward with partial credit, or raise rollout.num_generations or "
+          "rollout.temperature")};
 }
 
 }  // namespace
 
+bool compares_groups(const TrainConfig& config) {
+  const ObjectiveSettings settings = resolved(config.objective, config.rollout.max_completion_length);
+  return find_baseline(settings.advantages.baseline).is_of_group && config.rollout.num_generations > 1 &&
+         config.objective.python_advantages.empty();
+}
+
 std::vector<Finding> completion_findings(const TrainConfig& config, const Trial& trial) {
   std::vector<Finding> findings;
-  if (auto finding = all_cut(config, trial)) findings.push_back(*std::move(finding));
+  if (auto finding = often_cut(config, trial)) findings.push_back(*std::move(finding));
   for (size_t reward = 0; reward < config.reward.size(); ++reward) {
     if (!ever_counts(config.reward[reward])) continue;
     if (auto finding = no_answers(config, trial, reward)) findings.push_back(*std::move(finding));

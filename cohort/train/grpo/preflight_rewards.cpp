@@ -1,6 +1,7 @@
 // Findings about rewards that fail in a trial.
 #include <algorithm>
 
+#include "cohort/explain/thresholds.h"
 #include "cohort/rewards/reward_weight.h"
 #include "cohort/train/grpo/preflight.h"
 #include "libs/common/excerpt.h"
@@ -74,16 +75,31 @@ std::string detail_of(const RewardResult& failure) {
 bool fails_by_another(const TrainConfig& config, const Trial& trial, size_t reward) {
   for (size_t other = 0; other < config.reward.size(); ++other) {
     if (config.reward[other].name != config.reward[reward].required) continue;
-    const Cells cells = cells_of(trial, other);
-    return cells.num_ok == 0 && cells.num_failed > 0;
+    return cells_of(trial, other).num_failed >= cells_of(trial, reward).num_failed;
   }
   return false;
 }
 
+/// Of a reward that fails on some completions.
+std::optional<Finding> share_of_failures(const TrainConfig& config, const Trial& trial, size_t reward) {
+  const Cells cells = cells_of(trial, reward);
+  const int64_t num_all = cells.num_ok + cells.num_failed;
+  const double share = static_cast<double>(cells.num_failed) / static_cast<double>(num_all);
+  if (share < thresholds::kFewFailures) return std::nullopt;
+  const bool stops = share > config.train.max_failed_share;
+  return Finding{Severity::kWarning,
+                 str("reward ", config.reward[reward].name, " failed on ", cells.num_failed, " of ", num_all,
+                     " trial completions: ", detail_of(cells.failure), "; ",
+                     advice(config, trial, reward, cells.failure.status),
+                     stops ? str(". The run stops if so many fail: train.max_failed_share = ",
+                                 config.train.max_failed_share)
+                           : "")};
+}
+
 std::optional<Finding> failure_of(const TrainConfig& config, const Trial& trial, size_t reward) {
   const Cells cells = cells_of(trial, reward);
-  if (cells.num_ok > 0 || cells.num_failed == 0 || fails_by_another(config, trial, reward))
-    return std::nullopt;
+  if (cells.num_failed == 0 || fails_by_another(config, trial, reward)) return std::nullopt;
+  if (cells.num_ok > 0) return share_of_failures(config, trial, reward);
   const std::string& name = config.reward[reward].name;
   const std::string what =
       str(detail_of(cells.failure), "; ", advice(config, trial, reward, cells.failure.status));

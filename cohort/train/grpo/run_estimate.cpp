@@ -1,10 +1,9 @@
 #include "cohort/train/grpo/run_estimate.h"
 
-#include <stdlib.h>  // mkdtemp
-
 #include <algorithm>
+#include <chrono>
 #include <cmath>
-#include <filesystem>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -21,30 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kTrialCompletions = 32;
-constexpr double kLongStep = 20.0, kBudget = 40.0;  // seconds
+constexpr double kLongStep = 20.0, kBudget = 40.0, kEvaluationBudget = 15.0;  // seconds
 constexpr int64_t kMostSteps = 5;
-
-/// A directory for a run that leaves nothing.
-class ScratchDirectory {
- public:
-  ScratchDirectory() {
-    std::string name = (fs::temp_directory_path() / "cohort-preflight-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-      throw UserError(str(name, ": the directory can't be made; set TMPDIR to one that can be written to"));
-    path_ = name;
-  }
-  ~ScratchDirectory() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 TrainConfig in_directory(TrainConfig config, const fs::path& directory) {
   config.run.dir = directory.string();
@@ -86,7 +63,63 @@ void name_rewards(const Json& row, RunEstimate& estimate) {
   for (const auto& [name, cell] : row.at("rewards").items()) estimate.rewards.push_back({name});
 }
 
-/// Rewards of the trained completions: mean and deviation.
+/// The groups that a step drew, also those that are not trained on; without greedy completions, re-rolls and
+/// demonstrations.
+void add_drawn_groups(Batch batch, std::vector<Group>& groups) {
+  const auto first = std::ssize(groups);
+  for (Group& group : batch.groups) {
+    if (!group.rerolls) groups.push_back(std::move(group));
+  }
+  for (UntrainedGroup& untrained : batch.untrained) {
+    if (untrained.reason == Untrained::kGreedy || untrained.group.rerolls) continue;
+    if (untrained.of < 0 || first + untrained.of >= std::ssize(groups)) {
+      groups.push_back(std::move(untrained.group));
+      continue;
+    }
+    std::vector<Sample>& samples = groups[first + untrained.of].samples;
+    std::ranges::move(untrained.group.samples, std::back_inserter(samples));
+  }
+  for (auto group = groups.begin() + first; group != groups.end(); ++group)
+    std::erase_if(group->samples, [](const Sample& sample) { return sample.is_demonstration; });
+}
+
+/// The trial with the steps' completions in place of its own, which are fewer. A reward that judged one of
+/// its own works.
+Trial with_steps(Trial trial, const std::vector<StepReport>& reports) {
+  for (size_t reward = 0; reward < trial.alone.size(); ++reward) {
+    for_each_sample(trial.groups, [&](const Sample& sample) {
+      if (sample.rewards.at(reward).status == RewardStatus::kOk && trial.alone[reward].empty())
+        trial.alone[reward].push_back(sample.rewards[reward]);
+    });
+  }
+  std::vector<Group> groups;
+  for (const StepReport& report : reports) add_drawn_groups(report.batch.value(), groups);
+  std::erase_if(groups, [](const Group& group) { return group.samples.empty(); });
+  if (groups.empty()) return trial;
+  trial.groups = std::move(groups);
+  trial.is_shortened = false;
+  return trial;
+}
+
+/// Length and entropy of each step.
+std::vector<StepFigures> figures_of(const std::vector<StepReport>& reports) {
+  std::vector<StepFigures> steps;
+  for (const StepReport& report : reports) {
+    double sum = 0.0, squares = 0.0, count = 0.0;
+    for (const Json& row : report.completions) {
+      const auto length = static_cast<double>(row.at("logprobs").size());
+      sum += length;
+      squares += square(length);
+      ++count;
+    }
+    if (count < 2.0) continue;
+    const double variance = std::max(0.0, squares - square(sum) / count) / (count - 1.0);
+    steps.push_back({sum / count, std::sqrt(variance / count), find_metric(report.metrics, "entropy")});
+  }
+  return steps;
+}
+
+/// Rewards of completions: mean and deviation.
 struct RewardMoments {
   double sum = 0.0, squares = 0.0;
   int64_t count = 0;
@@ -108,7 +141,7 @@ struct RewardMoments {
 };
 
 void describe_completions(const std::vector<StepReport>& reports, RunEstimate& estimate) {
-  RewardMoments moments;
+  RewardMoments trained, drawn;
   double num_tokens = 0.0;
   for (const StepReport& report : reports) {
     for (const Json& row : report.completions) {
@@ -117,16 +150,19 @@ void describe_completions(const std::vector<StepReport>& reports, RunEstimate& e
       ++estimate.num_completions;
       estimate.num_cut += row.at("finish_reason") == "length";
       num_tokens += static_cast<double>(row.at("logprobs").size());
-      if (!row.contains("untrained")) moments.add(row.at("reward"));
+      const std::string untrained = row.value("untrained", "");
+      estimate.num_trained += untrained.empty();
+      if (untrained.empty()) trained.add(row.at("reward"));
+      if (untrained != to_string(Untrained::kGreedy)) drawn.add(row.at("reward"));
     }
-    const int64_t groups = estimate.trial_prompts;
-    estimate.num_groups += groups;
-    estimate.num_without_difference +=
-        std::llround(find_metric(report.metrics, "frac_reward_zero_std") * static_cast<double>(groups));
+    const double zero = find_metric(report.metrics, "frac_reward_zero_std");
+    estimate.num_without_difference += std::llround(zero * static_cast<double>(report.batch->groups.size())) +
+                                       std::llround(find_metric(report.metrics, "rollout/no_difference"));
   }
   estimate.mean_tokens = num_tokens / static_cast<double>(std::max<int64_t>(1, estimate.num_completions));
-  estimate.reward = moments.mean();
-  estimate.reward_std = moments.deviation();
+  estimate.reward = trained.mean();
+  estimate.reward_std = trained.deviation();
+  estimate.drawn_reward = drawn.mean();
   for (RewardTrial& reward : estimate.rewards) {
     const int64_t judged = reward.counts["ok"];
     reward.mean =
@@ -155,6 +191,17 @@ int64_t num_evaluations(const TrainConfig& config, int64_t num_steps, int64_t nu
   return num_steps / every + (num_steps % every != 0 ? 1 : 0) + (config.train.eval_on_start ? 1 : 0);
 }
 
+/// Seconds of a whole evaluation. It is timed, or as large a part of it as there is time for: larger batches
+/// are faster than those of a step, which take `sampling_s` a completion.
+double evaluation_time(GrpoRun& run, double sampling_s) {
+  const auto num_all = static_cast<double>(run.num_evaluated());
+  const double share = std::min(1.0, kEvaluationBudget / (sampling_s * num_all));
+  const auto begin = std::chrono::steady_clock::now();
+  const int64_t count = run.evaluate_first(static_cast<int64_t>(share * num_all));
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  return took.count() * num_all / static_cast<double>(count);
+}
+
 void estimate_time(const TrainConfig& config, const std::vector<StepReport>& reports, GrpoRun& run,
                    RunEstimate& estimate) {
   const double scale =
@@ -163,9 +210,9 @@ void estimate_time(const TrainConfig& config, const std::vector<StepReport>& rep
   estimate.tokens_per_s = median_timing(reports, "perf/throughput");
   estimate.num_steps = run.loop().max_steps();
   estimate.num_evaluations = num_evaluations(config, estimate.num_steps, run.num_evaluated());
+  if (estimate.num_evaluations == 0) return;
   const auto drawn = static_cast<double>(reports.back().completions.size());
-  estimate.evaluation_s =
-      median_timing(reports, "timing_s/gen") / drawn * static_cast<double>(run.num_evaluated());
+  estimate.evaluation_s = evaluation_time(run, median_timing(reports, "timing_s/gen") / drawn);
 }
 
 /// Appends at least two steps to `reports` if the run has so many, and more while there is time.
@@ -178,23 +225,27 @@ void take_steps(GrpoRun& run, std::vector<StepReport>& reports) {
   }
 }
 
+/// Before other warnings: a policy that moves far is the cause of what its completions show.
+void add_causes(const std::vector<Finding>& causes, std::vector<Finding>& findings) {
+  findings.insert(findings.begin(), causes.begin(), causes.end());
+  std::ranges::stable_sort(findings, {}, &Finding::severity);
+}
+
 }  // namespace
 
-RunEstimate estimate_run(TrainConfig config) {
-  const ScratchDirectory scratch;
+RunEstimate estimate_run(const TrainConfig& config, const fs::path& scratch) {
   int64_t count = 0;
   std::unique_ptr<GrpoRun> run;
   const auto make_run = [&](const TrainConfig& recipe) {
     run.reset();  // two models at once may not fit
-    run = std::make_unique<GrpoRun>(in_directory(recipe, scratch.path() / std::to_string(count++)),
-                                    ResumeOptions());
+    run = std::make_unique<GrpoRun>(in_directory(recipe, scratch / std::to_string(count++)), ResumeOptions());
   };
   make_run(config);
   RunEstimate estimate;
   estimate.step_prompts = estimate.trial_prompts = config.rollout.prompts_per_step;
   estimate.planned_memory = run->memory_plan().total();
   estimate.machine_memory = physical_memory_bytes();
-  estimate.findings = run->trial_findings();
+  const Trial trial = run->draw_trial();
   std::vector<StepReport> reports;
   const TrainConfig small = with_small_steps(config);
   if (small.rollout.prompts_per_step < config.rollout.prompts_per_step) {
@@ -210,6 +261,11 @@ RunEstimate estimate_run(TrainConfig config) {
     }
   }
   take_steps(*run, reports);
+  const Trial sample = with_steps(trial, reports);
+  estimate.num_groups = std::ssize(sample.groups);
+  estimate.compares_groups = compares_groups(config);
+  estimate.findings = run->findings_of(sample);
+  add_causes(movement_findings(config, figures_of(reports)), estimate.findings);
   describe_completions(reports, estimate);
   estimate_time(config, reports, *run, estimate);
   return estimate;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -23,12 +24,15 @@ struct RewardTrial {
 struct RunEstimate {
   std::vector<Finding> findings{};  ///< the worst first
 
-  // The completions of the trial's steps.
+  // The completions of the trial's steps, also those that were drawn and not trained on.
   int64_t num_completions = 0, num_groups = 0;
+  int64_t num_trained = 0;                ///< completions that are trained on
   int64_t num_cut = 0;                    ///< completions that reached the length limit
   int64_t num_without_difference = 0;     ///< groups
   double mean_tokens = 0.0;               ///< sampled tokens of a completion
-  double reward = 0.0, reward_std = 0.0;  ///< of the completions that could be judged; NaN without any
+  bool compares_groups = true;            ///< groups without difference teach nothing
+  double reward = 0.0, reward_std = 0.0;  ///< of the trained ones that could be judged; NaN without any
+  double drawn_reward = 0.0;              ///< mean over all that could be judged; NaN without any
   std::vector<RewardTrial> rewards{};
 
   // Time in seconds.
@@ -48,10 +52,11 @@ struct RunEstimate {
   }
 };
 
-/// Draws a trial, checks it, and takes a few whole steps of the run in a directory that is deleted
-/// afterwards. If a step would take more than some 20 seconds, the trial's steps have 32 completions and
-/// times are scaled by the number of prompts. Throws UserError for what `cohort train` would refuse.
-RunEstimate estimate_run(TrainConfig config);
+/// Draws a trial, takes a few whole steps of the run in the existing directory `scratch`, checks what they
+/// drew, and times an evaluation. If a step would take more than some 20 seconds, the trial's steps have 32
+/// completions and times are scaled by the number of prompts. Throws UserError for what `cohort train` would
+/// refuse.
+RunEstimate estimate_run(const TrainConfig& config, const std::filesystem::path& scratch);
 
 /// A table for a person; `price_per_hour` of the machine adds what the run costs, 0 leaves it out.
 std::string describe(const RunEstimate& estimate, double price_per_hour);

@@ -35,15 +35,26 @@ std::string reward_line(const RewardTrial& reward) {
 }
 
 std::string completion_lines(const RunEstimate& estimate) {
-  std::string text = line("reward", str(rounded(estimate.reward, 3), " on average, standard deviation ",
-                                        rounded(estimate.reward_std, 3)));
-  text += line("groups", str(percent(estimate.num_without_difference, estimate.num_groups), " of ",
-                             estimate.num_groups, " have rewards without difference and teach nothing"));
+  const bool is_chosen = estimate.num_trained != estimate.num_completions;
+  std::string text =
+      line("reward",
+           str(rounded(estimate.reward, 3), " on average", is_chosen ? " of the trained completions" : "",
+               ", standard deviation ", rounded(estimate.reward_std, 3),
+               is_chosen ? str("; ", rounded(estimate.drawn_reward, 3), " of all that were drawn") : ""));
+  if (estimate.compares_groups)
+    text += line("groups", str(percent(estimate.num_without_difference, estimate.num_groups), " of ",
+                               estimate.num_groups, " have rewards without difference and teach nothing"));
   text += line("length", str(rounded(estimate.mean_tokens, 0), " tokens on average; ",
                              percent(estimate.num_cut, estimate.num_completions), " of ",
                              estimate.num_completions, " completions are cut at the limit"));
   for (const RewardTrial& reward : estimate.rewards) text += reward_line(reward);
   return text;
+}
+
+/// ", 256 completions are trained on"; empty if all are.
+std::string num_trained_text(const RunEstimate& estimate) {
+  if (estimate.num_trained == estimate.num_completions) return "";
+  return str(", ", estimate.num_trained, " completions are trained on");
 }
 
 double cost_of(const RunEstimate& estimate, double price_per_hour) {
@@ -66,7 +77,7 @@ const char* name_of(Severity severity) {
 
 std::string describe(const RunEstimate& estimate, double price_per_hour) {
   std::string text = str("preflight: ", estimate.num_completions, " completions of ", estimate.num_groups,
-                         " prompts\n", completion_lines(estimate));
+                         " prompts", num_trained_text(estimate), "\n", completion_lines(estimate));
   const bool is_scaled = estimate.trial_prompts != estimate.step_prompts;
   text +=
       line("step", str(rounded(estimate.step_s, 2), " s at ", rounded(estimate.tokens_per_s, 0), " tokens/s",
@@ -92,13 +103,18 @@ std::string describe(const RunEstimate& estimate, double price_per_hour) {
 Json to_json(const RunEstimate& estimate, double price_per_hour) {
   const auto number = [](double value) { return std::isnan(value) ? Json(nullptr) : Json(value); };
   Json json{{"completions", estimate.num_completions},
+            {"trained_completions", estimate.num_trained},
             {"groups", estimate.num_groups},
             {"cut", estimate.num_cut},
             {"groups_without_difference", estimate.num_without_difference},
             {"mean_tokens", estimate.mean_tokens},
             {"reward", number(estimate.reward)},
             {"reward_std", number(estimate.reward_std)},
+            {"drawn_reward", number(estimate.drawn_reward)},
+            {"compares_groups", estimate.compares_groups},
             {"tokens_per_s", estimate.tokens_per_s},
+            {"trial_prompts", estimate.trial_prompts},
+            {"step_prompts", estimate.step_prompts},
             {"step_s", estimate.step_s},
             {"steps", estimate.num_steps},
             {"evaluation_s", estimate.evaluation_s},

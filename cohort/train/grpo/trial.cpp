@@ -86,12 +86,11 @@ std::vector<RewardResult> score_alone(const std::vector<Group>& groups, const st
 }  // namespace
 
 TrialSize trial_size(const RolloutConfig& rollout) {
-  constexpr int64_t kMostPrompts = 4, kMostGenerations = 4, kMostTokens = 8192;
+  constexpr int64_t kMostCompletions = 32, kMostGenerations = 8, kMostTokens = 16384;
   const int64_t generations = std::min(rollout.num_generations, kMostGenerations);
   const int64_t length = std::min(rollout.max_completion_length, kMostTokens / generations);
-  const int64_t prompts = std::clamp(kMostTokens / (generations * length), int64_t{1},
-                                     std::min(rollout.prompts_per_step, kMostPrompts));
-  return {prompts, generations, length};
+  const int64_t prompts = std::min(kMostTokens / (generations * length), kMostCompletions / generations);
+  return {std::clamp(prompts, int64_t{1}, rollout.prompts_per_step), generations, length};
 }
 
 Trial draw_trial(const RunPlan& plan, const Decoder& policy, RewardScorer& scorer) {

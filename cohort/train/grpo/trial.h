@@ -21,13 +21,14 @@ struct RunPlan {
   const Tokenizer& tokenizer;
   const TextFormat& format;
   const Dataset& data;
+  int64_t num_updates = 0;       ///< of the weights in the whole run
   TurnHandler* turns = nullptr;  ///< of a run with an environment
 };
 
 struct Trial {
   std::vector<Group> groups;  ///< with rewards
   /// Per reward its results of calls with one completion each, on the trial's own rows and on rows with other
-  /// columns. Empty unless it failed on all of the trial.
+  /// columns. Empty unless it failed on all completions that draw_trial() drew.
   std::vector<std::vector<RewardResult>> alone;
   std::vector<uint8_t> may_recover;  ///< per reward (Reward::may_recover)
   bool is_shortened = false;         ///< completions end before the run's own limit
@@ -38,8 +39,8 @@ struct TrialSize {
   int64_t num_prompts, num_generations, max_completion_length;
 };
 
-/// At most 4 prompts with 4 completions each, never more than a step has, and at most 8,192 completion
-/// tokens.
+/// 32 completions, at most 8 of a prompt; fewer where a step has fewer, or where they could take more than
+/// 16,384 tokens.
 TrialSize trial_size(const RolloutConfig& rollout);
 
 /// Draws at a step that no rollout of the run uses, and leaves prompts, policy and rewards as they were; what

@@ -70,7 +70,17 @@ TEST(Preflight, AMissingColumnIsNamedWithThoseThatAre) {
 
 TEST(Preflight, ARewardThatWorksOnSomethingIsNoError) {
   const RewardResult raised = failed(RewardStatus::kError, "raised");
-  EXPECT_TRUE(reward_findings(recipe(kPython), trial_of({raised, ok(0.0)})).empty());
+  const auto some = reward_findings(recipe(kPython), trial_of({raised, ok(0.0)}));
+  EXPECT_EQ(texts(some, Severity::kWarning),
+            std::vector<std::string>{"reward r failed on 1 of 2 trial completions: raised; mend "
+                                     "reward.0.function = \"mine.py:f\""});
+  EXPECT_NE(reward_findings(recipe(kPython), trial_of({raised, raised, ok(0.0)}))
+                .at(0)
+                .text.find("The run stops if so many fail: train.max_failed_share = 0.5"),
+            std::string::npos);
+  std::vector<RewardResult> many(200, ok(0.0));
+  many.push_back(raised);
+  EXPECT_TRUE(reward_findings(recipe(kPython), trial_of(many)).empty());
   // One completion costs its whole call, and alone the others are judged.
   Trial trial = trial_of({raised, raised});
   trial.alone[0] = {raised, ok(1.0)};
@@ -119,12 +129,33 @@ TEST(Preflight, GroupsWithoutDifferenceAreAWarning) {
       found[0].find("no reward differs within any of 2 trial groups (4 completions, rewards of 0 to 1)"),
       std::string::npos)
       << found[0];
+  EXPECT_EQ(found[0].find("chance"), std::string::npos) << found[0];
   add_group({ok(0.0), ok(0.5)}, trial);
   EXPECT_TRUE(completion_findings(recipe(kPython), trial).empty());
+  for (int i = 0; i < 8; ++i) add_group({ok(0.0), ok(0.0)}, trial);
+  EXPECT_NE(completion_findings(recipe(kPython), trial).at(0).text.find("within 91 % of 11 trial groups (22"),
+            std::string::npos);
   // A baseline that is no group's learns from such groups.
   TrainConfig config = recipe(kPython);
   config.objective.advantages.baseline = "none";
   EXPECT_TRUE(completion_findings(config, trial_of({ok(0.0), ok(0.0)})).empty());
+  EXPECT_TRUE(compares_groups(recipe(kPython)));
+  EXPECT_FALSE(compares_groups(config));
+  config = recipe(kPython);
+  config.rollout.num_generations = 1;
+  EXPECT_FALSE(compares_groups(config));
+}
+
+TEST(Preflight, FewCompletionsWithEqualRewardsAreNoCertainty) {
+  const auto text_of = [](int64_t count) {
+    const Trial trial = trial_of(std::vector<RewardResult>(count, ok(0.0)));
+    return completion_findings(recipe(kPython), trial).at(0).text;
+  };
+  // 0.91^32 = 0.05
+  EXPECT_NE(text_of(32).find("rewards of 0; chance does this in one trial of 20 if 9 % of completions have"),
+            std::string::npos)
+      << text_of(32);
+  EXPECT_EQ(text_of(64).find("chance"), std::string::npos);
 }
 
 TEST(Preflight, CompletionsThatWereAllCutAreAWarning) {
@@ -142,6 +173,17 @@ TEST(Preflight, CompletionsThatWereAllCutAreAWarning) {
   config.rollout.ignore_eos = false;
   trial.groups[0].samples[1].completion.finish_reason = FinishReason::kStop;
   EXPECT_TRUE(completion_findings(config, trial).empty());
+  // Of many a share is enough that explain names, too.
+  trial = trial_of(std::vector<RewardResult>(20, ok(0.0)), FinishReason::kLength);
+  add_group(std::vector<RewardResult>(60, ok(1.0)), trial);
+  add_group({ok(0.0), ok(1.0)}, trial);
+  trial.groups[1].samples.resize(58);
+  const auto found = texts(completion_findings(config, trial), Severity::kWarning);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_TRUE(found[0].starts_with("25 % of 80 trial completions were cut before they ended; raise"))
+      << found[0];
+  trial.groups[1].samples.push_back(trial.groups[1].samples.front());
+  EXPECT_TRUE(completion_findings(config, trial).empty());
 }
 
 TEST(Preflight, NoAnswerInAnyCompletionIsAWarning) {
@@ -155,6 +197,21 @@ TEST(Preflight, NoAnswerInAnyCompletionIsAWarning) {
   EXPECT_EQ(completion_findings(recipe(accuracy), trial).size(), 1u);
 }
 
+TEST(Preflight, StepsThatMoveThePolicyFarAreAWarning) {
+  TrainConfig config;
+  config.optimizer.learning_rate = 0.5;
+  const auto of = [&](const std::vector<StepFigures>& steps) { return movement_findings(config, steps); };
+  EXPECT_TRUE(of({{30, 1, 0.8}, {32, 1, 0.7}, {28, 1, 0.75}}).empty());
+  EXPECT_TRUE(of({{30, 1, 0.8}}).empty());
+  ASSERT_EQ(of({{30, 1, 0.8}, {64, 0, 0.8}}).size(), 1u);
+  EXPECT_EQ(of({{30, 1, 0.8}, {64, 0, 0.1}})[0].text,
+            "the first step moves the mean length from 30 to 64 tokens, entropy from 0.8 to 0.1 nats: lower "
+            "optimizer.learning_rate = 0.5, or raise optimizer.warmup_steps");
+  EXPECT_TRUE(of({{30, 6, 0.8}, {64, 6, 0.8}}).empty()) << "noise";
+  EXPECT_TRUE(of({{30, 1, 0.8}, {30, 1, 0.0}}).empty()) << "not measured";
+  EXPECT_TRUE(of({{30, 1, 0.8}, {30, 1, 0.8}, {30, 1, 4.0}})[0].text.starts_with("the first 2 steps move"));
+}
+
 TEST(Preflight, ATrialIsSmallAndNeverMoreThanAStep) {
   const auto size = [](int64_t prompts, int64_t generations, int64_t length) {
     RolloutConfig rollout;
@@ -164,10 +221,11 @@ TEST(Preflight, ATrialIsSmallAndNeverMoreThanAStep) {
     const TrialSize size = trial_size(rollout);
     return str(size.num_prompts, " ", size.num_generations, " ", size.max_completion_length);
   };
-  EXPECT_EQ(size(32, 8, 64), "4 4 64");
+  EXPECT_EQ(size(32, 8, 64), "4 8 64");
   EXPECT_EQ(size(1, 2, 16), "1 2 16");
-  EXPECT_EQ(size(8, 8, 1024), "2 4 1024");
-  EXPECT_EQ(size(512, 16, 32768), "1 4 2048");
+  EXPECT_EQ(size(64, 1, 16), "32 1 16");
+  EXPECT_EQ(size(8, 8, 1024), "2 8 1024");
+  EXPECT_EQ(size(512, 16, 32768), "1 8 2048");
 }
 
 TEST(Preflight, AtMostFiveLinesAreWrittenAndAnErrorEndsTheRun) {
