@@ -20,24 +20,35 @@ judge() { # judge NAME MODEL: accuracy and format on the held-out problems, over
     --max-completion-length 64 --output "$run/$1-format.json"
 }
 mean() { python3 -c "import json, sys; print(f\"{100 * json.load(open(sys.argv[1]))['mean']:.1f} %\")" "$1"; }
-show() { # show BEFORE AFTER: three problems that show what was learnt and what was not, by the first completion of each
+show() { # show BEFORE AFTER: problems that show what was learnt and what was not
   python3 - "$@" <<'END'
 import json, sys
-before, after = ([row for row in map(json.loads, open(path)) if row["sample"] == 0] for path in sys.argv[1:])
-is_right = lambda row: row["rewards"]["countdown"]["score"] == 1
+
+def problems(path):
+    """The completions of each problem, those that are right first."""
+    found = {}
+    for row in map(json.loads, open(path)):
+        found.setdefault(row["prompt_id"], []).append(row)
+    return {name: sorted(rows, key=lambda row: -score(row)) for name, rows in found.items()}
+
+score = lambda row: row["rewards"]["countdown"]["score"] or 0
+is_right = lambda rows: sum(map(score, rows)) >= 3  # of four: luck alone seldom comes to that
+is_wrong = lambda rows: sum(map(score, rows)) == 0
+before, after = map(problems, sys.argv[1:])
 kinds = {
-    "right before and after": (True, True),
-    "newly right": (False, True),
-    "still wrong": (False, False),
-    "no longer right": (True, False),
+    "right before and after": (is_right, is_right),
+    "newly right": (is_wrong, is_right),
+    "still wrong": (is_wrong, is_wrong),
+    "no longer right": (is_right, is_wrong),
 }
-for name, wanted in kinds.items():
-    pairs = [pair for pair in zip(before, after) if tuple(map(is_right, pair)) == wanted]
-    print(f"{len(pairs)} of {len(before)} problems are {name}" + ("; the first of them:" if pairs else "."))
-    for one, two in pairs[:1]:
-        print("   ", one["prompt"].splitlines()[0])
-        print("        before:", repr(one["completion"]))
-        print("        after: ", repr(two["completion"]))
+print("right: at least three of four completions; wrong: none of them")
+for name, (then, now) in kinds.items():
+    names = [each for each in before if then(before[each]) and now(after[each])]
+    print(f"{len(names)} of {len(before)} problems are {name}" + ("; the first of them:" if names else "."))
+    for each in names[:1]:
+        print("   ", before[each][0]["prompt"].splitlines()[0])
+        print("        before:", repr(before[each][0]["completion"]))
+        print("        after: ", repr(after[each][0]["completion"]))
 END
 }
 
@@ -61,6 +72,7 @@ judge after "$run/grpo/final"
 say "before: $(mean "$run/before-accuracy.json") right, $(mean "$run/before-format.json") well formed"
 say "after: $(mean "$run/after-accuracy.json") right, $(mean "$run/after-format.json") well formed"
 show "$run/before-accuracy.completions.jsonl" "$run/after-accuracy.completions.jsonl"
-"$cohort" report "$run/grpo" --output "$run/report.html" > /dev/null
+"$cohort" report "$run/grpo" --output "$run/report.html" --evaluation "$run/before-accuracy.json" \
+  --evaluation "$run/after-accuracy.json" > /dev/null
 say "the report of the run: file://$(realpath "$run/report.html")"
 say "curves, completions and findings in a browser: $cohort view $run/grpo"

@@ -292,6 +292,9 @@ class RefusedTest(SessionCase):
         self.assertEqual([step for step, _, _ in self.send().points], [2])
         self.assertEqual(self.send().points, [])
         self.last_journal.close()
+        with self.assertRaisesRegex(ValueError, "--project other"):  # although nothing is left to send
+            self.send(project="other")
+        self.last_journal.close()
         path.write_text("[]\n")
         with self.assertRaisesRegex(ValueError, "is damaged; delete it"):
             Journal(self.root, "memory")

@@ -104,14 +104,8 @@ class Session:
             return
         options, journal = self._options, self._journal
         journal.begin(options.project or "cohort", options.name or self._run.root.resolve().name)
+        self._check_names()
         head = journal.head
-        for flag, key in (("--project", "project"), ("--name", "name")):
-            wanted = getattr(options, key)
-            if wanted is not None and wanted != head[key]:
-                raise ValueError(
-                    f"{flag} {wanted}: the run was sent as {head[key]!r} before; leave the flag out, or delete {journal.path} "
-                    "to send it once more"
-                )
         self._config_version = self._run.config_version()
         run = TrackedRun(
             head["id"],
@@ -126,6 +120,16 @@ class Session:
         journal.note_tracker_id(self._refuse(lambda: self._tracker.begin(run)))
         self._has_begun = True
 
+    def _check_names(self):
+        head = self._journal.head
+        for flag, key in (("--project", "project"), ("--name", "name")):
+            wanted = getattr(self._options, key)
+            if wanted is not None and wanted != head[key]:
+                raise ValueError(
+                    f"{flag} {wanted}: the run was sent as {head[key]!r} before; leave the flag out, or delete "
+                    f"{self._journal.path} to send it once more"
+                )
+
     def _take_settings(self):
         version = self._run.config_version()
         if version != self._config_version:
@@ -139,8 +143,11 @@ class Session:
         is_written = self._run.is_written()
         finished = not is_written and self._run.is_finished(self._steps.last_step)
         status = "running" if is_written or self.signal else "finished" if finished else "stopped"
-        if not self._has_begun and (not self._journal.has_steps() or self._journal.ended == status):
-            return status if self._journal.has_steps() else None
+        if not self._has_begun and not self._journal.has_steps():
+            return None
+        if not self._has_begun and self._journal.ended == status:
+            self._check_names()
+            return status
         self._begin()
         summary = self._steps.last_values | {
             "status": status,
