@@ -9,6 +9,9 @@
 #include "cohort/http/access.h"
 #include "cohort/view/view_server.h"
 
+/// tcmalloc's, where the program has it.
+extern "C" int MallocExtension_SetNumericProperty(const char* property, size_t value) __attribute__((weak));
+
 namespace cohort::cli {
 namespace {
 
@@ -38,6 +41,9 @@ int view_command(const Command& self, const Arguments& arguments) {
   if (!runs) return 0;
   if (runs->empty())
     throw ConfigError(str("cohort ", self.name, ": name the directory of a run, or of several"));
+  // A server that runs for days gives memory back that an answer took.
+  if (MallocExtension_SetNumericProperty != nullptr)
+    MallocExtension_SetNumericProperty("tcmalloc.aggressive_memory_decommit", 1);
   Interrupts interrupts;
   const ViewServer server({runs->begin(), runs->end()},
                           {config.host, config.port, config.token, replayed_group});

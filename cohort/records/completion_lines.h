@@ -18,7 +18,7 @@ namespace cohort {
 class CompletionLines {
  public:
   /// `max_bytes`: of the decompressed files that are kept. A line may be longer.
-  explicit CompletionLines(std::filesystem::path run, size_t max_bytes = size_t{96} << 20)
+  explicit CompletionLines(std::filesystem::path run, size_t max_bytes = size_t{24} << 20)
       : run_(std::move(run)), max_bytes_(max_bytes) {}
 
   /// Reads from these files from now on.

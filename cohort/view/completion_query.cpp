@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <compare>
 #include <limits>
 #include <unordered_map>
 
@@ -59,18 +58,14 @@ ValueRange range_of(const Query& query, const std::string& name) {
   return range;
 }
 
-/// An entry's value in the query's order: what comes first has the smallest key, then the smallest tie.
-struct SortKey {
-  uint64_t key;
-  uint32_t tie;
+/// An entry's place in the query's order: what comes first has the smallest. The value's key is above the
+/// entry's number, both reversed in a descending order. One word: there are millions of them.
+using SortKey = uint64_t;
 
-  auto operator<=>(const SortKey&) const = default;
-};
-
-constexpr uint64_t kLast = std::numeric_limits<uint64_t>::max();
+constexpr uint32_t kLast = std::numeric_limits<uint32_t>::max();
 
 /// Ascends with the value; kLast for NaN.
-uint64_t ascending_key(float value) {
+uint32_t ascending_key(float value) {
   if (std::isnan(value)) return kLast;
   const auto bits = std::bit_cast<uint32_t>(value + 0.0F);  // no negative zero
   return (bits & 0x80000000U) != 0 ? ~bits : bits | 0x80000000U;
@@ -84,18 +79,18 @@ class SortKeys {
     if (order_ != CompletionOrder::kPrompt) return;
     for (size_t i = 0; i < entries.size(); ++i) {
       if (i == 0 || entries[i].prompt != entries[i - 1].prompt)
-        prompt_places_.emplace(entries[i].prompt, prompt_places_.size());
+        prompt_places_.emplace(entries[i].prompt, static_cast<uint32_t>(prompt_places_.size()));
     }
   }
 
   SortKey operator()(uint32_t number) {
-    const uint64_t key = ascending(entries_[number]);
-    if (!is_descending_) return {key, number};
-    return {key == kLast ? kLast : ~key, ~number};
+    const uint32_t key = ascending(entries_[number]);
+    if (!is_descending_) return SortKey{key} << 32 | number;
+    return SortKey{key == kLast ? kLast : kLast - 1 - key} << 32 | ~number;
   }
 
  private:
-  uint64_t ascending(const CompletionEntry& entry) {
+  uint32_t ascending(const CompletionEntry& entry) {
     switch (order_) {
       case CompletionOrder::kLine:
         return 0;
@@ -108,14 +103,14 @@ class SortKeys {
       case CompletionOrder::kTokens:
         return entry.num_tokens;
       case CompletionOrder::kSample:
-        return static_cast<uint64_t>(int64_t{entry.sample} - std::numeric_limits<int32_t>::min());
+        return static_cast<uint32_t>(int64_t{entry.sample} - std::numeric_limits<int32_t>::min());
       case CompletionOrder::kPrompt:
         return place_of(entry.prompt);
     }
     return 0;
   }
 
-  uint64_t place_of(uint64_t prompt) {
+  uint32_t place_of(uint64_t prompt) {
     if (last_prompt_.second == kLast || prompt != last_prompt_.first)
       last_prompt_ = {prompt, prompt_places_.at(prompt)};
     return last_prompt_.second;
@@ -124,8 +119,8 @@ class SortKeys {
   std::span<const CompletionEntry> entries_;
   CompletionOrder order_;
   bool is_descending_;
-  std::unordered_map<uint64_t, uint64_t> prompt_places_;
-  std::pair<uint64_t, uint64_t> last_prompt_{0, kLast};  ///< completions of a prompt come together
+  std::unordered_map<uint64_t, uint32_t> prompt_places_;
+  std::pair<uint64_t, uint32_t> last_prompt_{0, kLast};  ///< completions of a prompt come together
 };
 
 /// The page of the entries with these keys, whose order is lost. The whole is not sorted.
@@ -138,7 +133,10 @@ std::vector<uint32_t> page_of(std::vector<SortKey> keys, const CompletionQuery& 
   if (end < std::ssize(keys)) std::nth_element(begin + first, begin + end, keys.end());
   std::sort(begin + first, begin + end);
   std::vector<uint32_t> rows;
-  for (int64_t i = first; i < end; ++i) rows.push_back(query.is_descending ? ~begin[i].tie : begin[i].tie);
+  for (int64_t i = first; i < end; ++i) {
+    const auto number = static_cast<uint32_t>(begin[i]);
+    rows.push_back(query.is_descending ? ~number : number);
+  }
   return rows;
 }
 
