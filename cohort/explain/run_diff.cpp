@@ -84,9 +84,14 @@ void compare_prompts(const RunEvidence& a, const RunEvidence& b, RunDiff& diff) 
   std::ranges::stable_sort(shared, std::greater{},
                            [](const auto& one) { return std::abs(one.first.b.end - one.first.a.end); });
   if (shared.size() > RunDiff::kMostPrompts) shared.resize(RunDiff::kMostPrompts);
+  std::vector<uint32_t> lines;
   for (auto& [prompt, entry] : shared) {
-    prompt.prompt_id = Json::parse(a.completions.line(entries[entry])).value("prompt_id", "");
     diff.prompts.push_back(std::move(prompt));
+    lines.push_back(entry);
+  }
+  for (const size_t place : line_order(lines)) {
+    const std::string line = a.completions.line(entries[lines[place]]);
+    diff.prompts[place].prompt_id = Json::parse(line).value("prompt_id", "");
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <ranges>
 
 #include "cohort/records/completion_lines.h"
@@ -84,5 +85,12 @@ bool CompletionIndex::add_rows_of_index() {
 }
 
 std::string CompletionIndex::line(const CompletionEntry& entry) const { return lines_->read(entry); }
+
+std::vector<size_t> line_order(std::span<const uint32_t> numbers) {
+  std::vector<size_t> places(numbers.size());
+  std::iota(places.begin(), places.end(), size_t{0});
+  std::ranges::sort(places, {}, [&](size_t place) { return numbers[place]; });
+  return places;
+}
 
 }  // namespace cohort

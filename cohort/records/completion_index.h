@@ -81,4 +81,8 @@ class CompletionIndex {
   int64_t gap_end_ = 0;       ///< the first entry whose row comes after all those
 };
 
+/// Places in `numbers`, numbers of entries, in the order of their lines: read so, each compressed file is
+/// read once.
+std::vector<size_t> line_order(std::span<const uint32_t> numbers);
+
 }  // namespace cohort

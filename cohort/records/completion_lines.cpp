@@ -93,8 +93,8 @@ CompletionLines::Window& CompletionLines::window_at(uint32_t file, int64_t place
 /// Adds bytes to a window. If there are too many, the other one's go, and those before `place`. False at the
 /// end.
 bool CompletionLines::read_more(Window& window, int64_t place) {
-  std::string part(kPartBytes, '\0');
-  const size_t count = window.stream->read(part.data(), part.size());
+  part_.resize(kPartBytes);
+  const size_t count = window.stream->read(part_.data(), part_.size());
   if (window.bytes.size() + windows_[1].bytes.size() + count > max_bytes_) close(windows_[1]);
   if (window.bytes.size() + count > max_bytes_) {
     const size_t before = std::min(window.bytes.size(), static_cast<size_t>(place - window.begin));
@@ -102,7 +102,7 @@ bool CompletionLines::read_more(Window& window, int64_t place) {
     window.bytes.erase(0, num_dropped);
     window.begin += static_cast<int64_t>(num_dropped);
   }
-  window.bytes.append(part, 0, count);
+  window.bytes.append(part_, 0, count);
   return count > 0;
 }
 

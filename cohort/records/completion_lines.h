@@ -46,6 +46,7 @@ class CompletionLines {
 
   std::filesystem::path run_;
   size_t max_bytes_;
+  std::string part_;  ///< of a file, on its way to a window
   std::shared_ptr<const CompletionFiles> files_;
   std::array<Window, 2> windows_;  ///< the first one was read last
 };

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "cohort/explain/prompt_summary.h"
 #include "cohort/view/completion_query.h"
@@ -133,12 +132,8 @@ Json completions_answer(RunView& run, const Query& query) {
   const auto line_of = [&](const CompletionEntry& entry) { return index.line(entry); };
   const CompletionPage page =
       wanted.text.empty() ? find_completions(entries, wanted) : run.searches().find(entries, wanted, line_of);
-  // Lines are read in the order of the files, each of which is then decompressed once.
-  std::vector<size_t> places(page.rows.size());
-  std::iota(places.begin(), places.end(), size_t{0});
-  std::ranges::sort(places, {}, [&](size_t place) { return page.rows[place]; });
   Json rows(std::vector<Json>(page.rows.size()));
-  for (const size_t place : places) rows[place] = table_row(run, page.rows[place]);
+  for (const size_t place : line_order(page.rows)) rows[place] = table_row(run, page.rows[place]);
   return {{"total", entries.size()}, {"matched", page.matched},         {"offset", wanted.offset},
           {"rows", std::move(rows)}, {"is_complete", page.is_complete}, {"num_searched", page.num_searched}};
 }
@@ -205,15 +200,20 @@ Json prompts_answer(RunView& run, const Query& query) {
   const int64_t limit = query.integer("limit", 0, 500).value_or(100);
   const std::span<const CompletionEntry> entries = run.completions().entries();
   const std::vector<PromptSummary> prompts = prompt_summaries(entries);
-  Json rows = Json::array();
-  for (int64_t i = offset; i < std::ssize(prompts) && i - offset < limit; ++i) {
-    const PromptSummary& prompt = prompts[static_cast<size_t>(i)];
-    rows.push_back({{"prompt_id", line_json(run, entries[prompt.first_entry]).value("prompt_id", "")},
-                    {"count", prompt.count},
-                    {"first_step", prompt.first_step},
-                    {"last_step", prompt.last_step},
-                    {"first_reward", number_or_null(static_cast<float>(prompt.first_reward))},
-                    {"last_reward", number_or_null(static_cast<float>(prompt.last_reward))}});
+  const auto first = static_cast<size_t>(std::min(offset, std::ssize(prompts)));
+  const std::span shown =
+      std::span(prompts).subspan(first, std::min(static_cast<size_t>(limit), prompts.size() - first));
+  std::vector<uint32_t> lines;
+  for (const PromptSummary& prompt : shown) lines.push_back(prompt.first_entry);
+  Json rows(std::vector<Json>(shown.size()));
+  for (const size_t place : line_order(lines)) {
+    const PromptSummary& prompt = shown[place];
+    rows[place] = {{"prompt_id", line_json(run, entries[prompt.first_entry]).value("prompt_id", "")},
+                   {"count", prompt.count},
+                   {"first_step", prompt.first_step},
+                   {"last_step", prompt.last_step},
+                   {"first_reward", number_or_null(static_cast<float>(prompt.first_reward))},
+                   {"last_reward", number_or_null(static_cast<float>(prompt.last_reward))}};
   }
   return {{"total", prompts.size()}, {"rows", std::move(rows)}};
 }
