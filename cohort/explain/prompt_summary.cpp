@@ -62,6 +62,7 @@ std::vector<PromptSummary> prompt_summaries(std::span<const CompletionEntry> ent
     growing[place->second].add(entries[i], i);
   }
   std::vector<PromptSummary> prompts;
+  prompts.reserve(growing.size());
   for (const GrowingSummary& each : growing) prompts.push_back(each.finished());
   std::ranges::stable_sort(prompts, std::greater{}, &PromptSummary::count);
   return prompts;

@@ -7,10 +7,8 @@
 #include <unordered_map>
 
 #include "cohort/core/error.h"
-#include "cohort/core/toml_json.h"
 #include "cohort/explain/prompt_summary.h"
 #include "cohort/explain/rule_input.h"
-#include "cohort/records/run_directory.h"
 #include "libs/common/excerpt.h"
 
 namespace cohort {
@@ -30,21 +28,6 @@ void flatten(const Json& settings, const std::string& prefix, std::map<std::stri
     flat[prefix] = settings;
   }
 }
-
-/// A run that is only read.
-struct OpenRun {
-  explicit OpenRun(const fs::path& path) : figures(path), completions(path) {
-    if (!RunDirectory::holds_run(path))
-      throw ConfigError(str(path.string(), ": there is no run here: give a directory with a config.toml"));
-    recipe = read_toml(path / "config.toml");
-    figures.update();
-    completions.update();
-  }
-
-  Json recipe;
-  Figures figures;
-  CompletionIndex completions;
-};
 
 std::optional<MetricEnd> end_of(const Figures& figures, const std::string& name) {
   const FigureColumn* column = figures.find(name);
@@ -143,8 +126,7 @@ std::vector<SettingDifference> compare_settings(const Json& a, const Json& b) {
 
 RunDiff compare_runs(const fs::path& a, const fs::path& b) {
   OpenRun ours(a), theirs(b);
-  return compare_runs(RunEvidence{ours.recipe, ours.figures, ours.completions},
-                      RunEvidence{theirs.recipe, theirs.figures, theirs.completions});
+  return compare_runs(ours.evidence(), theirs.evidence());
 }
 
 RunDiff compare_runs(const RunEvidence& a, const RunEvidence& b) {

@@ -27,17 +27,13 @@ struct Effect {
   const char* effect;
 };
 
-constexpr Effect kEffects[] = {{"learning_rate_too_high", "tasks_too_hard"},
-                               {"learning_rate_too_high", "no_progress"},
-                               {"learning_rate_too_high", "cut_at_limit"},
-                               {"learning_rate_too_high", "all_rewards_equal"},
-                               {"learning_rate_too_high", "same_text"},
-                               {"constant_reward", "tasks_too_hard"},
-                               {"constant_reward", "tasks_too_easy"},
-                               {"no_stop_token", "cut_at_limit"},
-                               {"cut_at_limit", "tasks_too_hard"},
-                               {"cut_at_limit", "no_progress"},
-                               {"learning_rate_too_low", "no_progress"}};
+constexpr Effect kEffects[] = {
+    {"learning_rate_too_high", "tasks_too_hard"}, {"learning_rate_too_high", "no_progress"},
+    {"learning_rate_too_high", "cut_at_limit"},   {"learning_rate_too_high", "all_rewards_equal"},
+    {"learning_rate_too_high", "same_text"},      {"constant_reward", "tasks_too_hard"},
+    {"constant_reward", "tasks_too_easy"},        {"no_stop_token", "cut_at_limit"},
+    {"cut_at_limit", "tasks_too_hard"},           {"cut_at_limit", "no_progress"},
+    {"learning_rate_too_low", "no_progress"}};
 
 /// Leaves effects out whose cause is found at the same level or a worse one.
 void drop_effects(std::vector<RunFinding>& found) {
@@ -68,6 +64,14 @@ const char* to_string(FindingLevel level) {
   return "";
 }
 
+OpenRun::OpenRun(const std::filesystem::path& path) : figures(path), completions(path) {
+  if (!RunDirectory::holds_run(path))
+    throw ConfigError(str(path.string(), ": there is no run here: give a directory with a config.toml"));
+  recipe = read_toml(path / "config.toml");
+  figures.update();
+  completions.update();
+}
+
 std::vector<RunFinding> find_problems(const RunEvidence& evidence) {
   std::vector<RunFinding> found;
   for (const std::string& side : RuleInput::sides_of(evidence.recipe)) {
@@ -89,14 +93,7 @@ std::vector<RunFinding> find_problems(const RunEvidence& evidence) {
 }
 
 std::vector<RunFinding> find_problems(const std::filesystem::path& run) {
-  if (!RunDirectory::holds_run(run))
-    throw ConfigError(str(run.string(), ": there is no run here: give a directory with a config.toml"));
-  const Json recipe = read_toml(run / "config.toml");
-  Figures figures(run);
-  figures.update();
-  CompletionIndex completions(run);
-  completions.update();
-  return find_problems({recipe, figures, completions});
+  return find_problems(OpenRun(run).evidence());
 }
 
 std::string evidence_text(const std::string& name, const std::string& value, const MetricEvidence& evidence) {

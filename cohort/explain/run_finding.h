@@ -53,14 +53,25 @@ struct RunEvidence {
   CompletionIndex& completions;  ///< may be empty: `train.log_completions = false`
 };
 
+/// A run that is read from its directory once. Throws ConfigError if there is no run, and FormatError for
+/// damaged records.
+struct OpenRun {
+  explicit OpenRun(const std::filesystem::path& path);
+
+  RunEvidence evidence() { return {recipe, figures, completions}; }
+
+  Json recipe;
+  Figures figures;
+  CompletionIndex completions;
+};
+
 /// Steps from which on most rules judge a run.
 constexpr int64_t kStepsOfRules = 8;
 
 /// Runs every rule of rules.def. Problems come first, then warnings and notes.
 std::vector<RunFinding> find_problems(const RunEvidence& evidence);
 
-/// The same for a run's directory. Throws ConfigError if there is no run, and FormatError for damaged
-/// records.
+/// The same for a run's directory; throws as OpenRun does.
 std::vector<RunFinding> find_problems(const std::filesystem::path& run);
 
 /// `name` with the value: "kl = 0.2 at step 5", or "kl = 0.2, the mean of steps 1 to 12".

@@ -167,7 +167,7 @@ bool ViewHandler::check_access(const IncomingRequest& request, const Query& quer
     return false;
   }
   if (is_same_secret(bearer_secret(request), token_) ||
-      is_same_secret(cookie_of(request, cookie_name(token_).c_str()), token_))
+      is_same_secret(cookie_of(request, cookie_name(token_)), token_))
     return true;
   throw RequestError(401, "the token is missing or wrong; open the address that cohort view printed");
 }
@@ -211,9 +211,8 @@ Json ViewHandler::all_runs(const Query& query) const {
 
 Json ViewHandler::difference(const Query& query) {
   query.check_known({"a", "b"});
-  const int64_t last = std::ssize(runs_) - 1;
-  const auto a = query.integer("a", 0, last), b = query.integer("b", 0, last);
-  if (!a || !b) throw RequestError(400, "parameters a and b are the numbers of two runs; give both");
+  if (!query.text("a") || !query.text("b"))
+    throw RequestError(400, "parameters a and b are the numbers of two runs; give both");
   return to_json(compare_runs(run_of(query, "a").evidence(), run_of(query, "b").evidence()));
 }
 

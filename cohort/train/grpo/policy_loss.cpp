@@ -106,6 +106,18 @@ void add_returns(std::span<const Group> groups, LossInput& input) {
   input.returns = joined_or_none([](const Sample& sample) -> auto& { return sample.returns; });
 }
 
+/// Calls f(place of a completion, its values) with a column of the batch's sampled tokens, [M].
+template <typename F>
+void for_each_completion(const at::Tensor& tokens, const PackedBatch& batch, F f) {
+  const at::Tensor column = tokens.cpu().to(at::kFloat).contiguous();
+  const float* value = column.const_data_ptr<float>();
+  for (const PackedCompletion& packed : batch.completions) {
+    const int64_t count = packed.completion->num_sampled();
+    f(packed.place, std::span(value, static_cast<size_t>(count)));
+    value += count;
+  }
+}
+
 /// A column of these completions, by place: `of` picks the log-probabilities or the entropies of their
 /// sampled tokens. Without gradient.
 std::vector<std::vector<float>> forward_completions(const WeightSnapshot& weights,
@@ -117,13 +129,9 @@ std::vector<std::vector<float>> forward_completions(const WeightSnapshot& weight
     const auto pieces = cut_into_microbatches(own, options.tokens_per_microbatch.most);
     for_each_batch(pieces, 0.0, options, weights, [&](int64_t, const PackedBatch& batch) {
       const TokenLogprobs values = packed_logprobs(weights.decoder(), batch, options.temperature);
-      const at::Tensor column = (values.*of).cpu().to(at::kFloat);
-      const float* value = column.const_data_ptr<float>();
-      for (const PackedCompletion& packed : batch.completions) {
-        const int64_t count = packed.completion->num_sampled();
-        columns[packed.place].assign(value, value + count);
-        value += count;
-      }
+      for_each_completion(values.*of, batch, [&](int64_t place, std::span<const float> own) {
+        columns[place].assign(own.begin(), own.end());
+      });
     });
   });
 }
@@ -207,18 +215,6 @@ struct UpdateScope {
   MicrobatchRows rows;
 };
 
-/// Hands each completion the gradient by its tokens' log-probabilities, [M]; undefined: no term reads them.
-void hand_out(const at::Tensor& gradient, const PackedBatch& batch, const LossOptions& options) {
-  if (!gradient.defined()) return;
-  const at::Tensor column = gradient.cpu().to(at::kFloat).contiguous();
-  const float* value = column.const_data_ptr<float>();
-  for (const PackedCompletion& packed : batch.completions) {
-    const auto count = static_cast<size_t>(packed.completion->num_sampled());
-    options.on_token_gradient(packed.place, {value, count});
-    value += count;
-  }
-}
-
 /// Forward, loss and, where it is finite, backward of one micro-batch. `by_weights`: see weights_gradient.
 LossResult train_on(const PackedBatch& batch, const UpdateScope& update, at::Tensor& by_weights) {
   const LossOptions& options = update.options;
@@ -247,7 +243,8 @@ LossResult train_on(const PackedBatch& batch, const UpdateScope& update, at::Ten
   }
   if (options.on_token_gradient) values.logprobs.retain_grad();
   output.loss.backward();
-  if (options.on_token_gradient) hand_out(values.logprobs.grad(), batch, options);
+  if (options.on_token_gradient && values.logprobs.grad().defined())  // undefined if no term reads them
+    for_each_completion(values.logprobs.grad(), batch, options.on_token_gradient);
   by_weights = weights_gradient(part, chosen, std::ssize(update.input.lengths));
   if (options.router_aux_loss_coef != 0.0) result.aux_loss = batch.balance.loss;
   return result;
