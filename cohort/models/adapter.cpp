@@ -12,6 +12,7 @@
 #include "cohort/models/model_files.h"
 #include "cohort/models/peft_names.h"
 #include "cohort/models/pretrained.h"
+#include "cohort/ops/linear.h"
 #include "cohort/tensor/weight_files.h"
 
 namespace cohort {
@@ -199,7 +200,9 @@ using TensorMap = std::map<std::string, at::Tensor>;
 at::Tensor merged(const at::Tensor& weight, const TensorMap& leaves, const std::string& module,
                   const LoraConfig& config) {
   const std::string key = kPeftPrefix + module;
-  const at::Tensor update = at::matmul(leaves.at(key + ".lora_B.weight"), leaves.at(key + ".lora_A.weight"));
+  const Linear b(leaves.at(key + ".lora_B.weight"), {}, at::kFloat);
+  const at::Tensor a = leaves.at(key + ".lora_A.weight").to(at::kFloat);
+  const at::Tensor update = b.product(a.t().contiguous()).t();  // at::matmul's bits depend on the threads
   at::Tensor sum = weight.to(at::kFloat) + update * lora_shape(config, module).scale;
   const auto magnitude = leaves.find(key + ".lora_magnitude_vector");
   if (magnitude == leaves.end()) return sum;

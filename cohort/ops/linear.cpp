@@ -1,6 +1,5 @@
 #include "cohort/ops/linear.h"
 
-#include <ATen/Context.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -14,17 +13,6 @@
 
 namespace cohort {
 namespace {
-
-/// Whether ATen's float32 products, MKL's, are the fastest: on others than Intel's processors panels are,
-/// which have to be packed anew for every backward.
-bool is_mkl_fast() {
-#if defined(__x86_64__)
-  static const bool result = at::hasMKL() && __builtin_cpu_is("intel");
-  return result;
-#else
-  return false;
-#endif
-}
 
 /// The weight in the layout of panel_product.
 at::Tensor pack_for_panels(const at::Tensor& weight) {
@@ -262,19 +250,15 @@ at::Tensor Linear::backward(const at::Tensor& grad, const at::Tensor& x, const a
   return (base_backward(through.base, x, weight).to(through.x.scalar_type()) + through.x).to(compute_);
 }
 
-bool Linear::goes_back_by_panels() const {
-  return packed_.defined() && !(compute_ == at::kFloat && is_mkl_fast());
-}
-
 at::Tensor Linear::weight_for_backward() const {
-  return goes_back_by_panels() ? pack_transpose(values(), compute_) : values().to(compute_);
+  return packed_.defined() ? pack_transpose(values(), compute_) : values().to(compute_);
 }
 
 void Linear::add_base_gradients(const at::Tensor& grad, const at::Tensor& x) const {
   if (!weight_.requires_grad()) return;
   const at::Tensor grad_y = grad.to(compute_);
   at::Tensor& total = gradient_of(weight_);
-  if (goes_back_by_panels() && total.scalar_type() == at::kFloat && total.is_contiguous()) {
+  if (packed_.defined() && total.scalar_type() == at::kFloat && total.is_contiguous()) {
     add_weight_gradient(grad_y, x, total);
   } else if (total.scalar_type() == compute_) {
     total.addmm_(grad_y.t(), x);
@@ -286,7 +270,7 @@ void Linear::add_base_gradients(const at::Tensor& grad, const at::Tensor& x) con
 
 at::Tensor Linear::base_input_gradient(const at::Tensor& grad, const at::Tensor& weight) const {
   const at::Tensor grad_y = grad.to(compute_);
-  if (goes_back_by_panels()) return product_with_panels(grad_y, weight, {}, weight_.size(1));
+  if (packed_.defined()) return product_with_panels(grad_y, weight, {}, weight_.size(1));
   return at::matmul(grad_y, weight);
 }
 

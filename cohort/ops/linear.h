@@ -97,7 +97,6 @@ class Linear {
 
  private:
   bool is_adapted(const AdapterUse& use) const { return lora_ != nullptr && use.enabled; }
-  bool goes_back_by_panels() const;
   at::Tensor base_product(const at::Tensor& x, const at::Tensor& bias) const;
   at::Tensor base_input_gradient(const at::Tensor& grad, const at::Tensor& weight) const;
   void add_base_gradients(const at::Tensor& grad, const at::Tensor& x) const;

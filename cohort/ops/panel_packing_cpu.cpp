@@ -69,7 +69,7 @@ template <typename Matrix, typename T>
 COHORT_INLINE void pack_step(const Matrix* from, int64_t stride, T* to) {
   auto* words = reinterpret_cast<uint32_t*>(to);
   if constexpr (std::is_same_v<T, float>) {
-    std::copy_n(from, kWidth, to);
+    for (int64_t c = 0; c < kWidth; c += kLanes) store(to + c, load(from + c));
   } else if constexpr (Arithmetic<T>::kStep == 1) {
     store(words, pairs(from, from + kLanes));
   } else if constexpr (std::is_same_v<Matrix, float>) {

@@ -3,9 +3,7 @@
 
 namespace cohort {
 
-/// Lets torch compute on the calling thread alone until the end of a scope; others keep their number. In a
-/// parallel region torch takes no further threads anyway, but MKL would still choose its order of sums for
-/// all of them.
+/// Lets torch compute on the calling thread alone until the end of a scope; others keep their number.
 class OneThread {
  public:
   OneThread();
@@ -15,7 +13,6 @@ class OneThread {
 
  private:
   int num_threads_;
-  int mkl_threads_;
 };
 
 }  // namespace cohort

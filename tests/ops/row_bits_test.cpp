@@ -43,6 +43,37 @@ TEST_P(OpsTest, RowsHaveTheSameBitsInAnyCompanyAndOnAnyThreads) {
   }
 }
 
+/// A copy of `values` that begins `shift` elements into its buffer.
+at::Tensor shifted(const at::Tensor& values, int64_t shift) {
+  const at::Tensor room = at::empty({values.numel() + shift}, values.options());
+  return room.narrow(0, shift, values.numel()).copy_(values.flatten()).view(values.sizes());
+}
+
+TEST_P(OpsTest, GradientsOfALinearHaveTheSameBitsOnAnyThreadsAndAtAnyAddress) {
+  for (const auto& [in, out] : {std::pair<int64_t, int64_t>{64, 48}, {128, 384}, {300, 257}, {384, 1000}}) {
+    const at::Tensor weight = randn({out, in}), x = randn({700, in}, dtype()),
+                     grad = randn({700, out}, dtype());
+    const auto gradients = [&](int count, int64_t shift) {
+      at::set_num_threads(count);
+      const at::Tensor trained = leaf(weight);
+      const Linear linear(trained, {}, dtype());
+      const at::Tensor of_x = linear.backward(shifted(grad, shift), shifted(x, shift));
+      return std::pair(of_x, trained.grad());
+    };
+    const int threads = at::get_num_threads();
+    const auto [of_x, of_weight] = gradients(1, 0);
+    for (const int count : {1, 2, 3, 5, 8}) {
+      for (const int64_t shift : {0, 1, 5, 32}) {
+        const auto [also_of_x, also_of_weight] = gradients(count, shift);
+        EXPECT_TRUE(at::equal(of_x, also_of_x)) << in << " x " << out << " on " << count << " at " << shift;
+        EXPECT_TRUE(at::equal(of_weight, also_of_weight))
+            << in << " x " << out << " on " << count << " at " << shift;
+      }
+    }
+    at::set_num_threads(threads);
+  }
+}
+
 TEST_P(OpsTest, ExpertsGiveARowTheSameBitsInAnyCompany) {
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> inputs = moe_inputs(90);

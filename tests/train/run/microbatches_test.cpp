@@ -46,7 +46,6 @@ TEST_F(MicrobatchesTest, KeepsTheModeOfTheCaller) {
   EXPECT_EQ(with_graph, 6);
 }
 
-// MKL chooses its order of sums by the number of threads, in a parallel region too.
 TEST_F(MicrobatchesTest, EachComputesOnOneThread) {
   for (const int64_t count : {1, 5}) {
     std::atomic<int64_t> alone = 0;
