@@ -97,7 +97,8 @@ PLANTED = [
     Planted("length_collapse", {"optimizer.learning_rate": 1e-3}, python_reward("short")),
     Planted("tasks_too_hard", tables=python_reward("seldom")),
     Planted("tasks_too_easy", tables=python_reward("mostly")),
-    Planted("no_progress", {"train.max_steps": 80}, python_reward("noise")),
+    # A flat reward is certain only after many completions.
+    Planted("no_progress", {"train.max_steps": 80, "rollout.prompts_per_step": 64}, python_reward("noise")),
     Planted("monitor_alarm", tables=COUNTDOWN + '[[monitor]]\nmetric = "reward"\nbelow = 0.9\nwindow = 2\n'),
     Planted(
         "checker_gap",
@@ -118,7 +119,10 @@ PLANTED = [
         {"objective.num_iterations": 8, "objective.epsilon": 3e-4},
         python_reward("noise"),
     ),
-    Planted("entropy_collapse", {"objective.entropy_coef": -0.3, "optimizer.learning_rate": 1e-3}),
+    Planted(
+        "entropy_collapse",
+        {"objective.entropy_coef": -0.3, "optimizer.learning_rate": 1e-3, "train.max_steps": 80},
+    ),
     Planted("entropy_explosion", {"objective.entropy_coef": 0.3, "optimizer.learning_rate": 1e-3}),
     Planted(
         "gradient_vanished",
