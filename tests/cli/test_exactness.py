@@ -184,7 +184,7 @@ class RunTest(CliTest):
                 expected = None
                 for threads in (1, 2, 3, 5, 8):
                     with self.subTest(dtype=dtype, name=name, threads=threads):
-                        settings = ("--model.dtype", dtype, *options)
+                        settings = ("--model.dtype", dtype, "--tokens-per-microbatch", 100, *options)
                         run_dir = self.train(f"threads-{dtype}-{name}-{threads}", *settings, threads=threads)
                         files = ("metrics.jsonl", "completions.jsonl", "final/model.safetensors")
                         contents = [(run_dir / file).read_bytes() for file in files]
